@@ -1,4 +1,4 @@
-//! Floats with one NaN and one zero, as Spark groups them.
+//! Makes NaN and zero unique among floats, as Spark groups them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 
 use crate::core::error::Result;
 
-/// Whether values of the type hold floats.
+/// Whether the type is a float or contains floats.
 pub(crate) fn within(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => fields.iter().any(|field| within(field.data_type())),
@@ -20,11 +20,11 @@ pub(crate) fn within(data_type: &DataType) -> bool {
     }
 }
 
-/// The same values with every NaN the canonical one and -0.0 as 0.0, at any depth.
+/// Replaces every NaN with the canonical NaN and -0.0 with 0.0, at any depth.
 ///
 /// # Errors
 ///
-/// Arrays that Arrow does not put together again; none of valid ones.
+/// Arrow cannot rebuild an array. This does not happen for valid arrays.
 pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Float16 => Ok(map::<Float16Type>(array, |value| match f32::from(value) {

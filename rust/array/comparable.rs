@@ -1,8 +1,8 @@
-//! Whether the values of a column can be compared with each other.
+//! Whether the values of a column can be compared.
 
 use arrow_schema::{DataType, Field, IntervalUnit};
 
-/// Extension types that are ordered as their storage is; of all others the order is not known.
+/// Extension types with the order of their storage. The order of all others is unknown.
 const ORDERED: [&str; 4] = [
     "arrow.bool8",
     "arrow.uuid",
@@ -10,8 +10,8 @@ const ORDERED: [&str; 4] = [
     "pandas.period",
 ];
 
-/// What is allowed instead of a column whose values have no equality or, with `ranked`, no order;
-/// none where they have.
+/// Returns the allowed types if the values of a column have no equality or, with `ranked`, no
+/// order. Returns `None` if the column is fine.
 pub(crate) fn refused(field: &Field, ranked: bool) -> Option<&'static str> {
     if ranked
         && field
@@ -33,7 +33,7 @@ fn refused_type(data_type: &DataType, ranked: bool) -> Option<&'static str> {
         DataType::Map(..) | DataType::Union(..) => {
             Some("types that have an order: no maps, no unions")
         }
-        // A month is no number of days, and a day no number of hours.
+        // A month has no fixed number of days, and a day no fixed number of hours.
         DataType::Interval(IntervalUnit::DayTime | IntervalUnit::MonthDayNano) => Some(
             "types that have an order: no intervals of months, days and time (make durations of them)",
         ),

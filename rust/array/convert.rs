@@ -1,4 +1,4 @@
-//! Arrow arrays to the aggregates' columns; the way back is `result_array`.
+//! Converts Arrow arrays to aggregate columns. `result_array` converts back.
 //!
 //! | Arrow type | [`ValueType`] | canonical array |
 //! |---|---|---|
@@ -10,9 +10,9 @@
 //! | uint64 | `UInt64` | Decimal128 |
 //! | decimal32, decimal64, decimal128 | `Decimal` | Decimal128 |
 //! | string, binary (small, large, view, fixed size) | `Bytes` | LargeBinary |
-//! | everything else that arrow-row takes | `Row` | LargeBinary of row bytes |
+//! | all other types that arrow-row supports | `Row` | LargeBinary of row bytes |
 //!
-//! A canonical array is viewed as a [`Column`] without a copy.
+//! A canonical array can be viewed as a [`Column`] without copying.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl From<ArrowError> for Error {
     }
 }
 
-/// The type of an unpacked column's values, as aggregates see it; none if they cannot take it.
+/// How aggregates see the values of an unpacked column, or `None` if they cannot take them.
 pub fn value_type(data_type: &DataType) -> Option<ValueType> {
     use DataType::*;
     match data_type {
@@ -57,11 +57,11 @@ pub fn value_type(data_type: &DataType) -> Option<ValueType> {
     }
 }
 
-/// A cast that fails rather than losing a value.
+/// Casts an array, and fails instead of losing a value.
 ///
 /// # Errors
 ///
-/// A value that the type does not hold, or types that Arrow does not cast.
+/// A value that the type cannot represent, or types that Arrow cannot cast.
 pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
@@ -76,11 +76,11 @@ pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     )?)
 }
 
-/// The same buffers under another type of the same layout.
+/// Gives the same buffers another type with the same layout.
 ///
 /// # Errors
 ///
-/// Types of different layouts.
+/// Types with different layouts.
 pub(super) fn relabel(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     Ok(make_array(
         array
@@ -91,25 +91,25 @@ pub(super) fn relabel(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     ))
 }
 
-/// Whether 32-bit integers stand behind a type.
+/// Whether the type is stored as 32-bit integers.
 pub(super) fn is_narrow(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Time32(_))
 }
 
-/// An array without dictionaries, at any depth: row bytes do not keep them.
+/// Replaces dictionaries with their values, at any depth, because row bytes do not preserve them.
 ///
 /// # Errors
 ///
-/// Unpacked values that are too long for one array.
+/// The unpacked values are too long for one array.
 pub fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
     cast(array, &unpacked(array.data_type()))
 }
 
-/// The canonical array of a column: see the table of this file.
+/// The canonical array of a column. See the table at the top of this file.
 ///
 /// # Errors
 ///
-/// A type that aggregates cannot take, or values too long for one array.
+/// Aggregates cannot take the type, or the values are too long for one array.
 pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::*;
     let array = &unpack(array)?;
@@ -151,7 +151,7 @@ pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
 ///
 /// # Errors
 ///
-/// [`Error::Format`] of an array that is not canonical.
+/// [`Error::Format`] if the array is not canonical.
 pub fn view(array: &ArrayRef) -> Result<Column<'_>> {
     let values = match array.data_type() {
         DataType::Int64 => Values::Int(array.as_primitive::<Int64Type>().values().as_ref().into()),

@@ -1,11 +1,11 @@
-//! Types with dictionaries replaced by their values.
+//! Replaces dictionary types with the types of their values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef};
 
-/// The type with dictionaries replaced by their values, at any depth.
+/// The type with every dictionary replaced by its value type, at any depth.
 pub fn unpacked(data_type: &DataType) -> DataType {
     let within = |field: &FieldRef| Arc::new(unpacked_field(field));
     match data_type {
@@ -24,8 +24,8 @@ pub fn unpacked(data_type: &DataType) -> DataType {
     }
 }
 
-/// The field with dictionaries replaced by their values, at any depth. The metadata of a dictionary
-/// is not that of its values, and is left out.
+/// The field with every dictionary replaced by its value type, at any depth. Drops the metadata of
+/// a dictionary, because it does not describe the values.
 pub fn unpacked_field(field: &Field) -> Field {
     let metadata = if matches!(field.data_type(), DataType::Dictionary(..)) {
         HashMap::new()

@@ -1,14 +1,15 @@
-//! Rows that do not fit one array, in halves.
+//! Splits rows that do not fit one array into halves.
 
 use std::ops::Range;
 
 use crate::core::error::{Error, Result};
 
-/// Makes the batch of a range of rows and emits it; in halves where it does not fit one batch.
+/// Makes the batch of a range of rows and emits it. If the rows do not fit one batch, splits them
+/// into halves.
 ///
 /// # Errors
 ///
-/// What `make` returns; [`Error::Crowded`] only where one row alone does not fit.
+/// The errors of `make`. [`Error::Crowded`] only if a single row does not fit.
 pub(crate) fn in_halves<T>(
     rows: Range<usize>,
     make: &mut impl FnMut(Range<usize>) -> Result<T>,

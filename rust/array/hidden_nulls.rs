@@ -1,4 +1,4 @@
-//! Nulls that a null struct hides.
+//! Removes nulls that are hidden by a null struct.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use arrow_schema::{DataType, Field};
 
 use crate::core::error::Result;
 
-/// An array whose structs, and lists of one length, hide no null in a child that may not be null. Arrow
-/// allows such where the struct itself is null, and makes them when it takes rows that are not there;
-/// writers of Parquet do not. What is within other lists stays as it is.
+/// Removes hidden nulls from structs and fixed-size lists: nulls of a non-nullable child. Arrow
+/// allows these below a null struct, and its `take` creates them for null indices. Parquet writers
+/// reject them. The contents of other lists do not change.
 ///
 /// # Errors
 ///
-/// None of a valid array.
+/// None for a valid array.
 pub(crate) fn without(array: &ArrayRef) -> Result<ArrayRef> {
     if let Some(lists) = array.as_fixed_size_list_opt()
         && let DataType::FixedSizeList(item, length) = lists.data_type()
@@ -42,7 +42,7 @@ pub(crate) fn without(array: &ArrayRef) -> Result<ArrayRef> {
     )?))
 }
 
-/// The same for a child: without nulls where its field has none.
+/// Does the same for a child, and removes its nulls if its field is not nullable.
 fn child(field: &Field, array: &ArrayRef) -> Result<ArrayRef> {
     let array = without(array)?;
     if field.is_nullable() || array.null_count() == 0 {
@@ -76,7 +76,7 @@ mod tests {
         let rows = take(&all, &Int64Array::from(vec![Some(1), None, Some(0)]), None).unwrap();
         assert_eq!(rows.as_struct().column(0).null_count(), 1);
         let clean = without(&rows).unwrap();
-        assert_eq!(clean.to_data(), rows.to_data()); // what is hidden does not count
+        assert_eq!(clean.to_data(), rows.to_data()); // hidden values do not count
         let inner = clean.as_struct().column(0);
         assert_eq!(
             (inner.null_count(), inner.as_struct().column(0).null_count()),

@@ -1,19 +1,19 @@
 //! Arrow arrays and the columns of the core.
 //!
-//! | file | noun |
+//! | file | contents |
 //! |---|---|
-//! | [`convert`] | arrays to columns of the core |
-//! | [`result_array`] | columns of the core to arrays |
-//! | `named` | columns by their names, and batches without |
-//! | `validate` | whether an array holds what Arrow promises |
-//! | [`dictionary`] | types with dictionaries replaced by their values |
-//! | `type_name` | types by the names that pyarrow gives them |
-//! | `comparable` | types whose values can be compared |
+//! | [`convert`] | converts arrays to columns of the core |
+//! | [`result_array`] | converts columns of the core to arrays |
+//! | `named` | finds columns by name; batches without column names |
+//! | `validate` | checks that an array is valid |
+//! | [`dictionary`] | replaces dictionary types with the types of their values |
+//! | `type_name` | types as pyarrow names them |
+//! | `comparable` | which types have comparable values |
 //! | `zero_width` | types whose values take no bytes |
-//! | `canonical_float` | floats with one NaN and one zero |
-//! | `halves` | rows that do not fit one array, in halves |
-//! | `hidden_nulls` | nulls that a null struct hides |
-//! | `value_bytes` | how many bytes values take where they are copied |
+//! | `canonical_float` | makes NaN and zero unique |
+//! | `halves` | splits rows that do not fit one array |
+//! | `hidden_nulls` | removes nulls that are hidden by a null struct |
+//! | `value_bytes` | how many bytes copied values take |
 
 pub(crate) mod canonical_float;
 pub(crate) mod comparable;

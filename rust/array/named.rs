@@ -1,4 +1,4 @@
-//! Columns by their names.
+//! Finds columns by name.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use arrow_schema::{Field, Schema};
 
 use crate::core::error::{Error, Result};
 
-/// The position and the field of a column by its exact name.
+/// The position and the field of the column with exactly this name.
 ///
 /// # Errors
 ///
-/// [`Error::Argument`] where there is none.
+/// [`Error::Argument`] if there is no such column.
 pub(crate) fn find<'a>(
     input: &'a Schema,
     argument: &str,
@@ -31,7 +31,7 @@ pub(crate) fn find<'a>(
     })
 }
 
-/// The error of a batch without a column that was declared.
+/// The error for a batch that lacks a declared column.
 pub(crate) fn missing(name: &str) -> Error {
     Error::Format {
         what: "batch",
@@ -39,11 +39,11 @@ pub(crate) fn missing(name: &str) -> Error {
     }
 }
 
-/// Arrays as a batch; the columns of a block are known by their positions.
+/// Makes a batch of arrays without names. Blocks identify columns by position.
 ///
 /// # Errors
 ///
-/// Arrays of different lengths.
+/// Arrays with different lengths.
 pub(crate) fn unnamed(columns: Vec<ArrayRef>) -> Result<RecordBatch> {
     let fields: Vec<Field> = columns
         .iter()

@@ -1,4 +1,4 @@
-//! The aggregates' columns to Arrow arrays: canonical ones, and those of the types that a user sees.
+//! Converts aggregate columns to Arrow arrays, canonical or with the types that users see.
 
 use std::sync::Arc;
 
@@ -17,11 +17,12 @@ use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::{Error, Result};
 
-/// A column as its canonical array; lists become large lists, the fields of structs are numbered.
+/// The canonical array of a column. Lists become large lists, and struct fields get numbers as
+/// names.
 ///
 /// # Errors
 ///
-/// Offsets or lengths that do not fit each other; none of columns of the core.
+/// Offsets or lengths that do not match. This does not happen for columns of the core.
 pub fn array(column: Column<'static>) -> Result<ArrayRef> {
     let rows = column.len();
     let nulls = column.validity.map(|validity| {
@@ -67,20 +68,20 @@ pub fn array(column: Column<'static>) -> Result<ArrayRef> {
     })
 }
 
-/// A column as an array of the type that a user sees.
+/// Converts a column to an array with the type that users see.
 ///
 /// # Errors
 ///
-/// [`Error::Crowded`] where the values are too long for one array of the type.
+/// [`Error::Crowded`] if the values are too long for one array of the type.
 pub fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef> {
     let array = array(column)?;
     typed(&array, data_type)
 }
 
-/// What the offsets of most types reach to.
+/// The largest offset of most types.
 const MOST: usize = i32::MAX as usize;
 
-/// The error of values that are too long for one array; the caller fills in the column.
+/// The error for values that are too long for one array. The caller adds the column name.
 pub(crate) fn crowded(length: usize, what: &str, data_type: &DataType) -> Error {
     Error::Crowded {
         column: String::new(),
@@ -88,7 +89,7 @@ pub(crate) fn crowded(length: usize, what: &str, data_type: &DataType) -> Error 
     }
 }
 
-/// A canonical array as an array of type `to`.
+/// Converts a canonical array to type `to`.
 fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     use DataType::*;
     match (array.data_type(), to) {

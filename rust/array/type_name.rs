@@ -1,8 +1,8 @@
-//! Types as pyarrow spells them, for errors.
+//! Names types like pyarrow does, for errors.
 
 use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit, UnionMode};
 
-/// The type of a column.
+/// The type name of a column.
 pub(crate) fn of(field: &Field) -> String {
     let storage = stored(field);
     match field.extension_type_name() {
@@ -11,7 +11,7 @@ pub(crate) fn of(field: &Field) -> String {
     }
 }
 
-/// The type that a column is stored in. Of a dictionary the field alone knows whether it is ordered.
+/// The storage type of a column. Only the field knows whether a dictionary is ordered.
 fn stored(field: &Field) -> String {
     match (field.data_type(), field.dict_is_ordered()) {
         (DataType::Dictionary(indices, values), Some(is_ordered)) => format!(
@@ -24,7 +24,7 @@ fn stored(field: &Field) -> String {
     }
 }
 
-/// A type.
+/// The name of a type.
 pub(crate) fn of_type(data_type: &DataType) -> String {
     use DataType::*;
     match data_type {
@@ -97,7 +97,7 @@ pub(crate) fn of_type(data_type: &DataType) -> String {
                 stored(values)
             )
         }
-        // Integers, binary and null have one name.
+        // Integers, binary and null need only lower case.
         other => other.to_string().to_lowercase(),
     }
 }

@@ -1,5 +1,5 @@
-//! Whether a column holds what Arrow promises: offsets and indices within their values, strings in
-//! UTF-8. Not every source checks that: Spark's strings may hold any bytes.
+//! Checks that a column is valid Arrow data: offsets and indices within range, strings in UTF-8.
+//! Not every source guarantees this. Spark's strings can contain any bytes.
 
 use std::ops::Range;
 use std::str::from_utf8;
@@ -17,11 +17,11 @@ use crate::core::error::{Error, Result};
 const NO_TEXT: &str = "it has a string whose bytes are no UTF-8; allowed: strings in UTF-8, or the same bytes as binary (a cast)";
 const ASTRAY: &str = "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
 
-/// Checks that the column, at any depth, holds what its type says.
+/// Checks that the column is valid for its type, at any depth.
 ///
 /// # Errors
 ///
-/// [`Error::Record`] where it does not.
+/// [`Error::Record`] if it is not valid.
 pub(crate) fn check(column: &str, array: &ArrayRef) -> Result<()> {
     match fault(array.as_ref()) {
         Some(reason) => Err(Error::Record {
@@ -82,7 +82,7 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
     }
 }
 
-/// Of the array itself, not of what it points to.
+/// Checks the array itself, but not its children.
 fn astray(array: &dyn Array) -> Option<&'static str> {
     array.to_data().validate_values().is_err().then_some(ASTRAY)
 }
@@ -91,7 +91,7 @@ fn fault_of_lists<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Option<&'s
     astray(lists).or_else(|| fault_of_elements(lists.values(), lists.value_offsets()))
 }
 
-/// Of lists that each say where they begin and how long they are, in any order.
+/// Checks list views. Each has its own offset and size, in any order.
 fn fault_of_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>) -> Option<&'static str> {
     let values = lists.values();
     let mut used = values.len()..0;
@@ -121,7 +121,8 @@ fn fault_of_elements<O: OffsetSizeTrait>(
     )
 }
 
-/// Of the elements that lists use. Dictionaries are unpacked with all elements, used or not.
+/// Checks the elements that lists use. Dictionaries are checked in full, because unpacking reads
+/// unused elements too.
 fn fault_of_range(elements: &ArrayRef, used: Range<usize>) -> Option<&'static str> {
     if unpacked(elements.data_type()) != *elements.data_type() {
         return fault(elements);
@@ -130,10 +131,10 @@ fn fault_of_range(elements: &ArrayRef, used: Range<usize>) -> Option<&'static st
     fault(&elements.slice(used.end - length, length))
 }
 
-/// Of strings and bytes: the last offset is how many bytes were handed over, so that none before it
-/// points beyond them.
+/// Checks the offsets of strings and bytes. The last offset is within the data, so sorted offsets
+/// never point beyond it.
 fn fault_of_offsets<O: OffsetSizeTrait>(offsets: &[O]) -> Option<&'static str> {
-    // All are looked at, many at once: there is one to find in bad data only.
+    // This checks all offsets without stopping early, because bad data is rare.
     let sorted = offsets
         .iter()
         .zip(offsets.iter().skip(1))
@@ -153,7 +154,8 @@ fn is_text<O: OffsetSizeTrait>(array: &dyn Array, data: &[u8], offsets: &[O]) ->
     let all = data
         .get(first.as_usize()..last.as_usize())
         .unwrap_or_default();
-    // All at once: where that is text and each string begins with a character, each string is text.
+    // The fast path: if all bytes are valid text and each string starts at a character, each string
+    // is valid.
     if let Ok(text) = from_utf8(all)
         && offsets
             .iter()

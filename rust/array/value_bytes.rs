@@ -1,4 +1,4 @@
-//! How many bytes values take when they are copied.
+//! How many bytes values take when copied.
 
 use std::ops::Range;
 
@@ -8,15 +8,15 @@ use arrow_schema::DataType;
 
 use crate::core::error::Result;
 
-/// The bytes of the rows of a batch, which may be a slice of a much larger one.
+/// The bytes of the rows of a batch. The batch can be a slice of a much larger one.
 pub(crate) fn batch_bytes(batch: &RecordBatch) -> Result<usize> {
     batch.columns().iter().try_fold(0, |sum, column| {
         Ok(sum + column.to_data().get_slice_memory_size()?)
     })
 }
 
-/// Bytes of the values of some rows, the values of lists among them: one at least for each value, so
-/// that these are no more values than bytes. Values that a copy shares are not counted.
+/// The bytes of the values of some rows, including list elements. Each value counts as at least one
+/// byte, so the result bounds the number of values. Values that a copy shares do not count.
 pub(crate) fn value_bytes(array: &dyn Array, rows: Range<usize>) -> usize {
     let width = match array.data_type() {
         DataType::Utf8 => return bytes_between(array.as_string::<i32>().value_offsets(), rows),
@@ -66,7 +66,7 @@ pub(crate) fn value_bytes(array: &dyn Array, rows: Range<usize>) -> usize {
     rows.len() * width.max(1)
 }
 
-/// Whether each value takes as many bytes as any other, and few.
+/// Whether all values take the same small number of bytes.
 pub(crate) fn is_fixed(kind: &DataType) -> bool {
     match kind {
         DataType::Struct(fields) => fields.iter().all(|field| is_fixed(field.data_type())),
@@ -82,7 +82,7 @@ fn bytes_between<O: OffsetSizeTrait>(offsets: &[O], rows: Range<usize>) -> usize
     rows.len() * size_of::<O>() + between(offsets, &rows).len()
 }
 
-/// From the first offset to the last of some rows.
+/// The range from the first to the last offset of these rows.
 fn between<O: OffsetSizeTrait>(offsets: &[O], rows: &Range<usize>) -> Range<usize> {
     let offset = |row: usize| offsets.get(row).map_or(0, |offset| offset.as_usize());
     offset(rows.start)..offset(rows.end)

@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 
-/// Whether values of the type, or values inside of them, take no bytes.
+/// Whether values of the type, or values nested in them, take no bytes.
 pub(crate) fn within(data_type: &DataType) -> bool {
     match data_type {
         DataType::FixedSizeBinary(width) => *width <= 0,

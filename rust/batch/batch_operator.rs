@@ -1,4 +1,4 @@
-//! What every query does with rows and blocks.
+//! The trait of all batch operators.
 
 use arrow_array::RecordBatch;
 
@@ -10,53 +10,53 @@ use crate::format::block::BlockKind;
 use crate::input::records::Records;
 use crate::keys::KeyInterner;
 
-/// Rows in a batch of results, about.
+/// Approximate rows in a result batch.
 pub(crate) const RESULT_ROWS: usize = 1 << 16;
 
-/// Where results go.
+/// Receives results.
 pub(crate) type BatchSink<'a> = dyn FnMut(RecordBatch) + 'a;
 
-/// Where results go, with their shard.
+/// Receives results with their shard.
 pub(super) type ShardSink<'a> = dyn FnMut(i32, RecordBatch) + 'a;
 
-/// A query at work on rows or blocks.
+/// Runs a query on rows or blocks.
 pub(crate) trait BatchOperator: Send {
     /// Adds rows.
     fn add(&mut self, input: Records) -> Result<()>;
-    /// Works on the rows that wait as soon as that pays, and at the latest when about `most` wait.
+    /// Processes the waiting rows once that pays off, at the latest when about `most` rows wait.
     fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()>;
-    /// Buffers rows that leave as blocks, `most` of them at once. Those of few records a window are
-    /// lighter as they are.
+    /// Buffers rows that will leave as blocks, `most` at a time. If windows have few records,
+    /// records are smaller than windows.
     fn buffer(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
         self.process(most, interrupt)
     }
     /// Adds the rows of a block.
     fn add_block(&mut self, kind: BlockKind, block: &RecordBatch) -> Result<()>;
-    /// Takes all rows out, for blocks; nothing remains but the keys.
+    /// Takes all rows for blocks. Only the keys remain.
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>>;
-    /// Emits the windows that nothing at or after `frontier` can change, all of them without one,
-    /// and drops what only they need.
+    /// Emits the windows that nothing at or after `frontier` can change, or all windows if there is
+    /// no frontier. Drops everything that only these windows need.
     fn close(
         &mut self,
         frontier: Option<Time>,
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()>;
-    /// The lists of all windows that are still to come, where they overlap.
+    /// The size of the lists of all remaining windows, if windows overlap.
     fn list_sizes(&mut self, _interrupt: &Interrupt) -> Result<ListSizes> {
         Ok(ListSizes::default())
     }
-    /// Number of rows and partial sessions.
+    /// The number of rows and partial sessions.
     fn rows(&self) -> usize;
-    /// The keys that have numbers.
+    /// The numbered keys.
     fn keys(&mut self) -> &mut KeyInterner;
 }
 
 /// Rows for blocks, sorted by shard and time.
 pub(crate) struct ShardRows {
-    /// What a row is.
+    /// What each row is.
     pub kind: BlockKind,
-    /// In the layout of blocks of this kind.
+    /// The rows, in the block layout of this kind.
     pub rows: RecordBatch,
     /// The shard of each row.
     pub shards: Vec<u32>,
@@ -64,7 +64,7 @@ pub(crate) struct ShardRows {
     pub times: Vec<Time>,
 }
 
-/// All windows of operators that have all their rows, as soon as there is room for all their lists.
+/// Closes all windows of operators that have all their rows. First checks that all their lists fit.
 pub(super) fn close_all(
     mut operators: Vec<Box<dyn BatchOperator>>,
     room: &ListRoom,

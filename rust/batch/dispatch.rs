@@ -1,4 +1,4 @@
-//! The batch operator of a query.
+//! Chooses the batch operator of a query.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::plan::query::{Query, QueryOutput};
 use crate::plan::window_lengths::WindowLengths;
 
 impl Query {
-    /// The operator of this query, without rows.
+    /// Creates the operator of this query, without rows.
     pub(super) fn batch_operator(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
         Ok(match (&self.output_kind, self.windows) {
             (QueryOutput::Over { windows, .. }, _) => {

@@ -1,4 +1,4 @@
-//! A query over batches in this process, on one thread or several (`workers`).
+//! Runs a query over batches in this process, on one thread or several (see `workers`).
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ use crate::plan::limits::Limits;
 use crate::plan::query::{Query, QueryOutput};
 
 impl Query {
-    /// Runs the query over batches on `threads` threads: all windows, and what was counted.
+    /// Runs the query over batches on `threads` threads. Returns all windows and the counters.
     ///
     /// # Errors
     ///
-    /// Those of the batches; a column of another type than the query's, a record that it does not
-    /// allow, or a result that does not fit its type.
+    /// The errors of the batches. A column with another type than in the query. A record that the
+    /// query refuses. A result that does not fit its type.
     pub fn run(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
@@ -36,11 +36,11 @@ impl Query {
         self.run_until(batches, threads, &Interrupt::never())
     }
 
-    /// The same until it is interrupted.
+    /// Like [`Query::run`], but stops when interrupted.
     ///
     /// # Errors
     ///
-    /// Those of [`Query::run`], and those of the interrupt.
+    /// The errors of [`Query::run`] and of the interrupt.
     pub fn run_until(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
@@ -83,7 +83,7 @@ impl Query {
         })
     }
 
-    /// Few rows, or rows that leave in one order: in one operator.
+    /// Runs few rows, or rows that leave in one order, in a single operator.
     fn run_whole(
         self: &Arc<Self>,
         mut inputs: impl Iterator<Item = Result<Records>>,
@@ -95,7 +95,7 @@ impl Query {
         batch_operator::close_all(vec![operator], room, interrupt)
     }
 
-    /// Many rows: in an operator for each partition of the keys.
+    /// Runs many rows in one operator per key partition.
     fn run_partitioned(
         self: &Arc<Self>,
         inputs: impl Iterator<Item = Result<Records>>,
@@ -111,8 +111,7 @@ impl Query {
     }
 }
 
-/// Batches in steps of few enough rows to stay in the caches: long batches are cut evenly, short
-/// ones joined.
+/// Splits batches into steps that fit the caches. Cuts long batches evenly and joins short ones.
 struct StepReader<'a, I> {
     batches: I,
     limits: Limits,
@@ -125,7 +124,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         let mut short: Vec<RecordBatch> = Vec::new();
         let (mut rows, mut bytes) = (0, 0);
-        // Half a step is enough: joining batches copies them.
+        // Half a step is enough, because joining copies the batches.
         while rows < self.limits.step_rows.div_ceil(2) && bytes < self.limits.step_bytes {
             self.interrupt.check()?;
             let Some(batch) = self
@@ -141,7 +140,7 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
             let most = batch.num_rows().div_ceil(steps);
             let first = batch.slice(0, most);
             let size = batch_bytes(&first)?;
-            // What is joined stays far below what the offsets of an array reach to.
+            // This keeps joined arrays far below the range of their offsets.
             if !short.is_empty() && bytes + size > self.limits.step_bytes {
                 self.rest = Some(batch);
                 break;
@@ -161,8 +160,8 @@ impl<I: Iterator<Item = Result<RecordBatch>>> StepReader<'_, I> {
     }
 }
 
-/// Batches of one schema as one, without dictionaries: together their values may be more than the
-/// indices of one dictionary tell apart.
+/// Joins batches of one schema and unpacks dictionaries. The combined values could exceed the index
+/// range of one dictionary.
 fn join(batches: &[RecordBatch]) -> Result<RecordBatch> {
     let batches = batches
         .iter()
@@ -179,7 +178,7 @@ fn unpacked_batch(batch: &RecordBatch) -> Result<RecordBatch> {
     let fields = schema.fields().iter();
     let unpacked: Vec<Field> = fields.clone().map(|field| unpacked_field(field)).collect();
     let columns = fields.zip(batch.columns()).map(|(field, column)| {
-        // To copy indices and the like is to follow them.
+        // Copying such a column follows its indices, so they must be valid.
         let data_type = column.data_type();
         if data_type.is_nested() || matches!(data_type, DataType::Dictionary(..)) {
             validate::check(field.name(), column)?;

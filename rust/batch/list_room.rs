@@ -1,18 +1,18 @@
-//! Room for the lists of overlapping windows, which all threads of a run share.
+//! Memory for the lists of overlapping windows. All threads of a run share it.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::core::aggregate::list_values::ListValues;
 use crate::core::error::{Error, Result};
 
-/// The lists that are still to be made.
+/// The size of lists that are not yet built.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListSizes {
     pub windows: usize,
     pub lists: ListValues,
 }
 
-/// How many bytes lists may take, and those that were asked for.
+/// How many bytes lists may take, and how much was requested so far.
 #[derive(Debug)]
 pub(super) struct ListRoom {
     most: Option<usize>,
@@ -20,7 +20,7 @@ pub(super) struct ListRoom {
 }
 
 impl ListRoom {
-    /// `most` bytes; any number without.
+    /// Allows `most` bytes, or any number if `None`.
     pub fn new(most: Option<usize>) -> Self {
         Self {
             most,
@@ -28,16 +28,16 @@ impl ListRoom {
         }
     }
 
-    /// Whether there are bounds, so that sizes have to be told.
+    /// Whether there is a limit, so that callers must report sizes.
     pub fn is_bounded(&self) -> bool {
         self.most.is_some()
     }
 
-    /// Asks for lists beside those that were asked for before, on this thread or another.
+    /// Requests room for more lists, in addition to all earlier requests of all threads.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] with all that was asked for where that is too much.
+    /// [`Error::Memory`] with the total of all requests if it exceeds the limit.
     pub fn ask(&self, lists: ListSizes) -> Result<()> {
         let Some(most) = self.most else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! The second step of a query on Spark: packed rows to windows. The first is the
-//! [`Packer`](super::packer::Packer).
+//! The second step of a query on Spark: merges packed rows into windows. The
+//! [`Packer`](super::packer::Packer) is the first step.
 
 use std::sync::Arc;
 
@@ -12,25 +12,25 @@ use crate::core::time::Time;
 use crate::format::{block, packed};
 use crate::plan::query::Query;
 
-/// Packed rows, sorted by shard and first time, to windows.
+/// Merges packed rows, sorted by shard and first time, into windows.
 pub struct Merger {
     operator: Box<dyn BatchOperator>,
     merge_bytes: usize,
     /// The shard and first time of the last packed row.
     last: Option<(i32, Time)>,
-    /// Bytes of blocks that the operator holds, about.
+    /// Approximate bytes of the blocks in the operator.
     bytes: usize,
-    /// The same after the last close.
+    /// The value of `bytes` after the last close.
     kept: usize,
     interrupt: Interrupt,
 }
 
 impl Merger {
-    /// A merger for any number of shards, one after the other.
+    /// Creates a merger for any number of shards, one after the other.
     ///
     /// # Errors
     ///
-    /// Key columns of a type that cannot be one.
+    /// A key column has a type that cannot be grouped.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
         Ok(Self {
             operator: query.batch_operator()?,
@@ -42,35 +42,35 @@ impl Merger {
         })
     }
 
-    /// The same, which stops when it is interrupted.
+    /// Makes this stop when interrupted.
     pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }
 
-    /// Merges packed rows; gives the windows that are final.
+    /// Merges packed rows and returns the windows that are final.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for rows out of order, or blocks of another query; a result that does not
-    /// fit its type; those of the interrupt.
+    /// [`Error::Format`] if rows are out of order or blocks belong to another query. A result that
+    /// does not fit its type. The errors of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         self.merge(packed, &mut |_, windows| results.push(windows))?;
         Ok(results)
     }
 
-    /// Gives all windows that remain.
+    /// Returns all remaining windows.
     ///
     /// # Errors
     ///
-    /// A result that does not fit its type; those of the interrupt.
+    /// A result that does not fit its type. The errors of the interrupt.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         let mut results = Vec::new();
         self.close_last(&mut |_, windows| results.push(windows))?;
         Ok(results)
     }
 
-    /// Merges packed rows; what is final goes to `emit` with its shard.
+    /// Merges packed rows and passes final results to `emit` with their shard.
     pub(super) fn merge(&mut self, packed: &RecordBatch, emit: &mut ShardSink<'_>) -> Result<()> {
         for row in packed::unpack(packed)? {
             let position = (row.shard, row.first);
@@ -99,7 +99,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Emits all that remains.
+    /// Emits all remaining results.
     pub(super) fn close_last(&mut self, emit: &mut ShardSink<'_>) -> Result<()> {
         match self.last.take() {
             Some((shard, _)) => self.close(shard, None, emit),
@@ -116,7 +116,7 @@ impl Merger {
         let before = self.operator.rows();
         self.operator
             .close(frontier, &mut |batch| emit(shard, batch), &self.interrupt)?;
-        // The rows that stay are estimated to be as wide as all were.
+        // This estimate assumes that the remaining rows have average width.
         self.kept =
             (self.bytes as u128 * self.operator.rows() as u128 / before.max(1) as u128) as usize;
         self.bytes = self.kept;

@@ -1,25 +1,25 @@
-//! Queries over all rows of an input: nothing is late.
+//! Queries over all rows of an input. No row is late.
 //!
-//! | file | noun |
+//! | file | contents |
 //! |---|---|
-//! | `batch_operator` | what every query does with rows and blocks |
-//! | `dispatch` | the operator of a query |
-//! | `sessions`, `session_groups`, `session_rows` | session queries; their sessions with states; their rows |
+//! | `batch_operator` | the trait of all batch operators |
+//! | `dispatch` | chooses the operator of a query |
+//! | `sessions`, `session_groups`, `session_rows` | session queries; sessions with their states; the rows of sessions |
 //! | `sliding` | sliding queries |
-//! | [`sliding_folds`] | rows in the order of time to sliding windows with functions of the user |
-//! | `sort_rows` | queries for rows in the order of time |
-//! | `over_rows` | queries that give the rows back, each with its window |
-//! | `layout` | the columns of blocks, written and read |
+//! | [`sliding_folds`] | user functions over sliding windows, from rows in time order |
+//! | `sort_rows` | queries that return rows in time order |
+//! | `over_rows` | queries that return each row with its window |
+//! | `layout` | how blocks store columns |
 //! | `shards` | the shards of keys |
-//! | `pending` | rows that wait for the numbers of their keys, and for their sessions |
-//! | `tuning` | when waiting rows are grouped: choices of speed |
-//! | [`packer`], [`merger`], [`sorter`] | on Spark: rows to packed rows, these to windows or sorted rows |
-//! | `in_process` | in this process |
-//! | [`row_windows`] | in this process, with the window of each row |
-//! | `window_batches` | windows in batches, taken by their positions |
-//! | `window_columns` | columns of windows as columns of the rows in them |
-//! | `partition`, `workers` | rows by parts of the keys; the threads of a run |
-//! | `list_room` | room for the lists of overlapping windows |
+//! | `pending` | rows that wait for key numbers or for sessions |
+//! | `tuning` | when to group waiting rows; affects only speed |
+//! | [`packer`], [`merger`], [`sorter`] | on Spark: pack rows, then merge them into windows or sort them |
+//! | `in_process` | runs a query in this process |
+//! | [`row_windows`] | runs a query in this process and finds the window of each row |
+//! | `window_batches` | windows in batches, accessed by position |
+//! | `window_columns` | repeats the columns of windows for their rows |
+//! | `partition`, `workers` | partitions rows by key; the threads of a run |
+//! | `list_room` | memory for the lists of overlapping windows |
 
 pub(crate) mod batch_operator;
 mod dispatch;

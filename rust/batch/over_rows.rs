@@ -1,11 +1,11 @@
-//! The work of a query that gives the rows back, each with its window.
+//! A query that returns each row with its window.
 //!
 //! ```text
-//!   whole rows ─┬▶ held, by number ──────────────────────────────┐
-//!               └▶ records ─▶ windows, each with its rows' numbers ─┴▶ rows, `window`, aggregates
+//!   whole rows ─┬▶ buffered by number ────────────────────────────────┐
+//!               └▶ records ─▶ windows with the numbers of their rows ─┴▶ rows, `window`, aggregates
 //! ```
 //!
-//! Before a shuffle rows move as in a query for rows. After it they are held until their window is
+//! Before a shuffle, rows move as in a query for rows. After it, they wait until their window is
 //! final.
 
 use std::ops::Range;
@@ -33,31 +33,31 @@ use crate::keys::KeyInterner;
 use crate::plan::over_query::{numbered, rows_schema};
 use crate::plan::query::Query;
 
-/// Bits of a row's number that are its place in its batch; those above are the number of the batch.
+/// The low bits of a row's number are its place in its batch. The higher bits number the batch.
 const PLACE_BITS: u32 = 32;
 
-/// A query over rows at work.
+/// The operator of a query over rows.
 pub(super) struct OverRows {
     query: Arc<Query>,
     windows: Arc<Query>,
     operator: Box<dyn BatchOperator>,
-    /// The rows before a shuffle.
+    /// Rows before a shuffle.
     before: SortRows,
     layout: WholeRows,
     held: Vec<HeldRows>,
-    /// Rows that are left out, by number.
+    /// Numbers of excluded rows.
     left_out: Vec<i64>,
 }
 
-/// The rows of a block, of which some wait for their window.
+/// The rows of a block. Some of them wait for their window.
 struct HeldRows {
-    /// None when no row waits.
+    /// `None` when no row waits.
     rows: Option<RecordBatch>,
     waiting: usize,
 }
 
 impl OverRows {
-    /// No rows yet.
+    /// Starts without rows.
     pub fn new(query: Arc<Query>, windows: Arc<Query>) -> Result<Self> {
         Ok(Self {
             operator: windows.batch_operator()?,
@@ -70,7 +70,7 @@ impl OverRows {
         })
     }
 
-    /// Holds rows, and adds those that have windows to the operator.
+    /// Buffers rows, and adds those with windows to the operator.
     fn hold(&mut self, whole: RecordBatch) -> Result<()> {
         let arrivals = self.layout.seq_nos(&whole)?;
         let first = (self.held.len() as i64) << PLACE_BITS;
@@ -89,7 +89,7 @@ impl OverRows {
             kept.map(|arrival| arrival.cast_unsigned() as SeqNo)
                 .collect()
         };
-        let mut counted = ReadCounters::default(); // they were counted before the shuffle
+        let mut counted = ReadCounters::default(); // the rows were counted before the shuffle
         let records = Records::read_numbered(&self.windows, &batch, number, &mut counted)?;
         self.held.push(HeldRows {
             rows: (rows > 0).then_some(whole),
@@ -98,7 +98,7 @@ impl OverRows {
         self.operator.add(records)
     }
 
-    /// The rows of these numbers; nothing waits for them any more.
+    /// Returns the rows with these numbers. They no longer wait.
     fn release(&mut self, numbers: &[i64]) -> Result<RecordBatch> {
         let mut positions = vec![usize::MAX; self.held.len()];
         let mut batches = Vec::new();
@@ -127,7 +127,7 @@ impl OverRows {
         Ok(rows)
     }
 
-    /// Emits rows in batches; `window_columns` gives the columns of the windows of a batch.
+    /// Emits rows in batches; `window_columns` computes the window columns of a batch.
     fn emit(
         &mut self,
         numbers: &[i64],
@@ -180,7 +180,7 @@ impl OverRows {
         self.emit(&numbers, batches, taken, emit, interrupt)
     }
 
-    /// Emits the rows that are left out.
+    /// Emits the excluded rows.
     fn emit_left_out(&mut self, emit: &mut BatchSink<'_>, interrupt: &Interrupt) -> Result<()> {
         let numbers = std::mem::take(&mut self.left_out);
         let fields: Vec<_> = self.query.output.fields().iter().cloned().collect();
@@ -196,7 +196,7 @@ impl OverRows {
     }
 }
 
-/// The rows of windows: for each the position of its window, and its number.
+/// The rows of windows: the window position and the number of each row.
 pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, ScalarBuffer<i64>)> {
     let lists = windows.columns().last();
     let lists = lists.and_then(|column| column.as_list_opt::<i32>());

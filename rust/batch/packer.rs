@@ -1,4 +1,4 @@
-//! The first step of a query on Spark: rows of one split to packed rows.
+//! The first step of a query on Spark: packs the rows of one split.
 //!
 //! ```text
 //!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Merger ─▶ windows
@@ -21,18 +21,18 @@ use crate::input::records::Records;
 use crate::plan::cogroup::Cogroup;
 use crate::plan::query::Query;
 
-/// Bits of an arrival that number the rows of one split. The bits above number the split.
+/// The low bits of an arrival number the rows of one split. The higher bits number the split.
 const ARRIVAL_BITS: u32 = 40;
 
-/// The largest number of a split.
+/// The largest split number.
 const LAST_SPLIT: u32 = (1 << (SeqNo::BITS - ARRIVAL_BITS)) - 1;
 
-/// Rows of one split to packed rows.
+/// Packs the rows of one split.
 pub struct Packer {
     query: Arc<Query>,
     operator: Box<dyn BatchOperator>,
     counters: ReadCounters,
-    /// The largest time of the records of each input.
+    /// The latest record time of each input.
     latest: Vec<Option<Time>>,
     split: SeqNo,
     rows: usize,
@@ -41,11 +41,11 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// A packer for one split of the input.
+    /// Creates a packer for one split of the input.
     ///
     /// # Errors
     ///
-    /// A key column of a type that cannot be one, or a split whose number does not fit an arrival.
+    /// A key column has a type that cannot be grouped, or the split number does not fit an arrival.
     pub fn new(query: Arc<Query>, split: u32) -> Result<Self> {
         if split > LAST_SPLIT {
             return Err(Error::Argument {
@@ -68,26 +68,26 @@ impl Packer {
         })
     }
 
-    /// A packer that stops when it is interrupted.
+    /// Makes this stop when interrupted.
     pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }
 
-    /// Adds rows, and gives packed rows as soon as there are enough.
+    /// Adds rows, and returns packed rows once there are enough.
     ///
     /// # Errors
     ///
-    /// A column of another type than the query's, a record that it does not allow, or those of the
-    /// interrupt.
+    /// A column with another type than in the query. A record that the query refuses. The errors of
+    /// the interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         self.push_beside(batch, 1)
     }
 
-    /// The same for one of several packers that share the memory in which rows wait.
+    /// Like [`Self::push`], but for one of several packers that share the memory for waiting rows.
     ///
     /// # Errors
     ///
-    /// As [`Self::push`].
+    /// The errors of [`Self::push`].
     pub fn push_beside(&mut self, batch: &RecordBatch, packers: usize) -> Result<Vec<RecordBatch>> {
         let seq_no = arrival(self.split, self.counters.records + self.counters.ticks)?;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
@@ -108,11 +108,11 @@ impl Packer {
         Ok(Vec::new())
     }
 
-    /// Packs the rows that wait.
+    /// Packs the waiting rows.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn finish(&mut self) -> Result<Vec<RecordBatch>> {
         (self.rows, self.bytes) = (0, 0);
         let mut packed = Vec::new();
@@ -154,7 +154,7 @@ impl Packer {
         Ok(())
     }
 
-    /// The largest time of the records of each input so far.
+    /// The latest record time of each input so far.
     pub fn latest(&self) -> &[Option<Time>] {
         &self.latest
     }
@@ -165,7 +165,7 @@ impl Packer {
     }
 }
 
-/// The arrival of a row of a split, whose own bits are set.
+/// The arrival of a row. `split` has only its own bits set.
 fn arrival(split: SeqNo, row: u64) -> Result<SeqNo> {
     if row >> ARRIVAL_BITS == 0 {
         Ok(split | row)

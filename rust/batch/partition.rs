@@ -1,8 +1,8 @@
-//! Rows by partitions of the keys: what the rows of a partition access at random, which is keys,
-//! open sessions and states, stays in a core's caches, and threads share nothing.
+//! Partitions rows by key. Keys, open sessions and states are accessed at random. In one partition
+//! they stay in a core's caches, and threads share nothing.
 //!
 //! ```text
-//!   rows            b d a b c a b      a and c are of partition 0, b and d of partition 1
+//!   rows            b d a b c a b      a and c are in partition 0, b and d in partition 1
 //!   by partition    a c a│b d b b
 //! ```
 
@@ -11,18 +11,18 @@ use arrow_array::UInt32Array;
 use crate::core::error::Result;
 use crate::input::records::Records;
 
-/// The logarithm of the number of partitions.
+/// Log2 of the number of partitions.
 const BITS: u32 = 5;
 
 /// The number of partitions.
 pub(super) const PARTITIONS: usize = 1 << BITS;
 
-/// The partition of a key's hash: bits that no hash table uses.
+/// The partition of a key's hash. Uses bits that no hash table uses.
 fn partition(hash: u64) -> usize {
     (hash >> 32) as usize & (PARTITIONS - 1)
 }
 
-/// Rows of an input, those of a partition next to each other and in their order.
+/// The rows of an input, grouped by partition. Rows of a partition keep their order.
 pub(super) struct Partitions {
     input: Records,
     /// Where the rows of each partition end.
@@ -30,7 +30,7 @@ pub(super) struct Partitions {
 }
 
 impl Partitions {
-    /// The rows of an input, whose keys have these hashes.
+    /// Partitions the rows of an input; `hashes` has the hash of each row's key.
     pub fn new(input: &Records, hashes: &[u64]) -> Result<Self> {
         let mut counts = [0_usize; PARTITIONS];
         for &hash in hashes {
@@ -39,7 +39,7 @@ impl Partitions {
             }
         }
         let mut end = 0;
-        // Where the next row of each partition goes; in the end, where its rows end.
+        // The position of the next row of each partition; finally, the end of its rows.
         let mut ends = counts.map(|count| {
             end += count;
             end - count
@@ -54,16 +54,16 @@ impl Partitions {
             }
             *next += 1;
         }
-        // All partitions at once: one after the other, the columns would leave the caches between
-        // two of them.
+        // Picks all partitions at once. Otherwise the columns would leave the caches between two
+        // partitions.
         Ok(Self {
             input: input.pick(&UInt32Array::from(rows))?,
             ends,
         })
     }
 
-    /// The rows of a partition; none where it has none. They may wait long: where they are few they
-    /// are copied, so that the other rows do not stay in memory with them.
+    /// The rows of a partition, or `None` if it has none. Rows may wait long. A few rows are
+    /// copied, so that they do not keep all others in memory.
     pub fn rows_of(&self, partition: usize) -> Result<Option<Records>> {
         let start = partition
             .checked_sub(1)

@@ -1,4 +1,4 @@
-//! Rows that wait: for the numbers of their keys, then for their sessions.
+//! Rows that wait, first for key numbers and then for sessions.
 
 use std::iter::repeat;
 
@@ -13,15 +13,15 @@ use crate::core::time::{Span, Time};
 use crate::core::window::Extent;
 use crate::input::records::Records;
 
-/// Rows whose keys are numbered at once: so many that the table of keys stays in a core's caches
-/// meanwhile, so few that they stay there too. A choice of speed.
+/// How many rows have their keys numbered at once. With this many, a core's caches keep the key
+/// table for a while and still fit the rows. This affects only speed.
 const ROWS: usize = 1 << 14;
 
-/// Bytes of the buffers of key columns that may wait: a column may be a small part of its buffers,
-/// which stay in memory as long as it does.
+/// How many bytes of key column buffers may wait. A column can be a small slice of its buffers, but
+/// it keeps them all in memory.
 const BYTES: usize = 8 << 20;
 
-/// Rows whose keys have no numbers yet, in the order they came.
+/// Rows whose keys have no numbers yet, in order of arrival.
 #[derive(Default)]
 pub(super) struct PendingRows {
     inputs: Vec<Records>,
@@ -41,12 +41,12 @@ impl PendingRows {
         self.inputs.push(input);
     }
 
-    /// Whether they shall wait no longer: never more than about `most` of them.
+    /// Whether the rows should wait no longer. At most about `most` rows wait.
     pub fn is_enough(&self, most: usize) -> bool {
         self.rows >= most.min(ROWS) || self.bytes >= BYTES
     }
 
-    /// Hands them out; none remain.
+    /// Returns the rows and leaves none.
     pub fn take(&mut self) -> Vec<Records> {
         std::mem::take(self).inputs
     }
@@ -57,7 +57,7 @@ impl PendingRows {
     }
 }
 
-/// Rows with the numbers of their keys, which wait for their sessions, in the order they came.
+/// Rows with key numbers that wait for their sessions, in order of arrival.
 #[derive(Default)]
 pub(super) struct NumberedRows {
     rows: usize,
@@ -65,7 +65,7 @@ pub(super) struct NumberedRows {
 }
 
 impl NumberedRows {
-    /// Adds rows; `keys` are parallel to them.
+    /// Adds rows; `keys` is parallel to them.
     pub fn add(&mut self, keys: Vec<KeyId>, input: Records) {
         self.rows += input.rows();
         self.inputs.push((keys, input));
@@ -91,17 +91,17 @@ impl NumberedRows {
         self.joined(|(_, input)| input.times())
     }
 
-    /// The own gap of each row, where rows have such.
+    /// The gap of each row, if rows have their own gaps.
     pub fn gaps(&self) -> Vec<Span> {
         self.joined(|(_, input)| input.gaps())
     }
 
-    /// The arrival of each row, where an aggregate asks for it.
+    /// The arrival of each row, if an aggregate needs it.
     pub fn seq_nos(&self) -> Vec<SeqNo> {
         self.joined(|(_, input)| input.seq_nos())
     }
 
-    /// The batch of each row, and its row in there.
+    /// The address of each row: (batch, row in the batch).
     pub fn addresses(&self) -> Vec<(usize, usize)> {
         let numbered = self.inputs().enumerate();
         numbered
@@ -109,18 +109,18 @@ impl NumberedRows {
             .collect()
     }
 
-    /// Gives the rows other numbers of their keys, which are parallel to them.
+    /// Replaces the key numbers of the rows; `keys` is parallel to them.
     pub fn renumber(&mut self, keys: &[KeyId]) {
         let mut keys = keys.iter();
         let rows = self.inputs.iter_mut().flat_map(|(own, _)| own);
         rows.zip(&mut keys).for_each(|(own, &key)| *own = key);
     }
 
-    /// The rows before a time, which leave; the others stay.
+    /// Removes and returns the rows before a time.
     ///
     /// # Errors
     ///
-    /// None of rows that were read.
+    /// None for rows that were read.
     pub fn take_before(&mut self, time: Time) -> Result<Self> {
         let mut before = Self::default();
         for (keys, input) in std::mem::take(self).inputs {
@@ -144,7 +144,7 @@ impl NumberedRows {
         Ok(before)
     }
 
-    /// The key of each row, and how far it reaches.
+    /// The key and the extent of each row.
     pub fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
         self.inputs.iter().flat_map(move |(keys, input)| {
             let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
@@ -155,7 +155,7 @@ impl NumberedRows {
         })
     }
 
-    /// What is parallel to the rows of each batch, one batch after the other.
+    /// Concatenates a column of all batches.
     fn joined<T: Copy>(&self, column: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Vec<T> {
         let mut joined = Vec::with_capacity(self.rows);
         self.inputs

@@ -21,40 +21,40 @@ use crate::input::read_counters::ReadCounters;
 use crate::plan::over_query::numbered;
 use crate::plan::query::Query;
 
-/// Batches of windows are joined where so many rows have one window: it is quicker to take from one array
-/// than from several, and few windows are soon copied.
+/// Batches of windows are joined if there are at least this many rows per window. Taking from one
+/// array is faster than from several, and copying few windows is cheap.
 const ROWS_OF_JOINED: usize = 4;
 
-/// Windows, one after the other, and for each row of the input the position of its window.
+/// Windows, and the position of each input row's window among them.
 pub struct RowWindows {
     /// The windows: keys, `window`, aggregates.
     pub windows: Vec<RecordBatch>,
-    /// Null for a row that is left out.
+    /// Null for an excluded row.
     pub of_row: Int64Array,
-    /// What was counted.
+    /// The counters of the run.
     pub counters: ReadCounters,
 }
 
-/// The columns of windows for rows, in batches of some rows: a row has what its window has. All columns
-/// may be null.
+/// The columns of windows, repeated for rows and split into batches. Each row gets the values of
+/// its window. All columns are nullable.
 pub struct RowColumns {
     schema: SchemaRef,
     windows: WindowBatches,
-    /// The position of each row's window, null for none.
+    /// The position of each row's window, or null if it has none.
     of_row: Int64Array,
     /// The rows of each batch.
     batches: Vec<Range<usize>>,
 }
 
 impl RowColumns {
-    /// Those of windows; `of_row` has the positions in its first column. `threads` threads join them.
+    /// Creates the columns. The first column of `of_row` has the positions. `threads` threads join
+    /// the columns of windows.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] where the columns, with lists or texts among them, would take more than
-    /// `memory` bytes.
-    /// No windows, batches of different columns, and columns that do not fit one array; those of the
-    /// interrupt.
+    /// [`Error::Memory`] if the columns contain lists or texts and would take more than `memory`
+    /// bytes. No windows, batches with different columns, or columns that do not fit one array. The
+    /// errors of the interrupt.
     pub fn new(
         windows: &[RecordBatch],
         of_row: &RecordBatch,
@@ -90,7 +90,7 @@ impl RowColumns {
         })
     }
 
-    /// A batch by its number; none beyond the last one.
+    /// The batch with this number, or `None` beyond the last one.
     ///
     /// # Errors
     ///
@@ -100,11 +100,11 @@ impl RowColumns {
         rows.map(|rows| self.of(rows)).transpose()
     }
 
-    /// All batches, made by `threads` threads.
+    /// Computes all batches on `threads` threads.
     ///
     /// # Errors
     ///
-    /// Those of [`Self::batch`], and those of the interrupt.
+    /// The errors of [`Self::batch`] and of the interrupt.
     pub fn all(&self, threads: usize, interrupt: &Interrupt) -> Result<Vec<RecordBatch>> {
         on_threads(threads, &self.batches, interrupt, |rows| self.of(rows))
     }
@@ -121,8 +121,8 @@ impl RowColumns {
     }
 }
 
-/// What `work` makes of each item, on `threads` threads, of which this is one; each works on items that
-/// are next to each other.
+/// Applies `work` to each item on `threads` threads, including this one. Each thread works on
+/// adjacent items.
 fn on_threads<T: Sync, R: Send>(
     threads: usize,
     items: &[T],
@@ -176,8 +176,8 @@ fn ranges(
     Ok(batches(of_row.iter().map(bytes)))
 }
 
-/// A list or a text of a window is there once for each of its rows: of a list that is the square of
-/// the rows.
+/// Checks the memory. A list or a text of a window repeats for each of its rows, so lists grow with
+/// the square of the rows.
 fn check_room(bytes: usize, windows: usize, of_row: &Int64Array, most: usize) -> Result<()> {
     if bytes <= most {
         return Ok(());
@@ -193,15 +193,15 @@ fn check_room(bytes: usize, windows: usize, of_row: &Int64Array, most: usize) ->
     })
 }
 
-/// No window.
+/// Marks a row without a window.
 const NONE: i64 = -1;
 
 impl Query {
-    /// Runs a query [with rows](Query::with_rows) over batches, on `threads` threads.
+    /// Runs a query [with rows](Query::with_rows) over batches on `threads` threads.
     ///
     /// # Errors
     ///
-    /// Those of [`Query::run_until`].
+    /// The errors of [`Query::run_until`].
     pub fn run_over(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,

@@ -1,8 +1,9 @@
-//! Rows with key numbers to sessions with states: the part of a session query that knows no keys.
+//! Groups rows with key numbers into sessions with states. This part of a session query does not
+//! know the keys themselves.
 //!
-//! Where sessions are cut, rows wait until all that come before them in time are there. Those before
-//! the frontier are then taken in the order of time; a session that goes on past it stays with its
-//! states, as it depends on no earlier row any more.
+//! If sessions are cut, rows wait until all earlier rows have arrived. The rows before the frontier
+//! are then processed in time order. A session that continues past the frontier keeps only its
+//! states, because it no longer depends on earlier rows.
 
 use std::sync::Arc;
 
@@ -23,22 +24,22 @@ use crate::core::window::{Extent, Window};
 use crate::input::records::Records;
 use crate::plan::query::Query;
 
-/// Bytes for each session, about, in what is copied where sessions grow in number or are joined:
-/// the largest columns of the sessions and of the states.
+/// Approximate bytes copied per session when sessions grow in number or join: the largest columns
+/// of the sessions and of the states.
 const GROWN: usize = 64;
 
-/// Sessions that grow.
+/// Sessions that are still growing.
 pub(super) struct SessionGroups {
     query: Arc<Query>,
     gap: Gap,
     sessions: OpenSessions,
     states: Accumulators,
-    /// Empty unless rows come back.
+    /// Empty unless the query returns rows.
     rows: SessionRows,
     waiting: NumberedRows,
 }
 
-/// Sessions that have left [`SessionGroups`], parallel by slot.
+/// Sessions taken out of [`SessionGroups`]. Their columns are parallel by slot.
 pub(crate) struct SessionColumns {
     /// The key of each session.
     pub keys: Vec<KeyId>,
@@ -46,21 +47,21 @@ pub(crate) struct SessionColumns {
     pub extents: Vec<Extent>,
     /// The states of each session.
     pub states: Accumulators,
-    /// The rows of each session, where they come back.
+    /// The rows of each session, if the query returns rows.
     pub rows: Option<RowLists>,
-    /// The slot of what has joined each session, by the slot that it had; none where nothing has moved.
+    /// The new slot of each old slot, or `None` if no session moved.
     moves: Option<Vec<Slot>>,
 }
 
 impl SessionColumns {
-    /// The session of what was merged into a slot.
+    /// The session that now contains what was merged into this slot.
     pub fn slot(&self, merged: Slot) -> Slot {
         let moves = self.moves.as_deref();
         let moved = moves.and_then(|moves| moves.get(merged.0 as usize));
         moved.copied().unwrap_or(merged)
     }
 
-    /// The windows of slots.
+    /// The windows of these slots.
     pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
         let extents = slots.iter().map(|slot| self.extents.get(slot.0 as usize));
         extents.flatten().map(Extent::window).collect()
@@ -68,7 +69,7 @@ impl SessionColumns {
 }
 
 impl SessionGroups {
-    /// No sessions yet.
+    /// Starts without sessions.
     pub fn new(query: Arc<Query>, gap: Gap) -> Self {
         Self {
             gap,
@@ -80,13 +81,13 @@ impl SessionGroups {
         }
     }
 
-    /// Adds rows, whose keys are numbered.
+    /// Adds rows with their key numbers.
     pub fn add(&mut self, keys: Vec<KeyId>, input: Records) {
         self.waiting.add(keys, input);
     }
 
-    /// Gives the waiting rows their sessions as soon as that pays, and at the latest when about
-    /// `most` rows wait.
+    /// Assigns the waiting rows to sessions once that pays off, at the latest when about `most`
+    /// rows wait.
     pub fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
         let may_assign = self.query.cut.is_none();
         if may_assign && tuning::is_due(&self.waiting, &mut self.sessions, self.gap, most) {
@@ -95,8 +96,8 @@ impl SessionGroups {
         Ok(())
     }
 
-    /// Gives the waiting rows their sessions; where sessions are cut, those before `frontier`, all of
-    /// them without one.
+    /// Assigns the waiting rows to sessions. If sessions are cut, this takes only the rows before
+    /// `frontier`, or all rows if there is no frontier.
     fn assign(&mut self, frontier: Option<Time>, interrupt: &Interrupt) -> Result<()> {
         let waiting = match frontier.filter(|_| self.query.cut.is_some()) {
             Some(frontier) => self.waiting.take_before(frontier)?,
@@ -141,8 +142,8 @@ impl SessionGroups {
         Ok(())
     }
 
-    /// Takes the waiting rows as they are, where grouping them would join few, and where sessions are
-    /// cut, as that asks for all rows of a key.
+    /// Takes the waiting rows unchanged if grouping would join only a few. Also takes them if
+    /// sessions are cut, because cutting needs all rows of a key.
     pub fn take_scattered(&mut self, interrupt: &Interrupt) -> Result<Option<NumberedRows>> {
         let rows = self.waiting.rows();
         let is_taken = if self.query.cut.is_some() {
@@ -154,13 +155,13 @@ impl SessionGroups {
         Ok(is_taken.then(|| std::mem::take(&mut self.waiting)))
     }
 
-    /// The rows that wait.
+    /// The waiting rows.
     pub fn waiting(&mut self) -> &mut NumberedRows {
         &mut self.waiting
     }
 
-    /// Merges partial sessions: slots `from` of `states` and `rows`, parallel to `keys` and `extents`.
-    /// Returns the slots that they were merged into.
+    /// Merges partial sessions. `from` selects the slots in `states` and `rows`; it is parallel to
+    /// `keys` and `extents`. Returns the slots that now contain the sessions.
     pub fn merge(
         &mut self,
         keys: &[KeyId],
@@ -178,8 +179,8 @@ impl SessionGroups {
         Ok(into)
     }
 
-    /// Takes all sessions out, those joined that belong together; where sessions are cut, without the
-    /// rows from `frontier` on, which wait.
+    /// Takes all sessions and joins those that belong together. If sessions are cut, rows from
+    /// `frontier` on keep waiting.
     pub fn coalesce(
         &mut self,
         frontier: Option<Time>,
@@ -213,7 +214,7 @@ impl SessionGroups {
         })
     }
 
-    /// Number of partial sessions, and of waiting rows.
+    /// The number of partial sessions and waiting rows.
     pub fn rows(&self) -> usize {
         self.sessions.len() + self.waiting.rows()
     }

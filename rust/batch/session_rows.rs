@@ -1,9 +1,9 @@
-//! The rows of sessions, where they come back: by the numbers that the input gives them.
+//! The rows of sessions, for queries that return rows. The input numbers the rows.
 //!
 //! ```text
-//!   number   0 1 2 3 4 5         as rows come, each with the slot of its session
-//!   slot     1 0 1 1 2 0
-//!   lists    1 5│0 2 3│4         one slot after the other
+//!   number   0 1 2 3 4 5         rows as they arrive
+//!   slot     1 0 1 1 2 0         the slot of each row's session
+//!   lists    1 5│0 2 3│4         rows by slot
 //! ```
 
 use crate::core::aggregate::column::{Column, Values};
@@ -11,14 +11,14 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::memory;
 
-/// Rows, each with the slot of its session.
+/// Row numbers with the slots of their sessions.
 #[derive(Default)]
 pub(super) struct SessionRows {
     numbers: Vec<i64>,
     slots: Vec<Slot>,
 }
 
-/// The rows of each slot, in the order they came.
+/// The rows of each slot, in order of arrival.
 pub(crate) struct RowLists {
     numbers: Vec<i64>,
     /// Where the list of each slot ends.
@@ -26,11 +26,11 @@ pub(crate) struct RowLists {
 }
 
 impl SessionRows {
-    /// Adds rows; `slots` are parallel to them.
+    /// Adds rows; `slots` is parallel to them.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] where there is no room.
+    /// [`Error::Memory`] if memory is short.
     pub fn add(&mut self, numbers: &[i64], slots: &[Slot]) -> Result<()> {
         memory::reserve(&mut self.numbers, numbers.len())?;
         memory::reserve(&mut self.slots, slots.len())?;
@@ -39,11 +39,11 @@ impl SessionRows {
         Ok(())
     }
 
-    /// The rows of slots `from` of lists, which go on in slots `into`.
+    /// Adds the rows of slots `from` in `lists` to slots `into`.
     ///
     /// # Errors
     ///
-    /// As [`Self::add`].
+    /// The errors of [`Self::add`].
     pub fn add_lists(&mut self, lists: &RowLists, from: &[Slot], into: &[Slot]) -> Result<()> {
         from.iter().zip(into).try_for_each(|(&from, &into)| {
             let numbers = lists.of(from);
@@ -51,8 +51,8 @@ impl SessionRows {
         })
     }
 
-    /// Takes the rows out: one list for each of so many slots. `moves` has the new slot of each old
-    /// one, where slots were joined.
+    /// Takes the rows as one list per slot, for `slots` slots. If slots were joined, `moves` has
+    /// the new slot of each old one.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(lists(&joined, 3), [&[10, 12, 13][..], &[11, 14], &[]]);
         assert!(rows.numbers.is_empty() && rows.slots.is_empty());
 
-        // slot 1 goes on as slot 0, and gets a row
+        // slot 1 continues as slot 0, and gets a row
         rows.add_lists(&joined, &[Slot(1)], &[Slot(0)]).unwrap();
         rows.add(&[15], &[Slot(0)]).unwrap();
         let column = rows

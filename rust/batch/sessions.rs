@@ -1,5 +1,4 @@
-//! The work of a session query: rows to partial sessions, partial sessions to blocks and to
-//! windows.
+//! A session query: turns rows into partial sessions, and partial sessions into blocks or windows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ use crate::input::records::Records;
 use crate::keys::KeyInterner;
 use crate::plan::query::Query;
 
-/// A session query at work.
+/// The operator of a session query.
 pub(crate) struct SessionTable {
     query: Arc<Query>,
     gap: Gap,
@@ -37,7 +36,7 @@ pub(crate) struct SessionTable {
 }
 
 impl SessionTable {
-    /// No rows yet.
+    /// Starts without rows.
     pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
         Ok(Self {
             keys: KeyInterner::new(&query.keys)?,
@@ -48,11 +47,11 @@ impl SessionTable {
         })
     }
 
-    /// Numbers the keys of all rows, which then wait for their sessions.
+    /// Numbers the keys of the pending rows, which then wait for their sessions.
     fn number(&mut self) -> Result<()> {
         for mut input in self.pending.take() {
             let mut keys = Vec::with_capacity(input.rows());
-            // The columns of keys are dropped here: rows may wait long.
+            // This drops the key columns, because rows may wait long.
             self.keys
                 .intern(&std::mem::take(&mut input.keys), &mut keys)?;
             self.groups.add(keys, input);
@@ -60,7 +59,7 @@ impl SessionTable {
         Ok(())
     }
 
-    /// Records as they are, for blocks.
+    /// Waiting rows as records for blocks.
     fn record_rows(&self, rows: &NumberedRows, interrupt: &Interrupt) -> Result<ShardRows> {
         let keys = rows.keys();
         let sorted = self.sort(&keys, &rows.times(), interrupt)?;
@@ -95,7 +94,7 @@ impl SessionTable {
         })
     }
 
-    /// All sessions as partial ones, for blocks.
+    /// All sessions as partial sessions for blocks.
     fn session_rows(&mut self, interrupt: &Interrupt) -> Result<ShardRows> {
         let sessions = self.groups.coalesce(None, interrupt)?;
         let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
@@ -114,8 +113,8 @@ impl SessionTable {
         })
     }
 
-    /// All sessions as partial ones, in the columns of blocks: those of a key next to each other, by
-    /// their starts, and no two of them join.
+    /// All sessions as partial sessions, in the columns of blocks. Sessions of a key are adjacent
+    /// and sorted by start. No two of them join.
     pub fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
         let sessions = self.coalesce(interrupt)?;
         let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
@@ -129,7 +128,7 @@ impl SessionTable {
         .write(self.gap)
     }
 
-    /// Adds partial sessions: the slot of each, until they are coalesced.
+    /// Adds partial sessions. Returns the slot of each, valid until sessions are coalesced.
     pub fn add_partials(&mut self, partials: &PartialSessions<'_>) -> Result<Vec<Slot>> {
         let keys = self.numbers_of(&partials.keys, partials.extents.len())?;
         let states = self.query.accumulators().load(&partials.states)?;
@@ -138,7 +137,8 @@ impl SessionTable {
             .merge(&keys, &partials.extents, &states, &from, None)
     }
 
-    /// The same of some sessions that were coalesced here, whose keys have their numbers.
+    /// Adds the given slots of sessions that were coalesced here, so their keys already have
+    /// numbers.
     pub fn add_sessions(&mut self, sessions: &SessionColumns, from: &[Slot]) -> Result<Vec<Slot>> {
         let (keys, extents) = (
             pick(&sessions.keys, Slot::numbers(from))?,
@@ -148,29 +148,29 @@ impl SessionTable {
         self.groups.merge(&keys, &extents, states, from, rows)
     }
 
-    /// All sessions; no two of a key join. What remains is empty, but for the numbers of keys.
+    /// Takes all sessions. No two sessions of a key join. Only the key numbers remain.
     pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<SessionColumns> {
         self.number()?;
         self.groups.coalesce(None, interrupt)
     }
 
-    /// The numbers of keys, which do not have to have sessions.
+    /// Numbers keys, which need not have sessions.
     pub fn intern(&mut self, keys: &[ArrayRef]) -> Result<Vec<KeyId>> {
         let rows = keys.first().map_or(0, Array::len);
         self.numbers_of(keys, rows)
     }
 
-    /// The numbers of all keys that have one.
+    /// The numbers of all known keys.
     pub fn key_ids(&self) -> Vec<KeyId> {
         (0..self.keys.len() as u32).map(KeyId).collect()
     }
 
-    /// The key columns of these numbers.
+    /// The key columns for these key numbers.
     pub fn key_columns(&self, keys: &[KeyId]) -> Result<Vec<ArrayRef>> {
         self.keys.columns(keys)
     }
 
-    /// The results of slots, in batches of some length.
+    /// Emits the results of slots in batches.
     pub fn results(
         &self,
         sessions: &SessionColumns,
@@ -203,7 +203,7 @@ impl SessionTable {
         SortedByShard::new(&shards, times, interrupt)
     }
 
-    /// The numbers of the keys of a block.
+    /// Numbers the keys of a block.
     fn numbers_of(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Vec<KeyId>> {
         let mut ids = Vec::with_capacity(rows);
         self.keys.intern(keys, &mut ids)?;
@@ -284,7 +284,7 @@ impl BatchOperator for SessionTable {
             .into_iter()
             .partition(is_closed);
         self.results(&sessions, &closed, emit, interrupt)?;
-        // Keys without an open session, and without a row that waits, are forgotten.
+        // This forgets keys without an open session or a waiting row.
         let numbers = Slot::numbers(&open);
         let mut kept = pick(&sessions.keys, numbers)?;
         kept.extend(self.groups.waiting().keys());

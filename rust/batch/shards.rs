@@ -1,4 +1,4 @@
-//! The shards of keys, and rows sorted by them.
+//! The shards of keys, and rows sorted by shard.
 
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -7,7 +7,7 @@ use crate::core::sort::{order, pick};
 use crate::core::time::Time;
 use crate::keys::{KeyInterner, shard};
 
-/// Rows in the order of (shard, time).
+/// Rows sorted by (shard, time).
 pub(super) struct SortedByShard {
     /// The number of each row.
     pub rows: Vec<u32>,
@@ -18,13 +18,13 @@ pub(super) struct SortedByShard {
 }
 
 impl SortedByShard {
-    /// Sorts rows of these shards and times, which are parallel; ties stay as they came.
+    /// Sorts rows by shard and time. Both slices are parallel to the rows. Ties keep their order.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn new(shards: &[u32], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
-        // A shard is to this sort what a key is to others.
+        // This sort treats the shard as the key.
         let rows = order(bytemuck::cast_slice(shards), times, interrupt)?;
         Ok(Self {
             shards: pick(shards, &rows)?,
@@ -34,11 +34,11 @@ impl SortedByShard {
     }
 }
 
-/// The shard of each key; 0 of a null one, whose row the caller places.
+/// The shard of each key. A null key gets 0, and the caller places its row.
 ///
 /// # Errors
 ///
-/// [`Error::Internal`] for a key that has no number.
+/// [`Error::Internal`] for a key without a number.
 pub(super) fn of(interner: &KeyInterner, count: u32, keys: &[KeyId]) -> Result<Vec<u32>> {
     let hashes = interner.hashes();
     let shard_of = |key: &KeyId| match hashes.get(key.0 as usize) {

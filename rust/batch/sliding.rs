@@ -1,4 +1,4 @@
-//! The work of a sliding query: rows are kept and moved as they are, then sorted and swept.
+//! A sliding query: buffers and moves rows unchanged, then sorts and sweeps them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,26 +27,26 @@ use crate::input::records::Records;
 use crate::keys::KeyInterner;
 use crate::plan::query::Query;
 
-/// Rows in the windows of one batch of results, about, where a list of a window holds them all.
+/// Approximate rows in the windows of one result batch, if a window lists all its rows.
 const GATHERED_ROWS: usize = 1 << 24;
 
-/// The values of the user's functions in windows: a column for each function, a row for each window. The
-/// spans are of the rows, which are sorted.
+/// Computes the user functions for windows: one column per function, one row per window. The spans
+/// index into the sorted rows.
 pub(super) type RunValues<'a> =
     dyn FnMut(&RowBuffer, &[RowSpan], &[Window]) -> Result<Vec<ArrayRef>> + 'a;
 
-/// A sliding query at work.
+/// The operator of a sliding query.
 pub(super) struct SlidingQuery {
     query: Arc<Query>,
     sliding: Sliding,
     keys: KeyInterner,
     records: RowBuffer,
-    /// Windows that end before this were emitted.
+    /// All windows that end before this time were emitted.
     emitted: Time,
 }
 
 impl SlidingQuery {
-    /// No rows yet.
+    /// Starts without rows.
     pub fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
         let records = RowBuffer::new(empty(&query)?);
         Ok(Self {
@@ -76,7 +76,7 @@ impl SlidingQuery {
     }
 }
 
-/// The query's inputs without rows.
+/// The input columns of a query, without rows.
 fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
     let arrays = query
         .inputs
@@ -88,8 +88,8 @@ fn empty(query: &Query) -> Result<Vec<Column<'static>>> {
 }
 
 impl SlidingQuery {
-    /// Closes windows as [`BatchOperator::close`] does; `functions` gives the values of the user's
-    /// functions in windows, of which it is handed the spans of rows.
+    /// Closes windows like [`BatchOperator::close`]. `functions` computes the user functions from
+    /// the row spans of windows.
     pub(super) fn close_with(
         &mut self,
         frontier: Option<Time>,
@@ -108,8 +108,8 @@ impl SlidingQuery {
         let at_ends = self.query.row_number.is_some();
         for batch in self.records.plan(self.sliding, ends, at_ends, interrupt) {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
-            // A sweep begins with all rows of its first window: it pays for as many windows as that
-            // has rows.
+            // A sweep first adds all rows of its first window. That pays off if it then covers at
+            // least as many windows as this window has rows.
             let (windows, rows) = if states.result_grows() {
                 (RESULT_ROWS, GATHERED_ROWS)
             } else {
@@ -158,7 +158,7 @@ impl SlidingQuery {
                 self.records = RowBuffer::new(empty(&self.query)?);
             }
         }
-        // Keys without a row are forgotten.
+        // This forgets keys without rows.
         let columns = self.keys.columns(self.records.keys())?;
         self.keys.clear();
         let mut keys = Vec::with_capacity(self.records.len());
@@ -167,12 +167,13 @@ impl SlidingQuery {
         Ok(())
     }
 
-    /// The rows that windows to come may hold.
+    /// The rows that future windows can contain.
     pub(super) fn records(&self) -> &RowBuffer {
         &self.records
     }
 
-    /// A batch of windows whose last column lists the rows at the end of each.
+    /// A batch of windows with an additional last column that lists the rows at the end of each
+    /// window.
     fn with_rows(
         &self,
         number: usize,
@@ -186,7 +187,7 @@ impl SlidingQuery {
             .result(self.keys.columns(keys)?, windows, Ok(lowered))
     }
 
-    /// A list of the values of an input for each span of rows.
+    /// Lists the values of an input for each span of rows.
     fn lists(&self, input: usize, spans: &[RowSpan]) -> Result<Column<'static>> {
         let values = self.records.inputs().get(input);
         let values = values.ok_or(Error::Internal("an input is there"))?;

@@ -1,14 +1,14 @@
-//! Rows in the order of time to sliding windows with functions of the user.
+//! User functions over sliding windows, from rows in time order.
 //!
-//! The windows are those of the plan of all rows, so a function is handed each window as a span of
-//! rows, in their order, and windows that begin at one row next to each other: the fold of a longer
-//! one goes on from that of a shorter one.
+//! The windows are planned over all rows. A function receives each window as a span of rows in
+//! order. Windows that begin at the same row are adjacent, so the fold of a longer window continues
+//! that of a shorter one.
 //!
 //! ```text
 //!   rows of a key     1   2   3   4   5
 //!   spans             ├───────┤                 1 .. 3
-//!                     ├───────────┤             1 .. 4: goes on with 4
-//!                         ├───────────┤         2 .. 5: from the first row on
+//!                     ├───────────┤             1 .. 4: continues with 4
+//!                         ├───────────┤         2 .. 5: starts over
 //! ```
 
 use std::sync::Arc;
@@ -31,43 +31,43 @@ use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::plan::window_lengths::WindowLengths;
 
-/// Rows that wait before windows are closed, at least: closing sorts them.
+/// Windows are closed only when at least this many rows wait, because closing sorts the rows.
 const CLOSE_ROWS: usize = 1 << 17;
 
-/// A failure of a function, and at which of the rows.
+/// A failed function, and the row at which it failed.
 pub struct RunFailure {
-    /// What failed; `nth` is the window.
+    /// The failure; `nth` is the index of the window.
     pub failure: FunctionFailure,
-    /// The row that was added, if one was.
+    /// The row that was being added, if any.
     pub row: Option<usize>,
 }
 
-/// The values of one function of the user, by its place among them, in windows. Each is a span of rows,
-/// which are told by the numbers in which they came.
+/// Computes one user function for windows. The arguments are the index of the function, the arrival
+/// numbers of the rows, and the span of rows of each window.
 pub type RunFold<'a> =
     dyn FnMut(usize, &[SeqNo], &[RowSpan]) -> std::result::Result<ArrayRef, RunFailure> + 'a;
 
-/// Rows in the order of time, and the windows that they are still in.
+/// Rows in time order that are still in open windows.
 pub struct SlidingFolds {
     query: Arc<Query>,
-    /// How many of the aggregates are functions of the user.
+    /// How many aggregates are user functions.
     functions: usize,
     sliding: SlidingQuery,
     /// The number of the next row.
     next: SeqNo,
-    /// Bytes of the rows that are held, about.
+    /// Approximate bytes of the buffered rows.
     bytes: usize,
-    /// Rows and bytes that stayed when windows were closed last.
+    /// The rows and bytes that remained after windows were last closed.
     kept: (usize, usize),
     interrupt: Interrupt,
 }
 
 impl SlidingFolds {
-    /// No rows yet; `functions` are the fields of the results of the user's functions, in their order.
+    /// Starts without rows. `functions` are the result fields of the user functions, in order.
     ///
     /// # Errors
     ///
-    /// What [`Query::with_python`] refuses, and other windows.
+    /// The errors of [`Query::with_python`]. Windows that do not slide.
     pub fn new(spec: &Spec, input: &Schema, functions: &[Field]) -> Result<Self> {
         let query = Arc::new(Query::with_python(spec, input, functions)?);
         let WindowLengths::Sliding(sliding) = query.windows else {
@@ -84,23 +84,23 @@ impl SlidingFolds {
         })
     }
 
-    /// The same, which stops when it is interrupted.
+    /// Makes this stop when interrupted.
     pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }
 
-    /// The schema of windows.
+    /// The schema of the windows.
     pub fn output(&self) -> SchemaRef {
         Arc::clone(&self.query.output)
     }
 
-    /// Adds rows, none of which is before one that came earlier; gives windows that are final.
+    /// Adds rows and returns the windows that are now final. The caller must add rows in time
+    /// order.
     ///
     /// # Errors
     ///
-    /// [`Error::Record`] for a row that the query refuses, [`Error::Overflow`] for a result or a bound
-    /// that does not fit its type, [`Error::Function`] for a function that failed; those of the
-    /// interrupt.
+    /// [`Error::Record`] if the query refuses a row. [`Error::Overflow`] if a result or a bound
+    /// does not fit its type. [`Error::Function`] if a function fails. The errors of the interrupt.
     pub fn push(
         &mut self,
         batch: &RecordBatch,
@@ -126,23 +126,23 @@ impl SlidingFolds {
         Ok(Vec::new())
     }
 
-    /// Whether so much is held that it pays to sort it: twice of what will stay, at least.
+    /// Whether enough rows wait to make sorting worthwhile: at least twice what stayed last time.
     fn is_full(&self) -> bool {
         let (rows, bytes) = self.kept;
         let most_bytes = self.query.limits.merge_bytes;
         self.sliding.rows() >= CLOSE_ROWS.max(2 * rows) || self.bytes >= most_bytes.max(2 * bytes)
     }
 
-    /// All windows that remain: the input has ended.
+    /// Returns all remaining windows. Call this when the input has ended.
     ///
     /// # Errors
     ///
-    /// As [`Self::push`].
+    /// The errors of [`Self::push`].
     pub fn finish(&mut self, fold: &mut RunFold<'_>) -> Result<Vec<RecordBatch>> {
         self.close(None, fold)
     }
 
-    /// The number of the first row that windows to come may hold.
+    /// The number of the first row that a future window can contain.
     pub fn first_row(&self) -> SeqNo {
         let numbers = self.sliding.records().seq_nos().iter();
         numbers.min().copied().unwrap_or(self.next)
@@ -169,7 +169,7 @@ impl SlidingFolds {
         let mut emit = |batch| windows.push(batch);
         self.sliding
             .close_with(frontier, &mut values, &mut emit, &self.interrupt)?;
-        // The rows that stay are estimated to be as wide as all were.
+        // This estimate assumes that the remaining rows have average width.
         let rows = self.sliding.rows();
         self.bytes = (self.bytes as u128 * rows as u128 / before.max(1) as u128) as usize;
         self.kept = (rows, self.bytes);

@@ -1,5 +1,4 @@
-//! The work of a query for rows: they are kept and moved as they are, and leave in the order of
-//! time.
+//! A query that returns rows in time order. It stores and moves rows unchanged.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::input::records::Records;
 use crate::keys::KeyInterner;
 use crate::plan::query::Query;
 
-/// A query for rows at work.
+/// The operator of such a query.
 pub(super) struct SortRows {
     query: Arc<Query>,
     keys: KeyInterner,
@@ -32,11 +31,11 @@ pub(super) struct SortRows {
     bytes: usize,
 }
 
-/// A row: its time and arrival, then its batch and its row in there.
+/// Locates a row: time, arrival, then (batch, row in the batch).
 type RowAddress = (Time, i64, (usize, usize));
 
 impl SortRows {
-    /// No rows yet.
+    /// Starts without rows.
     pub fn new(query: Arc<Query>) -> Result<Self> {
         Ok(Self {
             keys: KeyInterner::new(&query.keys)?,
@@ -61,27 +60,27 @@ impl SortRows {
         (self.batches, self.rows, self.bytes) = (Vec::new(), 0, 0);
     }
 
-    /// All rows, by time and arrival.
+    /// All rows by time, then arrival.
     fn sorted(&self, interrupt: &Interrupt) -> Result<Vec<RowAddress>> {
         let mut addresses = Vec::with_capacity(self.rows);
         for (number, batch) in self.batches.iter().enumerate() {
             interrupt.check()?;
             let times = self.times_of(batch)?;
             let times = times.as_primitive::<Int64Type>();
-            // Rows that are left out may have no time; they come first.
+            // Excluded rows may lack a time. They come first.
             let times = times.iter().map(|time| time.map_or(Time::MIN, Time));
             let rows = times.zip(self.layout.seq_nos(batch)?).enumerate();
             addresses.extend(rows.map(|(row, (time, &seq_no))| (time, seq_no, (number, row))));
         }
         if !addresses.is_sorted() {
-            // A stable sort merges the runs that batches in the order of time are.
+            // A stable sort merges existing runs: each batch in time order is one.
             let rank = |&(time, ..): &RowAddress| time.rank();
             sort_long(&mut addresses, rank, <[_]>::sort, interrupt)?;
         }
         Ok(addresses)
     }
 
-    /// Some rows, by batch and row.
+    /// Copies the rows at these (batch, row) addresses.
     fn gather(&self, addresses: &[(usize, usize)]) -> Result<RecordBatch> {
         if self.batches.is_empty() {
             return Ok(self.layout.empty());
@@ -102,7 +101,7 @@ impl SortRows {
             ids.clear();
             self.keys.intern(&keys, &mut ids)?;
             let mut shards = shards::of(&self.keys, self.query.shards, &ids)?;
-            // Rows without a key are left out, anywhere.
+            // Excluded rows without a key can go to any shard.
             for (row, (shard, &id)) in (0..).zip(shards.iter_mut().zip(&ids)) {
                 if id == KeyId::NULL {
                     *shard = row % self.query.shards;
@@ -113,7 +112,7 @@ impl SortRows {
         Ok(all)
     }
 
-    /// The time of each row. Rows that are left out may have none: they go with the first ones.
+    /// The time of each row. Excluded rows may lack a time; they get the earliest one.
     fn times(&self) -> Result<Vec<Time>> {
         let mut times = Vec::with_capacity(self.rows);
         for batch in &self.batches {
@@ -147,7 +146,7 @@ impl BatchOperator for SortRows {
     }
 
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
-        // Rows that were added come in the order of arrival.
+        // The rows are still in order of arrival here.
         let shards = self.shards()?;
         let sorted = SortedByShard::new(&shards, &self.times()?, interrupt)?;
         let mut addresses = Vec::with_capacity(self.rows);
@@ -173,7 +172,7 @@ impl BatchOperator for SortRows {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let sorted = self.sorted(interrupt)?;
-        // Rows at the frontier wait for those of the same time that arrived before them.
+        // Rows at the frontier wait, because earlier arrivals with the same time may still come.
         let complete = frontier.map_or(sorted.len(), |frontier| {
             sorted.partition_point(|&(time, ..)| time < frontier)
         });

@@ -1,4 +1,4 @@
-//! Packed rows of a query for rows to the rows of each shard in the order of time.
+//! Sorts packed rows: returns the rows of each shard in time order.
 //!
 //! ```text
 //!   rows ─▶ Packer ─▶ packed rows ─▶ (shuffle, sort by shard and first) ─▶ Sorter ─▶ rows of one shard after the other
@@ -13,31 +13,31 @@ use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::plan::query::Query;
 
-/// Packed rows of a query for rows, sorted by shard and first time, to the rows of each shard in
-/// the order of time.
+/// Sorts the packed rows of a query for rows. The input is sorted by shard and first time; the
+/// output has the rows of each shard in time order.
 pub struct Sorter(Merger);
 
 impl Sorter {
-    /// A sorter for any number of shards, one after the other.
+    /// Creates a sorter for any number of shards, one after the other.
     ///
     /// # Errors
     ///
-    /// Key columns of a type that cannot be one.
+    /// A key column has a type that cannot be grouped.
     pub fn new(query: &Arc<Query>) -> Result<Self> {
         Ok(Self(Merger::new(query)?))
     }
 
-    /// The same, which stops when it is interrupted.
+    /// Makes this stop when interrupted.
     pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self(self.0.with_interrupt(interrupt))
     }
 
-    /// Merges packed rows; gives rows, with their shard, that no later one comes before.
+    /// Adds packed rows. Returns rows, with their shard, that no later row can precede.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`](crate::core::error::Error::Format) for packed rows out of order, or blocks of
-    /// another query; those of the interrupt.
+    /// [`Error::Format`](crate::core::error::Error::Format) if packed rows are out of order or
+    /// blocks belong to another query. The errors of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0
@@ -45,11 +45,11 @@ impl Sorter {
         Ok(sorted)
     }
 
-    /// Gives all rows that remain.
+    /// Returns all remaining rows.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn finish(&mut self) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0

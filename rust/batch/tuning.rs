@@ -1,7 +1,7 @@
-//! When the waiting rows of a session query are grouped, and whether at all before a shuffle:
-//! choices of speed, on which no answer depends.
+//! Decides when a session query groups its waiting rows, and whether it groups them at all before a
+//! shuffle. This affects only speed, never results.
 //!
-//! What they bring is seen in the benchmark `sessions`, whose ids end with the order of the input.
+//! The benchmark `sessions` measures the effect. Its ids end with the order of the input.
 
 use super::pending::NumberedRows;
 use crate::core::aggregate::column::{Column, Values};
@@ -13,19 +13,18 @@ use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
 use crate::plan::query::Query;
 
-/// Waiting rows that are grouped at once where rows come in order: few enough to stay in a core's
-/// caches until then.
+/// Rows in time order are grouped when this many wait. They still fit a core's caches.
 const ORDERLY_ROWS: usize = 1 << 14;
 
-/// One key in so many is sampled, with all its rows: enough to judge by, and a small part of the
-/// work that the judgement may save.
+/// One key in this many is sampled, with all its rows. That is enough for a good estimate and costs
+/// little.
 const SAMPLED_KEYS: u32 = 16;
 
-/// Of fewer keys all rows are looked at.
+/// With fewer keys than this, all rows are examined.
 const FEW_KEYS: usize = 1 << 10;
 
-/// Whether waiting rows are grouped now: in order, as soon as they are [`ORDERLY_ROWS`]; shuffled
-/// ones, which are sorted first, only when they are `most`.
+/// Whether to group the waiting rows now. Ordered rows are grouped once there are [`ORDERLY_ROWS`].
+/// Shuffled rows must be sorted first, so they wait until there are `most`.
 pub(super) fn is_due(
     rows: &NumberedRows,
     sessions: &mut OpenSessions,
@@ -43,13 +42,14 @@ pub(super) fn is_due(
     !disorder.is_shuffled() || rows.rows() >= most
 }
 
-/// Whether rows are so scattered that grouping them joins few: as records they are then lighter
-/// than as partial sessions, by the columns that each has in blocks. Judged by all rows of few keys
-/// and of keys with many rows, and by the keys of every [`SAMPLED_KEYS`]-th number among the others.
+/// Whether the rows are so scattered that grouping joins only a few. Then they take less space in
+/// blocks as records than as partial sessions, counted in columns. If there are few keys, this
+/// looks at all rows. Otherwise it looks at all rows of frequent keys and samples every
+/// [`SAMPLED_KEYS`]-th of the other keys.
 ///
 /// # Errors
 ///
-/// Those of the interrupt.
+/// The errors of the interrupt.
 pub(super) fn are_scattered(
     rows: &NumberedRows,
     query: &Query,
@@ -101,15 +101,15 @@ pub(super) fn are_scattered(
     Ok(columns * (certain_sessions as f64 + others) > records)
 }
 
-/// Columns of a record in blocks.
+/// How many columns a record has in blocks.
 fn record_columns(query: &Query) -> usize {
     let gap = usize::from(query.has_own_gaps());
     let seq_no = usize::from(query.needs_seq_no);
     query.keys.len() + 1 + gap + seq_no + query.inputs.len()
 }
 
-/// Columns of a partial session in blocks; twice those of a record, or more, where a state may hold
-/// many values or bytes.
+/// How many columns a partial session has in blocks. If a state can hold many values or bytes, the
+/// result is at least twice the columns of a record.
 fn session_columns(query: &Query, gap: Gap) -> usize {
     let reach = usize::from(matches!(gap, Gap::Dynamic { .. }));
     let states = query.accumulators().save(&[]);

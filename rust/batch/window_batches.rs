@@ -1,7 +1,8 @@
-//! Windows in batches, which are taken by their positions among all of them.
+//! Windows in batches, accessed by their position among all windows.
 //!
 //! ```text
-//!   position   0 1 2 3 4│5 6 7│8 9 ...      batches as they came: to join them copies all
+//!   position   0 1 2 3 4│5 6 7│8 9 ...      the original batches: joining them would copy
+//! everything
 //!   address     (0, 3)   (1, 1)
 //! ```
 
@@ -13,20 +14,20 @@ use arrow_select::take::take;
 use super::window_columns::window_bytes;
 use crate::core::error::{Error, Result};
 
-/// The logarithm of the number of windows of which the first one's batch is known.
+/// Log2 of the number of windows in a cell. The batch of each cell's first window is known.
 const CELL_BITS: u32 = 12;
 
-/// The columns of windows, each in as many arrays as there are batches.
+/// The columns of windows, each with one array per batch.
 pub(super) struct WindowBatches {
     columns: Vec<Vec<ArrayRef>>,
     /// Where each batch starts, and where the last one ends.
     starts: Vec<usize>,
-    /// The batch of the first window of each cell of windows.
+    /// The batch of the first window in each cell.
     batch_of_cell: Vec<usize>,
 }
 
 impl WindowBatches {
-    /// One batch at least; the arrays of all columns have the same lengths.
+    /// Needs at least one batch. The arrays of all columns must have the same lengths.
     pub fn new(columns: Vec<Vec<ArrayRef>>) -> Self {
         let lengths = columns
             .first()
@@ -55,7 +56,7 @@ impl WindowBatches {
         self.starts.last().copied().unwrap_or_default()
     }
 
-    /// What the columns of each window take, in bytes; none where it is as little for all.
+    /// Bytes that the columns of each window take, or `None` if all windows take equally little.
     pub fn bytes(&self) -> Option<Vec<usize>> {
         let batches = self
             .starts
@@ -70,11 +71,11 @@ impl WindowBatches {
         Some(bytes.collect::<Option<Vec<_>>>()?.concat())
     }
 
-    /// The columns of the windows at these positions; null where a position is.
+    /// The columns of the windows at these positions. A null position gives null.
     ///
     /// # Errors
     ///
-    /// A position beyond the last window, and columns that do not fit one array.
+    /// A position beyond the last window. Columns that do not fit one array.
     pub fn take(&self, positions: &Int64Array) -> Result<Vec<ArrayRef>> {
         let beyond = || Error::Internal("a row has a window that is there");
         let columns = self.columns.iter();
@@ -103,14 +104,14 @@ impl WindowBatches {
         taken.collect()
     }
 
-    /// Whether a column has arrays without a validity of their own, of which `take` gives some value where
-    /// a position is null.
+    /// Whether a column has arrays without their own validity. For these, `take` returns some value
+    /// at a null position.
     fn lacks_validity(&self) -> bool {
         let mut columns = self.columns.iter().flatten();
         columns.any(|array| lacks_validity(array.data_type()))
     }
 
-    /// The batch of a window, and its place there.
+    /// The batch of a window, and its index there.
     #[inline]
     fn address(&self, position: i64) -> Option<(usize, usize)> {
         let window = usize::try_from(position).ok()?;
@@ -141,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// A struct of a number that is never null, and a text that sometimes is, for windows of some numbers.
+    /// A struct with a non-null number, and a text that is sometimes null, for the given windows.
     fn columns(windows: &[i64]) -> Vec<ArrayRef> {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(windows.iter().copied()));
         let number = Arc::new(Field::new("number", DataType::Int64, false));
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn windows_are_those_at_their_positions_among_all_batches() {
-        //          cells of 4096 windows, whose bounds some batches begin at or reach beyond
+        //          cells have 4096 windows; some batches begin at a cell boundary, some cross it
         for lengths in [
             &[0, 3, 0, 0, 2][..],
             &[4096, 1, 4095, 0, 10_000, 7],

@@ -1,5 +1,5 @@
-//! Columns of windows as columns of the rows that are in them: what is large in a window is there
-//! once for each of its rows.
+//! Repeats the columns of windows for the rows in them. A large value of a window appears once for
+//! each of its rows.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use arrow_array::ArrayRef;
 use super::batch_operator::RESULT_ROWS;
 use crate::array::value_bytes::{is_fixed, value_bytes};
 
-/// Bytes in a batch of rows, about: few enough that offsets of 32 bits reach to the end of lists.
+/// Approximate bytes in a batch of rows. 32-bit list offsets can address that many.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// What the columns of each window take, in bytes; none where it is as little for all.
+/// Bytes that the columns of each window take, or `None` if all windows take equally little.
 pub(super) fn window_bytes(columns: &[ArrayRef], windows: usize) -> Option<Vec<usize>> {
     let of_window = |window: usize| {
         let columns = columns.iter();
@@ -23,8 +23,8 @@ pub(super) fn window_bytes(columns: &[ArrayRef], windows: usize) -> Option<Vec<u
     varies.then(|| (0..windows).map(of_window).collect())
 }
 
-/// Rows in batches: each of so many rows and bytes at most, and of one row at least. `bytes` has those
-/// of each row.
+/// Splits rows into batches with bounded rows and bytes, but at least one row each. `bytes` gives
+/// the bytes of each row.
 pub(super) fn batches(bytes: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     let (mut batches, mut batch, mut held) = (Vec::new(), 0..0, 0_usize);
     for bytes in bytes {
@@ -44,7 +44,7 @@ pub(super) fn batches(bytes: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     batches
 }
 
-/// Rows in batches of so many at most.
+/// Splits rows into batches of at most [`RESULT_ROWS`].
 pub(super) fn batches_of_rows(rows: usize) -> Vec<Range<usize>> {
     let starts = (0..rows).step_by(RESULT_ROWS);
     starts

@@ -1,13 +1,13 @@
-//! The threads of a run: each splits some of the steps into partitions of the keys, and works on
-//! some of the partitions of all steps.
+//! The threads of a run. Each thread splits some of the steps into key partitions. It then
+//! processes its own partitions of all steps.
 //!
 //! ```text
 //!   step 0 ─▶ thread 0 splits ─┬▶ thread 0: partitions 0, 2, 4, ... ─▶ windows
 //!   step 1 ─▶ thread 1 splits ─┴▶ thread 1: partitions 1, 3, 5, ... ─▶ windows
-//!   step 2 ─▶ thread 0 ...        (each receives those of steps 0, 1, 2, ... in this order)
+//!   step 2 ─▶ thread 0 ...        (each thread receives the steps in order: 0, 1, 2, ...)
 //! ```
 //!
-//! The calling thread reads the steps, deals them, and asks the interrupt.
+//! The calling thread reads the steps, deals them out, and checks the interrupt.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError};
@@ -26,11 +26,10 @@ use crate::input::records::Records;
 use crate::keys::partition_hash::PartitionHash;
 use crate::plan::query::Query;
 
-/// Steps that may wait for the thread that splits them.
+/// How many steps may wait for the thread that splits them.
 const WAITING: usize = 1;
 
-/// The partitions of one thread: those whose numbers leave `number` when they are divided by the
-/// number of threads.
+/// The partitions of one thread: every partition with `partition % threads == number`.
 struct WorkerPartitions {
     number: usize,
     threads: usize,
@@ -52,7 +51,7 @@ impl WorkerPartitions {
         })
     }
 
-    /// Adds the rows of its own partitions.
+    /// Adds the rows of this thread's partitions.
     fn add(&mut self, rows: &Partitions, interrupt: &Interrupt) -> Result<()> {
         interrupt.check()?;
         memory::headroom()?;
@@ -91,17 +90,17 @@ impl Partitioner {
 struct Worker<'r> {
     partitioner: Partitioner,
     partitions: WorkerPartitions,
-    /// The steps that it splits.
+    /// The steps that this thread splits.
     steps: Receiver<Records>,
-    /// The thread that waits while too many of them are there.
+    /// The reading thread. It waits while `steps` is full.
     reader: Thread,
-    /// Where split steps go: to each thread.
+    /// Channels that send split steps to each thread.
     to: Vec<SyncSender<Arc<Partitions>>>,
-    /// Where the split steps of each thread come from.
+    /// Channels that receive split steps from each thread.
     from: Vec<Receiver<Arc<Partitions>>>,
     room: &'r ListRoom,
     interrupt: Interrupt,
-    /// Ends with this thread.
+    /// Dropped when this thread ends.
     _alive: Sender<()>,
 }
 
@@ -109,7 +108,7 @@ impl Worker<'_> {
     fn work(mut self) -> Result<Vec<RecordBatch>> {
         let added = self.add();
         if added.is_err() {
-            self.interrupt.stop(); // before the channels end, so that the others close nothing
+            self.interrupt.stop(); // before the channels end, so that other threads close nothing
         }
         added?;
         self.interrupt.check()?;
@@ -120,14 +119,16 @@ impl Worker<'_> {
         windows
     }
 
-    /// Adds steps until a thread has no more: they are dealt in turn, so none has more after that.
+    /// Adds steps until one thread has no more. Steps are dealt in turn, so then no thread has
+    /// more.
     fn add(&mut self) -> Result<()> {
         loop {
             match self.steps.recv() {
                 Ok(step) => {
                     self.reader.unpark();
                     let rows = Arc::new(self.partitioner.split(step)?);
-                    // A thread that receives no more has ended or failed, which joining it shows.
+                    // A failed send means that the receiver has ended or failed. Joining it reports
+                    // that.
                     self.to
                         .iter()
                         .for_each(|to| drop(to.send(Arc::clone(&rows))));
@@ -144,7 +145,7 @@ impl Worker<'_> {
     }
 }
 
-/// All windows of the steps, on the calling thread.
+/// Computes all windows of the steps on the calling thread.
 pub(super) fn run_on_one_thread(
     query: &Arc<Query>,
     mut steps: impl Iterator<Item = Result<Records>>,
@@ -157,7 +158,7 @@ pub(super) fn run_on_one_thread(
     close_all(partitions.operators, room, interrupt)
 }
 
-/// The same on so many threads beside the calling one.
+/// Like [`run_on_one_thread`], but on `threads` threads in addition to the calling one.
 pub(super) fn run_on_threads(
     query: &Arc<Query>,
     steps: impl Iterator<Item = Result<Records>>,
@@ -214,7 +215,7 @@ pub(super) fn run_on_threads(
     })
 }
 
-/// The results of all threads, or the error that stopped the others.
+/// The results of all threads, or the error that made the others stop.
 fn first_failure<T>(reader: Result<T>, workers: Vec<Result<T>>) -> Result<Vec<T>> {
     let (mut results, mut stopped) = (Vec::new(), false);
     for result in std::iter::once(reader).chain(workers) {
@@ -231,7 +232,7 @@ fn first_failure<T>(reader: Result<T>, workers: Vec<Result<T>>) -> Result<Vec<T>
     }
 }
 
-/// Deals steps in turn, as long as they are taken.
+/// Deals steps in turn, until a thread no longer accepts them.
 fn deal(
     steps: impl Iterator<Item = Result<Records>>,
     to: &[SyncSender<Records>],

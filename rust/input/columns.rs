@@ -1,5 +1,5 @@
-//! The columns of a batch that a query reads: found, checked, and cast to the types they were
-//! declared with. Batch queries and the record operator read the same.
+//! The columns that a query reads from a batch: finds them, checks them, and casts them to their
+//! declared types. Batch queries and the record operator share this code.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::plan::over_query::{row_columns, rows_schema};
 use crate::plan::query::Query;
 use crate::plan::source_column::SourceColumn;
 
-/// The columns of a batch that a query reads, without dictionaries but in keys.
+/// The columns that a query reads from a batch. Only keys may be dictionaries.
 pub(crate) struct QueryColumns {
     /// The key columns, in the types of the batch.
     pub keys: Vec<ArrayRef>,
@@ -25,27 +25,27 @@ pub(crate) struct QueryColumns {
     pub time: ArrayRef,
     /// Which rows are ticks.
     pub ticks: Option<BooleanArray>,
-    /// Each row's own gap.
+    /// The gap of each row.
     pub gaps: Option<GapColumn>,
     /// Which rows end their session.
     pub ends: Option<BooleanBuffer>,
-    /// The columns that aggregates take, in their declared types.
+    /// The columns that aggregates read, in their declared types.
     pub inputs: Vec<ArrayRef>,
-    /// Which rows have a record value, of a query with Kafka's treatment of nulls.
+    /// Which rows have a record value, if the query treats nulls as Kafka does.
     pub values: Option<NullBuffer>,
-    /// The number of each row's source partition, where sources have names.
+    /// The number of each row's source partition, if sources have names.
     pub source_numbers: Option<Int64Array>,
-    /// Of a query for rows, all columns of its output.
+    /// All output columns, if the query returns rows.
     pub output: Vec<ArrayRef>,
 }
 
 impl QueryColumns {
-    /// The columns of a batch.
+    /// Reads the columns of a batch.
     ///
     /// # Errors
     ///
-    /// A column is missing, does not hold what its type says, or holds a value that the declared
-    /// type does not. A batch of more rows than have numbers.
+    /// A column is missing, is invalid for its type, or contains a value that its declared type
+    /// cannot represent. The batch has more rows than there are numbers.
     pub fn read(query: &Query, batch: &RecordBatch) -> Result<Self> {
         if u32::try_from(batch.num_rows()).is_err() {
             return Err(Error::Format {
@@ -108,18 +108,18 @@ impl QueryColumns {
         })
     }
 
-    /// The times in ticks, with the nulls of the column.
+    /// The times in ticks, with the nulls of the time column.
     ///
     /// # Errors
     ///
-    /// None of a time column that was read.
+    /// None for a time column that was read.
     pub fn times(time: &ArrayRef) -> Result<Int64Array> {
         Ok(convert::canonical(time)?
             .as_primitive::<Int64Type>()
             .clone())
     }
 
-    /// The inputs as aggregates take them.
+    /// The inputs in the form that aggregates take.
     ///
     /// # Errors
     ///
@@ -142,10 +142,10 @@ pub(super) fn are_true(values: &BooleanArray) -> BooleanBuffer {
     }
 }
 
-/// The columns of one batch; each is checked once.
+/// The columns of one batch. Each is checked at most once.
 struct CheckedColumns<'b> {
     batch: &'b RecordBatch,
-    /// Positions of columns that hold what their types say.
+    /// Positions of columns that passed the check.
     checked: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The rows of a batch for the record operator: every one in its order, none left out.
+//! The rows of a batch for the record operator. It gets all rows in order.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
@@ -20,13 +20,13 @@ use crate::plan::cogroup::Cogroup;
 use crate::plan::query::Query;
 use crate::plan::spec::InvalidGap;
 
-/// The source of all records, where sources have no names.
+/// The source of all records if sources have no names.
 pub const SOURCE: Source = Source(0);
 
 /// The rows of a batch.
 pub struct EventBatch {
     sort_keys: SortKeyRows,
-    /// The number of each row's key, where sort keys are those of keys and not of rows.
+    /// The key number of each row, if `sort_keys` has one entry per key instead of one per row.
     ids: Option<Vec<KeyId>>,
     keys: Vec<ArrayRef>,
     times: Int64Array,
@@ -34,46 +34,46 @@ pub struct EventBatch {
     gaps: Option<GapColumn>,
     /// Which rows end their session.
     ends: Option<BooleanBuffer>,
-    /// The input of each row of a cogroup.
+    /// The input of each row, if the query is a cogroup.
     cogroup: Option<(Cogroup, Int64Array)>,
     values: Option<NullBuffer>,
-    /// The number of each row's source, where sources have names.
+    /// The number of each row's source, if sources have names.
     source_numbers: Option<Int64Array>,
     inputs: Vec<ArrayRef>,
 }
 
-/// A row in its order.
+/// One row of the input.
 pub enum Event<'a> {
-    /// It moves stream time and is nothing else.
+    /// Only advances stream time.
     Tick {
-        /// Its input, of a cogroup; none for all of them.
+        /// Its input in a cogroup, or `None` for all inputs.
         input: Option<usize>,
-        /// Its source; none for all that are known.
+        /// Its source, or `None` for all known sources.
         source: Option<Source>,
         /// Its time.
         time: Option<Time>,
     },
-    /// A record; its row is its number in the batch.
+    /// A record. Its row is its number in the batch.
     Record(Record<'a, u32>),
 }
 
 impl EventBatch {
-    /// The rows of a batch, each with the sort key of its key.
+    /// Reads the rows of a batch and computes a sort key for each row.
     ///
     /// # Errors
     ///
-    /// A column is missing, or holds what it must not.
+    /// A column is missing or contains an invalid value.
     pub fn read(query: &Query, sort_keys: &SortKeys, batch: &RecordBatch) -> Result<Self> {
         let columns = QueryColumns::read(query, batch)?;
         let keys = sort_keys.of(&columns.keys)?;
         Self::new(query, columns, keys, None)
     }
 
-    /// The same with numbered keys: each distinct one is encoded once.
+    /// Like [`Self::read`], but numbers the keys and encodes each distinct key only once.
     ///
     /// # Errors
     ///
-    /// A column is missing, or holds what it must not.
+    /// A column is missing or contains an invalid value.
     pub fn read_numbered(
         query: &Query,
         sort_keys: &SortKeys,
@@ -84,7 +84,7 @@ impl EventBatch {
         let mut ids = Vec::with_capacity(batch.num_rows());
         numbers.clear();
         numbers.intern(&columns.keys, &mut ids)?;
-        // Numbers are given in the order of first appearance.
+        // Keys are numbered in order of first appearance.
         let mut firsts: Vec<u32> = Vec::new();
         for (row, id) in (0..).zip(&ids) {
             if id.0 as usize == firsts.len() {
@@ -135,16 +135,16 @@ impl EventBatch {
         &self.keys
     }
 
-    /// The times; those of rows without one mean nothing.
+    /// The times. Entries of rows without a time are meaningless.
     pub fn times(&self) -> &[Time] {
         Time::slice(self.times.values())
     }
 
-    /// The columns that the accumulators of the query take.
+    /// The columns that the query's accumulators read.
     ///
     /// # Errors
     ///
-    /// None of a batch that was read.
+    /// None for a batch that was read.
     pub fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
         query
             .positions()
@@ -161,7 +161,7 @@ impl EventBatch {
         }
     }
 
-    /// The key of a number.
+    /// The key with this number.
     pub fn name_of(&self, id: KeyId) -> Option<&[u8]> {
         if id == KeyId::NULL {
             None
@@ -170,16 +170,16 @@ impl EventBatch {
         }
     }
 
-    /// The numbers of the rows' keys, if they have any.
+    /// The key number of each row, or empty if keys are not numbered.
     pub fn ids(&self) -> &[KeyId] {
         self.ids.as_deref().unwrap_or_default()
     }
 
-    /// A row.
+    /// The event of a row.
     ///
     /// # Errors
     ///
-    /// A gap that the query refuses, or a row of no input or no source.
+    /// The query refuses the gap, or the row has no input or no source.
     pub fn event(&self, row: usize, query: &Query) -> Result<Event<'_>> {
         let (time, input) = (self.time(row), self.input(row)?);
         let source = self.source(row, query)?;
@@ -191,7 +191,7 @@ impl EventBatch {
             });
         }
         let gap = self.gap(row, query)?;
-        // What moves and judges by the time of an input.
+        // The record advances the time of this input and is judged by it.
         let input = input
             .filter(|_| {
                 !self
@@ -250,12 +250,12 @@ impl EventBatch {
         }
     }
 
-    /// The input of a row, 0 unless the query is a cogroup; none for all of them, which only a tick
-    /// can mean.
+    /// The input of a row. It is 0 unless the query is a cogroup. Only a tick can have `None`,
+    /// which means all inputs.
     ///
     /// # Errors
     ///
-    /// [`Error::Record`] of a row of no input.
+    /// [`Error::Record`] if the row has no input.
     pub fn input(&self, row: usize) -> Result<Option<usize>> {
         match &self.cogroup {
             Some((_, numbers)) if numbers.is_null(row) && self.is_tick(row) => Ok(None),
@@ -264,8 +264,8 @@ impl EventBatch {
         }
     }
 
-    /// The source of a row, [`SOURCE`] where sources have no names; none for all that are known,
-    /// which only a tick can mean.
+    /// The source of a row, or [`SOURCE`] if sources have no names. Only a tick can have `None`,
+    /// which means all known sources.
     fn source(&self, row: usize, query: &Query) -> Result<Option<Source>> {
         let Some(numbers) = &self.source_numbers else {
             return Ok(Some(SOURCE));
@@ -293,11 +293,11 @@ impl EventBatch {
     }
 }
 
-/// The unit that a time column counts in.
+/// The unit of a time column.
 ///
 /// # Errors
 ///
-/// A time that is no timestamp.
+/// The type is not a timestamp.
 pub fn unit(time: &DataType) -> Result<TimeUnit> {
     match time {
         DataType::Timestamp(unit, _) => Ok(*unit),

@@ -1,5 +1,5 @@
-//! The gap column of a batch: each record's own gap, in ticks of the time column (rules 3.1). One that
-//! ends its session has none.
+//! The gap column of a batch: the gap of each record in ticks of the time column (rules 3.1). A
+//! record that ends its session has no gap.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -25,11 +25,11 @@ pub(crate) struct GapColumn {
 }
 
 impl GapColumn {
-    /// The gaps of a batch; none of sliding windows.
+    /// Reads the gaps of a batch, or `None` for sliding windows.
     ///
     /// # Errors
     ///
-    /// The column does not hold durations.
+    /// The column does not contain durations.
     pub fn read(query: &Query, durations: &ArrayRef) -> Result<Option<Self>> {
         let WindowLengths::Session(gap) = query.windows else {
             return Ok(None);
@@ -40,22 +40,22 @@ impl GapColumn {
         }))
     }
 
-    /// The gap of a row, as it stands in the column.
+    /// The gap of a row as given in the column.
     pub fn asked(&self, row: usize) -> Option<i64> {
         (row < self.ticks.len() && self.ticks.is_valid(row)).then(|| self.ticks.value(row))
     }
 
-    /// Whether the gap of a row is longer than zero.
+    /// Whether the gap of a row is valid, that is longer than zero.
     pub fn is_good(&self, row: usize) -> bool {
         self.gap.of(self.asked(row)) != EffectiveGap::Bad
     }
 
-    /// The gaps in effect of the rows that are `kept`, after those with a bad one are left out or,
-    /// where that was asked for, refused.
+    /// The effective gaps of the `kept` rows. First excludes rows with an invalid gap, or refuses
+    /// them if the query says so.
     ///
     /// # Errors
     ///
-    /// [`Error::Record`] of the first bad gap, where the query refuses such.
+    /// [`Error::Record`] for the first invalid gap, if the query refuses invalid gaps.
     pub fn in_effect(
         &self,
         query: &Query,
@@ -89,8 +89,8 @@ impl GapColumn {
     }
 }
 
-/// The gaps in effect of the rows that are `kept`: those given, or the one that all have, and zero
-/// where a row ends its session.
+/// The effective gaps of the `kept` rows: the given ones, or the common gap of all records. The gap
+/// is zero if the row ends its session.
 pub(crate) fn ended(
     query: &Query,
     gaps: Option<Vec<Span>>,
@@ -110,11 +110,11 @@ pub(crate) fn ended(
     gaps
 }
 
-/// The error of a row whose gap is bad, by its key and time.
+/// The error for an invalid gap. It names the key and the time of the row.
 ///
 /// # Errors
 ///
-/// The key cannot be shown.
+/// The key cannot be displayed.
 pub(crate) fn bad_gap(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
     let key = keys
         .iter()
@@ -134,7 +134,8 @@ pub(crate) fn bad_gap(query: &Query, keys: &[ArrayRef], row: usize, time: Time) 
     })
 }
 
-/// Durations in ticks of the time column, toward zero; those beyond its range are the longest one.
+/// Converts durations to ticks of the time column, rounding toward zero. Durations beyond the range
+/// become the longest one.
 fn in_ticks(durations: &ArrayRef, time: &DataType) -> Result<Int64Array> {
     let unpacked = convert::unpack(durations)?;
     let (DataType::Duration(from), DataType::Timestamp(to, _)) = (unpacked.data_type(), time)

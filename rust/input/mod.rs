@@ -1,12 +1,12 @@
 //! The rows of an input batch.
 //!
-//! | file | noun |
+//! | file | contents |
 //! |---|---|
 //! | `columns` | the columns of a batch that a query reads |
-//! | [`records`] | rows with a key and a time, for batch queries; all others are counted and left out |
-//! | [`read_counters`] | how many rows were read, and left out |
-//! | [`events`] | every row in its order, for the record operator |
-//! | `gap_column` | each record's own gap |
+//! | [`records`] | rows with a key and a time, for batch queries; other rows are counted and excluded |
+//! | [`read_counters`] | how many rows were read and how many were excluded |
+//! | [`events`] | all rows in order, for the record operator |
+//! | `gap_column` | the gap of each record |
 
 pub(crate) mod columns;
 pub mod events;

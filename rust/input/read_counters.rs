@@ -1,21 +1,21 @@
-//! How many rows were read, and how many were left out and why.
+//! Counts the rows that were read, and the excluded rows by reason.
 
 use std::ops::AddAssign;
 
-/// Rows read and rows left out.
+/// How many rows were read and how many were excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounters {
-    /// Rows that are no ticks, with those that were left out.
+    /// Rows that are not ticks, including excluded ones.
     pub records: u64,
-    /// Rows left out because every key column is null.
+    /// Rows excluded because every key column is null.
     pub null_keys: u64,
-    /// Rows left out because only their time is null.
+    /// Rows excluded only because their time is null.
     pub null_times: u64,
-    /// Rows left out because only their gap is null, zero or negative.
+    /// Rows excluded only because their gap is null, zero or negative.
     pub bad_gaps: u64,
-    /// Rows whose gap was longer than the longest gap and was cut to it.
+    /// Rows whose gap was shortened to the longest allowed gap.
     pub clamped_gaps: u64,
-    /// Rows left out because they are ticks.
+    /// Rows excluded because they are ticks.
     pub ticks: u64,
 }
 

@@ -1,5 +1,5 @@
-//! A batch of the user's rows: columns picked by name, rows that cannot be windowed left out and
-//! counted.
+//! A batch of the user's rows. Columns are selected by name. Rows that cannot be windowed are
+//! excluded and counted.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,16 +30,16 @@ pub(crate) struct Records {
     gaps: Option<Vec<Span>>,
     seq_nos: Vec<SeqNo>,
     inputs: Vec<ArrayRef>,
-    /// Of a query for rows, all columns of its output.
+    /// All output columns, if the query returns rows.
     pub output: Vec<ArrayRef>,
 }
 
 impl Records {
-    /// The rows of a batch that can be windowed, the first of which has the number `seq_no`.
+    /// Reads the rows of a batch that can be windowed. The first one gets the number `seq_no`.
     ///
     /// # Errors
     ///
-    /// A column is missing, or holds what it must not.
+    /// A column is missing or contains an invalid value.
     pub fn read(
         query: &Query,
         batch: &RecordBatch,
@@ -53,12 +53,12 @@ impl Records {
         Self::read_numbered(query, batch, number, counters)
     }
 
-    /// The same; `number` is told which rows are kept, and gives their numbers, or none where the query
-    /// needs none.
+    /// Like [`Self::read`], but `number` receives which rows are kept and returns their numbers. It
+    /// returns nothing if the query needs no numbers.
     ///
     /// # Errors
     ///
-    /// As [`Self::read`].
+    /// The errors of [`Self::read`].
     pub fn read_numbered(
         query: &Query,
         batch: &RecordBatch,
@@ -85,7 +85,7 @@ impl Records {
             None => gaps,
         };
         if matches!(query.output_kind, QueryOutput::Over { .. }) {
-            kept = BooleanBuffer::new_set(data.len()); // rows that are left out, and ticks, come back too
+            kept = BooleanBuffer::new_set(data.len()); // excluded rows and ticks are returned too
         }
         let seq_nos = number(&kept);
         let all = kept.count_set_bits() == kept.len();
@@ -114,7 +114,7 @@ impl Records {
         })
     }
 
-    /// Of columns of a block, without keys.
+    /// Creates records from the columns of a block, without keys.
     pub fn of(
         times: ArrayRef,
         gaps: Option<Vec<Span>>,
@@ -131,11 +131,11 @@ impl Records {
         }
     }
 
-    /// Some of the rows, in the order of `rows`.
+    /// Selects rows, in the order of `rows`.
     ///
     /// # Errors
     ///
-    /// Rows beyond the last one.
+    /// A row index out of range.
     pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
         Ok(Self {
@@ -152,11 +152,11 @@ impl Records {
         })
     }
 
-    /// Rows next to each other.
+    /// Selects a range of rows.
     ///
     /// # Errors
     ///
-    /// [`Error::Internal`] for a row without a gap or a number, where the others have one.
+    /// [`Error::Internal`] if a row lacks a gap or a number that the others have.
     pub fn slice(&self, rows: Range<usize>) -> Result<Self> {
         let missing = || Error::Internal("a row is out of range");
         let gaps = self.gaps.as_ref().map(|gaps| gaps.get(rows.clone()));
@@ -188,33 +188,33 @@ impl Records {
         Time::slice(self.times.as_primitive::<Int64Type>().values())
     }
 
-    /// The gaps in effect, in ticks of the time column, zero where a record ends its session; none where
-    /// all records have one gap.
+    /// The effective gaps in ticks of the time column, or empty if all records have the same gap. A
+    /// record that ends its session has gap zero.
     pub fn gaps(&self) -> &[Span] {
         self.gaps.as_deref().unwrap_or_default()
     }
 
-    /// Where each row stands among all of the input; none unless the query minds it.
+    /// The position of each row in the whole input, or empty if the query does not need it.
     pub fn seq_nos(&self) -> &[SeqNo] {
         &self.seq_nos
     }
 
-    /// The arrays of [`Self::inputs`].
+    /// The arrays behind [`Self::inputs`].
     pub fn arrays(&self) -> &[ArrayRef] {
         &self.inputs
     }
 
-    /// The query's inputs.
+    /// The inputs of the query.
     ///
     /// # Errors
     ///
-    /// None of a batch that was read.
+    /// None for a batch that was read.
     pub fn inputs(&self) -> Result<Vec<Column<'_>>> {
         self.inputs.iter().map(convert::view).collect()
     }
 }
 
-/// Which rows are records, that is no ticks.
+/// Which rows are records, not ticks.
 fn records(time: &ArrayRef, ticks: Option<&BooleanArray>) -> BooleanBuffer {
     match ticks {
         Some(ticks) => !&are_true(ticks),
@@ -222,7 +222,7 @@ fn records(time: &ArrayRef, ticks: Option<&BooleanArray>) -> BooleanBuffer {
     }
 }
 
-/// Which of the rows that are records, `data`, have a key and a time.
+/// Which rows have a key and a time. `data` marks the records.
 fn keep(
     keys: &[ArrayRef],
     time: &ArrayRef,

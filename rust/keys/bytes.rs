@@ -1,4 +1,4 @@
-//! Keys of one column of strings or binary, and the distinct byte strings under them.
+//! Keys of one column of strings or binary, and the table of their distinct byte strings.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::array::convert;
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
 
-/// Rows whose words are computed before their numbers are looked up: in a loop of its own each is
-/// faster.
+/// Words are computed for this many rows before numbers are looked up. Two separate loops are
+/// faster than one.
 const CHUNK: usize = 1024;
 
 /// Distinct byte strings.
@@ -26,7 +26,7 @@ pub(super) struct ByteTable {
     table: Table<CellWord>,
     seed: Seed,
     words: Vec<CellWord>,
-    /// Where each key ends in `data`.
+    /// The end of each key in `data`.
     ends: Vec<usize>,
     data: Vec<u8>,
 }
@@ -43,9 +43,8 @@ impl ByteTable {
         }
     }
 
-    /// Appends the number of each of `length` rows; `hash` gives the canonical hash of a row with a
-    /// new
-    /// key.
+    /// Appends the key number of each of `length` rows. `hash` computes the canonical hash of a row
+    /// with a new key.
     ///
     /// # Errors
     ///
@@ -96,7 +95,7 @@ impl ByteTable {
         Ok(())
     }
 
-    /// The bytes of a key; none for a number that was never given.
+    /// The bytes of a key, or `None` for an unknown number.
     pub(super) fn get(&self, id: KeyId) -> Option<&[u8]> {
         cell(&self.ends, &self.data, id)
     }
@@ -118,7 +117,7 @@ fn cell<'a>(ends: &[usize], data: &'a [u8], id: KeyId) -> Option<&'a [u8]> {
     data.get(start..*ends.get(id)?)
 }
 
-/// The distinct values of a column.
+/// The distinct keys of a column.
 pub(super) struct BytesKeys {
     field: Field,
     table: ByteTable,
@@ -134,7 +133,7 @@ impl BytesKeys {
         }
     }
 
-    /// Appends the number of each row.
+    /// Appends the key number of each row.
     ///
     /// # Errors
     ///
@@ -156,11 +155,11 @@ impl BytesKeys {
         )
     }
 
-    /// The values of these keys, as declared.
+    /// The values of these keys, in the declared type.
     ///
     /// # Errors
     ///
-    /// Keys that together are too long for one array.
+    /// The keys together are too long for one array.
     pub(super) fn array(&self, ids: &[KeyId]) -> Result<ArrayRef> {
         let mut length = 0_usize;
         let mut cells: Vec<Option<&[u8]>> = Vec::with_capacity(ids.len());

@@ -1,5 +1,5 @@
-//! The cells of a column of strings or binary, in each of Arrow's layouts, and the word that stands
-//! for a cell.
+//! The cells of a column of strings or binary, in any Arrow layout, and the word that represents a
+//! cell.
 
 use std::ops::Range;
 
@@ -14,12 +14,12 @@ use super::seed::{Seed, fold, hash_long};
 use super::table::Word;
 use crate::core::error::{Error, Result};
 
-/// Cells of up to this length are their words.
+/// A cell up to this length fits into its word.
 const SHORT: usize = 15;
-/// The byte above the cell in a word: its length, or this where the word is only a hash.
+/// Marks, in the top byte, a word that is only a hash. Otherwise the top byte is the length.
 const LONG: u128 = 0xFF << 120;
 
-/// 16 bytes, as two halves: a `u128` makes an entry of the table 32 bytes instead of 24.
+/// 16 bytes as two halves. With a `u128`, a table entry would take 32 bytes instead of 24.
 #[derive(Clone, Copy, Debug, Eq)]
 pub(super) struct CellWord {
     low: u64,
@@ -27,8 +27,8 @@ pub(super) struct CellWord {
 }
 
 impl PartialEq for CellWord {
-    /// Half by half: compared as one vector, a word just written as two waits for the store (2
-    /// times slower in bursts).
+    /// Compares the halves separately. A vector comparison must wait until both halves of a new
+    /// word are stored, which is 2 times slower in bursts.
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         (self.low ^ other.low) | (self.high ^ other.high) == 0
@@ -51,14 +51,14 @@ impl CellWord {
         }
     }
 
-    /// Whether equal words are equal cells.
+    /// Whether the word contains the whole cell, so that equal words mean equal cells.
     #[inline]
     pub(super) fn is_whole(self) -> bool {
         u128::from(self.high) << 64 < LONG
     }
 }
 
-/// A column whose rows are bytes.
+/// A column of byte strings.
 pub(super) trait Cells {
     /// The bytes of a row.
     fn get(&self, row: usize) -> &[u8];
@@ -69,7 +69,7 @@ pub(super) trait Cells {
     }
 }
 
-/// The cells of a column of bytes, in the layout that it has.
+/// The cells of a column of byte strings, in its own layout.
 ///
 /// # Errors
 ///
@@ -91,15 +91,15 @@ pub(super) fn cells(array: &ArrayRef) -> Result<&dyn Cells> {
 ///
 /// | length | byte 0 .. 7 | 8 .. 14 | 15 |
 /// |---|---|---|---|
-/// | to 15 | the cell | and zeros | length |
-/// | more | hash | length | `FF` |
+/// | up to 15 | the cell | and zeros | length |
+/// | longer | hash | length | `FF` |
 #[inline]
 pub(super) fn word(cell: &[u8], seed: Seed) -> CellWord {
     let length = cell.len();
     if length > SHORT {
         return CellWord::new(u128::from(hash_long(cell, seed)) | ((length as u128) << 64) | LONG);
     }
-    // First and last bytes may overlap; what overlaps is equal.
+    // First and last bytes may overlap. The overlapping bits are equal.
     let whole = match (cell.first_chunk(), cell.last_chunk()) {
         (Some(&first), Some(&last)) => {
             u128::from(u64::from_le_bytes(first))
@@ -119,7 +119,7 @@ pub(super) fn word(cell: &[u8], seed: Seed) -> CellWord {
     CellWord::new(whole | (length as u128) << 120)
 }
 
-/// The word of a short cell that is followed by other bytes.
+/// The word of a short cell; `bytes` may contain other bytes after it.
 #[inline]
 fn masked(bytes: u128, length: usize) -> CellWord {
     CellWord::new(bytes & ((1 << (8 * length)) - 1) | (length as u128) << 120)
@@ -163,7 +163,7 @@ impl<T: ByteViewType> Cells for GenericByteViewArray<T> {
         words.extend(
             rows.zip(views)
                 .map(|(row, &view)| match view as u32 as usize {
-                    // The view holds the cell itself.
+                    // The view contains the cell itself.
                     length @ 0..=12 => masked(view >> 32, length),
                     _ => word(self.get(row), seed),
                 }),

@@ -1,4 +1,4 @@
-//! A key column: what can be grouped, and how a batch's array becomes it.
+//! A key column: which types can be keys, and how to read the array of a batch.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use crate::array::dictionary::{unpacked, unpacked_field};
 use crate::array::{canonical_float, convert, type_name};
 use crate::core::error::{Error, Result};
 
-/// What can be grouped, in the words of errors.
+/// Types that can be grouped, as worded in errors.
 const ALLOWED: &str = "integers, booleans, floats, decimals, strings, binary, dates, times, timestamps, durations, intervals, \
                        dictionaries of these, and structs and lists of these";
 
-/// One of the columns that make a key.
+/// One column of a key.
 pub(crate) struct KeyColumn {
-    /// As declared, dictionaries unpacked.
+    /// As declared, with dictionaries replaced by their values.
     field: Field,
     floats: bool,
 }
 
 impl KeyColumn {
-    /// A column as declared.
+    /// Creates a key column as declared.
     ///
     /// # Errors
     ///
-    /// [`Error::ColumnType`] where it cannot be grouped.
+    /// [`Error::ColumnType`] if the type cannot be grouped.
     pub(crate) fn new(declared: &Field) -> Result<Self> {
         if !groupable(declared.data_type()) {
             return Err(wrong(declared, type_name::of(declared), ALLOWED.into()));
@@ -35,23 +35,23 @@ impl KeyColumn {
         Ok(Self { field, floats })
     }
 
-    /// Name and type of the column's values.
+    /// Name and value type of the column.
     pub(crate) fn field(&self) -> &Field {
         &self.field
     }
 
-    /// Whether values are strings or binary.
+    /// Whether the values are strings or binary.
     pub(crate) fn is_bytes(&self) -> bool {
         matches!(self.field.data_type(), DataType::FixedSizeBinary(_))
             || is_string(self.field.data_type())
             || is_binary(self.field.data_type())
     }
 
-    /// A batch's array in the declared layout, floats with one NaN and one zero.
+    /// Reads the array of a batch in the declared layout. Floats have one NaN and one zero.
     ///
     /// # Errors
     ///
-    /// [`Error::ColumnType`] where the array has values of another type.
+    /// [`Error::ColumnType`] if the array has another value type.
     pub(crate) fn read(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let (expected, got) = (self.field.data_type(), array.data_type());
         let array = if expected == got {
@@ -72,12 +72,11 @@ impl KeyColumn {
         }
     }
 
-    /// A batch's array of strings or binary in the layout that it has; only dictionaries are
-    /// unpacked.
+    /// Reads an array of strings or binary in its own layout. Only dictionaries are unpacked.
     ///
     /// # Errors
     ///
-    /// [`Error::ColumnType`] where the array has values of another type.
+    /// [`Error::ColumnType`] if the array has another value type.
     pub(crate) fn read_bytes(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let (expected, got) = (self.field.data_type(), array.data_type());
         if alike(expected, got) {
@@ -111,8 +110,8 @@ fn is_binary(data_type: &DataType) -> bool {
     )
 }
 
-/// Whether a column of this type can be a key: its values have an equality, which Arrow's rows and
-/// canonical bytes keep.
+/// Whether a column of this type can be a key. Its values must have an equality that Arrow's row
+/// format and the canonical bytes preserve.
 pub fn groupable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => groupable(values),
@@ -127,7 +126,7 @@ pub fn groupable(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether two unpacked types have the same values, in whatever layout.
+/// Whether two unpacked types have the same values, in any layout.
 fn alike(left: &DataType, right: &DataType) -> bool {
     match (left, right) {
         (DataType::Struct(left), DataType::Struct(right)) => {

@@ -1,15 +1,15 @@
-//! Key values of Arrow batches to dense numbers.
+//! Numbers the key values of Arrow batches densely.
 //!
-//! | file | noun |
+//! | file | contents |
 //! |---|---|
-//! | `key_column` | a key column: what can be grouped, and how a batch's array becomes it |
-//! | [`shard_hash`] | the bytes of a key, and the hash that shards are ranges of |
-//! | `table`, `seed` | words to numbers; the secret of its hash |
-//! | `primitive` | one column of 32 or 64 bits |
-//! | `cells`, `bytes` | one column of strings or binary |
-//! | `rows` | everything else |
-//! | `partition_hash` | a quick hash, by which rows are split before their keys are numbered |
-//! | [`sort_key`] | keys as byte strings in the order of the keys, for stores |
+//! | `key_column` | a key column: which types can be keys, and how to read the array of a batch |
+//! | [`shard_hash`] | the canonical bytes of a key, and the hash that determines its shard |
+//! | `table`, `seed` | the hash table from words to numbers; its secret seed |
+//! | `primitive` | keys of one column of 32 or 64 bits |
+//! | `cells`, `bytes` | keys of one column of strings or binary |
+//! | `rows` | all other keys |
+//! | `partition_hash` | a fast hash that partitions rows before their keys are numbered |
+//! | [`sort_key`] | keys as byte strings in key order, for stores |
 
 mod bytes;
 mod cells;
@@ -34,14 +34,14 @@ use primitive::PrimitiveKeys;
 use rows::RowKeys;
 pub use shard_hash::shard;
 
-/// The distinct keys of all batches so far.
+/// Numbers the distinct keys of all batches so far.
 pub struct KeyInterner {
     columns: Vec<KeyColumn>,
     table: InternTable,
     hashes: Vec<u64>,
 }
 
-/// One dispatch a batch, not a row.
+/// An enum, so that dispatch happens once per batch and not per row.
 enum InternTable {
     Int(PrimitiveKeys<u32>),
     Long(PrimitiveKeys<u64>),
@@ -50,11 +50,11 @@ enum InternTable {
 }
 
 impl KeyInterner {
-    /// No keys yet, of these columns.
+    /// Starts without keys. `fields` are the key columns.
     ///
     /// # Errors
     ///
-    /// A type that cannot be grouped, or no column.
+    /// A type that cannot be grouped, or no columns.
     pub fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields
             .iter()
@@ -78,12 +78,12 @@ impl KeyInterner {
         })
     }
 
-    /// Appends the number of each row's key; [`KeyId::NULL`] where every key column is null. After
-    /// an error nothing is appended.
+    /// Appends the key number of each row, or [`KeyId::NULL`] if every key column is null. Appends
+    /// nothing if it fails.
     ///
     /// # Errors
     ///
-    /// Columns of other types or lengths, or too many keys.
+    /// Columns with other types or lengths, or too many keys.
     pub fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         if columns.len() != self.columns.len() {
             return Err(Error::Internal(
@@ -137,17 +137,17 @@ impl KeyInterner {
         self.hashes.len()
     }
 
-    /// Whether no key was seen yet.
+    /// Whether there are no keys yet.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
 
-    /// The key columns of these keys, in the types of [`Self::output_fields`]; null for
-    /// [`KeyId::NULL`].
+    /// The key columns for these numbers, in the types of [`Self::output_fields`]. [`KeyId::NULL`]
+    /// gives null.
     ///
     /// # Errors
     ///
-    /// Keys that together are too long for one array.
+    /// The keys together are too long for one array.
     pub fn columns(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
         let single = |array: ArrayRef| vec![array];
         match &self.table {
@@ -158,12 +158,12 @@ impl KeyInterner {
         }
     }
 
-    /// The canonical hash of each key, by number.
+    /// The canonical hash of each key, indexed by key number.
     pub fn hashes(&self) -> &[u64] {
         &self.hashes
     }
 
-    /// The fields of [`Self::columns`]: as declared, dictionaries unpacked to their values.
+    /// The fields of [`Self::columns`]: as declared, with dictionaries replaced by their values.
     pub fn output_fields(&self) -> Vec<Field> {
         self.columns
             .iter()
@@ -171,7 +171,7 @@ impl KeyInterner {
             .collect()
     }
 
-    /// Forgets all keys and keeps the memory.
+    /// Forgets all keys but keeps the memory.
     pub fn clear(&mut self) {
         self.hashes.clear();
         match &mut self.table {
@@ -187,7 +187,7 @@ impl InternTable {
     fn single(column: &KeyColumn) -> Result<Self> {
         let data_type = column.field().data_type();
         Ok(match (data_type, data_type.primitive_width()) {
-            // Days and milliseconds are two numbers, not one.
+            // Days and milliseconds are two numbers, so their bits are not one value.
             (DataType::Interval(arrow_schema::IntervalUnit::DayTime), _) => {
                 Self::Rows(RowKeys::new(std::slice::from_ref(column))?)
             }
@@ -199,7 +199,7 @@ impl InternTable {
     }
 }
 
-/// The error when all of [`KeyId`]'s numbers are given.
+/// The error when [`KeyId`] runs out of numbers.
 fn too_many() -> Error {
     Error::Overflow {
         column: "keys".into(),

@@ -1,8 +1,8 @@
-//! A quick hash of each row's key, by which rows are split before their keys are numbered.
+//! A fast hash of each row's key. It partitions rows before their keys are numbered.
 //!
-//! It is part of no format, so it may change. Its seed is fixed because results leave part by part.
-//! Keys that were chosen to collide share one of 32 parts; the table of that part has another seed,
-//! under which they do not collide.
+//! No format contains this hash, so it may change. Its seed is fixed, because the order of results
+//! depends on the partitions. Keys chosen to collide here share one of 32 partitions. Its table has
+//! another seed, so they do not collide there.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -16,26 +16,26 @@ use super::seed::{Seed, fold};
 use super::table::Word;
 use crate::core::error::{Error, Result};
 
-/// The words of false and true. Their hashes differ in the bit that decides between two threads.
+/// The words of false and true. Their hashes differ in the bit that selects one of two threads.
 const FLAGS: [u32; 2] = [0, 3];
 
-/// The key columns that are hashed.
+/// Hashes the key columns.
 pub struct PartitionHash {
     columns: Vec<HashedColumn>,
 }
 
-/// A key column, and the rows of a type whose values are not plain bits.
+/// A key column. If its values are not plain bits, it also has a row converter.
 struct HashedColumn {
     column: KeyColumn,
     rows: Option<RowConverter>,
 }
 
 impl PartitionHash {
-    /// The hash of these columns.
+    /// Creates the hash for these columns.
     ///
     /// # Errors
     ///
-    /// A type that cannot be grouped, or no column.
+    /// A type that cannot be grouped, or no columns.
     pub fn new(fields: &[Field]) -> Result<Self> {
         Ok(Self {
             columns: fields
@@ -45,11 +45,11 @@ impl PartitionHash {
         })
     }
 
-    /// Replaces `hashes` by the hash of each row. Equal keys have equal hashes.
+    /// Replaces `hashes` with the hash of each row. Equal keys have equal hashes.
     ///
     /// # Errors
     ///
-    /// Columns of other types.
+    /// Columns with other types.
     pub fn hash(&self, arrays: &[ArrayRef], hashes: &mut Vec<u64>) -> Result<()> {
         hashes.clear();
         for (column, array) in self.columns.iter().zip(arrays) {
@@ -76,7 +76,7 @@ impl HashedColumn {
         })
     }
 
-    /// Adds the column to the hash of each row.
+    /// Mixes a column into the hash of each row.
     fn mix(&self, array: &ArrayRef, hashes: &mut Vec<u64>) -> Result<()> {
         if self.column.is_bytes() {
             let array = self.column.read_bytes(array)?;
@@ -114,15 +114,15 @@ impl HashedColumn {
     }
 }
 
-/// The bytes of a value that is one number of at most 128 bits; none of other types. Days and
-/// milliseconds are two numbers.
+/// The width in bytes of values that are one number of at most 128 bits, or `None` for other types.
+/// A day-time interval is two numbers.
 fn width(data_type: &DataType) -> Option<usize> {
     data_type
         .primitive_width()
         .filter(|&width| width <= 16 && *data_type != DataType::Interval(IntervalUnit::DayTime))
 }
 
-/// Adds the cells of a column to the hashes; those of the first are the hashes.
+/// Mixes the cell hashes of a column into the row hashes. The first column sets them.
 fn add(hashes: &mut Vec<u64>, cells: impl Iterator<Item = u64>) {
     if hashes.is_empty() {
         hashes.extend(cells);
@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// Keys of each type that has a hundred of them.
+    /// A hundred keys of each type that has so many values.
     fn many() -> Vec<ArrayRef> {
         let numbers: Vec<i32> = (0..100).collect();
         let text: Vec<String> = numbers
@@ -224,7 +224,7 @@ mod tests {
         ]
     }
 
-    /// The hash of each row of key columns, declared as the first arrays are.
+    /// The hash of each row. The columns are declared like the arrays of `declared`.
     fn hashes(declared: &[ArrayRef], arrays: &[ArrayRef]) -> Vec<u64> {
         let field = |array: &ArrayRef| Field::new("key", array.data_type().clone(), true);
         let fields: Vec<Field> = declared.iter().map(field).collect();
@@ -236,7 +236,7 @@ mod tests {
         hashes
     }
 
-    /// The parts of 32 in which the hashes are.
+    /// The partitions, out of 32, that contain these hashes.
     fn parts(hashes: &[u64]) -> BTreeSet<u64> {
         hashes.iter().map(|hash| hash >> 32 & 31).collect()
     }
@@ -246,7 +246,7 @@ mod tests {
         for keys in many() {
             let alone = hashes(&[Arc::clone(&keys)], &[Arc::clone(&keys)]);
             assert!(parts(&alone).len() > 16, "{}", keys.data_type());
-            // A second column of one value changes nothing of that.
+            // A second, constant column does not change that.
             let flag: ArrayRef = Arc::new(BooleanArray::from(vec![true; keys.len()]));
             let both = [flag, keys];
             assert!(

@@ -13,7 +13,7 @@ use crate::core::key::KeyId;
 
 /// The bits of a value.
 pub(super) trait Bits: Word + ArrowNativeType {
-    /// The canonical hash of a key of this one column.
+    /// The canonical hash of a key with this single column.
     fn canonical(self, number: Number) -> u64;
 }
 
@@ -29,7 +29,7 @@ impl Bits for u64 {
     }
 }
 
-/// The distinct values of a column.
+/// The distinct keys of a column.
 pub(super) struct PrimitiveKeys<B> {
     data_type: DataType,
     number: Number,
@@ -47,7 +47,7 @@ impl<B: Bits> PrimitiveKeys<B> {
         }
     }
 
-    /// Appends the number of each row.
+    /// Appends the key number of each row.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl<B: Bits> PrimitiveKeys<B> {
     ///
     /// # Errors
     ///
-    /// A number that was never given.
+    /// An unknown number.
     pub(super) fn array(&self, ids: &[KeyId]) -> Result<ArrayRef> {
         let value = |&id: &KeyId| match self.values.get(id.0 as usize) {
             Some(&value) => Ok(value),
@@ -129,7 +129,7 @@ impl<B: Bits> PrimitiveKeys<B> {
     }
 }
 
-/// Null where there is no key.
+/// Marks each [`KeyId::NULL`] as null, or returns `None` if there is none.
 pub(super) fn nulls(ids: &[KeyId]) -> Option<NullBuffer> {
     ids.contains(&KeyId::NULL)
         .then(|| ids.iter().map(|&id| id != KeyId::NULL).collect())

@@ -1,5 +1,5 @@
-//! Keys of several columns, or of a type without a path of its own: Arrow's row format, whose bytes
-//! are equal where the values are.
+//! Keys of several columns, or of a type without its own implementation. They use Arrow's row
+//! format: equal values have equal bytes.
 
 use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_buffer::NullBuffer;
@@ -14,20 +14,20 @@ use crate::core::key::KeyId;
 /// The distinct rows of the key columns.
 pub(super) struct RowKeys {
     converter: RowConverter,
-    /// The rows of one batch; kept for its memory.
+    /// The rows of one batch, kept to reuse the memory.
     batch: Rows,
     table: ByteTable,
-    /// The row that is null in every column.
+    /// The row with null in every column.
     null: OwnedRow,
     scratch: Vec<u8>,
 }
 
 impl RowKeys {
-    /// No keys yet, of these columns.
+    /// Starts without keys. `columns` are the key columns.
     ///
     /// # Errors
     ///
-    /// Types that Arrow's row format does not take.
+    /// Arrow's row format does not support a type.
     pub(super) fn new(columns: &[KeyColumn]) -> Result<Self> {
         let types = || columns.iter().map(|column| column.field().data_type());
         let converter = RowConverter::new(types().cloned().map(SortField::new).collect())?;
@@ -45,11 +45,11 @@ impl RowKeys {
         })
     }
 
-    /// Appends the number of each row.
+    /// Appends the key number of each row.
     ///
     /// # Errors
     ///
-    /// Columns of other types, or too many keys.
+    /// Columns with other types, or too many keys.
     pub(super) fn intern(
         &mut self,
         columns: &[ArrayRef],
@@ -81,7 +81,7 @@ impl RowKeys {
     ///
     /// # Errors
     ///
-    /// Keys that together are too long for one array.
+    /// The keys together are too long for one array.
     pub(super) fn arrays(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
         let parser = self.converter.parser();
         let row = |&id: &KeyId| match self.table.get(id) {
@@ -105,7 +105,7 @@ impl RowKeys {
     }
 }
 
-/// Null where every column is null; none where no such row can be.
+/// Marks rows that are null in every column, or returns `None` if there can be no such row.
 pub(super) fn all_null(columns: &[ArrayRef]) -> Option<NullBuffer> {
     let mut valid = columns
         .iter()

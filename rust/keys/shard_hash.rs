@@ -1,7 +1,7 @@
-//! The canonical bytes of a key, and the hash that shards are ranges of. Part of the state format:
-//! nothing here changes.
+//! The canonical bytes of a key, and the hash that determines its shard. Both belong to the state
+//! format and must never change.
 //!
-//! The hash of a key is `xxh3_64` (seed 0) of its columns' bytes, one after the other. All numbers
+//! The hash of a key is `xxh3_64` (seed 0) of the concatenated bytes of its columns. All numbers
 //! are little-endian.
 //!
 //! | column | bytes |
@@ -17,8 +17,8 @@
 //! | strings, binary, of any layout | u32 length, then the bytes |
 //! | day-time intervals | i64 days, i64 milliseconds |
 //! | month-day-nano intervals | i64 months, i64 days, i64 nanoseconds |
-//! | structs | each field as a column |
-//! | lists, of any layout | u32 length, then each element as a column |
+//! | structs | the bytes of each field, encoded like a column |
+//! | lists, of any layout | u32 length, then the bytes of each element, encoded like a column |
 //!
 //! Dictionaries have the bytes of their values. `key = (7: i32, "ab")` is `01 0700000000000000 01
 //! 02000000 6162`.
@@ -38,17 +38,17 @@ use crate::core::error::{Error, Result};
 const NULL: u8 = 0;
 const VALUE: u8 = 1;
 
-/// The shard of a key: one of `shards` equal ranges of hashes.
+/// The shard of a key. The shards are `shards` equal ranges of hashes.
 #[inline]
 pub fn shard(hash: u64, shards: u32) -> u32 {
     ((u128::from(hash) * u128::from(shards)) >> 64) as u32
 }
 
-/// The canonical hash of one row; `bytes` is overwritten.
+/// The canonical hash of one row. Overwrites `bytes`.
 ///
 /// # Errors
 ///
-/// A value of 2^32 bytes or elements.
+/// A value with 2^32 or more bytes or elements.
 pub(crate) fn hash(columns: &[ArrayRef], row: usize, bytes: &mut Vec<u8>) -> Result<u64> {
     bytes.clear();
     for column in columns {
@@ -57,12 +57,12 @@ pub(crate) fn hash(columns: &[ArrayRef], row: usize, bytes: &mut Vec<u8>) -> Res
     Ok(xxh3_64(bytes))
 }
 
-/// How the bits of a primitive column are widened.
+/// How to widen the bits of a primitive column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     /// Signed, to i64.
     Int,
-    /// Unsigned of at most 32 bits, to i64.
+    /// Unsigned with at most 32 bits, to i64.
     Natural,
     /// u64 to i128.
     Unsigned,
@@ -73,7 +73,7 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// How a type of 32 or 64 bits is widened.
+    /// How to widen a type of 32 or 64 bits.
     pub(crate) fn of(data_type: &DataType) -> Self {
         match data_type {
             DataType::UInt64 => Self::Unsigned,
@@ -84,7 +84,7 @@ impl Number {
         }
     }
 
-    /// The hash of a key of one column, from its 32 bits.
+    /// The hash of a single-column key from its 32 bits.
     pub(crate) fn hash32(self, bits: u32) -> u64 {
         match self {
             Self::Int => hash_value(&i64::from(bits.cast_signed()).to_le_bytes()),
@@ -95,7 +95,7 @@ impl Number {
         }
     }
 
-    /// The hash of a key of one column, from its 64 bits.
+    /// The hash of a single-column key from its 64 bits.
     pub(crate) fn hash64(self, bits: u64) -> u64 {
         match self {
             Self::Int => hash_value(&bits.to_le_bytes()),
@@ -106,11 +106,11 @@ impl Number {
     }
 }
 
-/// The hash of a key of one string or binary column. `scratch` is overwritten.
+/// The hash of a key with one string or binary column. Overwrites `scratch`.
 ///
 /// # Errors
 ///
-/// A value of 2^32 bytes.
+/// A value with 2^32 or more bytes.
 pub(crate) fn hash_bytes(value: &[u8], scratch: &mut Vec<u8>) -> Result<u64> {
     scratch.clear();
     scratch.push(VALUE);
@@ -160,8 +160,7 @@ fn native<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> T::Native {
     array.as_primitive::<T>().value(row)
 }
 
-/// Appends the bytes of one column's row; the column is one that [`crate::keys::key_column`]
-/// has read.
+/// Appends the bytes of one row of a column. [`crate::keys::key_column`] must have read the column.
 fn write(array: &dyn Array, row: usize, bytes: &mut Vec<u8>) -> Result<()> {
     if array.is_null(row) {
         bytes.push(NULL);
@@ -237,8 +236,8 @@ fn write(array: &dyn Array, row: usize, bytes: &mut Vec<u8>) -> Result<()> {
             ];
             bytes.extend(parts.into_iter().flat_map(i64::to_le_bytes));
         }
-        // Dates, times, timestamps, durations and year-month intervals of either width, and i32 and
-        // i64 themselves.
+        // i32, i64, and dates, times, timestamps, durations and year-month intervals of either
+        // width.
         other => {
             let data = array.to_data();
             let value = match other.primitive_width() {

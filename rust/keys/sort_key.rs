@@ -1,9 +1,9 @@
-//! Keys as byte strings whose order is the order of the keys: what stores keep.
+//! Keys as byte strings in key order. Stores use them.
 //!
 //! | key columns | sort key |
 //! |---|---|
-//! | one of strings or binary | its bytes |
-//! | everything else | Arrow's row format: ascending, nulls first |
+//! | one column of strings or binary | its bytes |
+//! | all others | Arrow's row format: ascending, nulls first |
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use super::rows::all_null;
 use crate::array::convert;
 use crate::core::error::{Error, Result};
 
-/// The conversion of key columns to sort keys and back.
+/// Converts key columns to sort keys and back.
 pub struct SortKeys {
     columns: Vec<KeyColumn>,
     converter: Option<RowConverter>,
 }
 
-/// The sort keys of a batch's rows.
+/// The sort keys of the rows of a batch.
 pub enum SortKeyRows {
     /// One column of strings or binary.
     Bytes(LargeBinaryArray),
@@ -33,11 +33,11 @@ pub enum SortKeyRows {
 }
 
 impl SortKeys {
-    /// Sort keys of these columns.
+    /// Creates the conversion for these columns.
     ///
     /// # Errors
     ///
-    /// A type that cannot be grouped, or no column.
+    /// A type that cannot be grouped, or no columns.
     pub fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields
             .iter()
@@ -62,7 +62,7 @@ impl SortKeys {
         Ok(Self { columns, converter })
     }
 
-    /// The fields of [`Self::columns`]: as declared, dictionaries unpacked to their values.
+    /// The fields of [`Self::columns`]: as declared, with dictionaries replaced by their values.
     pub fn fields(&self) -> Vec<Field> {
         self.columns
             .iter()
@@ -74,7 +74,7 @@ impl SortKeys {
     ///
     /// # Errors
     ///
-    /// Columns of other types.
+    /// Columns with other types.
     pub fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
         if arrays.len() != self.columns.len() {
             return Err(Error::Internal(
@@ -107,11 +107,11 @@ impl SortKeys {
         }
     }
 
-    /// The key columns of sort keys that [`Self::of`] gave, in the types of [`Self::fields`].
+    /// Converts sort keys of [`Self::of`] back to key columns, in the types of [`Self::fields`].
     ///
     /// # Errors
     ///
-    /// Bytes that no key has, or keys too long for one array.
+    /// Bytes that are no sort key, or keys too long for one array.
     pub fn columns<'n>(
         &self,
         sort_keys: impl ExactSizeIterator<Item = &'n [u8]>,
@@ -142,7 +142,7 @@ impl SortKeys {
 }
 
 impl SortKeyRows {
-    /// The sort key of a row; none where every key column is null.
+    /// The sort key of a row, or `None` if every key column is null.
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         match self {
             Self::Bytes(cells) => {

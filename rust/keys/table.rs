@@ -1,4 +1,4 @@
-//! Words to numbers: a hash table whose entries hold the key, or stand for it, in one word.
+//! A hash table from words to numbers. A word contains the key or represents it.
 
 use hashbrown::HashTable;
 
@@ -7,9 +7,9 @@ use super::too_many;
 use crate::core::error::Result;
 use crate::core::key::KeyId;
 
-/// What an entry holds of its key.
+/// The part of an entry that represents its key.
 pub(super) trait Word: Copy + Eq {
-    /// A hash whose high and low bits are both good.
+    /// A hash with good high and low bits.
     fn hash(self, seed: Seed) -> u64;
 }
 
@@ -31,7 +31,7 @@ impl Word for u64 {
 pub(super) struct Table<W> {
     entries: HashTable<(W, KeyId)>,
     seed: Seed,
-    /// Logs come in bursts: the key of the row before is tried first.
+    /// Logs come in bursts, so the key of the previous row is tried first.
     previous: Option<(W, KeyId)>,
     known: usize,
 }
@@ -46,7 +46,7 @@ impl<W: Word> Table<W> {
         }
     }
 
-    /// The number of a key. `same` tells, of a key with an equal word, whether it is this one;
+    /// The number of a key. `same` decides whether a known key with an equal word is this key.
     /// `add` stores a new key.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Pages as text, changes as blocks, and back.
+//! Encodes pages as text and changes as blocks, and decodes them.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -7,19 +7,19 @@ use pyo3_arrow::PyRecordBatch;
 use crate::format::change_block;
 use crate::state::page_text;
 
-/// A page as text.
+/// Encodes a page as text.
 #[pyfunction]
 pub fn encode_page(page: &[u8]) -> PyResult<String> {
     Ok(page_text::encode(page)?)
 }
 
-/// The page of a text.
+/// Decodes a page from text.
 #[pyfunction]
 pub fn decode_page<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &page_text::decode(text)?))
 }
 
-/// Changes as blocks.
+/// Encodes changes as blocks.
 #[pyfunction]
 pub fn encode_changes(py: Python<'_>, changes: PyRecordBatch) -> PyResult<Vec<Bound<'_, PyBytes>>> {
     let changes = changes.into_inner();
@@ -27,7 +27,7 @@ pub fn encode_changes(py: Python<'_>, changes: PyRecordBatch) -> PyResult<Vec<Bo
     Ok(blocks.iter().map(|block| PyBytes::new(py, block)).collect())
 }
 
-/// The changes of a block.
+/// Decodes the changes of a block.
 #[pyfunction]
 pub fn decode_changes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     PyRecordBatch::new(change_block::decode(block)?).into_pyarrow(py)

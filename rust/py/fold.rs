@@ -1,4 +1,4 @@
-//! Aggregates of Python functions: one Python object per slot.
+//! Aggregates implemented as Python functions. Each slot has one Python object.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,10 +11,10 @@ use crate::core::aggregate::slot::Slot;
 use crate::plan::function_failure::{FunctionFailure, Outcome};
 use crate::record::user_function::UserFunction;
 
-/// The rows of the batch that is pushed, as the functions are called with them.
+/// The rows of the current batch, as passed to the functions.
 pub(super) type Rows = Arc<Mutex<Vec<Py<PyAny>>>>;
 
-/// The functions of one aggregate, and an accumulator for each slot.
+/// The functions of one aggregate, and the accumulator of each slot.
 pub(super) struct Fold {
     functions: FoldFunctions,
     rows: Rows,
@@ -22,7 +22,7 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// Of a Python object with the parts that [`FoldFunctions::new`] names.
+    /// Creates a fold from a Python object with the attributes that [`FoldFunctions::new`] lists.
     pub(super) fn new(fold: &Bound<'_, PyAny>, rows: Rows) -> PyResult<(Self, Field)> {
         let (functions, field) = FoldFunctions::new(fold)?;
         let fold = Self {
@@ -33,7 +33,7 @@ impl Fold {
         Ok((fold, field))
     }
 
-    /// Takes the accumulator out of a slot; a new one where it has none.
+    /// Takes the accumulator out of a slot, or creates a new one if the slot is empty.
     fn take(&mut self, py: Python<'_>, slot: Slot) -> Outcome<Accumulator> {
         match self
             .accumulators

@@ -1,4 +1,4 @@
-//! The Python functions of one aggregate, and what they return.
+//! The Python functions of one aggregate, and their results.
 
 use std::sync::Arc;
 
@@ -14,12 +14,13 @@ use crate::plan::function_failure::{FunctionFailure, Outcome};
 /// The functions of one aggregate.
 pub(super) struct FoldFunctions {
     init: Py<PyAny>,
-    /// One for each input; none for an input whose rows it does not take.
+    /// One function per input, or `None` for an input that the aggregate ignores.
     adds: Vec<Option<Py<PyAny>>>,
-    /// For each input, what adds a row to several accumulators: it appends the results to a list.
+    /// One function per input. It adds a row to several accumulators and appends the results to a
+    /// list.
     adds_each: Vec<Option<Py<PyAny>>>,
     merge: Py<PyAny>,
-    /// Whether those are both of the one function of `reduce`.
+    /// Whether `reduce` uses its one function for both `add` and `merge`.
     reduces: bool,
     to_arrow: Py<PyAny>,
     from_arrow: Py<PyAny>,
@@ -27,14 +28,14 @@ pub(super) struct FoldFunctions {
     copied: Py<PyAny>,
 }
 
-/// What a function returned.
+/// The result of a function.
 pub(super) struct Accumulator {
     pub(super) value: Py<PyAny>,
     from: FoldFunction,
 }
 
-/// A step of a fold over rows: at which row, whether `init`, a `copy` or an `add`, and of what is handed
-/// to an `add` whether it is of `init`, and None.
+/// A step of a fold over rows: the row; `init`, `copy` or `add`; and for `add`, whether its
+/// accumulator came from `init` and whether it is None.
 #[derive(FromPyObject)]
 pub(super) struct Step(
     pub(super) usize,
@@ -43,7 +44,7 @@ pub(super) struct Step(
     pub(super) bool,
 );
 
-/// A function of the user.
+/// A user function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FoldFunction {
     Init,
@@ -52,8 +53,8 @@ enum FoldFunction {
 }
 
 impl FoldFunctions {
-    /// Of a Python object with `type`, `init`, `adds`, `adds_each`, `merge`, `reduces`, `to_arrow`,
-    /// `from_arrow`, `copied` and `user_frame`.
+    /// Reads the functions from a Python object with `type`, `init`, `adds`, `adds_each`, `merge`,
+    /// `reduces`, `to_arrow`, `from_arrow`, `copied` and `user_frame`.
     pub(super) fn new(fold: &Bound<'_, PyAny>) -> PyResult<(Self, Field)> {
         let part = |name: &str| fold.getattr(name).map(Bound::unbind);
         let functions = Self {
@@ -71,12 +72,12 @@ impl FoldFunctions {
         Ok((functions, field.as_ref().clone()))
     }
 
-    /// Whether it takes the rows of an input.
+    /// Whether the aggregate takes the rows of an input.
     pub(super) fn takes(&self, input: usize) -> bool {
         self.adds.get(input).is_some_and(Option::is_some)
     }
 
-    /// The accumulator of no records.
+    /// The accumulator without records.
     pub(super) fn identity(&self, py: Python<'_>) -> Outcome<Accumulator> {
         match self.init.call0(py) {
             Ok(value) => Ok(Accumulator {
@@ -87,7 +88,7 @@ impl FoldFunctions {
         }
     }
 
-    /// An accumulator with a row of an input added; none is the row where the batch has no such.
+    /// Adds a row of an input to an accumulator. `row` returns `None` if the batch has no such row.
     pub(super) fn add(
         &self,
         py: Python<'_>,
@@ -113,7 +114,8 @@ impl FoldFunctions {
         }
     }
 
-    /// Accumulators with a row of an input added to each; the failure of one has its place.
+    /// Adds a row of an input to each of several accumulators. A failure gives the index of the
+    /// accumulator.
     pub(super) fn add_each(
         &self,
         py: Python<'_>,
@@ -153,7 +155,7 @@ impl FoldFunctions {
         Ok(added.iter().map(accumulator).collect())
     }
 
-    /// The failure of a row that cannot be added.
+    /// The failure for a row that cannot be added.
     pub(super) fn missing(&self, what: String) -> FunctionFailure {
         FunctionFailure {
             function: self.name(FoldFunction::Add).to_owned(),
@@ -163,7 +165,7 @@ impl FoldFunctions {
         }
     }
 
-    /// Two accumulators as one.
+    /// Merges two accumulators.
     pub(super) fn merge(
         &self,
         py: Python<'_>,
@@ -180,7 +182,7 @@ impl FoldFunctions {
         }
     }
 
-    /// Another accumulator that is equal, so that what is done to one is not seen in the other.
+    /// Copies an accumulator, so that changes to one do not affect the other.
     pub(super) fn copy(&self, py: Python<'_>, accumulator: &Accumulator) -> Outcome<Accumulator> {
         match self.copied.call1(py, (&accumulator.value,)) {
             Ok(value) => Ok(Accumulator {
@@ -191,8 +193,8 @@ impl FoldFunctions {
         }
     }
 
-    /// Values as an array; an error for one that would not come back from it as it is, and for more
-    /// than fit one array.
+    /// Converts values to an array. Fails if a value would not convert back unchanged, or if the
+    /// values do not fit one array.
     pub(super) fn array<'v, 'py: 'v>(
         &self,
         py: Python<'py>,
@@ -207,7 +209,7 @@ impl FoldFunctions {
         };
         let values = PyList::new(py, values).map_err(to_type)?;
         match self.to_arrow.bind(py).call1((values,)) {
-            // pyarrow cuts strings and binaries into chunks.
+            // pyarrow splits long strings and binaries into chunks.
             Ok(array) if array.hasattr("chunks").map_err(to_type)? => {
                 Err(crowded("the values do not fit one array"))
             }
@@ -219,7 +221,7 @@ impl FoldFunctions {
         }
     }
 
-    /// The same; the failure of one value has its place.
+    /// Like [`Self::array`], but the failure of a single value gives its index.
     pub(super) fn array_of(
         &self,
         py: Python<'_>,
@@ -237,7 +239,7 @@ impl FoldFunctions {
         })
     }
 
-    /// The accumulators of stored windows, of the array that [`Self::array`] made of them.
+    /// Converts an array from [`Self::array`] back to the accumulators of stored windows.
     pub(super) fn accumulators(
         &self,
         py: Python<'_>,
@@ -248,16 +250,16 @@ impl FoldFunctions {
             let values = self.from_arrow.bind(py).call1((array.to_pyarrow(py)?,))?;
             let stored = |value: Bound<'_, PyAny>| Accumulator {
                 value: value.unbind(),
-                from: FoldFunction::Add, // a stored window has had a record added
+                from: FoldFunction::Add, // a record was added to every stored window
             };
             values.try_iter()?.map(|value| value.map(stored)).collect()
         };
         load().map_err(|error| self.failure(py, "conversion from its type", error))
     }
 
-    /// The failure of a function.
+    /// Describes the failure of a function.
     pub(super) fn failure(&self, py: Python<'_>, function: &str, error: PyErr) -> FunctionFailure {
-        // The error itself matters more than a line that cannot be found.
+        // If the line cannot be found, the error itself still matters.
         let told = self.user_frame.call1(py, (error.traceback(py),));
         let user_frame = told.and_then(|frame| frame.extract(py)).unwrap_or_default();
         FunctionFailure {
@@ -268,8 +270,8 @@ impl FoldFunctions {
         }
     }
 
-    /// The failure of a function that was handed accumulators: where one is None, and the
-    /// exception is of that, it begins with the function that returned it.
+    /// The failure of a function that received accumulators. If one of them is None and caused the
+    /// exception, the message also names the function that returned None.
     fn failure_of(
         &self,
         py: Python<'_>,
@@ -290,7 +292,7 @@ impl FoldFunctions {
         }
     }
 
-    /// The failure of a step of a fold.
+    /// The failure of one step of a fold.
     pub(super) fn failure_at(&self, py: Python<'_>, step: &Step, error: PyErr) -> FunctionFailure {
         let Step(_, doing, is_first, is_none) = step;
         let from = if *is_first {
@@ -305,7 +307,7 @@ impl FoldFunctions {
         }
     }
 
-    /// The argument that takes a function.
+    /// The name of the argument for a function.
     fn name(&self, function: FoldFunction) -> &'static str {
         match function {
             FoldFunction::Init => "init",

@@ -1,15 +1,15 @@
-//! The binding: extract, detach from the interpreter, map the error.
+//! The Python binding. It extracts arguments, releases the interpreter, and maps errors.
 //!
-//! | file | noun |
+//! | file | contents |
 //! |---|---|
-//! | here | queries, their packers, mergers and sorters; errors as exceptions |
+//! | this file | queries; packers, mergers and sorters; errors as exceptions |
 //! | `operator` | the record operator |
-//! | `fold` | an aggregate of Python functions, and its accumulators |
-//! | `functions` | the functions of one such aggregate, and what they return |
-//! | `sliding_folds` | such aggregates over sliding windows, all rows of a batch in the order of time |
-//! | `encoding` | pages as text, changes as blocks, and back |
-//! | `row_columns` | the columns of windows for the rows that are in them |
-//! | `user_exception` | an exception of such a function |
+//! | `fold` | an aggregate implemented in Python, and its accumulators |
+//! | `functions` | the functions of such an aggregate, and their results |
+//! | `sliding_folds` | such aggregates over sliding windows, from rows in time order |
+//! | `encoding` | encodes pages as text and changes as blocks, and decodes them |
+//! | `row_columns` | the columns of windows, repeated for their rows |
+//! | `user_exception` | an exception of a user function |
 
 mod encoding;
 mod fold;
@@ -75,8 +75,8 @@ impl From<Error> for PyErr {
     }
 }
 
-/// What a function of the user raised, with the place where it did; an interrupt or an exit stays
-/// what it is.
+/// Wraps an exception of a user function in an error with its location. Returns interrupts and
+/// exits unchanged.
 fn function_error(py: Python<'_>, message: String, cause: PyErr) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) {
         return cause;
@@ -273,7 +273,7 @@ impl PyMerger {
 #[pyclass(frozen, name = "Sorter", module = "windrow._native")]
 struct PySorter(Mutex<Sorter>);
 
-/// The rows of a shard.
+/// A shard number and rows of this shard.
 type OfShard<'py> = (i32, Bound<'py, PyAny>);
 
 #[pymethods]
@@ -295,7 +295,7 @@ fn of_shards(py: Python<'_>, sorted: Vec<(i32, RecordBatch)>) -> PyResult<Vec<Of
         .collect()
 }
 
-/// What Spark knows shards by, in the order of their numbers.
+/// The keys that Spark uses for shards, in order of shard number.
 #[pyfunction]
 fn shard_keys(shards: u32) -> Vec<i32> {
     (0..shards).map(shard_key::of).collect()
@@ -307,20 +307,20 @@ fn groupable(data_type: PyDataType) -> bool {
     keys::groupable(&data_type.into_inner())
 }
 
-/// Whether the values of a column of an aggregate, by its place, are compared with each other.
+/// Whether a function compares the values of its input column at this position with each other.
 #[pyfunction]
 fn compares(function: &str, column: usize) -> PyResult<bool> {
     Ok(Function::by_name(function)?.compares(column))
 }
 
-/// Work that stops when a signal's handler raises, as that of Ctrl-C does: its exception is the
-/// cause. Handlers run on Python's main thread; a call on another thread goes on.
+/// Stops work when a signal handler raises, for example on Ctrl-C. The handler's exception becomes
+/// the cause. Python runs handlers only on its main thread, so calls on other threads continue.
 fn signals() -> Interrupt {
     Interrupt::new(|| Ok(Python::attach(|py| py.check_signals())?))
 }
 
-/// The same, which tells a callable how many parts of the keys have given their windows, after each
-/// look at the signals.
+/// Like [`signals`], but also reports progress. After each signal check it calls `progress` with
+/// the number of key partitions that have returned their windows.
 fn told(progress: Py<PyAny>) -> Interrupt {
     let parts = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&parts);
@@ -332,7 +332,8 @@ fn told(progress: Py<PyAny>) -> Interrupt {
     Interrupt::new(move || Ok(Python::attach(&poll)?)).counting(parts)
 }
 
-/// One call at a time; a call that panicked leaves nothing to go on with.
+/// Allows one call at a time. Fails if an earlier call panicked, because the state is then
+/// unusable.
 fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
     mutex
         .lock()

@@ -1,4 +1,4 @@
-//! The record operator.
+//! The Python class of the record operator.
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -24,15 +24,16 @@ use crate::state::source_time::SourceTime;
 #[pyclass(frozen, name = "Operator", module = "windrow._native")]
 pub(super) struct PyOperator {
     operator: Mutex<Operator>,
-    /// What makes each Python aggregate's rows of a batch, and where they lie meanwhile.
+    /// For each Python aggregate, the object that makes its rows of a batch, and where it stores
+    /// them.
     folds: Vec<(Py<PyAny>, Rows)>,
 }
 
 pub(super) type PageTuple<'py> = (String, Option<Bound<'py, PyBytes>>);
 
 impl PyOperator {
-    /// Python functions may come back to the operator that calls them: that is an error, not a
-    /// wait.
+    /// A Python function can call back into its own operator. That is an error; waiting would
+    /// deadlock.
     fn lock(&self) -> Result<MutexGuard<'_, Operator>> {
         self.operator.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Error::Format {
@@ -43,7 +44,7 @@ impl PyOperator {
         })
     }
 
-    /// Pushes the rows of a batch, of which each Python aggregate makes its own rows first.
+    /// Pushes the rows of a batch. First, each Python aggregate makes its own rows.
     fn push_with_rows<'py>(
         &self,
         py: Python<'py>,
@@ -68,7 +69,7 @@ impl PyOperator {
         to_python(py, self.work(py, push)?)
     }
 
-    /// Works with the operator, the interpreter released unless Python functions are called.
+    /// Runs `work` on the operator. Releases the interpreter unless there are Python functions.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -77,7 +78,7 @@ impl PyOperator {
         if self.folds.is_empty() {
             return Ok(py.detach(|| work(&mut *self.lock()?))?);
         }
-        // The rows are those of the call that holds the lock.
+        // The rows belong to the call that has the lock.
         let mut operator = self.lock()?;
         let result = work(&mut operator);
         self.folds
@@ -87,7 +88,7 @@ impl PyOperator {
     }
 }
 
-/// Progress as Python has it: tuples of input, source and time.
+/// Converts progress from Python: tuples of input, source and time.
 pub(super) fn source_times(progress: Vec<(usize, u32, i64)>) -> Vec<SourceTime> {
     progress
         .into_iter()
@@ -99,7 +100,7 @@ pub(super) fn source_times(progress: Vec<(usize, u32, i64)>) -> Vec<SourceTime> 
         .collect()
 }
 
-/// Pages as Python has them.
+/// Converts pages to Python tuples.
 pub(super) fn page_tuples(py: Python<'_>, pages: Vec<ChangedPage>) -> Vec<PageTuple<'_>> {
     pages
         .into_iter()
@@ -107,7 +108,7 @@ pub(super) fn page_tuples(py: Python<'_>, pages: Vec<ChangedPage>) -> Vec<PageTu
         .collect()
 }
 
-/// The counters as Python has them.
+/// Converts the counters to a Python dict.
 pub(super) fn counter_dict(
     py: Python<'_>,
     counters: Counters,

@@ -1,4 +1,4 @@
-//! The columns of windows for rows.
+//! The columns of windows, repeated for their rows.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};

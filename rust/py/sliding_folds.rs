@@ -1,4 +1,4 @@
-//! Python functions over sliding windows of rows in the order of time.
+//! Python functions over sliding windows, from rows in time order.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -22,11 +22,11 @@ pub(super) struct PySlidingFolds(Mutex<Folds>);
 struct Folds {
     windows: SlidingFolds,
     functions: Vec<RunFunctions>,
-    /// The number of the first row that functions still hold.
+    /// The number of the first row that the functions still keep.
     first: SeqNo,
 }
 
-/// The functions of one aggregate, and the rows as they are called with them.
+/// The functions of one aggregate, and the rows as passed to them.
 struct RunFunctions {
     fold: Py<PyAny>,
     functions: FoldFunctions,
@@ -34,7 +34,8 @@ struct RunFunctions {
 }
 
 impl RunFunctions {
-    /// The values of windows. `numbers` has the number of each row, `first` is that of the first one held.
+    /// Computes the values of windows. `numbers` gives the number of each row; `first` is the
+    /// number of the first row in `self.rows`.
     fn values(
         &self,
         py: Python<'_>,
@@ -83,7 +84,7 @@ impl RunFunctions {
 }
 
 impl PySlidingFolds {
-    /// Functions may come back to the object that calls them: that is an error, not a wait.
+    /// A function can call back into its own object. That is an error; waiting would deadlock.
     fn lock(&self) -> Result<MutexGuard<'_, Folds>> {
         self.0.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Error::Format {

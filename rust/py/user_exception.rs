@@ -1,4 +1,4 @@
-//! An exception of a function of the user.
+//! An exception of a user function.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 #[derive(Debug)]
 pub(super) struct UserException {
     pub(super) error: PyErr,
-    /// Where in the user's code: file, line, function and source.
+    /// The location in the user's code: file, line, function and source.
     pub(super) user_frame: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Records of a session query as columns: keys, `time`, `gap` where records have their own or end
-//! their session, `arrival` where an aggregate asks for it, inputs.
+//! Records of a session query as columns: keys, `time`, `gap` if records have their own or can end
+//! their session, `arrival` if an aggregate needs it, inputs.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::input::records::Records;
 use crate::plan::input_column::InputColumn;
 use crate::plan::query::Query;
 
-/// Records of a session query, one a row.
+/// Records of a session query, one per row.
 pub(in crate::batch) struct SessionRecords<'a> {
     pub keys: Vec<ArrayRef>,
     pub times: &'a [Time],
-    /// The gap of each record; none where all have one.
+    /// The gap of each record, or `None` if all have the same.
     pub gaps: Option<Vec<Span>>,
-    /// The arrival of each record; none where no aggregate asks for it.
+    /// The arrival of each record, or `None` if no aggregate needs it.
     pub seq_nos: Option<Vec<SeqNo>>,
     pub inputs: Vec<ArrayRef>,
 }
 
 impl SessionRecords<'_> {
-    /// The columns.
+    /// Writes the columns.
     pub fn write(self) -> Result<RecordBatch> {
         let mut columns = self.keys;
         columns.push(numbers(self.times.iter().map(|time| time.0)));
@@ -42,7 +42,7 @@ impl SessionRecords<'_> {
     }
 }
 
-/// Reads what [`SessionRecords::write`] wrote: the keys, and the records without them. Other
+/// Reads what [`SessionRecords::write`] wrote. Returns the keys and the records without keys. Other
 /// columns are an error.
 pub(in crate::batch) fn read(
     query: &Query,
@@ -79,7 +79,7 @@ pub(in crate::batch) fn read(
     Ok((keys, Records::of(times, gaps, seq_nos, inputs.to_vec())))
 }
 
-/// Whether an array holds the values of an input column.
+/// Whether an array has the canonical type of an input column.
 fn is_of(input: &InputColumn, array: &ArrayRef) -> bool {
     convert::canonical(&new_empty_array(input.field.data_type()))
         .is_ok_and(|empty| empty.data_type() == array.data_type())

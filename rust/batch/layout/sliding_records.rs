@@ -11,7 +11,7 @@ use crate::core::time::Time;
 use crate::format::block_reader::{BlockReader, numbers};
 use crate::plan::query::Query;
 
-/// Records of a sliding query, one a row.
+/// Records of a sliding query, one per row.
 pub(in crate::batch) struct SlidingRecords<'t, 'v> {
     pub keys: Vec<ArrayRef>,
     pub times: &'t [Time],
@@ -20,7 +20,7 @@ pub(in crate::batch) struct SlidingRecords<'t, 'v> {
 }
 
 impl SlidingRecords<'_, 'static> {
-    /// The columns.
+    /// Writes the columns.
     pub fn write(self) -> Result<RecordBatch> {
         let mut columns = self.keys;
         columns.push(numbers(self.times.iter().map(|time| time.0)));

@@ -1,4 +1,4 @@
-//! Rows of a query for rows as columns: those of the input, whatever they hold, and `arrival`.
+//! Rows of a query for rows as columns: all input columns, and `arrival`.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::format::block_reader::{BlockReader, numbers};
 use crate::plan::over_query::rows_schema;
 use crate::plan::query::Query;
 
-/// The layout for the rows of one query.
+/// The row layout of one query.
 pub(in crate::batch) struct WholeRows {
     schema: SchemaRef,
 }
 
 impl WholeRows {
-    /// The layout of a query's rows.
+    /// Creates the layout for a query.
     pub fn new(query: &Query) -> Self {
         let seq_no = Arc::new(Field::new("arrival", DataType::Int64, false));
         let fields = rows_schema(query).fields().iter().cloned().chain([seq_no]);
@@ -34,13 +34,13 @@ impl WholeRows {
         RecordBatch::new_empty(Arc::clone(&self.schema))
     }
 
-    /// Rows as they are named in this process, of the columns of the input.
+    /// Joins input columns and arrivals into rows with column names, as used in this process.
     pub fn join(&self, mut columns: Vec<ArrayRef>, seq_nos: &[SeqNo]) -> Result<RecordBatch> {
         columns.push(numbers(seq_nos.iter().map(|seq_no| seq_no.cast_signed())));
         Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 
-    /// The arrival of each of such rows.
+    /// The arrival of each row.
     pub fn seq_nos<'a>(&self, rows: &'a RecordBatch) -> Result<&'a [i64]> {
         let last = rows.columns().last();
         let seq_nos = last.and_then(|array| array.as_primitive_opt::<Int64Type>());
@@ -49,7 +49,7 @@ impl WholeRows {
             .values())
     }
 
-    /// Such rows as the columns of a block.
+    /// Writes rows as the columns of a block.
     pub fn write(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         unnamed(rows.columns().to_vec())
     }
