@@ -1,7 +1,7 @@
-//! Everything that does not know Arrow.
+//! The core. It does not depend on Arrow.
 //!
-//! Read the rooms in this order. A room uses only the rooms in the rows above its own, and
-//! `tools/rust_rooms.py` checks it against this table:
+//! Read the rooms in this order. A room uses only rooms in the rows above it. `tools/rust_rooms.py`
+//! checks this against the table:
 //!
 //! | room | what it holds |
 //! |---|---|
