@@ -46,8 +46,8 @@ impl Gap {
     }
 }
 
-/// Where sessions end although the gap goes on. Their records are taken in the order of time, those
-/// that end a session with a gap of zero.
+/// Ends sessions even though no gap passed. Records come in time order. A record with a gap of zero
+/// ends its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The longest distance from a session's start to its end. `None` means any.
@@ -72,7 +72,7 @@ impl Cut {
 pub struct SessionWindows {
     /// The inactivity gap.
     pub gap: Gap,
-    /// Where sessions end although the gap goes on, if anywhere: of records in the order of time.
+    /// Ends sessions even though no gap passed, if set. Needs records in time order.
     pub cut: Option<Cut>,
     /// How long sessions wait for late records after their gap. `None` means for ever, as in batch.
     pub grace: Option<Span>,
@@ -104,8 +104,8 @@ impl SessionWindows {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a gap of zero, for `retention` below gap + grace, and for a cut in a
-    /// query that accepts late records.
+    /// [`Error::Argument`] for a gap of zero, for `retention` below gap + grace, and for a cut of
+    /// sessions that late records may still join.
     pub fn check(&self) -> Result<()> {
         let longest = self.gap.longest();
         if longest == Span(0) {
