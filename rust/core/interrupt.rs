@@ -1,7 +1,7 @@
 //! Stops long work from outside.
 //!
 //! ```text
-//!   calling thread   check ─▶ calls its poll, at most every 100 ms ─▶ a cause: stop with this error
+//!   calling thread   check ─▶ calls its poll, at most every 100 ms ─▶ cause: stop with it
 //!   worker threads   check ─▶ has the calling thread stopped?
 //! ```
 //!

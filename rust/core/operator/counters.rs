@@ -35,7 +35,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Records and refusals, as in Kafka's `dropped-records`.
+    /// Dropped records and refusals by windows, as in Kafka's `dropped-records`.
     pub fn dropped(&self) -> u64 {
         self.late
             + self.windows_refused

@@ -76,7 +76,7 @@ impl<K: WindowKind> WindowOperator<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::core::error::Error::Argument) if they do not.
+    /// [`Error::Argument`](crate::core::error::Error::Argument) if the lengths do not fit together.
     pub fn new(windows: K, inputs: usize) -> Result<Self> {
         windows.check()?;
         Ok(Self {

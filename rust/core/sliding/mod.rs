@@ -9,7 +9,7 @@
 //! | [`new_window_rules`] | decides which windows a record creates, from the windows around it |
 //! | [`sliding_operator`] | the record-by-record operator, like Kafka Streams |
 //! | `new_window` | stores the windows that a record creates |
-//! | [`ending_windows`] | windows that end at the records of a stream, from stored times of records |
+//! | [`ending_windows`] | windows that end at records, from stored times of records |
 //! | [`pending_merge`] | joins many records at once if their order cannot matter |
 
 pub mod ending_windows;

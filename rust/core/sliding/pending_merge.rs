@@ -118,7 +118,8 @@ impl Sketch {
         fits
     }
 
-    /// Creates a window. Returns whether its records are exactly those of its base.
+    /// Creates a window. Returns whether its records are exactly those of its base, or none without
+    /// a base.
     fn draw(&mut self, new: NewWindow) -> bool {
         let (NewWindow::Create { start, .. } | NewWindow::Copy { start, .. }) = new;
         let base = match new {

@@ -65,8 +65,9 @@ impl WindowBatch {
         }
     }
 
-    /// Splits the batch into ranges of at most `windows` windows with at most `rows` rows. Each
-    /// range has at least one window, because one window may have any number of rows.
+    /// Splits the batch into ranges of at most `windows` windows with at most `rows` rows, because
+    /// one key may have any number of windows. Each range has at least one window, whatever its
+    /// size.
     pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let mut from = 0;
         std::iter::from_fn(move || {

@@ -45,8 +45,8 @@ impl SlidingWindows {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a length that must not be zero or is no multiple of the resolution,
-    /// and for `retention` below 2 x difference + grace.
+    /// [`Error::Argument`] for a difference or resolution of zero, for a length that is no multiple
+    /// of the resolution or too long, and for `retention` below 2 x difference + grace.
     pub fn check(&self) -> Result<()> {
         let Sliding {
             difference,
