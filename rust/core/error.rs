@@ -1,4 +1,4 @@
-//! What can go wrong, with the facts as fields.
+//! The crate's errors, with the facts as fields.
 
 /// An error of windrow. The binding maps each variant to one Python exception.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +8,7 @@ pub enum Error {
     Argument {
         /// Name of the argument, as the user wrote it.
         argument: String,
-        /// The value that was given.
+        /// The given value.
         got: String,
         /// What is allowed instead.
         allowed: String,
@@ -25,7 +25,7 @@ pub enum Error {
         /// What is allowed instead.
         allowed: String,
     },
-    /// A result has no representation in its type (`OverflowError`).
+    /// A result cannot be represented in its type (`OverflowError`).
     #[error("column {column:?}: {reason}")]
     Overflow {
         /// The input or result column.
@@ -79,7 +79,7 @@ pub enum Error {
     Record {
         /// The input column.
         column: String,
-        /// Its key, its time, and what is wrong.
+        /// The record's key and time, and what is wrong.
         reason: String,
     },
     /// Packed bytes are unreadable (`ValueError`).

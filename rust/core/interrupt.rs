@@ -1,4 +1,4 @@
-//! Stops long work from outside.
+//! Lets the caller stop long work.
 //!
 //! ```text
 //!   calling thread   check ─▶ calls its poll, at most every 100 ms ─▶ cause: stop with it
@@ -121,7 +121,7 @@ impl Interrupt {
     ///
     /// # Errors
     ///
-    /// Those of [`Interrupt::check`].
+    /// The errors of [`Interrupt::check`].
     #[inline]
     pub fn check_rows(&self, rows: Range<usize>) -> Result<()> {
         if rows.start.div_ceil(STRETCH) < rows.end.div_ceil(STRETCH) {

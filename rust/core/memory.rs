@@ -8,8 +8,8 @@ use std::hint::black_box;
 
 use crate::core::error::{Error, Result};
 
-/// More than work takes for one step of rows or one batch of results. glibc maps blocks of this
-/// size one by one, so asking costs two system calls.
+/// More than work takes for one step of rows or one batch of results. glibc maps each block of this
+/// size separately, so asking costs two system calls.
 const HEADROOM: usize = 64 << 20;
 
 /// Just below 32 MiB, the largest freed block to which glibc adapts.

@@ -5,7 +5,7 @@
 //!
 //! | room | what it holds |
 //! |---|---|
-//! | [`error`] | what can go wrong, with the facts as fields |
+//! | [`error`] | the crate's errors, with the facts as fields |
 //! | [`time`], [`key`], [`interrupt`], [`memory`] | times and spans in ticks; key numbers; interrupts; memory checks |
 //! | [`window`], [`sort`] | all comparisons of window bounds; sorting rows by key and time |
 //! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |

@@ -124,7 +124,7 @@ impl Window {
         }
     }
 
-    /// The window that contains only the record at `time`: its left window, or the early window.
+    /// The window of a record at `time` without neighbors: its left window, or the early window.
     /// Times before 1970 have no early window (rules 4.2). `None` if the window would start before
     /// the earliest time.
     ///

@@ -1,6 +1,6 @@
 //! Shared parts of the record-by-record operators of sessions and sliding windows.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`window_operator`] | the operator: stored windows, stream time and counters |
 //! | `emission` | emits finals, updates and late records |

@@ -1,6 +1,6 @@
 //! Session windows. Pauses between the records of a session are at most the gap (rules 2 and 3).
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`batch`] | builds sessions from all rows at once; nothing is late |
 //! | [`coalesce`] | joins partial sessions of a key that touch |

@@ -9,8 +9,8 @@
 //!
 //! Merged with the sessions it joins, such a record reaches at least its own time. So the record is
 //! not late, and the sessions are open. No session that such records join closes before the last of
-//! them, and none of them meets a closed session, not even a visible one. So their order does not
-//! matter.
+//! them. None of the records meets a closed session, not even one that is still visible. So their
+//! order does not matter.
 
 use super::session_operator::{SessionOperator, deleted};
 use crate::core::aggregate::slot::Slot;

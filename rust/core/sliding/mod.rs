@@ -1,7 +1,7 @@
 //! Sliding windows. Each record has one window that ends at it and one that starts after it (rules
 //! 4).
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`plan`] | computes the windows in closed form |
 //! | [`row_buffer`] | builds windows from all rows at once; nothing is late |

@@ -68,8 +68,8 @@ pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
     }
 }
 
-/// Decides which windows a record at the floored `time` creates. `own` is the window that contains
-/// only the record. The record also joins all windows that start between the start of `own` and
+/// Decides which windows a record at the floored `time` creates. `own` is the record's left or
+/// early window. The record also joins all windows that start between the start of `own` and
 /// `time`.
 pub fn decide<A: Neighbors + ?Sized>(
     time: Time,

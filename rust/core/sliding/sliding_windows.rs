@@ -19,7 +19,7 @@ pub struct SlidingWindows {
     /// What happens to late records.
     pub late: Late,
     /// Whether the query returns records with the windows that end at them. The store then has the
-    /// times of records instead of windows (`over.rs`).
+    /// times of records instead of windows (`ending_windows.rs`).
     pub over: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Stores windows by key and time. Record operators read and write them, and queries read them.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`entry`] | one stored window |
 //! | [`key_table`] | keys: bytes to a small number and back |

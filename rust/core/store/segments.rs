@@ -21,7 +21,7 @@ use crate::core::time::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub i64);
 
-/// The longest width as a power of two.
+/// The binary logarithm of the longest width.
 const LONGEST: u32 = 62;
 
 /// Up to this length, the queue is not compacted.
