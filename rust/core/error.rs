@@ -1,4 +1,4 @@
-//! What can go wrong, with the facts as fields.
+//! The crate's errors, with the facts as fields.
 
 /// An error of windrow. The binding maps each variant to one Python exception.
 #[derive(Debug, thiserror::Error)]
@@ -8,7 +8,7 @@ pub enum Error {
     Argument {
         /// Name of the argument, as the user wrote it.
         argument: String,
-        /// The value that was given.
+        /// The given value.
         got: String,
         /// What is allowed instead.
         allowed: String,
@@ -25,7 +25,7 @@ pub enum Error {
         /// What is allowed instead.
         allowed: String,
     },
-    /// A result has no representation in its type (`OverflowError`).
+    /// A result cannot be represented in its type (`OverflowError`).
     #[error("column {column:?}: {reason}")]
     Overflow {
         /// The input or result column.
@@ -37,24 +37,24 @@ pub enum Error {
     /// which names the column and the window (`OverflowError`).
     #[error("aggregate {aggregate}, window {window}: {reason}")]
     ResultOverflow {
-        /// The aggregate, by its position among those of its [`Accumulators`].
+        /// The aggregate's position in its [`Accumulators`].
         ///
         /// [`Accumulators`]: crate::core::aggregate::accumulators::Accumulators
         aggregate: usize,
-        /// The window, by its position among those whose results were asked for.
+        /// The window's position among the requested results.
         window: usize,
         /// What does not fit.
         reason: &'static str,
     },
-    /// A window of a record has a bound beyond the representable times. A query turns it into
+    /// A record's window has a bound outside the representable times. A query turns it into
     /// [`Error::Overflow`], which names the time column (`OverflowError`).
     #[error("the window of the record at {ticks} ticks has a bound beyond the representable times")]
     TimeOverflow {
         /// The time of the record.
         ticks: i64,
     },
-    /// Results of several windows do not fit one batch, and those of fewer may; or one window's do
-    /// not (`OverflowError`).
+    /// The results do not fit one batch (`OverflowError`). With several windows, a smaller batch
+    /// may fit.
     #[error("column {column:?}: {reason}")]
     Crowded {
         /// The result column.
@@ -62,47 +62,47 @@ pub enum Error {
         /// What does not fit.
         reason: String,
     },
-    /// A function of the user failed (`RuntimeError`, caused by what it raised).
+    /// A user's function failed (`RuntimeError`, caused by the user's exception).
     #[error("aggregate {aggregate:?}: {function} failed{place}: {cause}")]
     Function {
         /// The result column.
         aggregate: String,
-        /// Which of its functions.
+        /// Which function of the aggregate.
         function: String,
-        /// The record and the window, where there are any.
+        /// The record and the window, if any.
         place: String,
-        /// What it raised.
+        /// The exception.
         cause: Cause,
     },
-    /// A record that the query does not allow (`ValueError`).
+    /// The query does not allow a record (`ValueError`).
     #[error("column {column:?}: {reason}")]
     Record {
         /// The input column.
         column: String,
-        /// Its key, its time, and what is wrong.
+        /// The record's key and time, and what is wrong.
         reason: String,
     },
-    /// Packed bytes that cannot be read (`ValueError`).
+    /// Packed bytes are unreadable (`ValueError`).
     #[error("{what}: {reason}")]
     Format {
         /// Block, page, metadata, ...
         what: &'static str,
-        /// Why it cannot be read.
+        /// Why it is unreadable.
         reason: String,
     },
-    /// There is no memory for what is asked for (`MemoryError`).
+    /// Memory ran out (`MemoryError`).
     #[error("out of memory: {what}")]
     Memory {
-        /// What was to be held, and its size.
+        /// What needed the memory, and how much.
         what: String,
     },
-    /// The caller stopped the work (the exception that it raised, such as `KeyboardInterrupt`).
+    /// The caller stopped the work (the caller's exception, such as `KeyboardInterrupt`).
     #[error("interrupted: {cause}")]
     Interrupted {
         /// Why.
         cause: Cause,
     },
-    /// Another thread of a run has failed; its error is that of the run.
+    /// Another thread of the run failed. The run reports that thread's error.
     #[error("another thread has failed")]
     Stopped,
     /// An Arrow operation failed (`RuntimeError`).
@@ -113,7 +113,7 @@ pub enum Error {
     Internal(&'static str),
 }
 
-/// Why a function that is not of this crate failed.
+/// Why a function outside this crate failed.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Result of windrow's operations.

@@ -1,12 +1,12 @@
-//! Stopping work that takes long, from outside.
+//! Lets the caller stop long work.
 //!
 //! ```text
-//!   calling thread   check ─▶ asks its poll, at most every 100 ms ─▶ a cause: stop, with this error
+//!   calling thread   check ─▶ calls its poll, at most every 100 ms ─▶ cause: stop with it
 //!   worker threads   check ─▶ has the calling thread stopped?
 //! ```
 //!
-//! Work checks once a stretch of [`STRETCH`] rows, never for each row. What it was at work on is
-//! left half done: it is thrown away.
+//! Work checks once per [`STRETCH`] rows, never for each row. Stopped work stays half done, and its
+//! caller discards it.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -16,35 +16,34 @@ use std::time::{Duration, Instant};
 
 use crate::core::error::{Cause, Error, Result};
 
-/// Rows between two checks: even where each of them costs a cache miss they take some
-/// milliseconds.
+/// Rows between two checks. They take a few milliseconds even if each row costs a cache miss.
 pub const STRETCH: usize = 1 << 16;
 
-/// How often the poll is asked.
+/// The least time between two calls of the poll.
 pub const INTERVAL: Duration = Duration::from_millis(100);
 
-/// What is asked whether to stop.
+/// Asks the caller whether to stop.
 type Poll = Box<dyn Fn() -> std::result::Result<(), Cause> + Send>;
 
-/// Whether work is to stop, as one thread sees it.
+/// Knows, on one thread, whether work must stop.
 pub struct Interrupt {
     stopped: Arc<AtomicBool>,
     poll: Option<Poll>,
     asked: Cell<Instant>,
-    /// What the poll gave, until it is told.
+    /// The poll's cause, until [`Interrupt::check`] returns it.
     cause: Cell<Option<Cause>>,
-    /// Parts of the work that are done.
+    /// Number of finished parts of the work.
     done: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
-    /// Work that ends by itself alone.
+    /// Never interrupts the work.
     pub fn never() -> Self {
         Self::from(None)
     }
 
-    /// Work that stops as soon as `poll` gives a cause. It is asked on the thread that holds
-    /// this, never on a worker.
+    /// Stops the work once `poll` returns a cause. Only the thread that owns this value calls
+    /// `poll`; workers never do.
     pub fn new(poll: impl Fn() -> std::result::Result<(), Cause> + Send + 'static) -> Self {
         Self::from(Some(Box::new(poll) as Poll))
     }
@@ -59,17 +58,17 @@ impl Interrupt {
         }
     }
 
-    /// The same, which counts the parts of the work that are done where the poll sees them.
+    /// Counts finished parts in `done`, where the poll can read the number.
     pub fn counting(self, done: Arc<AtomicUsize>) -> Self {
         Self { done, ..self }
     }
 
-    /// One more part of the work is done.
+    /// Counts one more finished part.
     pub fn part_is_done(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The same for a thread that works for this one: it asks no poll.
+    /// An interrupt for a worker thread. It shares the stop flag and has no poll.
     pub fn for_worker(&self) -> Self {
         Self {
             stopped: Arc::clone(&self.stopped),
@@ -85,7 +84,7 @@ impl Interrupt {
         self.stopped.store(true, Ordering::Release);
     }
 
-    /// Whether work is to stop. The poll is asked where it is time to.
+    /// Whether work must stop. Calls the poll if [`INTERVAL`] has passed.
     pub fn is_stopped(&self) -> bool {
         if let Some(poll) = &self.poll
             && self.asked.get().elapsed() >= INTERVAL
@@ -101,12 +100,12 @@ impl Interrupt {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// An error when work is to stop.
+    /// Returns an error if work must stop.
     ///
     /// # Errors
     ///
-    /// [`Error::Interrupted`] with the cause that the poll gave, once; [`Error::Stopped`] after
-    /// that, and where another thread has stopped.
+    /// [`Error::Interrupted`] with the poll's cause, once. Later, or if another thread stopped the
+    /// work, [`Error::Stopped`].
     pub fn check(&self) -> Result<()> {
         if !self.is_stopped() {
             return Ok(());
@@ -117,12 +116,12 @@ impl Interrupt {
         })
     }
 
-    /// Checks where a stretch begins within these of many rows: for groups of rows, of which many
-    /// may be small.
+    /// Checks only if a stretch begins within `rows`. Use it for groups of rows, many of which may
+    /// be small.
     ///
     /// # Errors
     ///
-    /// Those of [`Interrupt::check`].
+    /// The errors of [`Interrupt::check`].
     #[inline]
     pub fn check_rows(&self, rows: Range<usize>) -> Result<()> {
         if rows.start.div_ceil(STRETCH) < rows.end.div_ceil(STRETCH) {

@@ -1,4 +1,4 @@
-//! A key's number.
+//! Key numbers.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -8,10 +8,10 @@ use bytemuck::{Pod, Zeroable};
 pub struct KeyId(pub u32);
 
 impl KeyId {
-    /// The number of a row whose key columns are all null.
+    /// Stands for a row whose key columns are all null.
     pub const NULL: Self = Self(u32::MAX);
 
-    /// The number of the key that comes after `known` others; none when all numbers are given.
+    /// The number of the next key after `known` keys. `None` if all numbers are in use.
     #[inline]
     pub fn after(known: usize) -> Option<Self> {
         u32::try_from(known)

@@ -1,23 +1,23 @@
-//! Asking for memory before it is needed: what the allocator refuses is then an error, where a
-//! collection that cannot grow ends the process.
+//! Asks for memory before work needs it. A refusal is then an error. A collection that cannot grow
+//! would abort the process instead.
 //!
-//! Work asks now and then for a stretch of memory that it does not use ([`headroom`]), which is more
-//! than it takes until it asks again, and for what its largest vectors are going to take.
+//! Work calls [`headroom`] now and then. The call allocates and frees more than work takes until
+//! the next call. Work also asks before its largest vectors grow.
 
 use std::hint::black_box;
 
 use crate::core::error::{Error, Result};
 
-/// More than work takes for a step of rows or a batch of results, and above the size from which on
-/// the allocator of glibc maps each block by itself, so that asking costs two calls of the system.
+/// More than work takes for one step of rows or one batch of results. glibc maps each block of this
+/// size separately, so asking costs two system calls.
 const HEADROOM: usize = 64 << 20;
 
-/// Just below the 32 MiB up to which glibc adapts to the blocks that are freed.
+/// Just below 32 MiB, the largest freed block to which glibc adapts.
 const LARGE_BLOCK: usize = (32 << 20) - (64 << 10);
 
-/// Allocates a large block and frees it. From then on the allocator of glibc keeps the memory of
-/// blocks up to this size when they are freed: otherwise each step of work asks the system for the
-/// same pages again, a tenth of all time.
+/// Allocates a large block and frees it. From then on glibc keeps freed blocks up to this size.
+/// Without this, each step of work gets the same pages from the system again, which takes a tenth
+/// of the run time.
 pub fn keep_freed() {
     drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
 }
@@ -26,16 +26,16 @@ pub fn keep_freed() {
 ///
 /// # Errors
 ///
-/// [`Error::Memory`] where there is none.
+/// [`Error::Memory`] if there is not enough.
 pub fn headroom() -> Result<()> {
     room_for(0)
 }
 
-/// Asks for memory for so many bytes and the next stretch of work.
+/// Asks for memory for `bytes` and for the next stretch of work.
 ///
 /// # Errors
 ///
-/// [`Error::Memory`] where there is none.
+/// [`Error::Memory`] if there is not enough.
 pub fn room_for(bytes: usize) -> Result<()> {
     let mut asked: Vec<u8> = Vec::new();
     let bytes = bytes.saturating_add(HEADROOM);
@@ -44,12 +44,12 @@ pub fn room_for(bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Asks for memory where `more` entries beside `held` ones are more than vectors that grow by
-/// doubling have had room for, with so many bytes of an entry in all of them.
+/// Asks for memory if growth from `held` by `more` entries makes doubling vectors reallocate.
+/// `width` is the total bytes of an entry in all these vectors.
 ///
 /// # Errors
 ///
-/// [`Error::Memory`] where there is none.
+/// [`Error::Memory`] if there is not enough.
 pub fn room_to_grow(held: usize, more: usize, width: usize) -> Result<()> {
     let room = |entries: usize| entries.checked_next_power_of_two().unwrap_or(usize::MAX);
     let grown = room(held.saturating_add(more));
@@ -59,11 +59,11 @@ pub fn room_to_grow(held: usize, more: usize, width: usize) -> Result<()> {
     room_for(grown.saturating_mul(width))
 }
 
-/// Room for more values of a vector.
+/// Reserves room for `more` values in a vector.
 ///
 /// # Errors
 ///
-/// [`Error::Memory`] where there is none.
+/// [`Error::Memory`] if there is not enough.
 pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let bytes = values
         .len()

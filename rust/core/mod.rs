@@ -1,17 +1,17 @@
-//! Everything that does not know Arrow.
+//! The core. It does not depend on Arrow.
 //!
-//! Read the rooms in this order. A room uses only the rooms in the rows above its own, and
-//! `tools/rust_rooms.py` checks it against this table:
+//! Read the rooms in this order. A room uses only rooms in the rows above it. `tools/rust_rooms.py`
+//! checks this against the table:
 //!
 //! | room | what it holds |
 //! |---|---|
-//! | [`error`] | what can go wrong, with the facts as fields |
-//! | [`time`], [`key`], [`interrupt`], [`memory`] | points and lengths of time in ticks; key numbers; stopping long work; asking for memory before it is needed |
-//! | [`window`], [`sort`] | all comparisons of window bounds; rows by key and time |
+//! | [`error`] | the crate's errors, with the facts as fields |
+//! | [`time`], [`key`], [`interrupt`], [`memory`] | times and spans in ticks; key numbers; interrupts; memory checks |
+//! | [`window`], [`sort`] | all comparisons of window bounds; sorting rows by key and time |
 //! | [`aggregate`] | identity, lift, combine, lower; one aggregate a file |
 //! | [`store`] | windows by key and time |
-//! | [`operator`] | what the record-by-record operators share: records, changes, counters, stream time |
-//! | [`session`], [`sliding`] | rows to session windows; rows to sliding windows |
+//! | [`operator`] | shared by the operators: records, changes, counters, stream time |
+//! | [`session`], [`sliding`] | session windows from rows; sliding windows from rows |
 
 pub mod aggregate;
 pub mod error;

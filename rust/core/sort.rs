@@ -1,40 +1,40 @@
-//! Rows sorted by (key, time). Rows of equal key and time keep their order.
+//! Sorts rows by (key, time). Rows with equal key and time keep their order.
 
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::{Interrupt, STRETCH};
 use crate::core::key::KeyId;
 use crate::core::time::Time;
 
-/// The most entries that one call of a sort takes, in less than a tenth of a second. More entries
+/// The most entries to sort in one call, which takes less than a tenth of a second. Larger inputs
 /// are split into buckets first.
 const AT_ONCE: usize = 1 << 20;
 
-/// The logarithm of the number of buckets that are then sorted.
+/// The binary logarithm of the number of buckets. Each bucket is sorted afterwards.
 const BUCKET_BITS: u32 = 8;
 
-/// The logarithm of the number of buckets that are not sorted further.
+/// The binary logarithm of the number of buckets in a rough order. These buckets are not sorted.
 const ROUGH_BITS: u32 = 11;
 
-/// Rows sorted by (key, time, row). Linear where the rows of each key are already in order of time.
+/// Rows sorted by (key, time, row). Takes linear time if the rows of each key arrive in time order.
 #[derive(Debug)]
 pub struct SortedRows {
     rows: Vec<(Time, u32)>,
-    /// Where the rows of each key end.
+    /// The end of each key's rows.
     ends: Vec<usize>,
 }
 
 impl SortedRows {
-    /// Sorts rows; `keys` and `times` are parallel, no key is null.
+    /// Sorts rows. `keys` and `times` are parallel, and no key is null.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn new(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
         let (rows, ends) = sorted(keys, times, |row| row, interrupt)?;
         Ok(Self { rows, ends })
     }
 
-    /// The rows of each key that has any: (time, row number), sorted.
+    /// The rows of each key that has rows, as sorted (time, row number) pairs.
     pub fn by_key(&self) -> impl Iterator<Item = (KeyId, &[(Time, u32)])> {
         let mut begin = 0;
         (0..)
@@ -48,16 +48,17 @@ impl SortedRows {
     }
 }
 
-/// The numbers of rows in the order of (key, time, row); `keys` and `times` are parallel, no key is null.
+/// The row numbers, sorted by (key, time, row). `keys` and `times` are parallel, and no key is
+/// null.
 ///
 /// # Errors
 ///
-/// Those of the interrupt.
+/// The errors of the interrupt.
 pub fn order(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Vec<u32>> {
     Ok(sorted(keys, times, |(_, row)| row, interrupt)?.0)
 }
 
-/// The sorted rows, each mapped by `entry` from (time, row number), and the end of each key's rows.
+/// The sorted rows and the end of each key's rows. `entry` maps each (time, row number).
 fn sorted<E>(
     keys: &[KeyId],
     times: &[Time],
@@ -80,8 +81,8 @@ fn sorted<E>(
     Ok((rows, ends))
 }
 
-/// The positions of ranks, roughly by ascending rank. Memory that is read in this order is read from
-/// one end to the other, more or less. Equal ranks keep their order.
+/// The positions of `ranks`, roughly by ascending rank. Reading memory in this order goes more or
+/// less from one end to the other. Equal ranks keep their order.
 pub fn rough_order(ranks: &[u32]) -> Vec<u32> {
     let most = ranks.iter().max().copied().unwrap_or_default();
     let shift = (u32::BITS - most.leading_zeros()).saturating_sub(ROUGH_BITS);
@@ -104,7 +105,7 @@ pub fn rough_order(ranks: &[u32]) -> Vec<u32> {
     order
 }
 
-/// The first bytes of a name as a number. The numbers sort as the bytes do.
+/// The first 16 bytes of a name as a number. The numbers sort like the bytes.
 pub fn prefix(name: &[u8]) -> u128 {
     let mut bytes = [0; 16];
     bytes
@@ -114,7 +115,8 @@ pub fn prefix(name: &[u8]) -> u128 {
     u128::from_be_bytes(bytes)
 }
 
-/// Sorts items by the bytes of their names. It is fast where names differ in their first 16 bytes.
+/// Sorts items by the bytes of their names. This is fast if the names differ in their first 16
+/// bytes.
 pub fn sort_by_name<'n, T: Copy>(items: &mut [T], name: impl Fn(T) -> &'n [u8]) {
     let mut named: Vec<(u128, T)> = items
         .iter()
@@ -128,7 +130,8 @@ pub fn sort_by_name<'n, T: Copy>(items: &mut [T], name: impl Fn(T) -> &'n [u8]) 
     }
 }
 
-/// Entries of rows, key by key, and the end of each key's entries. Entries of a key keep their order.
+/// The rows' entries, key by key, and the end of each key's entries. Entries of a key keep their
+/// order.
 fn by_key<E: Copy + Default>(
     keys: &[KeyId],
     times: &[Time],
@@ -168,8 +171,8 @@ fn by_key<E: Copy + Default>(
     Ok((entries, ends))
 }
 
-/// Turns the sizes of groups into their starts. Whoever places an entry moves the start of its group
-/// by one, so that all starts become ends.
+/// Turns the sizes of groups into their starts. The caller advances a group's start by one for each
+/// entry that it places, so all starts become ends.
 fn starts_of(counts: &mut [usize]) {
     let mut total = 0;
     for count in counts {
@@ -197,17 +200,17 @@ fn sort_keys<E: Copy + Ord>(
     Ok(())
 }
 
-/// Sorts any number of entries. `rank` must not contradict the order of `sort`; entries of one rank
-/// may still differ. `sort` sorts up to `AT_ONCE` entries.
+/// Sorts any number of entries. `rank` must agree with the order of `sort`, which may still order
+/// entries of equal rank. `sort` gets at most `AT_ONCE` entries, or entries of a single rank.
 ///
 /// ```text
 ///   ranks                 7 1 4 0 6 5 2 3
-///   by their upper bits   1 0│2 3│4 5│7 6      each bucket is sorted by itself
+///   by their upper bits   1 0│2 3│4 5│7 6      each bucket is sorted alone
 /// ```
 ///
 /// # Errors
 ///
-/// Those of the interrupt.
+/// The errors of the interrupt.
 pub fn sort_long<E: Copy>(
     entries: &mut [E],
     rank: impl Fn(&E) -> u64 + Copy,
@@ -261,26 +264,26 @@ pub fn sort_long<E: Copy>(
     Ok(())
 }
 
-/// The values of some rows.
+/// The values of `rows`.
 ///
 /// # Errors
 ///
-/// [`Error::Internal`] for a row without a value.
+/// [`Error::Internal`] if a row has no value.
 pub fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
     in_range(rows, values.len())?;
     let Some(&first) = values.first() else {
         return Ok(Vec::new());
     };
-    // All rows are in range; `first` only keeps an exit out of the loop.
+    // All rows are in range. The default `first` only keeps a branch out of the loop.
     let value = |&row: &u32| values.get(row as usize).copied().unwrap_or(first);
     Ok(rows.iter().map(value).collect())
 }
 
-/// The values of some rows of a column that a query may lack; none where there are no values at all.
+/// The values of `rows` in an optional column. Empty if the column has no values at all.
 ///
 /// # Errors
 ///
-/// As [`pick`].
+/// The same as [`pick`].
 pub fn pick_optional<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
     if values.is_empty() {
         Ok(Vec::new())
@@ -289,14 +292,14 @@ pub fn pick_optional<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
     }
 }
 
-/// Checks that every row is one of so many.
+/// Checks that every row is less than `count`.
 ///
 /// # Errors
 ///
-/// [`Error::Internal`] for a row beyond them.
+/// [`Error::Internal`] if one is not.
 pub fn in_range(rows: &[u32], count: usize) -> Result<()> {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
-    // Without an exit this is a loop of vector instructions.
+    // Without an early exit, the compiler vectorizes this loop.
     if rows.iter().fold(false, |out, &row| out | (row >= count)) {
         Err(Error::Internal("a row is out of range"))
     } else {
@@ -304,17 +307,17 @@ pub fn in_range(rows: &[u32], count: usize) -> Result<()> {
     }
 }
 
-/// Packs a time and a row into one word, which sorts as (time, row) does. It is half as wide and takes
-/// one comparison.
+/// Packs a time and a row into one word that sorts like (time, row). The word is half as wide as
+/// the pair and takes one comparison.
 #[derive(Clone, Copy)]
 struct Packing {
     least: Time,
-    /// The number of low bits that hold the row.
+    /// Number of low bits for the row.
     bits: u32,
 }
 
 impl Packing {
-    /// A packing for rows with these times; none without rows, or where 64 bits are too few.
+    /// The packing for these times. `None` without rows, or if 64 bits are too few.
     fn of(times: &[Time]) -> Option<Self> {
         let (least, greatest) = (*times.iter().min()?, *times.iter().max()?);
         let bits = usize::BITS - times.len().leading_zeros();

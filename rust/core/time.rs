@@ -1,13 +1,13 @@
-//! One point and one length of time, in ticks: the unit of the input's time column.
+//! Points and lengths of time, in ticks. A tick is the unit of the input's time column.
 
 use bytemuck::{Pod, Zeroable};
 
-/// A point in time. Slices of it are slices of Arrow's timestamps.
+/// A point in time. A slice of times has the layout of Arrow's timestamps.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 pub struct Time(pub i64);
 
-/// A length of time, zero or more.
+/// A length of time, at least zero.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 pub struct Span(pub u64);
@@ -28,34 +28,35 @@ impl Time {
         bytemuck::cast_slice(times)
     }
 
-    /// The time `span` later, or none past the latest time.
+    /// The time `span` later. `None` if it is past the latest time.
     pub fn checked_add(self, span: Span) -> Option<Self> {
         self.0.checked_add_unsigned(span.0).map(Self)
     }
 
-    /// The time `span` earlier, or none before the earliest time.
+    /// The time `span` earlier. `None` if it is before the earliest time.
     pub fn checked_sub(self, span: Span) -> Option<Self> {
         self.0.checked_sub_unsigned(span.0).map(Self)
     }
 
-    /// The time `span` later, at most the latest time. A comparison `t <= x.saturating_add(s)` is
+    /// The time `span` later, at most the latest time. The comparison `t <= x.saturating_add(s)` is
     /// exact.
     pub fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add_unsigned(span.0))
     }
 
-    /// The time `span` earlier, at least the earliest time. A comparison `t >= x.saturating_sub(s)`
-    /// is exact.
+    /// The time `span` earlier, at least the earliest time. The comparison
+    /// `t >= x.saturating_sub(s)` is exact.
     pub fn saturating_sub(self, span: Span) -> Self {
         Self(self.0.saturating_sub_unsigned(span.0))
     }
 
-    /// A number in the order of times: the distance from the earliest time.
+    /// The distance from the earliest time. It sorts like the time.
     pub fn rank(self) -> u64 {
         self.0.abs_diff(i64::MIN)
     }
 
-    /// Floored to a multiple of `resolution`, toward minus infinity; none below the earliest time.
+    /// Floors to a multiple of `resolution`, toward minus infinity. `None` if the result is below
+    /// the earliest time.
     pub fn floor(self, resolution: Span) -> Option<Self> {
         let unit = i64::try_from(resolution.0).ok()?;
         self.0
@@ -65,12 +66,12 @@ impl Time {
 }
 
 impl Span {
-    /// The sum, or the longest span.
+    /// The sum, at most the longest span.
     pub fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// `times` spans, or the longest span.
+    /// `times` times this span, at most the longest span.
     pub fn saturating_mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }

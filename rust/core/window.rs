@@ -1,17 +1,17 @@
-//! Bounds of windows, and every comparison of them. Bounds are compared here and nowhere else.
+//! Window bounds. All comparisons of window bounds are in this file.
 
 use crate::core::time::{Span, Time};
 
 /// A window. Both bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Window {
-    /// First event of a session; lower bound of a sliding window.
+    /// First event of a session, or lower bound of a sliding window.
     pub start: Time,
-    /// Last event of a session; upper bound of a sliding window.
+    /// Last event of a session, or upper bound of a sliding window.
     pub end: Time,
 }
 
-/// A session, or a part of one: its bounds and how far it reaches for the next record.
+/// A session or a part of one: its bounds, and how far it reaches for the next record.
 ///
 /// ```text
 ///   start         end          reach = max(t + gap)
@@ -24,7 +24,7 @@ pub struct Extent {
     pub start: Time,
     /// Last event.
     pub end: Time,
-    /// The last time at which a later record still joins.
+    /// The last time at which a later record can still join.
     pub reach: Time,
 }
 
@@ -38,7 +38,8 @@ impl Extent {
         }
     }
 
-    /// Whether both belong to one session: distance at most the gap, inclusive (KIP-94, rules 2.1).
+    /// Whether both belong to one session. Their distance is at most the gap, inclusive (KIP-94,
+    /// rules 2.1).
     pub fn joins(&self, other: &Self) -> bool {
         self.start <= other.reach && other.start <= self.reach
     }
@@ -57,9 +58,9 @@ impl Extent {
         }
     }
 
-    /// The session with a record that joins it and is not before its end, where no record after `last`
-    /// may join it. A record that reaches its own time alone ends the session: nothing later joins
-    /// it, so that it is the same however records of one time come.
+    /// Extends the session by a record that joins it. The record is not before the session's end,
+    /// and no record after `last` may join. A record whose reach is its own time ends the session:
+    /// nothing later joins. Records of equal time therefore give the same session in any order.
     ///
     /// ```text
     ///   session   ├─x───x─┤ ······ ┤             ├─x───x─┤ ······ ┤
@@ -80,12 +81,12 @@ impl Extent {
         }
     }
 
-    /// Whether nothing at or after `frontier` can join any more.
+    /// Whether nothing at or after `frontier` can still join.
     pub fn closed_before(&self, frontier: Time) -> bool {
         self.reach < frontier
     }
 
-    /// The bounds that a user sees.
+    /// The bounds that the user sees.
     pub fn window(&self) -> Window {
         Window {
             start: self.start,
@@ -95,21 +96,22 @@ impl Extent {
 }
 
 impl Extent {
-    /// Whether a record that makes this extent, merged with what it joins, comes too late: all of
-    /// it is behind the close time (rules 2.2, 3.3). Strict: a reach on the close time is in time.
+    /// Whether a record is too late. This extent is the record merged with everything it joins, and
+    /// it is late if its reach is before the close time (rules 2.2, 3.3). The comparison is strict:
+    /// a reach equal to the close time is in time.
     pub fn is_late(&self, close: Time) -> bool {
         self.closed_before(close)
     }
 
-    /// Whether records can still join a stored session (rules 2.1, 3.3).
+    /// Whether records can still join this stored session (rules 2.1, 3.3).
     pub fn is_visible(&self, horizon: Horizon) -> bool {
         !self.closed_before(horizon.close) || self.end >= horizon.kept
     }
 }
 
 impl Window {
-    /// The sliding window that starts at `start`. An end past the latest time is shown as the
-    /// latest time; whoever writes it into a column checks `start + difference`.
+    /// The sliding window that starts at `start`. An end past the latest time shows as the latest
+    /// time. Code that writes the end into a column must check `start + difference`.
     ///
     /// ```text
     ///   start              start + difference
@@ -122,9 +124,9 @@ impl Window {
         }
     }
 
-    /// The window in which a record at `time`, alone, is: its left window, or the early one. Times
-    /// before 1970 have no early window (rules 4.2). None where it would start before the earliest
-    /// time.
+    /// The window of a record at `time` without neighbors: its left window, or the early window.
+    /// Times before 1970 have no early window (rules 4.2). `None` if the window would start before
+    /// the earliest time.
     ///
     /// ```text
     ///   0          difference                0             difference
@@ -140,27 +142,28 @@ impl Window {
         ))
     }
 
-    /// Whether a sliding window refuses records: its end is behind the close time (rules 4.3).
-    /// Strict: an end on the close time is open.
+    /// Whether a sliding window refuses records because its end is before the close time (rules
+    /// 4.3). The comparison is strict: a window that ends at the close time is open.
     pub fn is_late(&self, close: Time) -> bool {
         self.end < close
     }
 }
 
-/// What a store shows: how far windows are closed, and since when closed ones are kept.
+/// What a store shows: how far windows are closed, and from when on closed windows stay visible.
 ///
 /// ```text
 ///           kept                 close            stream time
 ///   hidden  ├  closed but kept ──┤  open ────────────┤
 /// ```
 ///
-/// The earliest time as a bound hides or closes nothing: it stands for "no stream time yet".
+/// A bound equal to the earliest time hides or closes nothing. It means "no stream time yet".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
-    /// Sessions that reach this time, and sliding windows that end at it or later, are open.
+    /// Sessions are open if they reach this time. Sliding windows are open if they end at this time
+    /// or later.
     pub close: Time,
-    /// Sessions that end at this time or later are visible, closed or not; so are sliding windows
-    /// that start at it or later.
+    /// Sessions that end at this time or later are visible, even if closed. So are sliding windows
+    /// that start at this time or later.
     pub kept: Time,
 }
 
@@ -171,7 +174,7 @@ impl Horizon {
         kept: Time::MIN,
     };
 
-    /// For sessions: open ones are visible, and closed ones with `end > time - until`.
+    /// For sessions. Open sessions are visible, and so are closed ones with `end > time - until`.
     pub fn of_sessions(time: Option<Time>, close: Time, until: Option<Span>) -> Self {
         Self {
             close,
@@ -179,9 +182,9 @@ impl Horizon {
         }
     }
 
-    /// For sliding windows: visible with `start > time - retention` (rules 4.4), and open ones
-    /// always: after a restart with a shorter grace these may start before, until the next batch
-    /// catches up.
+    /// For sliding windows. A window is visible if `start > time - retention` (rules 4.4) or if it
+    /// is open. After a restart with a shorter grace, open windows may start before that bound
+    /// until the next batch catches up.
     pub fn of_windows(time: Option<Time>, close: Time, retention: Span, difference: Span) -> Self {
         Self {
             close,
@@ -189,26 +192,27 @@ impl Horizon {
         }
     }
 
-    /// For the times of records that windows which end at others hold: visible as long as one of these
-    /// windows ends at `close` or later.
+    /// For the stored times of records, used for windows that end at records. A time is visible
+    /// while a window that contains it can end at `close` or later.
     pub fn of_times(close: Time, difference: Span) -> Self {
         let kept = starts_closed_before(close, difference);
         Self { close, kept }
     }
 
-    /// Whether a stored sliding window can still be touched.
+    /// Whether a record can still touch this stored sliding window.
     pub fn shows(&self, start: Time) -> bool {
         start >= self.kept
     }
 
-    /// Everything that ends (sessions) or starts (sliding windows) before this is hidden for good.
+    /// Sessions that end before this time, and sliding windows that start before it, are hidden for
+    /// good.
     pub fn expired(&self) -> Time {
         self.kept.min(self.close)
     }
 }
 
-/// The first time that is later than `time - span`: exact also where the difference has no
-/// representation.
+/// The first time later than `time - span`. It is exact even if the difference is not
+/// representable.
 fn first_after(time: Option<Time>, span: Span) -> Time {
     match (time, span.0.checked_sub(1)) {
         (Some(time), Some(less)) => time.saturating_sub(Span(less)),
@@ -217,14 +221,14 @@ fn first_after(time: Option<Time>, span: Span) -> Time {
     }
 }
 
-/// The close time: `time - grace`, and never before `closed`, how far it was already (rules 1.7).
+/// The close time: `time - grace`, but never before the earlier close time `closed` (rules 1.7).
 ///
-/// Sessions are compared with it by their reach, so a fixed gap is already in it.
+/// Sessions compare their reach with it, and the reach already includes the gap.
 pub fn close_time(time: Time, grace: Span, closed: Time) -> Time {
     closed.max(time.saturating_sub(grace))
 }
 
-/// Sliding windows that start before this have ended before `close`.
+/// Sliding windows that start before this time have ended before `close`.
 pub fn starts_closed_before(close: Time, difference: Span) -> Time {
     close.saturating_sub(difference)
 }

@@ -1,4 +1,4 @@
-//! What an operator emits: one change of one window.
+//! One change of one window, as operators emit it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ use crate::core::window::Window;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Emit {
-    /// Each window once, when it closes.
+    /// Emits each window once, when it closes.
     #[default]
     Close,
-    /// Each change of a window.
+    /// Emits each change of a window.
     Update,
 }
 
@@ -23,10 +23,10 @@ pub enum Emit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Late {
-    /// They are counted and left out.
+    /// Counts them and leaves them out.
     #[default]
     Drop,
-    /// Each is also emitted as a window of its own, which is not stored (rules 6.3).
+    /// Also emits each one as a window of its own, which is not stored (rules 6.3).
     Emit,
 }
 
@@ -35,9 +35,9 @@ pub enum Late {
 pub enum Op {
     /// The window is new or has a new value.
     Upsert,
-    /// The window is no more: Kafka's tombstone.
+    /// The window is gone: Kafka's tombstone.
     Delete,
-    /// The window is closed; this is its last value.
+    /// The window is closed, and this is its last value.
     Final,
     /// A late record alone.
     Late,
@@ -52,12 +52,12 @@ pub struct Change<'a> {
     pub name: &'a [u8],
     /// The window.
     pub window: Window,
-    /// The time of the change, as Kafka stamps it: a session's end, a sliding window's largest
-    /// record time.
+    /// The time of the change, stamped like in Kafka: a session's end, or a sliding window's
+    /// largest record time.
     pub time: Time,
     /// What happened.
     pub op: Op,
-    /// The slot of its states; none for a deleted window.
+    /// The slot of its states. `None` for a deleted window.
     pub slot: Option<Slot>,
     /// Whether the window was stored before this change.
     pub known: bool,
@@ -72,21 +72,21 @@ pub(crate) struct WindowUpdate {
     pub window: Window,
     /// The largest time of its records.
     pub time: Time,
-    /// The slot of its states; none where it is no more.
+    /// The slot of its states. `None` if the window is gone.
     pub slot: Option<Slot>,
-    /// Whether it was stored before.
+    /// Whether the window was stored before.
     pub known: bool,
 }
 
-/// Where changes go, in their order.
+/// Receives changes in order.
 ///
-/// A slot has its value only during the call: a sink copies or lowers what it keeps.
+/// A slot has its value only during the call. A sink must copy or lower what it keeps.
 pub trait Sink<S> {
     /// Takes one change.
     ///
     /// # Errors
     ///
-    /// What copying or lowering the states returns.
+    /// The errors of copying or lowering the states.
     fn emit(&mut self, change: Change<'_>, states: &mut S) -> Result<()>;
 }
 

@@ -1,18 +1,18 @@
-//! What an operator counts (rules 7).
+//! Counters of an operator (rules 7).
 
 use serde::{Deserialize, Serialize};
 
-/// Counts since the operator began.
+/// Counts since the start of the operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
-    /// Records with a key, a time and a good gap, late ones too.
+    /// Records with a key, a time and a valid gap, including late ones.
     pub records: u64,
     /// Records that were late as a whole.
     pub late: u64,
-    /// Sliding windows that refused a record which was not late as a whole.
+    /// Refusals by sliding windows of records that were not late as a whole.
     pub windows_refused: u64,
-    /// Windows of late records alone that were emitted.
+    /// Late records that were emitted as windows of their own.
     pub late_emitted: u64,
     /// Records without a key.
     pub null_keys: u64,
@@ -20,22 +20,22 @@ pub struct Counters {
     pub null_times: u64,
     /// Records whose gap is null, zero or negative.
     pub bad_gaps: u64,
-    /// Records whose gap was longer than the longest gap and was cut to it.
+    /// Records whose gap was cut to the longest gap.
     pub clamped_gaps: u64,
     /// Ticks.
     pub ticks: u64,
     /// Ticks without a time.
     pub bad_ticks: u64,
-    /// Changes that were emitted: upserts and deletes.
+    /// Emitted upserts and deletes.
     pub updates: u64,
-    /// Windows that were closed.
+    /// Closed windows.
     pub windows_closed: u64,
-    /// Records without a value, where these are dropped as Kafka drops them; only in the driver.
+    /// Records without a value, if the query drops them like Kafka does. Only in the driver.
     pub null_values: u64,
 }
 
 impl Counters {
-    /// Records and windows left out, as Kafka's `dropped-records` counts them.
+    /// Dropped records and refusals by windows, as in Kafka's `dropped-records`.
     pub fn dropped(&self) -> u64 {
         self.late
             + self.windows_refused

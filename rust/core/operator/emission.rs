@@ -1,5 +1,4 @@
-//! What an operator emits: the last values of closed windows, changes of open ones, and late
-//! records.
+//! Emits the last values of closed windows, changes of open ones, and late records.
 
 use super::change::{Change, Emit, Op, Sink, WindowUpdate};
 use super::record::KeyedRecord;
@@ -10,7 +9,7 @@ use crate::core::store::{StoreEntry, StoreKey};
 use crate::core::window::Window;
 
 impl<K: WindowKind> WindowOperator<K> {
-    /// Counts windows that have closed, and emits their last values.
+    /// Counts closed windows and emits their last values.
     pub(crate) fn emit_finals<S: States>(
         &mut self,
         closed: &[(StoreKey, K::Entry)],
@@ -34,7 +33,7 @@ impl<K: WindowKind> WindowOperator<K> {
         Ok(())
     }
 
-    /// Emits the new value of a window, or that it is no more.
+    /// Emits the new value or the deletion of a window.
     pub(crate) fn emit_update<S: States>(
         &mut self,
         update: WindowUpdate,

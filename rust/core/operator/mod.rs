@@ -1,14 +1,14 @@
-//! What the record-by-record operators of sessions and sliding windows share.
+//! Shared parts of the record-by-record operators of sessions and sliding windows.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`window_operator`] | the operator: stored windows, stream time and counters |
-//! | `emission` | what it emits: finals, updates, late records |
+//! | `emission` | emits finals, updates and late records |
 //! | [`record`] | a record as it arrives, and its outcome |
 //! | [`change`] | one change of one window |
-//! | [`stream_time`] | how far each input has come, and what that closes |
+//! | [`stream_time`] | how far each input is, and the close times |
 //! | `slowest_source` | the slowest source of an input |
-//! | [`counters`] | what is counted |
+//! | [`counters`] | the counters |
 
 pub mod change;
 pub mod counters;

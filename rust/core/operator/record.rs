@@ -11,26 +11,26 @@ pub enum RecordOutcome {
     Accepted,
     /// It came too late.
     Late,
-    /// It has no key; stream time does not move.
+    /// It has no key. Stream time does not move.
     NullKey,
     /// It has no time.
     NullTime,
-    /// Its gap is null, zero or negative; stream time does not move.
+    /// Its gap is null, zero or negative. Stream time does not move.
     BadGap,
 }
 
 /// A record as it arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a, R> {
-    /// Its key; none where every key column is null.
+    /// Its key. `None` if every key column is null.
     pub key: Option<&'a [u8]>,
     /// Its time.
     pub time: Option<Time>,
-    /// The value of its gap column; fixed gaps ignore it.
+    /// The value of its gap column. Fixed gaps ignore it.
     pub gap: Option<i64>,
-    /// Whether its session ends with it: it reaches no further than its own time.
+    /// Whether its session ends with it. The record's reach is then its own time.
     pub ends: bool,
-    /// The input of a cogroup; 0 otherwise.
+    /// The input of a cogroup, or 0.
     pub input: usize,
     /// The source partition.
     pub source: Source,
@@ -38,10 +38,10 @@ pub struct Record<'a, R> {
     pub row: R,
 }
 
-/// A record's gap in effect.
+/// The effective gap of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveGap {
-    /// As the record has it.
+    /// The gap of the record or the query.
     Asked(Span),
     /// Cut to the longest gap.
     Clamped(Span),
@@ -49,39 +49,39 @@ pub enum EffectiveGap {
     Bad,
 }
 
-/// A record with a key, a time and a good gap: it is counted and has moved stream time.
+/// A record with a key, a time and a valid gap. It is already counted.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidRecord<'a, R> {
     /// Its key.
     pub name: &'a [u8],
     /// Its time.
     pub time: Time,
-    /// Its gap in effect.
+    /// Its effective gap.
     pub gap: Span,
-    /// The times that it is judged by.
+    /// The times that decide whether it is late.
     pub now: StreamTimes,
     /// The row that updates the states.
     pub row: R,
 }
 
 impl<R> ValidRecord<'_, R> {
-    /// Whether it is before the close time of its input: it may be late, or meet a closed window
-    /// (rules 2.6).
+    /// Whether it is before the close time of its input. It may then be late or meet a closed
+    /// window (rules 2.6).
     pub fn is_behind(&self) -> bool {
         self.time < self.now.late
     }
 }
 
-/// A record with the number of its key in the store.
+/// A record with its key's number in the store.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyedRecord<R> {
     /// The number of its key in the store.
     pub key: StoreKey,
     /// Its time.
     pub time: Time,
-    /// Its gap in effect.
+    /// Its effective gap.
     pub gap: Span,
-    /// The close time of its input: windows before it are late.
+    /// The close time of its input. Windows before it are late.
     pub late: Time,
     /// The row that updates the states.
     pub row: R,

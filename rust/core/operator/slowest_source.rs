@@ -1,4 +1,4 @@
-//! The slowest source of an input, without a look at each source.
+//! Finds the slowest source of an input without looking at each source.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,21 +6,20 @@ use std::collections::binary_heap::PeekMut;
 
 use crate::core::time::Time;
 
-/// A heap of sources by a time that each had, which it may have passed since.
+/// A heap of sources, ordered by an earlier time of each. A source may have passed that time since.
 ///
 /// ```text
-///   heap     a 10 · b 20 · c 20        a comes to 40: the heap stays
+///   heap     a 10 · b 20 · c 20        a moves to 40: the heap stays
 ///   slowest  a has passed 10:  b 20 · c 20 · a 40, so b at 20
 /// ```
 ///
-/// A source is moved down only when it is the least in the heap and has passed its time there. So
-/// each rise of a source costs at most one move, whose cost is the logarithm of the number of
-/// sources.
+/// A source moves down only if it is the least in the heap and has passed its time there. So each
+/// rise of a source costs at most one move, which is logarithmic in the number of sources.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SlowestSource<S: Ord>(BinaryHeap<Reverse<(Time, S)>>);
 
 impl<S: Ord + Copy> SlowestSource<S> {
-    /// Of these sources and their times.
+    /// Builds the heap from sources and their times.
     pub fn of(sources: &[(S, Time)]) -> Self {
         let entries = sources
             .iter()
@@ -33,7 +32,8 @@ impl<S: Ord + Copy> SlowestSource<S> {
         self.0.push(Reverse((time, source)));
     }
 
-    /// The time of the slowest source; `current` gives the time of a source, which never goes back.
+    /// The time of the slowest source. `current` returns the time of a source, which never goes
+    /// back.
     pub fn time(&mut self, current: impl Fn(S) -> Option<Time>) -> Option<Time> {
         while let Some(mut least) = self.0.peek_mut() {
             let Reverse((time, source)) = *least;

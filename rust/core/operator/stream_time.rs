@@ -1,22 +1,22 @@
-//! Stream time: how far each input has come, and which windows that closes (rules 1 and 5.1).
+//! Stream time: how far each input is, and which windows it closes (rules 1 and 5.1).
 
 use super::slowest_source::SlowestSource;
 use crate::core::time::{Span, Time};
 use crate::core::window::close_time;
 
-/// A source partition, numbered by the caller. Without `source=` there is one.
+/// A source partition, numbered by the caller. Without `source=` there is only one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source(pub u32);
 
 /// The times that decide what happens to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamTimes {
-    /// The smallest stream time over all inputs; none before each input was seen.
+    /// The smallest stream time of all inputs. `None` until every input has one.
     pub time: Option<Time>,
-    /// The close time for visibility and closing, which goes with `time`. The earliest time closes
+    /// The close time for visibility and closing. It belongs to `time`. The earliest time closes
     /// nothing.
     pub close: Time,
-    /// The close time for lateness, of the record's own input.
+    /// The close time for lateness. It belongs to the record's own input.
     pub late: Time,
 }
 
@@ -29,15 +29,15 @@ impl StreamTimes {
     };
 }
 
-/// How far one input has come.
+/// How far one input is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// The largest time of each source, by the number of the source.
+    /// The largest time of each source, sorted by source.
     pub sources: Vec<(Source, Time)>,
-    /// Stream time: the smallest time in `sources`. It never goes back, even when a new source starts
+    /// Stream time: the smallest time in `sources`. It never goes back, even if a new source starts
     /// behind it.
     pub time: Option<Time>,
-    /// Close time. It never goes back, even when a restart brings a larger grace.
+    /// Close time. It never goes back, even if the grace is larger after a restart.
     pub close: Time,
 }
 
@@ -48,7 +48,7 @@ impl Progress {
         close: Time::MIN,
     };
 
-    /// Where a source is, or would be, among those that have a time.
+    /// The position of a source in `sources`, or the place to insert it.
     fn position(&self, source: Source) -> Result<usize, usize> {
         self.sources
             .binary_search_by_key(&source, |&(source, _)| source)
@@ -60,7 +60,7 @@ impl Progress {
         Some(*time)
     }
 
-    /// The close time follows stream time.
+    /// Moves the close time to match stream time.
     fn close_by(&mut self, grace: Option<Span>) {
         if let (Some(time), Some(grace)) = (self.time, grace) {
             self.close = close_time(time, grace, self.close);
@@ -68,7 +68,7 @@ impl Progress {
     }
 }
 
-/// Stream time of a query, of one source partition or of the slowest one.
+/// Stream time of a query. With several sources, the slowest one decides.
 #[derive(Clone, Debug)]
 pub struct StreamTime {
     grace: Option<Span>,
@@ -79,7 +79,7 @@ pub struct StreamTime {
 }
 
 impl StreamTime {
-    /// Stream time of `inputs` inputs, none of which was seen. It is floored to `unit`. Without a grace
+    /// Stream time of `inputs` inputs without records. It is floored to `unit`. Without a grace
     /// nothing ever closes.
     pub fn new(inputs: usize, grace: Option<Span>, unit: Span) -> Self {
         Self {
@@ -99,27 +99,28 @@ impl StreamTime {
         }
     }
 
-    /// Computes the close times anew. The grace may be smaller than that of the saved progress.
+    /// Recomputes the close times. The grace may be smaller than in the saved progress.
     pub fn catch_up(&mut self) {
         self.inputs
             .iter_mut()
             .for_each(|input| input.close_by(self.grace));
     }
 
-    /// The progress of each input, to be saved.
+    /// The progress of each input, for saving.
     pub fn progress(&self) -> &[Progress] {
         &self.inputs
     }
 
-    /// Moves the time of an input by a record or a tick of a source. Only the largest time of a source
-    /// counts.
+    /// Moves the time of an input after a record or a tick of a source. Only the largest time of a
+    /// source counts.
     pub fn observe(&mut self, input: usize, source: Source, time: Time) {
         if self.raise(input, source, time) {
             self.follow_slowest(input);
         }
     }
 
-    /// Raises the largest time of a source; false where it already has that time or a larger one.
+    /// Raises the largest time of a source. Returns false if it already has that time or a larger
+    /// one.
     fn raise(&mut self, input: usize, source: Source, time: Time) -> bool {
         let inputs = self.inputs.get_mut(input).zip(self.slowest.get_mut(input));
         let Some((progress, slowest)) = inputs else {
@@ -138,12 +139,12 @@ impl StreamTime {
         true
     }
 
-    /// The stream time of an input follows its slowest source.
+    /// Moves the stream time of an input to its slowest source.
     fn follow_slowest(&mut self, input: usize) {
         let inputs = self.inputs.get_mut(input).zip(self.slowest.get_mut(input));
         if let Some((progress, slowest)) = inputs {
             let time = match progress.sources.as_slice() {
-                // Most inputs have one source: its heap is left behind, as a heap may be.
+                // Most inputs have one source. Its heap may stay behind.
                 &[(_, time)] => Some(time),
                 _ => slowest.time(|source| progress.time_of(source)),
             };
@@ -153,8 +154,8 @@ impl StreamTime {
         }
     }
 
-    /// Moves time by all that a micro-batch saw, at once. New sources count from the start, so the
-    /// slowest of them holds time back.
+    /// Moves time by everything a micro-batch saw, at once. New sources count from the start, so
+    /// the slowest of them holds time back.
     pub fn observe_together(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
         for (input, source, time) in seen {
             self.raise(input, source, time);
@@ -164,7 +165,7 @@ impl StreamTime {
         }
     }
 
-    /// A tick for every source of an input that was seen.
+    /// Applies a tick to every known source of an input.
     pub fn observe_all(&mut self, input: usize, time: Time) {
         let known = self
             .inputs
@@ -184,8 +185,8 @@ impl StreamTime {
         }
     }
 
-    /// The times that close windows: those of the slowest input. Nothing closes before each input was
-    /// seen.
+    /// The times that close windows, from the slowest input. Nothing closes until every input has a
+    /// stream time.
     pub fn slowest(&self) -> StreamTimes {
         let time = self.inputs.iter().map(|input| input.time).min().flatten();
         let close = self
@@ -210,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// What moves the time of an input.
+    /// A step that moves the time of an input.
     #[derive(Clone, Debug)]
     enum Move {
         One(Source, Time),
@@ -238,7 +239,7 @@ mod tests {
             let mut sources: BTreeMap<Source, i64> = BTreeMap::new();
             let mut expected: Option<i64> = None;
             for step in moves {
-                // A tick of all sources reaches them one after the other, and stream time with them.
+                // A tick of all sources reaches them one by one, and stream time follows each.
                 let seen: Vec<Vec<(Source, Time)>> = match step {
                     Move::One(source, at) => {
                         time.observe(0, source, at);

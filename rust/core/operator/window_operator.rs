@@ -1,5 +1,5 @@
-//! The record-by-record operator: stored windows, stream time and counters, and what a record does
-//! to them.
+//! The record-by-record operator: stored windows, stream time and counters, and how records change
+//! them.
 //!
 //! ```text
 //!   record ─▶ admit ────────▶ add ──────────────▶ close
@@ -7,7 +7,7 @@
 //!             moves time      decides and applies  are final, hidden ones are dropped
 //! ```
 //!
-//! What differs between sessions and sliding windows is their [`WindowKind`].
+//! Sessions and sliding windows differ in their [`WindowKind`].
 
 use super::change::{Emit, Sink};
 use super::counters::Counters;
@@ -19,40 +19,40 @@ use crate::core::store::{StoreEntry, WindowTable};
 use crate::core::time::{Span, Time};
 use crate::core::window::{Horizon, Window};
 
-/// A kind of windows, as the user asked for it.
+/// A kind of window with its settings.
 pub trait WindowKind: Sized {
     /// A stored window.
     type Entry: StoreEntry;
-    /// Buffers that [`Self::add`] reuses from record to record.
+    /// Buffers that [`Self::add`] reuses for each record.
     type Scratch: Default;
 
-    /// Whether the lengths fit together.
+    /// Checks that the lengths fit together.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::core::error::Error::Argument) for lengths that do not fit together.
+    /// [`Error::Argument`](crate::core::error::Error::Argument) if they do not.
     fn check(&self) -> Result<()>;
     /// Length of a store's segments.
     fn segment(&self) -> Span;
-    /// What stream time is floored to.
+    /// The unit to which stream time is floored.
     fn unit(&self) -> Span;
-    /// How long windows still wait for late records; none: for ever, as in batch.
+    /// How long windows wait for late records. `None` means for ever, as in batch.
     fn grace(&self) -> Option<Span>;
     /// When windows are emitted.
     fn emit(&self) -> Emit;
-    /// What is visible.
+    /// The visible part of the store at the times `now`.
     fn horizon(&self, now: StreamTimes) -> Horizon;
-    /// Windows due before this are closed at a close time.
+    /// The close time `close` closes windows that are due before this.
     fn due_before(&self, close: Time) -> Time;
     /// The bounds of a stored window.
     fn window(&self, entry: &Self::Entry) -> Window;
-    /// A record's gap in effect, by the value of its gap column.
+    /// The effective gap of a record whose gap column has the value `own`.
     fn gap(&self, own: Option<i64>) -> EffectiveGap;
-    /// What a record does to the stored windows of its key.
+    /// Applies a record to the stored windows of its key.
     ///
     /// # Errors
     ///
-    /// As [`WindowOperator::push`].
+    /// The same as [`WindowOperator::push`].
     fn add<S: States>(
         windows: &mut WindowOperator<Self>,
         record: KeyedRecord<S::Row>,
@@ -61,7 +61,7 @@ pub trait WindowKind: Sized {
     ) -> Result<RecordOutcome>;
 }
 
-/// The windows of one stream, and its stream time.
+/// The windows and the stream time of one stream.
 #[derive(Clone, Debug)]
 pub struct WindowOperator<K: WindowKind> {
     pub(crate) windows: K,
@@ -72,11 +72,11 @@ pub struct WindowOperator<K: WindowKind> {
 }
 
 impl<K: WindowKind> WindowOperator<K> {
-    /// No windows yet; `inputs` is 1 except for a cogroup.
+    /// An operator without windows. `inputs` is 1 except for a cogroup.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::core::error::Error::Argument) for lengths that do not fit together.
+    /// [`Error::Argument`](crate::core::error::Error::Argument) if the lengths do not fit together.
     pub fn new(windows: K, inputs: usize) -> Result<Self> {
         windows.check()?;
         Ok(Self {
@@ -93,7 +93,7 @@ impl<K: WindowKind> WindowOperator<K> {
         &self.store
     }
 
-    /// The stored windows, to restore them.
+    /// The stored windows, for restoring them.
     pub fn store_mut(&mut self) -> &mut WindowTable<K::Entry> {
         &mut self.store
     }
@@ -108,8 +108,8 @@ impl<K: WindowKind> WindowOperator<K> {
         &self.counters
     }
 
-    /// Sets stream time, how far windows were closed, and the counters of a saved state. Its windows
-    /// follow through [`Self::store_mut`].
+    /// Restores stream time, the close time and the counters of a saved state. The caller restores
+    /// the windows through [`Self::store_mut`].
     pub fn resume(
         &mut self,
         progress: impl IntoIterator<Item = Progress>,
@@ -123,23 +123,23 @@ impl<K: WindowKind> WindowOperator<K> {
         self.counters = counters;
     }
 
-    /// Closes the windows that a smaller grace than before a restart closes: before the records of a
-    /// batch, so that each is emitted before it is hidden.
+    /// Closes the windows that are due because the grace is smaller after a restart. Call it before
+    /// the records of a batch, so that each window is emitted before it is hidden.
     ///
     /// # Errors
     ///
-    /// What `states` and `out` return.
+    /// The errors of `states` and `out`.
     pub fn catch_up<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         self.catch_up_time();
         self.close(self.time.slowest(), states, out)
     }
 
-    /// Takes the next record: moves stream time, changes windows, closes those that are due.
+    /// Takes the next record: moves stream time, changes windows and closes those that are due.
     ///
     /// # Errors
     ///
-    /// What `states` and `out` return, and [`crate::core::error::Error::TimeOverflow`] for a sliding window
-    /// that starts before the earliest time.
+    /// The errors of `states` and `out`. [`crate::core::error::Error::TimeOverflow`] for a sliding
+    /// window that starts before the earliest time.
     pub fn push<S: States>(
         &mut self,
         record: Record<'_, S::Row>,
@@ -154,11 +154,11 @@ impl<K: WindowKind> WindowOperator<K> {
         Ok(outcome)
     }
 
-    /// Takes the next tick: moves time as [`Self::observe_tick`] does, and closes windows.
+    /// Takes the next tick: moves time like [`Self::observe_tick`] and closes windows.
     ///
     /// # Errors
     ///
-    /// What `states` and `out` return.
+    /// The errors of `states` and `out`.
     pub fn tick<S: States>(
         &mut self,
         input: Option<usize>,
@@ -171,12 +171,12 @@ impl<K: WindowKind> WindowOperator<K> {
         self.close(self.time.slowest(), states, out)
     }
 
-    /// Counts a record and moves stream time, which then judges it; the outcome of a record without a
-    /// key or a time or with a bad gap, which does neither.
+    /// Counts a record and moves stream time, which then judges the record. A record without a key
+    /// or a time, or with a bad gap, returns its outcome instead and does not move stream time.
     ///
     /// # Errors
     ///
-    /// That outcome.
+    /// The outcome of such a record.
     #[inline]
     pub fn admit<'a, R>(
         &mut self,
@@ -189,12 +189,11 @@ impl<K: WindowKind> WindowOperator<K> {
         Ok(valid)
     }
 
-    /// Counts a record that stream time judges as it stands: it does not move (rules 1.2). Otherwise as
-    /// [`Self::admit`].
+    /// Like [`Self::admit`], but stream time does not move before it judges the record (rules 1.2).
     ///
     /// # Errors
     ///
-    /// As [`Self::admit`].
+    /// The same as [`Self::admit`].
     pub fn admit_at_start<'a, R>(
         &mut self,
         record: Record<'a, R>,
@@ -205,7 +204,7 @@ impl<K: WindowKind> WindowOperator<K> {
         Ok(valid)
     }
 
-    /// Counts a record that has a key, a time and a good gap; it is judged by no time yet.
+    /// Counts a record with a key, a time and a valid gap. No time has judged it yet.
     #[inline]
     fn validate<'a, R>(
         &mut self,
@@ -240,18 +239,19 @@ impl<K: WindowKind> WindowOperator<K> {
         })
     }
 
-    /// Moves the time of a source of an input to what was seen there. Nothing closes.
+    /// Moves the time of a source of an input to `time`. Nothing closes.
     pub fn observe(&mut self, input: usize, source: Source, time: Time) {
         self.time.observe(input, source, time);
     }
 
-    /// The same of several sources at once.
+    /// The same for several sources at once.
     pub fn observe_together(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
         self.time.observe_together(seen);
     }
 
-    /// What closes where time goes on from saved progress to `times`, one after the other, and then to
-    /// `seen`, all at once: before when windows are due, and since when closed ones are kept.
+    /// Computes what closes if time moves from saved progress to `times`, one by one, and then to
+    /// `seen`, all at once. Returns two times: windows due before the first close, and closed
+    /// windows are kept from the second on.
     pub fn closing(
         &self,
         saved: impl IntoIterator<Item = Progress>,
@@ -270,15 +270,16 @@ impl<K: WindowKind> WindowOperator<K> {
         (self.windows.due_before(now.close), kept)
     }
 
-    /// The close times go with the grace, which may be smaller than before a restart. Nothing closes.
+    /// Recomputes the close times, because the grace may be smaller after a restart. Nothing
+    /// closes.
     pub fn catch_up_time(&mut self) {
         self.time.catch_up();
         self.store
             .advance(self.windows.horizon(self.time.slowest()));
     }
 
-    /// Counts a tick and moves the time of one input or of all, of one source or of all known ones.
-    /// Nothing closes.
+    /// Counts a tick and moves time. Without an input it moves all inputs; without a source, all
+    /// known sources. Nothing closes.
     pub fn observe_tick(
         &mut self,
         input: Option<usize>,
@@ -299,12 +300,12 @@ impl<K: WindowKind> WindowOperator<K> {
         }
     }
 
-    /// Changes windows by a valid record, judged by its own time. Stream time does not move and
-    /// nothing closes.
+    /// Changes windows by a valid record, judged by the times that it carries. Stream time does not
+    /// move and nothing closes.
     ///
     /// # Errors
     ///
-    /// As [`Self::push`].
+    /// The same as [`Self::push`].
     pub fn add<S: States>(
         &mut self,
         record: ValidRecord<'_, S::Row>,
@@ -334,11 +335,12 @@ impl<K: WindowKind> WindowOperator<K> {
         )
     }
 
-    /// Closes the windows due before the close time, and drops those that are hidden for good.
+    /// Closes the windows that are due before the close time. Drops windows that are hidden for
+    /// good.
     ///
     /// # Errors
     ///
-    /// What `states` and `out` return.
+    /// The errors of `states` and `out`.
     pub fn close<S: States>(
         &mut self,
         now: StreamTimes,
@@ -359,11 +361,11 @@ impl<K: WindowKind> WindowOperator<K> {
         self.store.drop_hidden(|entry| states.release(entry.slot()));
     }
 
-    /// Closes all windows: the input has ended.
+    /// Closes all windows at the end of the input.
     ///
     /// # Errors
     ///
-    /// What `states` and `out` return.
+    /// The errors of `states` and `out`.
     pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         let pending = self.store.pending();
         self.emit_finals(&pending, states, out)?;

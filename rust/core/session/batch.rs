@@ -1,8 +1,9 @@
-//! Sessions of many rows at once, in any order of input.
+//! Builds sessions from many rows at once, in any input order.
 //!
-//! Each key has one *open* partial session. A row joins it or opens another one, so rows that come in
-//! order look no further back. A key that goes back in time is *dirty*: its partial sessions may touch
-//! each other, and [`OpenSessions::coalesce`] joins them by one sweep over their starts.
+//! Each key has one *open* partial session. A row joins it or opens another one, so rows in time
+//! order never look further back. A key is *dirty* once its rows go back in time. Its partial
+//! sessions may then touch, and [`OpenSessions::coalesce`] joins them in one sweep over their
+//! starts.
 //!
 //! ```text
 //!   rows of a key      1 2   9 8       4          (gap 3)
@@ -11,12 +12,12 @@
 //! ```
 //!
 //! A session is a stretch from its start to its reach, and stretches that touch are one session. So
-//! one gap for all records and a gap for each record work alike. The partial sessions of a clean key
-//! do not touch and are in order, the open one last. A sweep over the starts of a dirty key meets each
-//! stretch before everything that it reaches.
+//! the same code serves one gap for all records and a gap per record. The partial sessions of a
+//! clean key do not touch and are in order, the open one last. For a dirty key, the sweep over the
+//! starts meets each stretch before everything it reaches.
 //!
 //! ```text
-//!   rows of a key      1 ··4    6 ·7    0 ······8      (each its own gap; the last row comes behind)
+//!   rows of a key      1 ··4    6 ·7    0 ······8      (a gap per row; the last row comes late)
 //!   coalesced          [0,6]            reach 8
 //! ```
 
@@ -61,13 +62,13 @@ pub struct OpenSessions {
     extents: PerSlot<Extent>,
     open: Vec<OpenSession>,
     dirty: usize,
-    /// Rows that opened a session before the one their key had open.
+    /// Number of rows that opened a session before their key's open one.
     steps_back: usize,
     disorder: Disorder,
 }
 
 impl OpenSessions {
-    /// Number of partial sessions, that is of slots.
+    /// Number of partial sessions, which is the number of slots.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
@@ -77,11 +78,12 @@ impl OpenSessions {
         self.keys.is_empty()
     }
 
-    /// Gives each record its partial session. `keys` and `times` are parallel, no key is null.
+    /// Assigns each record to its partial session. `keys` and `times` are parallel, and no key is
+    /// null.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn assign(
         &mut self,
         keys: &[KeyId],
@@ -92,11 +94,11 @@ impl OpenSessions {
         self.assign_each(keys, times, |_| gap, interrupt)
     }
 
-    /// The same where each record has its own gap.
+    /// The same, with a gap for each record.
     ///
     /// # Errors
     ///
-    /// `gaps` has another length; those of the interrupt.
+    /// [`Error::Internal`] if `gaps` has another length. The errors of the interrupt.
     pub fn assign_own(
         &mut self,
         keys: &[KeyId],
@@ -151,8 +153,8 @@ impl OpenSessions {
         Ok(slots)
     }
 
-    /// Assigns shuffled rows. It sorts them by key and time first, so that each session is built in one
-    /// go.
+    /// Assigns shuffled rows. Sorts them by key and time first, so that it builds each session in
+    /// one go.
     fn assign_sorted(
         &mut self,
         keys: &[KeyId],
@@ -172,12 +174,12 @@ impl OpenSessions {
         Ok(())
     }
 
-    /// Gives each record its session, where sessions are cut. No record of a key is before the records
-    /// of earlier calls.
+    /// Assigns each record to its session in a query that cuts sessions. No record may be before
+    /// its key's records of earlier calls.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn assign_cut(
         &mut self,
         keys: &[KeyId],
@@ -199,7 +201,7 @@ impl OpenSessions {
         Ok(slots)
     }
 
-    /// The slot of a record that comes after all others of its key.
+    /// The slot of a record that comes after all other records of its key.
     fn follow(&mut self, key: KeyId, record: Extent, cut: Cut) -> Slot {
         match self
             .open
@@ -214,16 +216,17 @@ impl OpenSessions {
         }
     }
 
-    /// Whether the latest rows came far out of order.
+    /// How far the latest rows came out of order.
     pub fn disorder(&mut self) -> &mut Disorder {
         &mut self.disorder
     }
 
-    /// Gives each partial session its slot. `keys` and `extents` are parallel, no key is null.
+    /// Assigns each partial session its slot. `keys` and `extents` are parallel, and no key is
+    /// null.
     ///
     /// # Errors
     ///
-    /// Columns of different lengths, or more sessions than slots.
+    /// [`Error::Internal`] if the lengths differ. An error if there are more sessions than slots.
     pub fn assign_partials(&mut self, keys: &[KeyId], extents: &[Extent]) -> Result<Vec<Slot>> {
         self.check_room(keys.len(), extents.len())?;
         let partials = keys.iter().zip(extents);
@@ -232,7 +235,7 @@ impl OpenSessions {
             .collect())
     }
 
-    /// Checks that so many keys have times, and that each may open a session.
+    /// Checks that there are as many times as keys, and that each key may open a session.
     fn check_room(&self, keys: usize, times: usize) -> Result<()> {
         if keys != times {
             return Err(Error::Internal("each record has a key and a time"));
@@ -240,7 +243,8 @@ impl OpenSessions {
         Slot::of(self.keys.len() + keys).map(drop)
     }
 
-    /// The slot of a record or a partial session: the open session of its key, or a new one.
+    /// The slot of a record or a partial session: its key's open session if they join, or else a
+    /// new one.
     #[inline(always)]
     fn join(&mut self, key: KeyId, extent: Extent) -> Slot {
         match self
@@ -260,7 +264,7 @@ impl OpenSessions {
         }
     }
 
-    /// Opens a session. It is not inlined, because most records join one and their path stays short.
+    /// Opens a session. Not inlined: most records join a session, and their path stays short.
     #[inline(never)]
     fn begin(&mut self, key: KeyId, extent: Extent) -> Slot {
         let index = key.0 as usize;
@@ -291,11 +295,11 @@ impl OpenSessions {
         slot
     }
 
-    /// Joins partial sessions that touch and takes all sessions out. Nothing remains.
+    /// Joins partial sessions that touch, and moves all sessions out.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<CoalescedSessions> {
         let open = std::mem::take(&mut self.open);
         let (keys, mut extents) = (

@@ -1,9 +1,8 @@
-//! Partial sessions to sessions: those of a key that touch each other are joined by one sweep over
-//! their starts.
+//! Joins the partial sessions of a key that touch each other, in one sweep over their starts.
 //!
 //! ```text
 //!   partial sessions of a key, by start     ├──┤·····       ├─┤·····
-//!                                              ├─┤·····           (· how far each reaches)
+//!                                              ├─┤·····           (· the reach of each)
 //!   sessions                                ├────┤          ├─┤
 //! ```
 
@@ -15,10 +14,10 @@ use crate::core::sort::SortedRows;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
-/// Sessions, no two of a key that join.
+/// Sessions. No two sessions of a key join.
 #[derive(Debug)]
 pub struct CoalescedSessions {
-    /// The new slot of each old slot; none when nothing had to be joined.
+    /// The new slot of each old slot. `None` if there was nothing to join.
     pub moves: Option<Vec<Slot>>,
     /// The key of each session.
     pub keys: Vec<KeyId>,
@@ -26,11 +25,11 @@ pub struct CoalescedSessions {
     pub extents: Vec<Extent>,
 }
 
-/// Joins the partial sessions that touch each other; those of a key that is not dirty do not.
+/// Joins partial sessions that touch each other. Those of a clean key never do.
 ///
 /// # Errors
 ///
-/// Those of the interrupt.
+/// The errors of the interrupt.
 pub(super) fn coalesce(
     keys: Vec<KeyId>,
     mut extents: PerSlot<Extent>,
@@ -46,7 +45,7 @@ pub(super) fn coalesce(
     let dirty_keys: Vec<KeyId> = keys.iter().copied().filter(is_dirty).collect();
     let starts: Vec<Time> = dirty.iter().map(|&slot| extents[slot].start).collect();
 
-    // Each joined slot points at the first slot of its session, by start.
+    // Each joined slot points to the first slot of its session, by start.
     let mut root = PerSlot((0..keys.len() as u32).map(Slot).collect::<Vec<_>>());
     let mut done = 0;
     for (_, rows) in SortedRows::new(&dirty_keys, &starts, interrupt)?.by_key() {

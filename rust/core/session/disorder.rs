@@ -1,45 +1,47 @@
-//! How far the rows of a key come out of order. It decides how sessions are built, which changes the
-//! speed and never the result.
+//! Measures how far the rows of a key come out of order. The result decides how to build sessions.
+//! It changes the speed, never the result.
 //!
 //! ```text
 //!   rows of a key, in order    1 2 3 4 5 6      joined one by one
-//!   rows of a key, shuffled    4 1 6 2 5 3      sorted by key and time first, so that each session is built in
-//!                                               one go and not joined from pieces
+//!   rows of a key, shuffled    4 1 6 2 5 3      sorted by key and time first: each session is
+//!                                               built in one go, not joined from pieces
 //! ```
 //!
-//! For rows in order, sorting costs more than it saves. The benchmark `sessions` measures both: its
+//! For rows in order, sorting costs more than it saves. The benchmark `sessions` measures both. Its
 //! ids end with the order of the input.
 
 use crate::core::key::KeyId;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
-/// After so many rows that are joined one by one, the choice is reviewed.
+/// Rows joined one by one between two reviews of the choice.
 pub(super) const REVIEW_ROWS: usize = 4096;
 
-/// The number of rows that a look ahead sees. It is small compared with the rows that are then sorted.
+/// Rows that a look ahead reads. Few, compared with the rows to sort afterwards.
 const LOOK_AHEAD: usize = 1 << 14;
 
-/// With fewer steps between rows of the same key, a look ahead judges by the steps between all rows.
+/// With fewer steps than this between rows of the same key, a look ahead uses the steps between all
+/// rows.
 const LEAST_STEPS: usize = 64;
 
-/// Rows are shuffled if more than one in so many goes back further than a session reaches.
+/// Rows count as shuffled if more than one step in `ORDERLY` goes back further than a session
+/// reaches.
 const ORDERLY: usize = 4;
 
-/// Whether rows come so far out of order that it pays to sort many of them first.
+/// Whether rows come so far out of order that sorting many of them first pays off.
 #[derive(Debug, Default)]
 pub struct Disorder {
     shuffled: bool,
 }
 
 impl Disorder {
-    /// Whether rows are better sorted first.
+    /// Whether to sort the rows first.
     pub fn is_shuffled(&self) -> bool {
         self.shuffled
     }
 
-    /// Looks at the first of the next rows: do the rows of a key often go back further than a session
-    /// reaches? If few keys come twice, all rows count as rows of one key.
+    /// Looks at the next rows and checks whether the rows of a key often go back further than a
+    /// session reaches. If few keys repeat, treats all rows as rows of one key.
     pub fn look_ahead(&mut self, rows: impl Iterator<Item = (KeyId, Extent)>) {
         let (mut of_keys, mut of_all) = (Steps::default(), Steps::default());
         let (mut ends, mut last) = (Vec::new(), None);
@@ -63,8 +65,8 @@ impl Disorder {
         self.shuffled = steps.back > steps.all / ORDERLY;
     }
 
-    /// Reviews [`REVIEW_ROWS`] rows that were joined one by one, of which `back` opened a session
-    /// that starts before the one their key had open.
+    /// Reviews the choice after [`REVIEW_ROWS`] rows joined one by one. `back` of them opened a
+    /// session before their key's open one.
     pub(super) fn review(&mut self, back: usize) {
         self.shuffled = back > REVIEW_ROWS / ORDERLY;
     }
@@ -74,7 +76,7 @@ impl Disorder {
 #[derive(Default)]
 struct Steps {
     all: usize,
-    /// Those that go back further than the row reaches.
+    /// Steps that go back further than the row reaches.
     back: usize,
 }
 

@@ -1,14 +1,14 @@
-//! Session windows: records with pauses no longer than the gap between them (rules 2 and 3).
+//! Session windows. Pauses between the records of a session are at most the gap (rules 2 and 3).
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
-//! | [`batch`] | rows to sessions, all at once: nothing is late |
-//! | [`coalesce`] | partial sessions of a key, joined where they touch |
-//! | [`disorder`] | whether rows are better sorted first: a choice of speed |
+//! | [`batch`] | builds sessions from all rows at once; nothing is late |
+//! | [`coalesce`] | joins partial sessions of a key that touch |
+//! | [`disorder`] | whether to sort rows first; affects speed only |
 //! | [`session_windows`] | the settings of a query |
-//! | [`session_choice`] | the choice for a record and the sessions that it joins |
-//! | [`session_operator`] | the operator, record by record, as Kafka Streams does it |
-//! | [`pending_updates`] | many records at once, where their order cannot matter |
+//! | [`session_choice`] | decides what a record does to the sessions it joins |
+//! | [`session_operator`] | the record-by-record operator, like Kafka Streams |
+//! | [`pending_updates`] | joins many records at once if their order cannot matter |
 
 pub mod batch;
 pub mod coalesce;

@@ -1,16 +1,16 @@
-//! Many records into the stored sessions at once: one merge for each partial session, not one for
-//! each record.
+//! Adds many records to the stored sessions at once. Merges once per partial session instead of
+//! once per record.
 //!
-//! Only for records that are not behind when they arrive: not before the close time of their own
-//! input (rules 2.6).
+//! All records must arrive in time: none is before the close time of its own input (rules 2.6).
 //!
 //! ```text
 //!   time of the record >= close time of its input >= close time that closes
 //! ```
 //!
-//! With the sessions it joins, such a record reaches at least its own time: it is in time, and they
-//! are open. So no session that such records join closes before the last of them, none of them
-//! meets a closed session, also not one that is still visible, and their order does not matter.
+//! Merged with the sessions it joins, such a record reaches at least its own time. So the record is
+//! not late, and the sessions are open. No session that such records join closes before the last of
+//! them. None of the records meets a closed session, not even one that is still visible. So their
+//! order does not matter.
 
 use super::session_operator::{SessionOperator, deleted};
 use crate::core::aggregate::slot::Slot;
@@ -20,13 +20,13 @@ use crate::core::operator::change::{Emit, Sink, WindowUpdate};
 use crate::core::store::{SessionEntry, StoreKey};
 use crate::core::window::{Extent, Window};
 
-/// Updates of sessions whose states are still to be merged. A session that a partial one has made,
-/// and the next one of its key goes on with, leaves none.
+/// Updates of sessions whose states are not merged yet. If a later partial session of the same key
+/// extends a session, only the last update remains.
 #[derive(Debug, Default)]
 pub struct PendingUpdates(Vec<WindowUpdate>);
 
 impl PendingUpdates {
-    /// The sessions `before` of a key have become one, in a slot.
+    /// Records that the sessions `before` of a key became one session in `slot`.
     fn push(
         &mut self,
         key: StoreKey,
@@ -39,7 +39,7 @@ impl PendingUpdates {
             last.key == key && last.slot.is_some() && before.any(|before| before == last.window)
         };
         let last = self.0.pop_if(goes_on);
-        // Whether a window was stored before the first of these updates.
+        // Whether the window was stored before the first of these updates.
         let known = |window: Window| match &last {
             Some(last) if last.window == window => last.known,
             _ => before.clone().any(|before| before == window),
@@ -57,18 +57,18 @@ impl PendingUpdates {
 }
 
 impl SessionOperator {
-    /// Joins a partial session with the stored ones: the slot into which its states are still to be
-    /// merged. The partial sessions of a key come in the order of their starts, no two of them join,
-    /// and none of their records was behind.
+    /// Joins a partial session with the stored ones. Returns the slot into which the caller must
+    /// merge its states. The partial sessions of a key come in order of their starts, no two of
+    /// them join, and all their records arrived in time.
     ///
     /// ```text
     ///   stored       ├─x──────x─┤····   ├x┤····
-    ///   partial    ├xx┤····  ├x─x─┤····           the second joins the result of the first: its slot stays
+    ///   partial    ├xx┤····  ├x─x─┤····      the second joins the first's result: same slot
     /// ```
     ///
     /// # Errors
     ///
-    /// What `states` returns.
+    /// The errors of `states`.
     pub fn join<S: States>(
         &mut self,
         key: StoreKey,
@@ -92,11 +92,11 @@ impl SessionOperator {
         Ok(slot)
     }
 
-    /// Emits the updates, once the states are merged.
+    /// Emits the updates after the states are merged.
     ///
     /// # Errors
     ///
-    /// What `out` returns.
+    /// The errors of `out`.
     pub fn emit_updates<S: States>(
         &mut self,
         updates: PendingUpdates,

@@ -1,4 +1,4 @@
-//! The choice for a record and the sessions that it joins, without an effect.
+//! Decides what a record does to the sessions it joins. Nothing here has an effect.
 
 use super::session_windows::Cut;
 use crate::core::time::Time;
@@ -7,27 +7,27 @@ use crate::core::window::Extent;
 /// What happens to a record and the sessions it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// All of them together are behind the close time. Nothing changes.
+    /// Merged together, they are behind the close time. Nothing changes.
     Late,
-    /// All of them become one session.
+    /// They become one session.
     Keep {
         /// The session.
         extent: Extent,
-        /// Whether deletes of the joined sessions are emitted. Not where the session is the record's
-        /// own instant again: it is overwritten (rules 9.2).
+        /// Whether to emit deletes of the joined sessions. False if the session only covers the
+        /// record's own instant: the new value overwrites it (rules 9.2).
         deletes: bool,
     },
 }
 
-/// The choice for a record that joins `found`.
+/// Decides for a record that joins `found`.
 ///
 /// ```text
 ///   found   ├──x──┤····    ├─x─┤····
 ///   record            t├····┤
-///   keeps   ├──x──────x─────x─┤····      late when its reach is before `close`, strictly
+///   keeps   ├──x──────x─────x─┤····      late if its reach is strictly before `close`
 /// ```
 ///
-/// Where sessions are cut, the record comes after those of the one session that it joins.
+/// In a query that cuts sessions, the record joins one session and comes after its records.
 pub fn choose(
     record: Extent,
     found: impl IntoIterator<Item = Extent>,

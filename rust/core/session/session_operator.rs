@@ -1,4 +1,4 @@
-//! The session operator, record by record, as Kafka Streams does it.
+//! The record-by-record session operator. It behaves like Kafka Streams.
 
 use super::session_choice::{Choice, choose};
 use super::session_windows::SessionWindows;
@@ -13,7 +13,7 @@ use crate::core::store::{SessionEntry, StoreEntry, StoreKey};
 use crate::core::time::{Span, Time};
 use crate::core::window::{Extent, Horizon, Window};
 
-/// The sessions of one stream, and its stream time.
+/// The sessions and the stream time of one stream.
 pub type SessionOperator = WindowOperator<SessionWindows>;
 
 impl WindowKind for SessionWindows {
@@ -45,7 +45,7 @@ impl WindowKind for SessionWindows {
         Horizon::of_sessions(now.time, now.close, self.until)
     }
 
-    /// Sessions are due by their reach.
+    /// Sessions are due at their reach.
     fn due_before(&self, close: Time) -> Time {
         close
     }
@@ -82,7 +82,7 @@ impl WindowKind for SessionWindows {
 }
 
 impl SessionOperator {
-    /// Merges the found sessions and the record, oldest first, the record last.
+    /// Merges the found sessions, oldest first, and then the record.
     fn keep<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
@@ -98,7 +98,7 @@ impl SessionOperator {
             self.emit_update(deleted(key, session.window()), states, out)?;
         }
         states.update(slot, record.row, window)?;
-        // After its delete a window of the same bounds is not stored any more.
+        // After its delete, a window with the same bounds is no longer stored.
         let known = !deletes && found.iter().any(|session| session.window() == window);
         let update = WindowUpdate {
             key,
@@ -125,8 +125,8 @@ impl SessionOperator {
         self.emit_update(update, states, out)
     }
 
-    /// Merges the states of the found sessions of a key, oldest first, into one slot. The younger
-    /// ones leave the store.
+    /// Merges the states of a key's found sessions, oldest first, into one slot. Removes the
+    /// younger sessions from the store.
     pub(super) fn merge_found<S: States>(
         &mut self,
         key: StoreKey,
@@ -146,8 +146,8 @@ impl SessionOperator {
         Ok(slot)
     }
 
-    /// Stores the session that the found ones were merged into, instead of the oldest of them. A hidden
-    /// one that has its bounds (rules 3.4), and was not closed yet, is closed now.
+    /// Stores the merged session in place of the oldest found one. If this replaces a hidden
+    /// session with the same bounds (rules 3.4) that is not closed yet, closes that session now.
     pub(super) fn replace_oldest<S: States>(
         &mut self,
         key: StoreKey,
@@ -170,7 +170,7 @@ impl SessionOperator {
         Ok(())
     }
 
-    /// Counts a late record, and emits it where that was asked for.
+    /// Counts a late record. Emits it if the query emits late records.
     fn drop_late<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
@@ -189,7 +189,7 @@ impl SessionOperator {
     }
 }
 
-/// A stored session that is no more.
+/// The update that deletes a stored session.
 pub(super) fn deleted(key: StoreKey, window: Window) -> WindowUpdate {
     WindowUpdate {
         key,

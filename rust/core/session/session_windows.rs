@@ -1,4 +1,4 @@
-//! The settings of session windows.
+//! Settings of session windows.
 
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late};
@@ -6,17 +6,17 @@ use crate::core::operator::record::EffectiveGap;
 use crate::core::time::{Span, Time};
 use crate::core::window::Extent;
 
-/// The longest gap that a column holds.
+/// The longest gap that a column can hold.
 const LONGEST: Span = Span(i64::MAX as u64);
 
 /// The inactivity gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
-    /// The same for all records.
+    /// One gap for all records.
     Fixed(Span),
-    /// Each record's own (rules 3.1).
+    /// A gap per record (rules 3.1).
     Dynamic {
-        /// What longer gaps are cut to; none: gaps of any length.
+        /// Longer gaps are cut to this. `None` allows any gap.
         longest: Option<Span>,
     },
 }
@@ -30,7 +30,7 @@ impl Gap {
         }
     }
 
-    /// The gap in effect of a record with `own` in its gap column.
+    /// The effective gap of a record whose gap column has the value `own`.
     pub fn of(self, own: Option<i64>) -> EffectiveGap {
         match (self, own.and_then(|own| u64::try_from(own).ok())) {
             (Self::Fixed(gap), _) => EffectiveGap::Asked(gap),
@@ -46,11 +46,11 @@ impl Gap {
     }
 }
 
-/// Where sessions end although the gap goes on. Their records are taken in the order of time, those
-/// that end a session with a gap of zero.
+/// Ends sessions even though no gap passed. Records come in time order. A record with a gap of zero
+/// ends its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The longest distance from the start of a session to its end; none: any.
+    /// The longest distance from a session's start to its end. `None` means any.
     pub longest: Option<Span>,
 }
 
@@ -60,7 +60,7 @@ impl Cut {
         self.extend(record, record)
     }
 
-    /// A session with a record that joins it and is not before its end.
+    /// Extends a session by a record that joins it and is not before its end.
     pub fn extend(self, session: Extent, record: Extent) -> Extent {
         let end = |longest| session.start.saturating_add(longest);
         session.extended(&record, self.longest.map_or(Time::MAX, end))
@@ -72,22 +72,22 @@ impl Cut {
 pub struct SessionWindows {
     /// The inactivity gap.
     pub gap: Gap,
-    /// Where sessions end although the gap goes on, if anywhere: of records in the order of time.
+    /// Ends sessions even though no gap passed, if set. Needs records in time order.
     pub cut: Option<Cut>,
-    /// How long sessions wait for late records after their gap; none: for ever, as in batch.
+    /// How long sessions wait for late records after their gap. `None` means for ever, as in batch.
     pub grace: Option<Span>,
-    /// How long closed sessions stay visible; none: not at all.
+    /// How long closed sessions stay visible. `None` means not at all.
     pub until: Option<Span>,
     /// When sessions are emitted.
     pub emit: Emit,
     /// What happens to late records.
     pub late: Late,
-    /// Length of a store's segments; none: an eighth of gap, grace and `until`.
+    /// Length of a store's segments. `None` means an eighth of gap + grace + `until`.
     pub segment: Option<Span>,
 }
 
 impl SessionWindows {
-    /// Sessions of a fixed gap; by default finals only, late records dropped.
+    /// Sessions with a fixed gap. By default, emits only finals and drops late records.
     pub fn with_gap(gap: Span, grace: Option<Span>) -> Self {
         Self {
             gap: Gap::Fixed(gap),
@@ -104,8 +104,8 @@ impl SessionWindows {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a gap of zero, for `retention` below gap + grace, and for a cut of sessions
-    /// that records may still join which come behind others.
+    /// [`Error::Argument`] for a gap of zero, for `retention` below gap + grace, and for a cut of
+    /// sessions that late records may still join.
     pub fn check(&self) -> Result<()> {
         let longest = self.gap.longest();
         if longest == Span(0) {
@@ -136,7 +136,7 @@ impl SessionWindows {
         }
     }
 
-    /// Length of a store's segments: sessions of the longest gap are in a few of them.
+    /// Length of a store's segments. A session with the longest gap spans only a few of them.
     pub(crate) fn segment(&self) -> Span {
         let Some(grace) = self.grace else {
             return Span(u64::MAX);

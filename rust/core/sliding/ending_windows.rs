@@ -1,15 +1,16 @@
-//! The windows that end at the records of a stream, `[t - d, t]`, whatever side of 1970 they are on.
+//! Windows `[t - d, t]` that end at the records of a stream, on either side of 1970.
 //!
-//! What is stored are the times of records, each with the states of its records, as a window that
-//! starts there: it spans the ends of all windows that have these records.
+//! The store has the times of records, each with the states of its records, as a window that starts
+//! at that time. This window spans the ends of all windows that contain these records.
 //!
 //! ```text
 //!   times stored   ├──x──┼──────┼────────┼─x──────┼──x─┤
-//!   of a record              t - d ├───── x ────── t        the states of the times in it, merged
+//!   of a record              t - d ├───── x ────── t        merges the states of its times
 //!   of a time                      x ├────────────── x + d ┤  closed: no later record sees it
 //! ```
 //!
-//! A record is late when the window that ends at it is (rules 4.3). It changes nothing then.
+//! A record is late if the window that ends at it is late (rules 4.3). A late record changes
+//! nothing.
 
 use super::plan::beyond_time;
 use super::sliding_operator::SlidingOperator;
@@ -20,11 +21,11 @@ use crate::core::store::{StoreKey, WindowEntry};
 use crate::core::window::Window;
 
 impl SlidingOperator {
-    /// The window that ends at a record; none where it is late, which is counted.
+    /// The window that ends at a record. If it is late, counts it and returns `None`.
     ///
     /// # Errors
     ///
-    /// [`crate::core::error::Error::TimeOverflow`] where it starts before the earliest time.
+    /// [`crate::core::error::Error::TimeOverflow`] if the window starts before the earliest time.
     pub fn window_at<R>(&mut self, record: &ValidRecord<'_, R>) -> Result<Option<Window>> {
         let sliding = self.windows.sliding;
         let end = record.time.floor(sliding.resolution);
@@ -38,11 +39,11 @@ impl SlidingOperator {
         Ok((!is_late).then_some(window))
     }
 
-    /// Adds a record to the time at the end of its window.
+    /// Adds a record to the stored time at the end of its window.
     ///
     /// # Errors
     ///
-    /// What `states` returns.
+    /// The errors of `states`.
     pub fn add_at_end<S: States>(
         &mut self,
         key: StoreKey,
@@ -68,7 +69,7 @@ impl SlidingOperator {
         states.update(slot, row, window)
     }
 
-    /// The times of records in a window, ascending.
+    /// The stored times in a window, ascending.
     pub fn times_in(&self, key: StoreKey, window: Window) -> impl Iterator<Item = &WindowEntry> {
         self.store.within(key, window.start..=window.end)
     }

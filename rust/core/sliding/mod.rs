@@ -1,16 +1,16 @@
-//! Sliding windows: for each record the window that ends at it, and the one that starts after it
-//! (rules 4).
+//! Sliding windows. Each record has one window that ends at it and one that starts after it (rules
+//! 4).
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
-//! | [`plan`] | which windows there are, in closed form |
-//! | [`row_buffer`] | rows to windows, all at once: nothing is late |
+//! | [`plan`] | computes the windows in closed form |
+//! | [`row_buffer`] | builds windows from all rows at once; nothing is late |
 //! | [`sliding_windows`] | the settings of a query |
-//! | [`new_window_rules`] | the windows that a record creates, decided from those around it |
-//! | [`sliding_operator`] | the operator, record by record, as Kafka Streams does it |
-//! | `new_window` | the windows that a record creates, in the store |
-//! | [`ending_windows`] | the windows that end at the records of a stream, from the times of records |
-//! | [`pending_merge`] | many records at once, where their order cannot matter |
+//! | [`new_window_rules`] | decides which windows a record creates, from the windows around it |
+//! | [`sliding_operator`] | the record-by-record operator, like Kafka Streams |
+//! | `new_window` | stores the windows that a record creates |
+//! | [`ending_windows`] | windows that end at records, from stored times of records |
+//! | [`pending_merge`] | joins many records at once if their order cannot matter |
 
 pub mod ending_windows;
 mod new_window;

@@ -1,4 +1,4 @@
-//! The windows that a record creates, in the store.
+//! Stores the windows that a record creates.
 
 use super::new_window_rules::NewWindow;
 use super::sliding_operator::SlidingOperator;
@@ -12,7 +12,8 @@ use crate::core::time::Time;
 use crate::core::window::Window;
 
 impl SlidingOperator {
-    /// Creates windows; `copied` are the states, and their largest time, for one that copies.
+    /// Creates windows. `copied` has the states and the largest time for a window that copies
+    /// another.
     pub(super) fn create_all<S: States>(
         &mut self,
         new_windows: &[NewWindow],
@@ -52,7 +53,7 @@ impl SlidingOperator {
         Ok(())
     }
 
-    /// Adds the record to a new window, unless it is late there.
+    /// Creates a window with the record, unless the record is late there.
     fn create<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
@@ -110,7 +111,7 @@ impl SlidingOperator {
         self.emit_update(update, states, out)
     }
 
-    /// A copy of a stored window's states, and its largest time.
+    /// Copies a stored window's states. Returns the copy and the window's largest time.
     pub(super) fn copy<S: States>(
         &mut self,
         key: StoreKey,
@@ -125,7 +126,7 @@ impl SlidingOperator {
         Ok(Some((copy, largest)))
     }
 
-    /// Stores a window; whether it replaces one.
+    /// Stores a window. Returns whether it replaced one.
     pub(super) fn put<S: States>(
         &mut self,
         key: StoreKey,

@@ -1,7 +1,7 @@
-//! Decides which windows a record makes, from those around it. Nothing here has an effect.
+//! Decides which windows a record creates, from the windows around it. Nothing here has an effect.
 //!
-//! The order of the new_windows is Kafka's order of emission. Whether a window still takes the record is
-//! judged when it is made, each window for itself (rules 4.3).
+//! `new_windows` has Kafka's order of emission. Whether a new window still takes the record is
+//! checked later, for each window on its own (rules 4.3).
 
 use super::plan::Sliding;
 use crate::core::store::WindowEntry;
@@ -11,14 +11,14 @@ use crate::core::window::Window;
 /// A window that a record creates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewWindow {
-    /// It has the record, and the records of another window.
+    /// It has the record and the records of another window.
     Create {
         /// Its start.
         start: Time,
-        /// The start of the other window; none: it has the record alone.
+        /// The start of the other window. `None` if the new window has only the record.
         base: Option<Time>,
     },
-    /// It has the records of another one, without this record.
+    /// It has the records of another window, without this record.
     Copy {
         /// Its start.
         start: Time,
@@ -27,7 +27,7 @@ pub enum NewWindow {
     },
 }
 
-/// A window as a record finds it.
+/// An existing window near a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbor {
     /// Its start.
@@ -36,13 +36,13 @@ pub struct Neighbor {
     pub largest: Time,
 }
 
-/// Windows of a key.
+/// The windows of a key.
 pub trait Neighbors {
-    /// The latest window with a start in a range, both inclusive.
+    /// The latest window that starts in a range, inclusive.
     fn latest(&self, from: Time, to: Time) -> Option<Neighbor>;
 }
 
-/// Windows, latest first.
+/// The windows must be sorted, latest first.
 impl Neighbors for [WindowEntry] {
     fn latest(&self, from: Time, to: Time) -> Option<Neighbor> {
         let position = self.partition_point(|window| window.start > to);
@@ -54,7 +54,7 @@ impl Neighbors for [WindowEntry] {
     }
 }
 
-/// The starts of windows that a record at `time`, floored, needs to see, both inclusive.
+/// The range of starts, inclusive, of the windows that matter to a record at the floored `time`.
 /// Windows do not cross 1970 (rules 4.2).
 pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
     let (first, last) = (
@@ -68,8 +68,9 @@ pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
     }
 }
 
-/// The windows that a record at `time`, floored, creates; it is also in all that start from that of
-/// `own` to it. `own` is the window of the record alone.
+/// Decides which windows a record at the floored `time` creates. `own` is the record's left or
+/// early window. The record also joins all windows that start between the start of `own` and
+/// `time`.
 pub fn decide<A: Neighbors + ?Sized>(
     time: Time,
     own: Window,
@@ -166,7 +167,7 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
         }
     }
 
-    /// The right window of the record before this one, if there is none yet.
+    /// The right window of the previous record, unless it exists.
     fn after(&self, previous: Option<Time>) -> Option<NewWindow> {
         let start = previous.and_then(|previous| self.right_of(previous))?;
         self.found
@@ -175,7 +176,8 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
             .then_some(NewWindow::Create { start, base: None })
     }
 
-    /// The record's own right window has the records after it of the latest window around it.
+    /// The record's own right window. Its records are the later records of `covering`, the latest
+    /// window around the record.
     fn right(&self, covering: Option<Neighbor>) -> Option<NewWindow> {
         let base = covering
             .filter(|&covering| self.largest(covering) > self.time)?
@@ -195,7 +197,7 @@ impl<A: Neighbors + ?Sized> Near<'_, A> {
             .unwrap_or(Time::MIN)
     }
 
-    /// Where the window starts that starts just after a record.
+    /// The start of a record's right window.
     fn right_of(&self, time: Time) -> Option<Time> {
         time.checked_add(self.sliding.resolution)
     }

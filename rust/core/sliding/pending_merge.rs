@@ -1,21 +1,21 @@
-//! Many records of one key into its sliding windows at once: each window is changed once, not once
-//! for each record.
+//! Adds many records of one key to its sliding windows at once. Changes each window once instead of
+//! once per record.
 //!
-//! Only for records that are not behind when they arrive (rules 2.6): every window that has such
-//! a record ends at its time or later, so none refuses it, and none is closed before the last of
-//! these records has come.
+//! All records must arrive in time (rules 2.6). Every window with such a record ends at the
+//! record's time or later. So no window refuses it, and none closes before the last of these
+//! records arrives.
 //!
 //! ```text
-//!   records, in their order ─▶ sketch: windows by starts and largest times alone ─▶ changed windows, stored;
-//!                                                                                   spans of rows, merged once
+//!   records, in their order ─▶ sketch: only starts and    ─▶ changed windows, stored;
+//!                              largest times of windows      spans of rows, merged once
 //! ```
 //!
-//! New windows are decided as record by record; states follow at the end. A window then has the
-//! states of the stored window that it goes back to, as they were before the batch, and all records
-//! of the batch in its bounds. That is right where no window is created from one that differs from
-//! it in the records of the batch so far. Without refusals none is. After a refusal a stored window
-//! lacks records, which changes the windows that are created; so each new window is checked, and a
-//! key with one that differs goes record by record.
+//! New windows are decided record by record; their states follow at the end. A window then has the
+//! states of the stored window it derives from, as they were before the batch, and all records of
+//! the batch in its bounds. This is correct if each window and its base have the same records of
+//! the batch so far. Without refusals they do. After a refusal, a stored window lacks records, and
+//! this changes which windows are created. So the sketch checks each new window. If one differs
+//! from its base, the key goes record by record.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ use crate::core::window::Window;
 struct Sketch {
     sliding: Sliding,
     windows: BTreeMap<Time, SketchWindow>,
-    /// The times of the records so far, floored, with the largest full time of each.
+    /// The floored times of the records so far, each with its largest full time.
     times: BTreeMap<Time, Time>,
     new_windows: Vec<NewWindow>,
 }
@@ -43,26 +43,26 @@ struct Sketch {
 /// A window, without the records of the batch.
 #[derive(Clone, Copy, Debug)]
 struct SketchWindow {
-    /// The slot of the stored states that it starts from; none: of the identity.
+    /// The slot of the stored states that the window starts from. `None` means the identity.
     origin: Option<Slot>,
-    /// The largest time of the records in them.
+    /// The largest time of the records in these states.
     largest: Time,
     /// Whether it was stored before the batch.
     stored: bool,
 }
 
-/// A changed window into which rows are still to be merged.
+/// A changed window whose rows are not merged yet.
 #[derive(Debug)]
 pub struct PendingMerge {
     /// The slot of its states.
     pub into: Slot,
-    /// The rows; none where it only copies another window.
+    /// The rows to merge. Empty if the window only copies another one.
     pub span: RowSpan,
     update: WindowUpdate,
 }
 
 impl Sketch {
-    /// The first and last time, floored, of records in a window: windows do not cross 1970 (rules
+    /// The first and the last floored time of records in a window. Windows do not cross 1970 (rules
     /// 4.2).
     fn bounds(&self, start: Time) -> (Time, Time) {
         let end = Window::sliding(start, self.sliding.difference).end;
@@ -76,7 +76,7 @@ impl Sketch {
         )
     }
 
-    /// The full time of the latest record in a range, both bounds inclusive.
+    /// The full time of the latest record in a range, inclusive.
     fn latest_record(&self, from: Time, to: Time) -> Option<Time> {
         if from > to {
             None
@@ -88,7 +88,7 @@ impl Sketch {
         }
     }
 
-    /// Whether two windows have the same of the records so far; the second starts later.
+    /// Whether two windows have the same records so far. The second starts later.
     fn agree(&self, first: Time, second: Time) -> bool {
         let ((_, first_end), (_, second_end)) = (self.bounds(first), self.bounds(second));
         let before = second
@@ -102,7 +102,7 @@ impl Sketch {
         before.is_none() && after.is_none()
     }
 
-    /// Adds a record; whether its windows can be created without their states.
+    /// Adds a record. Returns whether its windows can be created without their states.
     fn add(&mut self, time: Time) -> bool {
         let floored = time.floor(self.sliding.resolution);
         let own = floored.and_then(|floored| Window::of_record(floored, self.sliding.difference));
@@ -118,7 +118,8 @@ impl Sketch {
         fits
     }
 
-    /// Creates a window; whether it has the records of its base in its bounds, and no other.
+    /// Creates a window. Returns whether its records are exactly those of its base, or none without
+    /// a base.
     fn draw(&mut self, new: NewWindow) -> bool {
         let (NewWindow::Create { start, .. } | NewWindow::Copy { start, .. }) = new;
         let base = match new {
@@ -167,13 +168,13 @@ impl Neighbors for Sketch {
 }
 
 impl SlidingOperator {
-    /// Joins records of a key, sorted by time, each with its number in the order of arrival; none of
-    /// them is behind. The rows of the spans are numbered from `first`. False, without an effect,
-    /// where the records have to be added one by one.
+    /// Joins records of a key. They are sorted by time, each has its arrival number, and all
+    /// arrived in time. Rows of the spans are numbered from `first`. Returns false, without an
+    /// effect, if the caller must add the records one by one.
     ///
     /// # Errors
     ///
-    /// What `states` returns.
+    /// The errors of `states`.
     pub fn join<S: States>(
         &mut self,
         key: StoreKey,
@@ -242,7 +243,7 @@ impl SlidingOperator {
         Ok(true)
     }
 
-    /// Stores a window with the states that it starts from; their slot.
+    /// Stores a window with the states that it starts from. Returns their slot.
     fn store_window<S: States>(
         &mut self,
         key: StoreKey,
@@ -275,11 +276,11 @@ impl SlidingOperator {
         Ok(slot)
     }
 
-    /// Emits the updates, once the rows are merged.
+    /// Emits the updates after the rows are merged.
     ///
     /// # Errors
     ///
-    /// What `out` returns.
+    /// The errors of `out`.
     pub fn emit_updates<S: States>(
         &mut self,
         pending: Vec<PendingMerge>,

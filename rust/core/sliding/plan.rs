@@ -1,4 +1,4 @@
-//! Which sliding windows there are: KIP-450's two windows per record, in closed form.
+//! Computes the sliding windows in closed form: KIP-450's two windows per record.
 //!
 //! ```text
 //!   records (d = 10)        1         2              3
@@ -8,34 +8,34 @@
 //!   right of 1               ├──────────┤            holds 2
 //!   right of 2                          ├─────────── holds 3 only if it is within u + d
 //! ```
-//! For the distinct times `t1 < ... < tn` of a key, both bounds inclusive, one tick `u`:
+//! For the distinct times `t1 < ... < tn` of a key, with inclusive bounds and a tick `u`:
 //!
-//! * left `[ti - d, ti]` for every `i`; where `0 <= ti < d`, Kafka's early window `[0, d]`;
-//! * right `[ti + u, ti + u + d]` where it holds a record;
-//! * a right window and a left window with one start are one window.
+//! * left `[ti - d, ti]` for every `i`. If `0 <= ti < d`, Kafka's early window `[0, d]` instead.
+//! * right `[ti + u, ti + u + d]` if it contains a record.
+//! * a right window and a left window with the same start are one window.
 //!
-//! Windows do not cross 1970-01-01: records before it make windows of their own (rules 4.2).
+//! Windows do not cross 1970-01-01. Records before it make windows of their own (rules 4.2).
 
 use crate::core::aggregate::RowSpan;
 use crate::core::error::{Error, Result};
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
 
-/// Time difference and resolution, in ticks; the difference is a multiple of the resolution.
+/// Time difference and resolution, in ticks. The difference is a multiple of the resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sliding {
     /// `d`: the length of every window.
     pub difference: Span,
-    /// `u`: how far after a record its right window starts.
+    /// `u`: the distance from a record to the start of its right window.
     pub resolution: Span,
 }
 
-/// Which windows to plan: those that end in `[from, until)`.
+/// Selects the windows to plan: windows that end in `[from, until)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// Windows that end before this were planned earlier.
     pub from: Time,
-    /// Windows that end here or later still wait for records; none when there are no more.
+    /// Windows that end here or later still wait for records. `None` if no more records come.
     pub until: Option<Time>,
 }
 
@@ -51,29 +51,29 @@ impl Ends {
     }
 }
 
-/// The error of a record whose window has a bound beyond the representable times.
+/// The error for a record whose window has a bound outside the representable times.
 pub(super) fn beyond_time(record: Time) -> Error {
     Error::TimeOverflow { ticks: record.0 }
 }
 
 impl Sliding {
-    /// The earliest record that a window ending at `frontier` or later can hold or start from.
+    /// The earliest time of a record that matters to a window that ends at `frontier` or later: the
+    /// window contains the record or starts just after it.
     pub fn horizon(&self, frontier: Time) -> Time {
         frontier
             .saturating_sub(self.difference)
             .saturating_sub(self.resolution)
     }
 
-    /// Plans the windows of one key, by ascending start: calls `emit` with each window and its span
+    /// Plans the windows of one key by ascending start. Calls `emit` with each window and its span
     /// of rows.
     ///
-    /// `times` are ascending multiples of the resolution; the rows of `times` are numbered from
-    /// `first`.
+    /// `times` are ascending multiples of the resolution. Their rows are numbered from `first`.
     ///
     /// # Errors
     ///
-    /// [`Error::TimeOverflow`] where a window has a bound beyond the representable times; those of
-    /// `emit`.
+    /// [`Error::TimeOverflow`] if a window has a bound outside the representable times. The errors
+    /// of `emit`.
     pub fn plan(
         &self,
         times: &[Time],
@@ -86,13 +86,12 @@ impl Sliding {
         self.plan_side(since, first + before.len() as u32, true, ends, &mut emit)
     }
 
-    /// Plans the windows that end at the records of one key: `[t - d, t]` for every time `t`, whatever
-    /// side of 1970 it is on. Calls `emit` with each window, its span of rows, and the span of those at its
-    /// end.
+    /// Plans the windows `[t - d, t]` that end at each time `t` of one key, on either side of 1970.
+    /// Calls `emit` with each window, its span of rows, and the span of rows at its end.
     ///
     /// # Errors
     ///
-    /// As [`Self::plan`].
+    /// The same as [`Self::plan`].
     pub fn plan_ends(
         &self,
         times: &[Time],
@@ -119,7 +118,7 @@ impl Sliding {
         Ok(())
     }
 
-    /// The windows of the records on one side of 1970-01-01.
+    /// Plans the windows of the records on one side of 1970-01-01.
     fn plan_side(
         &self,
         times: &[Time],
@@ -128,7 +127,7 @@ impl Sliding {
         ends: Ends,
         emit: &mut impl FnMut(Window, RowSpan) -> Result<()>,
     ) -> Result<()> {
-        // The first left window starts before all others: if its start is a time, all starts are.
+        // The first left window starts first. If its start is representable, all starts are.
         if let (Some(&earliest), false) = (times.first(), early) {
             earliest
                 .checked_sub(self.difference)
@@ -148,8 +147,8 @@ impl Sliding {
             while right == Some(start) {
                 right = rights.next();
             }
-            // A left window ends at its record: only a right window, one resolution after its
-            // record, ends beyond time.
+            // A left window ends at its record. So only a right window can end past the latest
+            // time, and it starts one resolution after its record.
             let end = start
                 .checked_add(self.difference)
                 .ok_or_else(|| beyond_time(start.saturating_sub(self.resolution)))?;
@@ -168,8 +167,8 @@ impl Sliding {
         Ok(())
     }
 
-    /// Starts of the right windows that hold a record. None is beyond time: the next record is not
-    /// before it.
+    /// Starts of the right windows that contain a record. No start overflows, because the next
+    /// record is not before it.
     fn right_starts(&self, times: &[Time]) -> impl Iterator<Item = Time> {
         times
             .iter()
@@ -181,7 +180,7 @@ impl Sliding {
     }
 }
 
-/// A position in ascending times that only goes forward.
+/// A position in ascending times. It only moves forward.
 struct Cursor<'a> {
     times: std::slice::Iter<'a, Time>,
     row: u32,
@@ -195,7 +194,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes past all times for which `before` holds.
+    /// Skips all times for which `before` is true.
     fn advance(&mut self, before: impl Fn(Time) -> bool) {
         while self
             .times

@@ -1,7 +1,9 @@
-//! Sliding windows of many rows at once: rows are collected, sorted, and swept.
+//! Builds sliding windows from many rows at once: collects the rows, sorts them and sweeps over
+//! them.
 //!
-//! A window is planned when all its records are there: when it ends before the *frontier*, which no
-//! later record is before. Rows that no later window holds are then released.
+//! A window is planned once all its records are there, that is, once it ends before the *frontier*.
+//! No later record is before the frontier. The buffer then releases rows that no later window
+//! contains.
 
 use std::ops::Range;
 
@@ -16,13 +18,13 @@ use crate::core::sort::{order, pick, pick_optional, rough_order};
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
 
-/// The number of windows in a [`WindowBatch`], about.
+/// The approximate number of windows in a [`WindowBatch`].
 const CHUNK: usize = 1 << 16;
 
-/// Room for windows beyond these: a batch ends with all windows of a key.
+/// Capacity of a batch. It exceeds `CHUNK` because a batch ends with all windows of a key.
 const ROOM: usize = CHUNK + CHUNK / 4;
 
-/// Bytes for each row while rows are sorted: an entry, its place, and one more column of words.
+/// Bytes per row during sorting: an entry, its place, and one more column of words.
 const SORTED: usize = 16 + 4 + 8;
 
 /// Rows of many keys.
@@ -30,16 +32,16 @@ const SORTED: usize = 16 + 4 + 8;
 pub struct RowBuffer {
     keys: Vec<KeyId>,
     times: Vec<Time>,
-    /// `times`, floored to the resolution; empty where that is one tick.
+    /// `times`, floored to the resolution. Empty if the resolution is one tick.
     floored: Vec<Time>,
-    /// Empty where no aggregate minds them.
+    /// Empty if no aggregate needs them.
     seq_nos: Vec<SeqNo>,
     inputs: Vec<Column<'static>>,
-    /// Where each row stood before the rows were sorted.
+    /// The place of each row before the sort.
     places: Vec<u32>,
 }
 
-/// Windows, and the rows of each.
+/// Windows and their rows.
 #[derive(Debug, Default)]
 pub struct WindowBatch {
     /// The key of each window.
@@ -48,12 +50,12 @@ pub struct WindowBatch {
     pub windows: Vec<Window>,
     /// The rows of each window.
     pub spans: Vec<RowSpan>,
-    /// The rows at the end of each window, where windows end at records.
+    /// The rows at the end of each window, if windows end at records.
     pub at_end: Vec<RowSpan>,
 }
 
 impl WindowBatch {
-    /// Without windows, of which so many may come.
+    /// An empty batch with capacity for `windows` windows.
     fn with_capacity(windows: usize, at_ends: bool) -> Self {
         Self {
             keys: Vec::with_capacity(windows),
@@ -63,8 +65,9 @@ impl WindowBatch {
         }
     }
 
-    /// Ranges of at most `windows` windows and `rows` rows in them, but of one window at least: one
-    /// key may have any number of windows.
+    /// Splits the batch into ranges of at most `windows` windows with at most `rows` rows, because
+    /// one key may have any number of windows. Each range has at least one window, whatever its
+    /// size.
     pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let mut from = 0;
         std::iter::from_fn(move || {
@@ -80,14 +83,14 @@ impl WindowBatch {
         })
     }
 
-    /// The most rows that a window holds.
+    /// The number of rows in the largest window.
     pub fn widest(&self) -> usize {
         self.spans.iter().map(RowSpan::len).max().unwrap_or(0)
     }
 }
 
 impl RowBuffer {
-    /// No rows yet; `inputs` are empty columns of the right kinds.
+    /// An empty buffer. `inputs` are empty columns of the right kinds.
     pub fn new(inputs: Vec<Column<'static>>) -> Self {
         Self {
             inputs,
@@ -115,22 +118,23 @@ impl RowBuffer {
         &self.times
     }
 
-    /// The arrival of each row.
+    /// The arrival number of each row.
     pub fn seq_nos(&self) -> &[SeqNo] {
         &self.seq_nos
     }
 
-    /// The columns that aggregates take.
+    /// The input columns of the aggregates.
     pub fn inputs(&self) -> &[Column<'static>] {
         &self.inputs
     }
 
-    /// Adds rows. No key is null; all slices and columns are parallel.
+    /// Adds rows. No key is null. All slices and columns are parallel.
     ///
     /// # Errors
     ///
-    /// [`Error::TimeOverflow`](crate::core::error::Error::TimeOverflow) where a time cannot be floored to
-    /// the resolution; [`Error::Memory`](crate::core::error::Error::Memory) where there is no room.
+    /// [`Error::TimeOverflow`](crate::core::error::Error::TimeOverflow) if a time cannot be floored
+    /// to the resolution. [`Error::Memory`](crate::core::error::Error::Memory) if there is not
+    /// enough memory.
     pub fn push(
         &mut self,
         sliding: Sliding,
@@ -158,11 +162,11 @@ impl RowBuffer {
             .try_for_each(|(column, more)| column.append(more))
     }
 
-    /// Sorts the rows by (key, time, arrival), as planning needs them.
+    /// Sorts the rows by (key, time, arrival). Planning needs this order.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
         memory::room_for(self.len().saturating_mul(SORTED))?;
         let mut order = order(&self.keys, &self.times, interrupt)?;
@@ -172,11 +176,12 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// The positions of spans, roughly in the order in which their first rows came.
+    /// The positions of `spans`, roughly in the order in which their first rows arrived.
     ///
     /// # Errors
     ///
-    /// [`Error::Internal`](crate::core::error::Error::Internal) for a span that begins after the last row.
+    /// [`Error::Internal`](crate::core::error::Error::Internal) if a span begins after the last
+    /// row.
     pub fn by_arrival(&self, spans: &[RowSpan]) -> Result<Vec<u32>> {
         let firsts: Vec<u32> = spans.iter().map(|span| span.from).collect();
         Ok(rough_order(&pick(&self.places, &firsts)?))
@@ -190,7 +195,7 @@ impl RowBuffer {
         }
     }
 
-    /// Rows of equal key and time, in order of arrival.
+    /// Sorts rows of equal key and time by arrival.
     fn sort_ties(&self, order: &mut [u32], interrupt: &Interrupt) -> Result<()> {
         if self.seq_nos.is_sorted() {
             return Ok(());
@@ -205,11 +210,11 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Releases the rows before `horizon`; the others stay in order.
+    /// Releases the rows before `horizon`. The others stay in order.
     ///
     /// # Errors
     ///
-    /// Those of the interrupt.
+    /// The errors of the interrupt.
     pub fn release(&mut self, horizon: Time, interrupt: &Interrupt) -> Result<()> {
         let kept: Vec<u32> = (0..)
             .zip(self.floored())
@@ -219,7 +224,7 @@ impl RowBuffer {
         self.pick(&kept, interrupt)
     }
 
-    /// Gives the keys new numbers.
+    /// Replaces the keys by their new numbers.
     pub fn renumber(&mut self, keys: Vec<KeyId>) {
         self.keys = keys;
     }
@@ -237,12 +242,12 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Plans the windows of all keys, some tens of thousands at a time; with `at_ends`, those that end
-    /// at records. The rows must be sorted.
+    /// Plans the windows of all keys, some tens of thousands at a time. With `at_ends`, plans the
+    /// windows that end at records. The rows must be sorted.
     ///
     /// # Errors
     ///
-    /// An item is an error where [`Sliding::plan`] fails, or the interrupt is stopped.
+    /// An item is an error if [`Sliding::plan`] fails or the interrupt is stopped.
     pub fn plan(
         &self,
         sliding: Sliding,

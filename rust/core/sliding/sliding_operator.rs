@@ -1,4 +1,4 @@
-//! The sliding operator, record by record, as Kafka Streams does it.
+//! The record-by-record sliding operator. It behaves like Kafka Streams.
 
 use super::new_window_rules::{NewWindow, around, decide, is_early};
 use super::plan::beyond_time;
@@ -13,12 +13,12 @@ use crate::core::store::WindowEntry;
 use crate::core::time::{Span, Time};
 use crate::core::window::{Horizon, Window, starts_closed_before};
 
-/// The sliding windows of one stream, and its stream time.
+/// The sliding windows and the stream time of one stream.
 pub type SlidingOperator = WindowOperator<SlidingWindows>;
 
 impl WindowKind for SlidingWindows {
     type Entry = WindowEntry;
-    /// The windows around a record, latest first, and those that it makes.
+    /// The windows around a record, latest first, and the windows that it creates.
     type Scratch = (Vec<WindowEntry>, Vec<NewWindow>);
 
     fn check(&self) -> Result<()> {
@@ -54,7 +54,7 @@ impl WindowKind for SlidingWindows {
         }
     }
 
-    /// Sliding windows are due by their start.
+    /// Sliding windows are due at their start.
     fn due_before(&self, close: Time) -> Time {
         starts_closed_before(close, self.sliding.difference)
     }
@@ -63,7 +63,7 @@ impl WindowKind for SlidingWindows {
         Window::sliding(entry.start, self.sliding.difference)
     }
 
-    /// There are no gaps.
+    /// Sliding windows have no gaps.
     fn gap(&self, _own: Option<i64>) -> EffectiveGap {
         EffectiveGap::Asked(Span(0))
     }
@@ -96,8 +96,8 @@ impl WindowKind for SlidingWindows {
 }
 
 impl SlidingOperator {
-    /// Applies what [`decide`] says in Kafka's order: the record is added to the windows that are
-    /// stored, then others are created. Only the early window comes last.
+    /// Applies the decision of [`decide`] in Kafka's order: adds the record to stored windows, then
+    /// creates new ones. The early window alone comes last.
     fn touch<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
@@ -117,7 +117,7 @@ impl SlidingOperator {
             self.windows.sliding,
             &mut new_windows,
         );
-        // The right window copies its base as it is before this record.
+        // The right window copies its base without this record.
         let copy = new_windows.iter().find_map(|new| {
             if let NewWindow::Copy { base, .. } = new {
                 Some(*base)
@@ -149,7 +149,7 @@ impl SlidingOperator {
         Ok(())
     }
 
-    /// Adds the record to stored windows, unless it is late there.
+    /// Adds the record to stored windows, except where it is late.
     fn update<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
@@ -192,7 +192,7 @@ impl SlidingOperator {
         Ok(())
     }
 
-    /// Whether a window refuses records by a close time; counts it.
+    /// Whether a window refuses records at the close time `late`. Counts refusals.
     pub(super) fn refuses(&mut self, window: Window, late: Time) -> bool {
         let refuses = window.is_late(late);
         self.counters.windows_refused += u64::from(refuses);

@@ -1,4 +1,4 @@
-//! The settings of sliding windows.
+//! Settings of sliding windows.
 
 use super::plan::Sliding;
 use crate::core::error::{Error, Result};
@@ -8,24 +8,24 @@ use crate::core::time::Span;
 /// A sliding query. Lengths are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlidingWindows {
-    /// Time difference and resolution: times are floored to the resolution.
+    /// Time difference and resolution. Times are floored to the resolution.
     pub sliding: Sliding,
-    /// How long windows still wait for late records; none: for ever, as in batch.
+    /// How long windows wait for late records. `None` means for ever, as in batch.
     pub grace: Option<Span>,
-    /// How long closed windows stay visible at least.
+    /// The least time for which closed windows stay visible.
     pub until: Option<Span>,
     /// When windows are emitted.
     pub emit: Emit,
     /// What happens to late records.
     pub late: Late,
-    /// Whether records come back with the windows that end at them: the times of records are stored
-    /// then, and no windows (`over.rs`).
+    /// Whether the query returns records with the windows that end at them. The store then has the
+    /// times of records instead of windows (`ending_windows.rs`).
     pub over: bool,
 }
 
 impl SlidingWindows {
-    /// Windows of a time difference, at a resolution of one tick; by default finals only, late
-    /// records dropped.
+    /// Windows with a time difference and a resolution of one tick. By default, emits only finals
+    /// and drops late records.
     pub fn with_difference(difference: Span, grace: Option<Span>) -> Self {
         let sliding = Sliding {
             difference,
@@ -45,8 +45,8 @@ impl SlidingWindows {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a length that is zero or no multiple of the resolution, and for
-    /// `retention` below 2 x difference + grace.
+    /// [`Error::Argument`] for a difference or resolution of zero, for a length that is no multiple
+    /// of the resolution or too long, and for `retention` below 2 x difference + grace.
     pub fn check(&self) -> Result<()> {
         let Sliding {
             difference,
@@ -95,8 +95,8 @@ impl SlidingWindows {
         }
     }
 
-    /// How long a window is visible after its start: as long as a record that is not late can touch
-    /// it, or read its records (rules 4.4).
+    /// How long a window is visible after its start. During this time, a record that is not late
+    /// can touch the window or read its records (rules 4.4).
     pub fn retention(&self) -> Span {
         let Sliding {
             difference,
@@ -110,7 +110,7 @@ impl SlidingWindows {
             .max(self.until.unwrap_or_default())
     }
 
-    /// Length of a store's segments: visible windows are in a few of them.
+    /// Length of a store's segments. The visible windows span only a few of them.
     pub(crate) fn segment(&self) -> Span {
         if self.grace.is_none() {
             Span(u64::MAX)

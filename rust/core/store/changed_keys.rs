@@ -1,15 +1,15 @@
-//! The keys of a segment whose windows have changed.
+//! The changed keys of a segment.
 
-/// Bytes of keys above which all keys count as changed.
+/// Above this many bytes of keys, all keys count as changed.
 const MOST_BYTES: usize = 1 << 18;
 
-/// What a key takes beside its own bytes, about.
+/// The approximate bytes that a key takes in addition to its own.
 const ENTRY_BYTES: usize = 64;
 
-/// The keys of a segment whose windows have changed: few of them by name, or all.
+/// The keys of a segment whose windows changed: a few by name, or all.
 #[derive(Clone, Debug)]
 pub struct ChangedKeys {
-    /// Some of them more than once; none where all count as changed.
+    /// The names, possibly repeated. `None` if all keys count as changed.
     names: Option<Vec<Box<[u8]>>>,
     bytes: usize,
 }
@@ -27,7 +27,7 @@ impl ChangedKeys {
         bytes: 0,
     };
 
-    /// Adds a key. Whether all count as changed now.
+    /// Adds a key. Returns whether all keys count as changed from now on.
     pub(super) fn add(&mut self, name: &[u8]) -> bool {
         let last = self.names.as_ref().and_then(|names| names.last());
         if last.is_some_and(|last| last.as_ref() == name) {
@@ -41,7 +41,7 @@ impl ChangedKeys {
         self.names.is_none()
     }
 
-    /// The keys, some of them more than once; none where all count as changed.
+    /// The names, possibly repeated. `None` if all keys count as changed.
     pub fn names(&self) -> Option<impl Iterator<Item = &[u8]>> {
         let names = self.names.as_ref()?;
         Some(names.iter().map(AsRef::as_ref))

@@ -1,5 +1,4 @@
-//! How windows close when their time has come, and leave the store when no record or query sees
-//! them any more.
+//! Closes windows that are due, and drops them once no record or query can see them.
 
 use super::entry::StoreEntry;
 use super::key_table::{KeyTable, StoreKey};
@@ -8,8 +7,7 @@ use super::window_table::WindowTable;
 use crate::core::time::Time;
 
 impl<E: StoreEntry> WindowTable<E> {
-    /// Closes the windows due before `to` and returns them by id, then key. Each window is
-    /// returned once.
+    /// Closes the windows that are due before `to`. Returns each of them once, by id, then key.
     pub fn close(&mut self, to: Time) -> Vec<(StoreKey, E)> {
         if to <= self.segments.closed() {
             return Vec::new();
@@ -55,7 +53,7 @@ impl<E: StoreEntry> WindowTable<E> {
         });
     }
 
-    /// The windows that are not closed, by id, then key: what is final when the input has ended.
+    /// The windows that are not closed, by id, then key. They become final at the end of the input.
     pub fn pending(&self) -> Vec<(StoreKey, E)> {
         let closed = self.segments.closed();
         let mut pending: Vec<(StoreKey, E)> = self
@@ -74,7 +72,7 @@ impl<E: StoreEntry> WindowTable<E> {
         pending
     }
 
-    /// Drops everything: the input has ended.
+    /// Drops everything, at the end of the input.
     pub fn clear(&mut self, mut dropped: impl FnMut(E)) {
         let closed = self.segments.closed();
         for windows in self.key_windows.drain(..) {
@@ -87,8 +85,8 @@ impl<E: StoreEntry> WindowTable<E> {
         (self.len, self.open) = (0, 0);
     }
 
-    /// Drops those of the windows that [`Self::close`] has returned that are hidden at once, as
-    /// sessions are without `until`: their segment may last far longer, where gaps may be long.
+    /// Drops the windows in `closed`, as returned by [`Self::close`], that are hidden at once, like
+    /// sessions without `until`. With long gaps, their segment may last far longer.
     pub fn drop_closed(&mut self, closed: &[(StoreKey, E)], mut dropped: impl FnMut(E)) {
         for (key, entry) in closed {
             if !entry.is_visible(self.horizon) {
@@ -99,8 +97,7 @@ impl<E: StoreEntry> WindowTable<E> {
         }
     }
 
-    /// Drops the segments that are closed, and hidden as a whole, and the keys that have no
-    /// windows.
+    /// Drops segments that are closed and hidden as a whole, and keys without windows.
     pub fn expire(&mut self, mut dropped: impl FnMut(E)) {
         let before = self.horizon.expired();
         let bound = self.segments.start(self.segments.bound(before));
@@ -121,10 +118,10 @@ impl<E: StoreEntry> WindowTable<E> {
         self.release_idle();
     }
 
-    /// Drops every window that is closed and hidden, also in segments with others that are not.
-    /// What is stored is then what is visible, so that saved pages hold nothing else (rules 1.7).
-    /// Where nothing is kept, windows leave as they close, and no saved state has closed ones: how long they
-    /// are kept may not change at a restart.
+    /// Drops every window that is closed and hidden, even in segments with other windows. The store
+    /// then has only visible windows, and so do saved pages (rules 1.7). If the query keeps no
+    /// closed windows, they leave as they close and this does nothing. A restart must not change
+    /// how long closed windows are kept, so a saved state then has none.
     pub fn drop_hidden(&mut self, mut dropped: impl FnMut(E)) {
         let (closed, kept) = (self.segments.closed(), self.horizon.kept);
         if kept == Time::MAX {
@@ -146,7 +143,7 @@ impl<E: StoreEntry> WindowTable<E> {
         self.release_idle();
     }
 
-    /// Releases the keys that have no windows.
+    /// Releases the keys without windows.
     fn release_idle(&mut self) {
         for key in self.idle.drain(..) {
             let empty = self
@@ -161,7 +158,7 @@ impl<E: StoreEntry> WindowTable<E> {
     }
 }
 
-/// The window with an id, if it is still due at a time.
+/// The window with an id, if its due time is still `due`.
 fn due_entry<E: StoreEntry>(
     key_windows: &[KeyWindows<E>],
     key: StoreKey,

@@ -1,4 +1,4 @@
-//! One stored window.
+//! Stored windows.
 
 use crate::core::aggregate::slot::Slot;
 use crate::core::time::{Span, Time};
@@ -6,13 +6,13 @@ use crate::core::window::{Extent, Horizon, Window};
 
 /// A stored window of some kind.
 pub trait StoreEntry: Clone + std::fmt::Debug {
-    /// What tells the windows of a key apart, and sorts them (rules 6.9).
+    /// Identifies a window of a key. Windows sort by it (rules 6.9).
     type Id: Copy + Ord + std::fmt::Debug;
 
-    /// Its id; no two windows of a key have the same.
+    /// Its id, unique among the windows of its key.
     fn id(&self) -> Self::Id;
 
-    /// The first time in its id, at most `due`.
+    /// The first time in its id. At most `due`.
     fn sort_time(&self) -> Time;
 
     /// The slot of its states.
@@ -21,19 +21,19 @@ pub trait StoreEntry: Clone + std::fmt::Debug {
     /// The largest time of its records.
     fn largest(&self) -> Time;
 
-    /// The time that puts it into a segment. Windows close and expire in the order of this time.
+    /// The time that selects its segment. Windows close and expire in the order of this time.
     fn due(&self) -> Time;
 
-    /// Whether a record or a query may see it.
+    /// Whether records and queries can see it.
     fn is_visible(&self, horizon: Horizon) -> bool;
 
-    /// By how much it is due after its sort time.
+    /// The distance from its sort time to its due time.
     fn lead(&self) -> Span {
         Span(self.due().0.abs_diff(self.sort_time().0))
     }
 }
 
-/// A stored session. The largest time of its records is its end.
+/// A stored session. Its end is the largest time of its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionEntry {
     /// Its bounds and its reach.
@@ -43,13 +43,13 @@ pub struct SessionEntry {
 }
 
 impl SessionEntry {
-    /// The bounds that a user sees.
+    /// The bounds that the user sees.
     pub fn window(&self) -> Window {
         self.extent.window()
     }
 }
 
-/// Its id is (end, start): rules 6.9.
+/// The id is (end, start) (rules 6.9).
 impl StoreEntry for SessionEntry {
     type Id = (Time, Time);
 
@@ -78,7 +78,7 @@ impl StoreEntry for SessionEntry {
     }
 }
 
-/// A stored sliding window. Its end is its start and the time difference.
+/// A stored sliding window. Its end is its start plus the time difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowEntry {
     /// Lower bound.

@@ -1,4 +1,4 @@
-//! KeyTable: bytes to a small number and back, and the order of their bytes.
+//! Maps a key's bytes to a small number and back, and sorts keys by their bytes.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -10,8 +10,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::core::error::{Error, Result};
 use crate::core::sort::sort_by_name;
 
-/// The number of a key in its store. It may be given to another key once the first has no windows
-/// any more.
+/// The number of a key in its store. The store may reuse the number once the key has no windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreKey(pub u32);
 
@@ -19,11 +18,11 @@ pub struct StoreKey(pub u32);
 #[derive(Clone, Debug)]
 pub struct KeyTable {
     table: HashTable<StoreKey>,
-    /// Of the table's hash: without it, keys could be chosen that all meet in one place.
+    /// The seed of the hash. Without a random seed, an attacker could choose keys that all collide.
     seed: u64,
     names: Vec<Option<Box<[u8]>>>,
     free: Vec<StoreKey>,
-    /// All keys in the order of their bytes, sorted when a range is first read.
+    /// All keys in the order of their bytes. Sorted when a range is first read.
     order: OnceLock<Vec<StoreKey>>,
 }
 
@@ -45,17 +44,17 @@ impl KeyTable {
         self.table.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
-    /// The bytes of a key, to compare and to list it; empty where there is no such key.
+    /// The bytes of a key, for comparing and listing. Empty if there is no such key.
     pub fn name(&self, key: StoreKey) -> &[u8] {
         self.find_name(key).unwrap_or_default()
     }
 
-    /// The bytes of a key; none where there is no such key.
+    /// The bytes of a key. `None` if there is no such key.
     pub fn find_name(&self, key: StoreKey) -> Option<&[u8]> {
         self.names.get(key.0 as usize).and_then(Option::as_deref)
     }
@@ -69,7 +68,7 @@ impl KeyTable {
             .copied()
     }
 
-    /// The number of a key, known or new, and whether it is new.
+    /// The number of a known or new key, and whether it is new.
     ///
     /// # Errors
     ///
@@ -117,7 +116,7 @@ impl KeyTable {
         names.reserve(additional);
     }
 
-    /// Forgets a key; its number is free for another one.
+    /// Forgets a key. Its number is free for another key.
     pub fn release(&mut self, key: StoreKey) {
         let Some(name) = self.names.get_mut(key.0 as usize).and_then(Option::take) else {
             return;
@@ -137,13 +136,13 @@ impl KeyTable {
         sort_by_name(keys, |key| self.name(key));
     }
 
-    /// Whether the number stands for a key.
+    /// Whether the number belongs to a key.
     pub fn is_known(&self, key: StoreKey) -> bool {
         self.names.get(key.0 as usize).is_some_and(Option::is_some)
     }
 
-    /// The keys from `from` to `to`, both inclusive, in the order of their bytes; none leaves a
-    /// side open.
+    /// The keys from `from` to `to`, inclusive, in the order of their bytes. `None` leaves a side
+    /// open.
     pub fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
         if let (Some(name), true) = (from, from == to) {
             let found = self.table.find(xxh3_64_with_seed(name, self.seed), |&key| {

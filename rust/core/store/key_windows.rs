@@ -1,4 +1,4 @@
-//! The windows of one key, in the order of their ids.
+//! The windows of one key, sorted by id.
 
 use std::collections::VecDeque;
 use std::collections::vec_deque::Iter;
@@ -11,9 +11,9 @@ use crate::core::time::{Span, Time};
 /// The windows of one key.
 #[derive(Clone, Debug)]
 pub(super) struct KeyWindows<E> {
-    /// In the order of their ids.
+    /// Sorted by id.
     pub entries: VecDeque<E>,
-    /// The segment in which the key was listed last.
+    /// The segment that listed the key last.
     pub listed: Option<SegmentId>,
 }
 
@@ -23,7 +23,7 @@ impl<E: StoreEntry> KeyWindows<E> {
         listed: None,
     };
 
-    /// The position of the window with an id, or where it would be inserted.
+    /// The position of the window with an id, or the place to insert it.
     pub fn find(&self, id: &E::Id) -> std::result::Result<usize, usize> {
         // Most records belong to the last window of their key.
         match self.entries.back() {
@@ -43,8 +43,8 @@ impl<E: StoreEntry> KeyWindows<E> {
         self.entries.range(first..last.max(first))
     }
 
-    /// The windows due from one time to another, both inclusive; no window is due more than `lead`
-    /// after its sort time.
+    /// The windows due from one time to another, inclusive. No window is due more than `lead` after
+    /// its sort time.
     pub fn due(&self, (from, to): (Time, Time), lead: Span) -> impl DoubleEndedIterator<Item = &E> {
         let earliest = from.saturating_sub(lead);
         let first = self
@@ -58,7 +58,7 @@ impl<E: StoreEntry> KeyWindows<E> {
             .filter(move |entry| (from..=to).contains(&entry.due()))
     }
 
-    /// Removes the windows due before `bound`. Reads those only that sort before it.
+    /// Removes the windows due before `bound`. Reads only windows that sort before it.
     pub fn drop_due(&mut self, bound: Time, mut dropped: impl FnMut(E)) {
         let last = self
             .entries
@@ -76,7 +76,7 @@ impl<E: StoreEntry> KeyWindows<E> {
             .for_each(|entry| self.entries.push_front(entry));
     }
 
-    /// The windows that sort before a time.
+    /// The windows that sort before `time`.
     pub fn before(&self, time: Time) -> Iter<'_, E> {
         self.entries.range(
             ..self

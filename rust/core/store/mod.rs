@@ -1,18 +1,18 @@
-//! Windows by key and time: what the record operators read and write, and what queries read.
+//! Stores windows by key and time. Record operators read and write them, and queries read them.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`entry`] | one stored window |
 //! | [`key_table`] | keys: bytes to a small number and back |
-//! | `key_windows` | the windows of one key, in the order of rules 6.9 |
+//! | `key_windows` | the windows of one key, sorted as in rules 6.9 |
 //! | `segments` | slices of time that list the keys with windows due in them |
-//! | `changed_keys` | the keys of a segment whose windows have changed |
+//! | `changed_keys` | the keys of a segment whose windows changed |
 //! | [`window_table`] | all windows: reads and writes |
-//! | `closing` | how windows close, and how they leave |
+//! | `closing` | closes windows and drops them |
 //! | [`session_store`], [`window_store`] | queries of sessions and of sliding windows |
 //!
-//! A record costs one hash probe and touches the windows of its own key only. Closing walks the
-//! segments that the close time enters, expiry drops whole segments; neither looks at other keys.
+//! A record costs one hash probe and touches only the windows of its own key. Closing walks the
+//! segments that the close time enters. Expiry drops whole segments. Neither looks at other keys.
 
 mod changed_keys;
 mod closing;

@@ -1,13 +1,13 @@
-//! Segments: slices of time that know which keys have windows in them.
+//! Segments are slices of time that list the keys with windows due in them.
 //!
 //! ```text
 //!   due   ──┼─────────┼─────────┼─────────┼─────────┼──>
 //!             expired   opened ↑  listed    listed
-//!                              closed: everything due before is closed
+//!                              closed: everything due earlier is closed
 //! ```
 //!
-//! A segment is only a list of keys until the close time enters it; then its windows are queued by
-//! their due time. A key may be listed, and a window queued, that is no more: readers check it.
+//! A segment is only a list of keys until the close time enters it. Then its windows are queued by
+//! due time. Listed keys and queued windows may no longer exist, so readers check them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -16,17 +16,18 @@ use super::changed_keys::ChangedKeys;
 use super::key_table::StoreKey;
 use crate::core::time::{Span, Time};
 
-/// The number of a segment: `due` divided by the width, a power of two, toward minus infinity.
+/// The number of a segment: the due time divided by the width, a power of two, rounded toward minus
+/// infinity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SegmentId(pub i64);
 
-/// The longest width as a power of two.
+/// The binary logarithm of the longest width.
 const LONGEST: u32 = 62;
 
-/// The least length at which the queue is compacted.
+/// Up to this length, the queue is not compacted.
 const SHORT_QUEUE: usize = 1 << 10;
 
-/// The length of segments of this length at least: a power of two.
+/// The length of a segment: the least power of two that is at least `width`, up to a limit.
 pub(crate) fn segment_width(width: Span) -> i64 {
     1 << shift_of(width)
 }
@@ -36,10 +37,10 @@ fn shift_of(width: Span) -> u32 {
     power.map_or(LONGEST, |power| power.trailing_zeros().min(LONGEST))
 }
 
-/// A window of a segment that the close time has entered: due time, id, key.
+/// A window in a segment that the close time has entered: due time, id, key.
 type Queued<I> = Reverse<(Time, I, StoreKey)>;
 
-/// The keys of one segment, most of them once.
+/// The keys of one segment, with some repeats.
 #[derive(Clone, Debug, Default)]
 struct SegmentKeys {
     keys: Vec<StoreKey>,
@@ -47,7 +48,7 @@ struct SegmentKeys {
 }
 
 impl SegmentKeys {
-    /// Lists a key; repeated ones are removed whenever the list has doubled.
+    /// Lists a key. Removes repeats whenever the list has doubled.
     fn push(&mut self, key: StoreKey) {
         if self.keys.len() > 2 * self.distinct + 16 {
             self.keys.sort_unstable();
@@ -61,23 +62,22 @@ impl SegmentKeys {
 /// All segments of a store. `I` is the id of a window.
 #[derive(Clone, Debug)]
 pub(super) struct Segments<I> {
-    /// The width as a power of two, so that the segment of a time is a shift.
+    /// The binary logarithm of the width. A shift gives the segment of a time.
     shift: u32,
     listed: BTreeMap<SegmentId, SegmentKeys>,
     opened: Option<SegmentId>,
     queue: BinaryHeap<Queued<I>>,
-    /// Above this length the queue is compacted.
+    /// Above this length, the queue is compacted.
     queue_limit: usize,
     closed: Time,
-    /// The keys of each segment whose windows have changed since all were marked clean; none before the
-    /// first time.
+    /// The changed keys of each segment since [`Self::mark_clean`]. `None` before its first call.
     changed: Option<BTreeMap<SegmentId, ChangedKeys>>,
-    /// The last segment of which all keys count as changed: most changes come in it.
+    /// The last segment whose keys all count as changed. Most changes fall into it.
     latest: Option<SegmentId>,
 }
 
 impl<I: Copy + Ord> Segments<I> {
-    /// No segments yet, of this length at least.
+    /// An empty set of segments of at least this length.
     pub(super) fn new(width: Span) -> Self {
         Self {
             shift: shift_of(width),
@@ -96,7 +96,7 @@ impl<I: Copy + Ord> Segments<I> {
         1 << self.shift
     }
 
-    /// The windows of a key have changed in a segment.
+    /// Notes that windows of a key changed in a segment.
     #[inline]
     pub(super) fn change<'n>(&mut self, id: SegmentId, name: impl FnOnce() -> &'n [u8]) {
         if let Some(changed) = &mut self.changed
@@ -107,26 +107,26 @@ impl<I: Copy + Ord> Segments<I> {
         }
     }
 
-    /// All windows of some segments have changed.
+    /// Notes that all windows of some segments changed.
     fn change_all(&mut self, ids: impl IntoIterator<Item = SegmentId>) {
         if let Some(changed) = &mut self.changed {
             changed.extend(ids.into_iter().map(|id| (id, ChangedKeys::ALL)));
         }
     }
 
-    /// The segments that have changed since [`Self::mark_clean`], in order, and in which keys; none
-    /// before the first time.
+    /// The segments changed since [`Self::mark_clean`], in order, with the changed keys of each.
+    /// `None` before its first call.
     pub(super) fn changed(&self) -> Option<&BTreeMap<SegmentId, ChangedKeys>> {
         self.changed.as_ref()
     }
 
-    /// Marks all segments clean. From now on changes are noted.
+    /// Marks all segments clean and notes changes from now on.
     pub(super) fn mark_clean(&mut self) {
         self.latest = None;
         self.changed = Some(BTreeMap::new());
     }
 
-    /// The segments in which keys are listed, in order.
+    /// The segments that list keys, in order.
     pub(super) fn ids(&self) -> impl Iterator<Item = SegmentId> {
         self.listed.keys().copied()
     }
@@ -157,7 +157,7 @@ impl<I: Copy + Ord> Segments<I> {
         SegmentId(due.0 >> self.shift)
     }
 
-    /// The due times of a segment, both inclusive.
+    /// The range of due times of a segment, inclusive.
     pub(super) fn within(&self, id: SegmentId) -> (Time, Time) {
         (self.start(id), Time(self.start(id).0 | (self.width() - 1)))
     }
@@ -167,18 +167,18 @@ impl<I: Copy + Ord> Segments<I> {
         Time(id.0 << self.shift)
     }
 
-    /// How far windows are closed: all that are due before this.
+    /// The close bound: all windows due before this are closed.
     pub(super) fn closed(&self) -> Time {
         self.closed
     }
 
-    /// Sets how far the windows of a saved store were closed.
+    /// Restores the close bound of a saved store.
     pub(super) fn resume(&mut self, closed: Time) {
         self.closed = closed;
     }
 
-    /// Lists a key in the segment of a due time, unless it is `listed` there as the last one, and
-    /// queues the window if the segment is open.
+    /// Lists a key in the segment of a due time, unless `listed` says that it is already there.
+    /// Queues the window if the segment is open.
     pub(super) fn list(&mut self, due: Time, id: I, key: StoreKey, listed: bool) {
         let segment = self.id(due);
         if !listed {
@@ -189,7 +189,7 @@ impl<I: Copy + Ord> Segments<I> {
         }
     }
 
-    /// The keys, some of them twice, of the segments that the close time `to` enters.
+    /// The keys, possibly repeated, of the segments that the close time `to` enters.
     pub(super) fn open(&mut self, to: Time) -> Vec<(SegmentId, StoreKey)> {
         let last = self.id(to);
         if self.opened.is_some_and(|opened| last <= opened) {
@@ -219,8 +219,8 @@ impl<I: Copy + Ord> Segments<I> {
         self.queue.len() > self.queue_limit
     }
 
-    /// Removes the queued windows that are not due any more, and repeated ones: a window that has
-    /// grown is queued anew each time, so that without this the queue has an entry for each change.
+    /// Removes repeats and windows that are no longer due from the queue. A growing window is
+    /// queued again each time, so without this the queue has an entry for each change.
     pub(super) fn compact_queue(&mut self, mut is_due: impl FnMut(Time, I, StoreKey) -> bool) {
         let mut queue = std::mem::take(&mut self.queue).into_vec();
         queue.retain(|&Reverse((due, id, key))| is_due(due, id, key));
@@ -231,7 +231,7 @@ impl<I: Copy + Ord> Segments<I> {
         self.queue = queue.into();
     }
 
-    /// Removes the queued windows due before `to`, each once. Some are no more.
+    /// Removes the queued windows due before `to` and returns each once. Some may no longer exist.
     pub(super) fn close(&mut self, to: Time) -> Vec<(Time, I, StoreKey)> {
         let mut due = Vec::new();
         while self
@@ -250,7 +250,7 @@ impl<I: Copy + Ord> Segments<I> {
         due
     }
 
-    /// The keys listed from one due time to another, both inclusive.
+    /// The keys listed from one due time to another, inclusive.
     pub(super) fn between(&self, from: Time, to: Time) -> Vec<StoreKey> {
         if from > to {
             return Vec::new();
@@ -265,7 +265,7 @@ impl<I: Copy + Ord> Segments<I> {
         keys
     }
 
-    /// Drops the first segment if everything in it is due before `before` and closed.
+    /// Drops the first segment if everything in it is closed and due before `before`.
     pub(super) fn expire(&mut self, before: Time) -> Option<Vec<StoreKey>> {
         let bound = self.bound(before);
         let first = self
@@ -277,7 +277,7 @@ impl<I: Copy + Ord> Segments<I> {
         Some(listed.keys)
     }
 
-    /// The first segment that is not dropped by `expire(before)`.
+    /// The first segment that `expire(before)` keeps.
     pub(super) fn bound(&self, before: Time) -> SegmentId {
         self.id(before.min(self.closed))
     }

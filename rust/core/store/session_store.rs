@@ -1,4 +1,4 @@
-//! The session store: sessions of a key by (end, start).
+//! The session store: the sessions of a key by (end, start).
 
 use super::entry::SessionEntry;
 use super::key_table::StoreKey;
@@ -6,13 +6,13 @@ use super::window_table::WindowTable;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
-/// Sessions by key. All reads are in the order of rules 6.9, see visible sessions only, and have
-/// their backward form in `.rev()` (KIP-617).
+/// Sessions by key. All reads use the order of rules 6.9 and see only visible sessions. `.rev()`
+/// reads backward (KIP-617).
 pub type SessionStore = WindowTable<SessionEntry>;
 
 impl SessionStore {
-    /// The sessions of the keys from one to another, both inclusive, with `end >= earliest_end` and
-    /// `start <= latest_start`; none leaves a side of the keys open.
+    /// The sessions with `end >= earliest_end` and `start <= latest_start` of a range of keys,
+    /// inclusive. `None` leaves a side of the range open.
     pub fn find_sessions(
         &self,
         from: Option<&[u8]>,
@@ -27,7 +27,7 @@ impl SessionStore {
         })
     }
 
-    /// The sessions of the keys from one to another, both inclusive, with exactly these bounds.
+    /// The sessions with exactly these bounds of a range of keys, inclusive.
     pub fn fetch_sessions(
         &self,
         from: Option<&[u8]>,
@@ -40,7 +40,7 @@ impl SessionStore {
             .filter_map(move |&key| Some((self.name(key), self.get(key, (end, start))?)))
     }
 
-    /// The sessions that reach from one time to another, both inclusive, by (end, start, key).
+    /// The sessions whose reach is between two times, inclusive, by (end, start, key).
     pub fn find_closed(
         &self,
         from: Time,
@@ -61,8 +61,8 @@ impl SessionStore {
     /// ```
     ///
     /// No session reaches further beyond its end than the store's lead. Visible sessions of a key
-    /// never overlap up to their reach, so the first one that starts past the record's reach ends
-    /// the search.
+    /// never overlap up to their reach, so the search ends at the first session that starts past
+    /// the record's reach.
     pub(crate) fn joining(&self, key: StoreKey, record: Extent, found: &mut Vec<SessionEntry>) {
         found.clear();
         let first = (record.start.saturating_sub(self.lead), Time::MIN);

@@ -1,17 +1,16 @@
-//! The window store: sliding windows of a key by start.
+//! The window store: the sliding windows of a key by start.
 
 use super::entry::WindowEntry;
 use super::window_table::WindowTable;
 use crate::core::time::Time;
 
-/// Sliding windows by key. All time bounds are on the start, both inclusive; all reads are in the
-/// order of rules 6.9, see visible windows only, and have their backward form in `.rev()`
-/// (KIP-617).
+/// Sliding windows by key. All time bounds are inclusive and apply to the start. All reads use the
+/// order of rules 6.9 and see only visible windows. `.rev()` reads backward (KIP-617).
 pub type WindowStore = WindowTable<WindowEntry>;
 
 impl WindowStore {
-    /// The windows of the keys from one to another, both inclusive, that start from one time to
-    /// another; none leaves a side of the keys open.
+    /// The windows that start between two times, of a range of keys, inclusive. `None` leaves a
+    /// side of the range open.
     pub fn fetch_range(
         &self,
         keys: (Option<&[u8]>, Option<&[u8]>),
@@ -24,7 +23,7 @@ impl WindowStore {
         })
     }
 
-    /// The windows that start from one time to another, by (start, key).
+    /// The windows that start between two times, by (start, key).
     pub fn find_closed(
         &self,
         from: Time,

@@ -1,4 +1,4 @@
-//! The windows of all keys: reads and writes.
+//! Reads and writes the windows of all keys.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -18,17 +18,17 @@ pub struct WindowTable<E: StoreEntry> {
     pub(super) keys: KeyTable,
     pub(super) key_windows: Vec<KeyWindows<E>>,
     pub(super) segments: Segments<E::Id>,
-    /// The longest time by which a window was ever due after its sort time.
+    /// The longest lead of any window so far.
     pub(super) lead: Span,
     pub(super) horizon: Horizon,
-    /// Keys that may have no windows.
+    /// Keys that may be without windows.
     pub(super) idle: Vec<StoreKey>,
     pub(super) len: usize,
     pub(super) open: usize,
 }
 
 impl<E: StoreEntry> WindowTable<E> {
-    /// An empty store; `width` is the length of a segment.
+    /// An empty store. `width` is the length of a segment.
     pub fn new(width: Span) -> Self {
         Self {
             keys: KeyTable::default(),
@@ -42,7 +42,7 @@ impl<E: StoreEntry> WindowTable<E> {
         }
     }
 
-    /// Number of stored windows, hidden ones too.
+    /// Number of stored windows, including hidden ones.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -57,22 +57,22 @@ impl<E: StoreEntry> WindowTable<E> {
         self.open
     }
 
-    /// How far windows were closed by [`Self::close`].
+    /// The close bound of [`Self::close`]: all windows due before this are closed.
     pub fn closed(&self) -> Time {
         self.segments.closed()
     }
 
-    /// Sets how far the windows of a saved store were closed; before anything is put.
+    /// Restores the close bound of a saved store. Call it before storing windows.
     pub fn resume(&mut self, closed: Time) {
         self.segments.resume(closed);
     }
 
-    /// What reads see.
+    /// The horizon of reads.
     pub fn horizon(&self) -> Horizon {
         self.horizon
     }
 
-    /// Sets what reads see from now on.
+    /// Sets the horizon of reads.
     pub fn advance(&mut self, horizon: Horizon) {
         self.horizon = horizon;
     }
@@ -87,18 +87,18 @@ impl<E: StoreEntry> WindowTable<E> {
         self.keys.name(key)
     }
 
-    /// The bytes of the key of a window that leaves.
+    /// The bytes of the key of a window to emit.
     ///
     /// # Errors
     ///
-    /// [`Error::Internal`] where there is no such key.
+    /// [`Error::Internal`] if there is no such key.
     pub fn name_of_window(&self, key: StoreKey) -> Result<&[u8]> {
         let name = self.keys.find_name(key);
         name.ok_or(Error::Internal("a window has no key"))
     }
 
-    /// The number of a key, valid until the next [`Self::expire`], and as long as the key has
-    /// windows.
+    /// The number of a known or new key. It is valid until the next [`Self::expire`], and as long
+    /// as the key has windows.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl<E: StoreEntry> WindowTable<E> {
         self.key_windows.reserve(additional);
     }
 
-    /// Stores a window and returns the one with its id that it replaces.
+    /// Stores a window. Returns the window with the same id that it replaces.
     pub fn put(&mut self, key: StoreKey, entry: E) -> Option<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
         let (due, id, lead) = (entry.due(), entry.id(), entry.lead());
@@ -142,7 +142,7 @@ impl<E: StoreEntry> WindowTable<E> {
         replaced
     }
 
-    /// Stores a window instead of the one with `id`. Returns a third one that had its new id.
+    /// Stores a window in place of the one with `id`. Returns a third window that had the new id.
     pub fn replace(&mut self, key: StoreKey, id: E::Id, entry: E) -> Option<E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
         let (due, new, lead) = (entry.due(), entry.id(), entry.lead());
@@ -178,7 +178,7 @@ impl<E: StoreEntry> WindowTable<E> {
         Some(entry)
     }
 
-    /// Lists and counts a window that was stored.
+    /// Lists and counts a stored window.
     fn count(&mut self, key: StoreKey, id: E::Id, due: Time, lead: Span) {
         let Some(windows) = self.key_windows.get_mut(key.0 as usize) else {
             return;
@@ -201,7 +201,7 @@ impl<E: StoreEntry> WindowTable<E> {
         self.open -= usize::from(entry.due() >= self.segments.closed());
     }
 
-    /// A window, hidden or not, to change what is neither its id nor its due time.
+    /// A window, hidden or not. The caller must not change its id or its due time.
     pub(crate) fn entry(&mut self, key: StoreKey, id: E::Id) -> Option<&mut E> {
         let windows = self.key_windows.get_mut(key.0 as usize)?;
         let found = windows.find(&id).ok()?;
@@ -216,32 +216,31 @@ impl<E: StoreEntry> WindowTable<E> {
         self.segments.width()
     }
 
-    /// The segments that have changed since [`Self::mark_clean`], in order: those in which a window
-    /// was put, changed or removed, and of which keys; and those that were dropped. None before the
-    /// first time.
+    /// The segments changed since [`Self::mark_clean`], in order, with the changed keys of each. A
+    /// segment changes when a window in it is stored, changed or removed, or when the segment is
+    /// dropped. `None` before the first call.
     pub fn changed(&self) -> Option<&BTreeMap<SegmentId, ChangedKeys>> {
         self.segments.changed()
     }
 
-    /// Marks all segments clean. From now on changes are noted.
+    /// Marks all segments clean and notes changes from now on.
     pub fn mark_clean(&mut self) {
         self.segments.mark_clean();
     }
 
-    /// The segments that have windows, in order; some of them perhaps none any more.
+    /// The segments with windows, in order. A few may be empty by now.
     pub fn segments(&self) -> impl Iterator<Item = SegmentId> {
         self.segments.ids()
     }
 
-    /// The visible windows of a segment, by key, then id: what its pages hold.
+    /// The visible windows of a segment, by key, then id: the content of its pages.
     pub fn segment(&self, segment: SegmentId) -> Vec<(StoreKey, &E)> {
         self.segment_keys(segment, self.segments.keys(segment))
     }
 
-    /// The same of some keys, each of which may be there more than once, and numbers of keys that are no
-    /// more.
+    /// The same for some keys. `keys` may contain repeats and numbers of keys that no longer exist.
     pub fn segment_keys(&self, segment: SegmentId, mut keys: Vec<StoreKey>) -> Vec<(StoreKey, &E)> {
-        keys.retain(|&key| self.keys.is_known(key)); // others are as the key of no bytes
+        keys.retain(|&key| self.keys.is_known(key)); // released keys look empty
         self.keys.sort(&mut keys);
         keys.dedup();
         let within = self.segments.within(segment);
@@ -260,7 +259,7 @@ impl<E: StoreEntry> WindowTable<E> {
         entry.is_visible(self.horizon).then_some(entry)
     }
 
-    /// The visible windows of a key with ids in a range. Backward: `.rev()`, as for all reads.
+    /// The visible windows of a key with ids in a range. Like all reads, `.rev()` reads backward.
     pub fn within(
         &self,
         key: StoreKey,
@@ -275,7 +274,7 @@ impl<E: StoreEntry> WindowTable<E> {
             .filter(move |entry| entry.is_visible(horizon))
     }
 
-    /// The visible windows of a key due from one time to another, both inclusive.
+    /// The visible windows of a key that are due from one time to another, inclusive.
     fn due(&self, key: StoreKey, times: (Time, Time)) -> impl Iterator<Item = &E> {
         let horizon = self.horizon;
         let windows = self.key_windows.get(key.0 as usize);
@@ -285,13 +284,13 @@ impl<E: StoreEntry> WindowTable<E> {
             .filter(move |entry| entry.is_visible(horizon))
     }
 
-    /// The keys of a range, in the order of their bytes; see [`KeyTable::range`].
+    /// The keys of a range, in the order of their bytes. See [`KeyTable::range`].
     pub fn keys(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
         self.keys.range(from, to)
     }
 
-    /// The visible windows due from one time to another, both inclusive, by id, then key: what
-    /// closes in that time if nothing more happens. Reads the segments that lie between.
+    /// The visible windows due from one time to another, inclusive, by id, then key. These windows
+    /// close in that time unless something changes. Reads only the segments in between.
     pub fn find_due(&self, from: Time, to: Time) -> Vec<(StoreKey, &E)> {
         let keys = self.segments.between(from, to);
         let mut found: Vec<(StoreKey, &E)> = keys
