@@ -1,6 +1,6 @@
 //! Serialized batches: Arrow IPC with a version and a checksum.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`envelope`] | a batch with metadata and a checksum |
 //! | `frame_of_reference` | stores integers in fewer bytes |

@@ -1,6 +1,6 @@
 //! The query: as the user wrote it, and resolved against the schema of its input.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`spec`] | the query as it travels to executors, in JSON |
 //! | [`query`] | a spec resolved against a schema |

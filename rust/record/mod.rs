@@ -1,7 +1,7 @@
 //! The record operator. It processes every record in order, like Kafka Streams, or micro-batches of
 //! Structured Streaming.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`operator`] | the operator |
 //! | [`micro_batch`] | one micro-batch of records, then stream time moves |

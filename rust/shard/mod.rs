@@ -16,7 +16,7 @@
 //!
 //! A state with the other layout or another segment length is read and rewritten once, as a whole.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | [`shard_sessions`] | the sessions of a shard: a micro-batch in, rows and changed pages out |
 //! | `shard_state` | the memory of a shard between two micro-batches |

@@ -2,7 +2,7 @@
 //! lists them. This module loads and stores windows as columns. Other modules decide what happens
 //! to them.
 //!
-//! | file | noun |
+//! | file | content |
 //! |---|---|
 //! | `snapshot` | the pages of a state: its runs, and which of them were read |
 //! | `head` | stream time, counters and runs, as a page |
