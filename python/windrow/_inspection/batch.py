@@ -23,7 +23,7 @@ from windrow._windows.sliding import SlidingWindows
 def windows_of_batch(
     rows: Rows, grouped: Grouping[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
 ) -> list[Window]:
-    """The windows of the picked rows, each with its records. Sliding windows before 1970 end before 1970."""
+    """The windows of the picked rows, each with its records. A sliding window from before 1970 has no later records."""
     name = "windows" if "windows" not in grouped.keys else "windows_"
     picked = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
     with warnings.catch_warnings():  # the trace shows records left out
