@@ -1,4 +1,4 @@
-"""What tests share: data, queries over it, and results against the oracle.
+"""Shared test code: data, queries over it, and checks of results against the oracle.
 
 | file | what |
 |---|---|

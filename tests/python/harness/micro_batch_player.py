@@ -59,7 +59,7 @@ class Operators:
         self._operators: dict[int, Any] = {}
 
     def push(self, rows: Sequence[Row]) -> dict[int, list[Change]]:
-        """A micro-batch; returns the changes of each source."""
+        """Plays a micro-batch. Returns the changes of each source."""
         ticks = self._ticks(rows)
         moving = [row for row in rows if self._moves(row)] + ticks
         self._known |= {(row.input or 0, self._source(row)) for row in moving}
