@@ -316,8 +316,7 @@ class Operator:
         pages, they give the same state as `pages`.
         """
     def restore(self, pages: Sequence[bytes]) -> None:
-        """Loads saved pages, in any order, before any record. `ValueError`: pages damaged, missing or of another plan.
-        """
+        """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

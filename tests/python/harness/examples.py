@@ -6,5 +6,5 @@ from hypothesis import settings
 
 
 def usually(usual: int) -> settings:
-    """`usual` examples, scaled by the profile. The default profile runs 100 examples."""
+    """`usual` examples, scaled by the profile's number of examples divided by 100."""
     return settings(max_examples=max(1, settings().max_examples * usual // 100))

@@ -271,12 +271,12 @@ def player(asked: Scenario, every: bool) -> Player:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to play: how rows are cut into batches, where the operator is restarted, and what is asked for.
+    """One way to play: how to cut rows into batches, where to restart the operator, and which changes to emit.
 
     Attributes:
-        every: whether each change is asked for, or the last one of each window and batch.
-        batches: the lengths of batches; none for one record at a time.
-        restarts: the numbers of batches after which all state goes to pages and back.
+        every: whether to emit each change, or only the last one of each window and batch.
+        batches: the lengths of batches; empty for one record at a time.
+        restarts: the numbers of batches after which all state is saved to pages and restored.
     """
 
     every: bool

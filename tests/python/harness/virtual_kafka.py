@@ -1,6 +1,6 @@
-"""A Kafka in memory, in virtual time: logs, producers with latency and transactions, and what a cluster answers.
+"""A Kafka in memory, in virtual time: logs, producers with latency and transactions, and a cluster to query.
 
-Imports nothing from windrow. All that is written stands in `VirtualBroker.logs`, with who wrote it.
+Imports nothing from windrow. `VirtualBroker.logs` has everything that was written, with the writer.
 """
 
 from __future__ import annotations
