@@ -1,8 +1,8 @@
 """Plays recorded Kafka Streams runs as streaming queries. Runs of one shape are the sources of one query.
 
-Each source has a stream time of its own, as each run had. A unit of time of a run is so many microseconds that runs of
-different lengths have one gap, or one grace: windows hang on comparisons of sums only, which no factor changes. Of
-sliding windows a unit is a millisecond, the resolution that Kafka has.
+Each source has its own stream time, as each run had. The times of a run are scaled so that runs of different lengths
+share one gap or grace. Windows depend only on comparisons of sums, so a factor changes nothing. For sliding windows the
+unit is a millisecond, Kafka's resolution.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class Shape:
 
     Attributes:
         kind: as in the recording.
-        emit: `update` for each change by each record, or `close`.
-        length: the gap or the time difference; None where each record brings its gap.
+        emit: `update` emits each change of each record; `close` emits closed windows.
+        length: the gap or the time difference; None for dynamic gaps.
         grace: how far behind a record may be.
-        until: for how long a closed window is kept, where that is longer than it takes.
+        until: how long to keep a closed window, if longer than needed.
     """
 
     kind: str
@@ -97,10 +97,10 @@ class Scaled:
             yield offset, row, INPUTS.index(named[0]) if named else 0
 
     def changes(self, cuts: Sequence[int]) -> dict[str, list[Change]]:
-        """What Kafka answered, for each key in its order; finals by their windows.
+        """Kafka's changes for each key, in order. Finals are sorted by window.
 
-        `cuts` are the steps at which micro-batches begin. Windows close at the end of each (rule 1.6): a session that
-        closes and goes on within one has no final in between.
+        `cuts` are the steps at which micro-batches begin. Windows close at the end of each (rule 1.6), so a session
+        that closes and continues within one has no final in between.
         """
         found: dict[str, list[Change]] = defaultdict(list)
         for number, step in enumerate(self.run.steps):
@@ -113,7 +113,7 @@ class Scaled:
         return {key: in_order(own) for key, own in found.items()}
 
     def _goes_on(self, key: str, start: int, end: int, steps: Iterable[int]) -> bool:
-        """Whether one of these steps brings a closed session, which is kept for a while, a record in time."""
+        """Whether one of these steps has a timely record for a closed session with retention."""
         spec, all_steps = self.run.spec, self.run.steps
         if "gap" not in spec:
             return False

@@ -53,8 +53,8 @@ class Row:
 class LocalStream:
     """A streaming query: `definition` over data of `schema`.
 
-    With `max_ahead` no record may be so many microseconds ahead of `clock`, the wall clock of the next micro-batch in
-    microseconds.
+    With `max_ahead`, a record may be at most this many microseconds ahead of `clock`, the wall clock of the next
+    micro-batch in microseconds.
     """
 
     definition: Callable[..., Any]
