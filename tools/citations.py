@@ -1,4 +1,4 @@
-"""Checks that everything cited exists: the numbered rules, the pages, the links."""
+"""Checks that cited rules, pages and links exist."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARED = re.compile(r"\.\./shared/(?!data\b)\w+")
 
 
 def rules_written(text: str) -> set[str]:
-    """The numbers of a page of rules: `2` for a section, `2.6` for a rule in it."""
+    """The numbers on a page of rules: `2` for a section, `2.6` for a rule in it."""
     found: set[str] = set()
     _, *parts = SECTION.split(text)
     for section, body in zip(parts[::2], parts[1::2], strict=True):
@@ -32,7 +32,7 @@ def rules_written(text: str) -> set[str]:
 
 
 def citations(name: str, text: str) -> list[tuple[str, str]]:
-    """Each citation of a rule: where it is, and which rule."""
+    """Each citation of a rule: its place and the rule."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         for cited in CITED.findall(line) + (INNER.findall(line) if name == RULES else []):
@@ -41,7 +41,7 @@ def citations(name: str, text: str) -> list[tuple[str, str]]:
 
 
 def rule_breaches(texts: dict[str, str]) -> list[str]:
-    """Citations of rules that do not exist. Too few citations are a breach too: then the pattern is wrong."""
+    """Citations of missing rules. Too few citations are also a breach, because the pattern is then wrong."""
     written = rules_written(texts.get(RULES, ""))
     cited = [citation for name, text in texts.items() for citation in citations(name, text)]
     found = [f"{where}: rules {rule} is not in {RULES}" for where, rule in cited if rule not in written]
@@ -51,7 +51,7 @@ def rule_breaches(texts: dict[str, str]) -> list[str]:
 
 
 def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
-    """Named or linked pages, and folders outside of the repository, that a clone does not have."""
+    """Named or linked pages and folders that a clone does not have."""
     found = []
     names = {part for name in tree for part in (name, Path(name).name)}
     for name, text in texts.items():
@@ -69,5 +69,5 @@ def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
 
 
 def breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
-    """One line for each citation that leads nowhere; `texts` are those of the tree, by name."""
+    """One line for each citation without a target. `texts` are the files of the tree, by name."""
     return rule_breaches(texts) + page_breaches(texts, tree)

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: links of pages to files outside of docs/ lead to the repository."""
+"""A mkdocs hook that points links to files outside docs/ at the repository."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UP = re.compile(r"\]\((\.\./[^)\s]+)\)")
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_others: Any) -> str:
-    """The text of a page, before it is rendered."""
+    """Rewrites the text of a page before mkdocs renders it."""
     base = f"{str(config.repo_url).rstrip('/')}/blob/main/"
     folder = posixpath.dirname(f"docs/{page.file.src_uri}")
 

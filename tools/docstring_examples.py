@@ -1,4 +1,4 @@
-"""An extension of griffe for the site: it turns the examples of docstrings (`>>>`) into blocks of code."""
+"""A griffe extension for the site that turns docstring examples (`>>>`) into code blocks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class Examples(griffe.Extension):
     """Puts a fence around each example, from `>>>` to the next empty line."""
 
     def on_object(self, *, obj: griffe.Object, **_others: Any) -> None:
-        """A class, a function or a module whose docstring is about to be shown."""
+        """Rewrites the docstring of a class, function or module."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
 
 
 def fenced(text: str) -> str:
-    """The text of a docstring with its examples in fences. A fence that is there stays."""
+    """The text of a docstring with its examples in fences. Keeps existing fences."""
     lines, inside, code = list[str](), False, False
     for line in text.splitlines():
         code ^= line.lstrip().startswith("```")

@@ -1,10 +1,10 @@
-"""The rules of the code that no linter knows. `make check` runs it; it exits with 1 and a line for each breach.
+"""Checks rules of the code that no linter covers. `make check` runs it. Exits with 1 and prints a line for each breach.
 
-* rooms of the crate, and where Arrow and pyo3 may be named: tools/rust_rooms.py
+* rooms of the crate, and which of them may name Arrow and pyo3: tools/rust_rooms.py
 * rooms of the Python package: tools/python_rooms.py
 * no source file is longer than 400 lines
-* the tree has no path of one machine and no bare host of a registry
-* every citation of a rule or a page leads to one: tools/citations.py
+* the tree has no path of a specific machine and no bare registry host
+* every cited rule or page exists: tools/citations.py
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ HOSTS = (
     "repo.maven.apache.org",
 )
 HOST = re.compile("|".join(map(re.escape, HOSTS)))
-UNSEEN = {"tools/guard.py", "tools/citations.py", "Cargo.lock"}  # two spell out what they look for, one is cargo's own
+UNSEEN = {"tools/guard.py", "tools/citations.py", "Cargo.lock"}  # two contain their own patterns, cargo writes one
 
 
 def tracked() -> list[str]:
-    """The files of the tree as git sees them, new ones included."""
+    """The files of the tree according to git, including new ones."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return [name for name in sorted(set(names.split("\0"))) if name and (ROOT / name).is_file()]

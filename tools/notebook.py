@@ -1,4 +1,4 @@
-"""The outputs of docs/flights.ipynb: `make pictures` runs it and stores them in it; a test compares them."""
+"""Runs docs/flights.ipynb and stores its outputs. Part of `make pictures`; a test compares the outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMS = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_"}
 
 
 def run(notebook: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """The notebook with the outputs of its cells, and the values of their last expressions, None for statements."""
+    """The notebook with the outputs of its cells, and the value of each cell's last expression (or None)."""
     names: dict[str, Any] = {"__name__": "__main__"}
     cells, values = list[dict[str, Any]](), list[Any]()
     for cell in notebook["cells"]:
@@ -29,7 +29,7 @@ def run(notebook: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
 
 
 def shown(code: str, names: dict[str, Any]) -> tuple[Any, str]:
-    """The value of the last expression of a cell, None where it ends with a statement; and what the cell prints."""
+    """The value of a cell's last expression (None for a statement), and the printed text."""
     tree = ast.parse(code)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()
@@ -40,13 +40,13 @@ def shown(code: str, names: dict[str, Any]) -> tuple[Any, str]:
 
 
 def outputs_of(value: Any, printed: str, count: int) -> list[dict[str, Any]]:
-    """The outputs of a cell in the format of notebooks."""
+    """The outputs of a cell in notebook format."""
     outputs = list[dict[str, Any]]()
     if printed:
         outputs.append({"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)})
     if value is not None:
         data = {form: getattr(value, method)() for form, method in FORMS.items() if hasattr(value, method)}
-        if "image/svg+xml" not in data:  # the text of an object without one has its address
+        if "image/svg+xml" not in data:  # the repr of a picture contains its address
             data["text/plain"] = repr(value)
         data = {form: text.splitlines(keepends=True) for form, text in data.items()}
         outputs.append({"data": data, "execution_count": count, "metadata": {}, "output_type": "execute_result"})

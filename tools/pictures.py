@@ -1,9 +1,9 @@
-"""The pictures of README and docs: `make pictures` writes them to docs/pictures.
+"""Draws the pictures of the README and the docs. `make pictures` writes them to docs/pictures.
 
     python tools/pictures.py [FOLDER]
 
-`windrow.plot` draws the windows; the diagrams of stream time are drawn here, in its style. A test compares all of them
-with what is there.
+`windrow.plot` draws the windows. This script draws the diagrams of stream time in the same style. A test compares all
+pictures with the stored files.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ CONTRAST = f"""<style>
 [style*="fill: {INK}"] {{ fill: #24292f !important }}
 @media (prefers-color-scheme: dark) {{ [style*="fill: {INK}"] {{ fill: #e6edf3 !important }} }}
 </style>"""
-"""Text that is darker on a light page and lighter on a dark one than a picture can make it for any page."""
+"""A style for better contrast: darker text on light pages and lighter text on dark pages."""
 
 
 def at(text: str) -> datetime:
-    """A time of the day that all pictures show."""
+    """A time on the day of all pictures."""
     return datetime.fromisoformat(f"2026-05-04 {text}")
 
 
 def events(*rows: tuple[str, str]) -> pa.Table:
-    """Events as (user, time), in the order in which they come."""
+    """Events as (user, time), in order of arrival."""
     return pa.table({"user": [user for user, _ in rows], "ts": pa.array([at(time) for _, time in rows])})
 
 
@@ -49,7 +49,7 @@ STREAM = events(
 
 
 def sessions() -> Timeline:
-    """The example of README: an event exactly a gap later joins."""
+    """The README example: an event exactly one gap later joins the session."""
     return picture(CLICKS, wr.SessionWindows.with_gap("5 minutes"), ["ann", "bob"])
 
 
@@ -59,19 +59,19 @@ def sliding() -> Timeline:
 
 
 def dynamic() -> Timeline:
-    """A gap that each record brings along."""
+    """Sessions with a gap for each record."""
     pauses = pa.array([timedelta(minutes=minutes) for minutes in (2, 2, 2, 20)])
     rows = events(("ann", "09:25"), ("ann", "09:05"), ("ann", "09:20"), ("ann", "09:00"))
     return picture(rows.append_column("pause", pauses), wr.SessionWindows.with_dynamic_gap("pause"), ["ann"])
 
 
 def late() -> Timeline:
-    """A stream: a late record, and when sessions close."""
+    """A stream with a late record, and the times at which sessions close."""
     return picture(STREAM, wr.SessionWindows.with_gap("5 minutes", grace="1 minute"), ["ann", "bob"])
 
 
 def refused() -> Timeline:
-    """Sliding windows of a stream, one of which refuses a record."""
+    """Sliding windows of a stream. One window refuses a record."""
     rows = events(("ann", "09:40"), ("ann", "09:52"), ("ann", "09:44"), ("ann", "09:30"))
     windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes", resolution="1 minute")
     return picture(rows, windows, ["ann"])
@@ -83,7 +83,7 @@ def picture(rows: pa.Table, windows: wr.SessionWindows | wr.SlidingWindows, keys
 
 
 def partitions() -> Timeline:
-    """One stream time for two partitions, one of which is hours behind, and one for each."""
+    """Two partitions, one hours behind: with one common stream time, and with one for each."""
     made, axes = diagram("Two partitions, one of them hours behind", 2.75)
     ahead, behind = (6.2, 6.5, 6.8), (1.5, 1.8, 2.1)
     for top, name in ((2.1, "One stream time for both"), (0.95, 'source=["topic", "partition"]: one for each')):
@@ -102,7 +102,7 @@ def partitions() -> Timeline:
 
 
 def quiet_partition() -> Timeline:
-    """Stream time against the wall clock: records move it, and then control messages do."""
+    """Stream time over the wall clock. Records move it first, then control messages."""
     made, axes = diagram("A partition goes quiet", 4.2)
     records, messages = ((0.5, 1.1), (0.9, 1.35), (1.25, 1.55), (1.65, 1.7), (2.0, 1.9)), (4.0, 4.8, 5.6, 6.4)
     ticks = [(x, 1.9 + (x - 2.0) * 0.45 - 0.25) for x in messages]
@@ -131,7 +131,7 @@ def quiet_partition() -> Timeline:
 
 
 def diagram(title: str, height: float) -> tuple[Timeline, Axes]:
-    """An empty picture, eight inches wide; its units are inches."""
+    """An empty picture, eight inches wide. Its units are inches."""
     figure = Figure((8, height))
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 8), ylim=(0, height))
     axes.set_axis_off()

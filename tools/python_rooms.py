@@ -1,9 +1,9 @@
-"""The rooms of the Python package, and which of them may import which.
+"""The rooms of the Python package, and which may import which.
 
 * A module imports rooms before its own in `ORDER`, and modules of its own room without cycles. Imports for types count
   too, except those of `windrow._native`: any room may name its types.
 * A room without a leading `_` is public.
-* Nothing inside the package imports `windrow` itself, except the code that an executor runs to find it.
+* Only the code that an executor runs to find windrow imports `windrow` itself.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Import:
 
 
 def breaches(files: dict[str, str]) -> list[str]:
-    """What the files of the package, by name, import and may not."""
+    """The forbidden imports of the package's files, which are given by name."""
     sources = {name: text for name, text in files.items() if name.startswith(PACKAGE) and name.endswith(".py")}
     modules = {_module(name): name for name in sources}
     if len(modules) < LEAST_FILES:
@@ -71,7 +71,7 @@ def breaches(files: dict[str, str]) -> list[str]:
 
 
 def _wrong(module: str, imported: Import) -> str | None:
-    """What is wrong with an import; None for an import that is allowed."""
+    """Why an import is forbidden; None if it is allowed."""
     room, other = _room(module), _room(imported.module)
     if other == "":
         allowed = module == REMOTE and imported.inside
@@ -84,7 +84,7 @@ def _wrong(module: str, imported: Import) -> str | None:
 
 
 def _module(name: str) -> str:
-    """`python/windrow/_local/query.py` is `_local.query`; `__init__.py` is its room, that of the package is empty."""
+    """`python/windrow/_local/query.py` is `_local.query`. An `__init__.py` is its room; the package's own is empty."""
     parts = Path(name.removeprefix(PACKAGE)).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -94,7 +94,7 @@ def _room(module: str) -> str:
 
 
 def _imports(module: str, name: str, tree: ast.AST, modules: dict[str, str]) -> Iterator[Import]:
-    """Every import of the package in a module, wherever it stands."""
+    """Every import of the package in a module, at any depth."""
 
     def walk(node: ast.AST, inside: bool, types: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
@@ -112,7 +112,7 @@ def _imports(module: str, name: str, tree: ast.AST, modules: dict[str, str]) -> 
 
 
 def _targets(module: str, name: str, node: ast.Import | ast.ImportFrom, modules: dict[str, str]) -> Iterator[str]:
-    """The modules of the package that an import names, below `windrow`."""
+    """The modules of the package that an import names, relative to `windrow`."""
     if isinstance(node, ast.Import):
         dotted = [alias.name for alias in node.names]
     elif node.level:
@@ -132,7 +132,7 @@ def _targets(module: str, name: str, node: ast.Import | ast.ImportFrom, modules:
 
 
 def _circles(arrows: dict[str, set[str]]) -> list[list[str]]:
-    """For each circle of modules one way around it."""
+    """One path around each import cycle."""
     found: list[list[str]] = []
     done: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""The rooms of the crate: which may use which, no circle, where Arrow and pyo3 may be named, no type name twice.
+"""Checks the rooms of the crate: which may use which, no cycles, who may name Arrow and pyo3, unique type names.
 
 The tables in `rust/lib.rs` and `rust/core/mod.rs` give the order. A room uses only the rooms in the rows above its own,
 and rooms in one row never use each other.
@@ -37,7 +37,7 @@ def room_of(module: str) -> str:
 
 
 def ranks(modules: dict[str, tuple[str, str]]) -> dict[str, int]:
-    """The row of each room in the tables of contents: that of `core` comes before that of the crate."""
+    """The row of each room in the tables of contents. The table of `core` comes before the crate's."""
     rows: list[list[str]] = []
     for table, prefix in reversed(TABLES_OF_CONTENTS.items()):
         rows += [[prefix + room for room in re.findall(r"`(\w+)`", row)] for row in ROW.findall(modules[table][1])]
@@ -82,7 +82,7 @@ def uses(module: str, text: str, known: set[str]) -> set[str]:
 
 
 def breaches(texts: dict[str, str]) -> list[str]:
-    """What the files of the crate, by name, name that their rooms may not; circles of files."""
+    """The forbidden uses and the cycles in the crate's files, which are given by name."""
     modules = {module_of(name): (name, text) for name, text in texts.items()}
     rank = ranks(modules)
     found, graph = [], {}
@@ -102,7 +102,7 @@ def breaches(texts: dict[str, str]) -> list[str]:
                 found.append(f"{name}:{number}: an Arrow crate is named in rust/core")
             if room != "py" and PYO3.search(line):
                 found.append(f"{name}:{number}: pyo3 is named outside rust/py")
-    # The module of a folder lists its files; what they share in it is no circle.
+    # The module of a folder lists its files, and they use its shared items. This is not a cycle.
     files = {module: {other for other in used if not module.startswith(f"{other}::")} for module, used in graph.items()}
     files = {module: {o for o in used if not o.startswith(f"{module}::")} for module, used in files.items()}
     try:

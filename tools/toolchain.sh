@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What this machine needs to build and run windrow.
-#   tools/toolchain.sh check      names everything that is missing and how to get it, exit 1 if anything is
-#   tools/toolchain.sh maven      the same for what the tests on a broker, and what is shown on one, need beside
-#   tools/toolchain.sh python     prints a Python that can make the virtual environment
-#   tools/toolchain.sh java-home  prints the home of a Java that Spark can run on, or nothing
+# Finds the tools that windrow needs to build and run.
+#   tools/toolchain.sh check      lists missing tools and how to install them, exits with 1 if any is missing
+#   tools/toolchain.sh maven      the same for the additional tools of broker tests and demos
+#   tools/toolchain.sh python     prints a Python that can create the virtual environment
+#   tools/toolchain.sh java-home  prints the home of a Java for Spark, or nothing
 set -euo pipefail
 
 PYTHON_LEAST=3.11
@@ -13,7 +13,7 @@ JAVA_LEAST=17
 # at_least GOT LEAST: both as MAJOR.MINOR or longer
 at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# The first Python that is new enough and can make virtual environments; $PYTHON goes first.
+# The first Python that is new enough and can create virtual environments. Tries $PYTHON first.
 python() {
   local name probe='import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < tuple(map(int, sys.argv[1].split("."))))'
   for name in "${PYTHON:-}" python3.11 python3.12 python3.13 python3.14 python3 /usr/bin/python3; do
@@ -25,14 +25,14 @@ python() {
   return 1
 }
 
-# The version of the Java in a home, as MAJOR (8 for the old 1.8), or nothing.
+# The major version of the Java in a home (8 for 1.8), or nothing.
 java_version() {
   local said
   said=$("$1/bin/java" -version 2>&1) || return 1
   printf '%s\n' "$said" | sed -nE 's/.*version "(1\.)?([0-9]+).*/\2/p' | head -n 1
 }
 
-# The first home whose Java is new enough. A JAVA_HOME that is set is the user's choice: no other one is tried.
+# The first home with a Java that is new enough. If JAVA_HOME is set, tries no other.
 java_home() {
   local home
   if [ -n "${JAVA_HOME:-}" ]; then

@@ -1,7 +1,7 @@
-"""Checks wheels before they are published: `python tools/wheel.py FILE...`, exit 1 with a line for each breach.
+"""Checks wheels before release: `python tools/wheel.py FILE...`. Exits with 1 and prints a line for each breach.
 
-* on Linux the tag is manylinux_2_28 or older, and the module asks for no newer glibc
-* no path of the machine that built it is in any of its files
+* on Linux the tag is manylinux_2_28 or older, and the module needs no newer glibc
+* no file contains a path of the build machine
 * the command is among its entry points
 """
 
@@ -22,7 +22,7 @@ MODULE = re.compile(r"windrow/_native[.\w-]*\.(so|pyd)")
 
 
 def breaches(wheel: Path) -> list[str]:
-    """What is wrong with a wheel."""
+    """The breaches of a wheel."""
     with zipfile.ZipFile(wheel) as files:
         modules = [name for name in files.namelist() if MODULE.fullmatch(name)]
         if len(modules) != 1:

@@ -1,20 +1,20 @@
-"""The binding to the core. Private packages of windrow import it.
+"""The Python binding of the Rust core. Only windrow's own packages import it.
 
-Arrow data goes over by the PyCapsule interface and is not copied. While the core works, other threads of Python run;
-not so while it calls Python functions. Long work on the main thread hears signals: what a handler raises, such as
-`KeyboardInterrupt`, ends it within a fraction of a second. An object is at work on one call at a time: another thread
-waits, and an `Operator` refuses (`ValueError`).
+Arrow data crosses through the PyCapsule interface without a copy. Other Python threads run while the core works, except
+while it calls Python functions. Long work on the main thread checks for signals: an exception of a signal handler, such
+as `KeyboardInterrupt`, ends the work within a fraction of a second. An object serves one call at a time: another thread
+waits, but an `Operator` raises `ValueError`.
 
-Errors, whatever the call:
+Errors of all calls:
 
 | exception | what happened |
 |---|---|
 | `TypeError` | a column has a type that is not allowed; the message names it and says what is allowed |
-| `ValueError` | an argument, a record or saved bytes are not what is allowed |
-| `OverflowError` | a result, or a bound of a window, does not fit its type |
-| `MemoryError` | the allocator refuses what is asked for, or lists would take more than `memory` |
-| `RuntimeError` | a function of the user raised, which is the cause; or Arrow failed, or windrow has a bug |
-| what the handler raised | a signal's handler raised, as that of Ctrl-C does |
+| `ValueError` | an argument, a record or saved bytes are not allowed |
+| `OverflowError` | a result or a window bound does not fit its type |
+| `MemoryError` | the allocator is out of memory, or lists would take more than `memory` |
+| `RuntimeError` | a user's function raised (its exception is the cause), Arrow failed, or windrow has a bug |
+| the handler's exception | a signal handler raised, for example on Ctrl-C |
 
 A `spec` is the JSON of `windrow._plan.plan.Plan`.
 """
@@ -46,29 +46,29 @@ __all__ = [
 ]
 
 __version__: str
-"""The version of the core, which is that of the package."""
+"""The version of the core and the package."""
 
 def compares(function: str, column: int) -> bool:
-    """Whether an aggregate compares the values of its column at this position; `ValueError` for an unknown one."""
+    """Whether a function compares the values of its column at this position. `ValueError` for an unknown function."""
 
 def decode_changes(block: bytes) -> pa.RecordBatch:
-    """The changes of a block of `encode_changes`; `ValueError` for anything else."""
+    """The changes in a block of `encode_changes`. `ValueError` for anything else."""
 
 def decode_page(text: str) -> bytes:
-    """The page that `encode_page` made a text of; `ValueError` for any other text."""
+    """The page in a text of `encode_page`. `ValueError` for any other text."""
 
 def encode_changes(changes: pa.RecordBatch) -> list[bytes]:
-    """Changes as blocks of at most 256 KiB, or of so many bytes of values, or of one row: Arrow IPC streams."""
+    """Changes as Arrow IPC streams: at most 256 KiB each encoded, or 256 KiB of values, or a single row."""
 
 def encode_page(page: bytes) -> str:
-    """A page as text of ASCII, eight characters for seven bytes."""
+    """A page as ASCII text, eight characters for seven bytes."""
 
 def groupable(data_type: pa.DataType) -> bool:
-    """Whether a column of this type can be a key; `ValueError` for no Arrow type."""
+    """Whether a column of this type can be a key. `ValueError` if it is not an Arrow type."""
 
 @final
 class RowColumns:
-    """The columns of `windows`, at least one batch, for the rows `of_row` of `Query.run_over`: batch after batch."""
+    """The columns of `windows` (at least one batch) for the rows in `of_row` of `Query.run_over`, batch by batch."""
 
     def __new__(
         cls, windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = ..., threads: int | None = ...
@@ -76,101 +76,101 @@ class RowColumns:
     def __iter__(self) -> Self: ...
     def __next__(self) -> pa.RecordBatch: ...
     def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
-        """All batches, made at once."""
+        """All batches at once."""
 
 def shard_keys(shards: int) -> list[int]:
-    """What Spark knows shards by: its hash of each key is the number of the shard."""
+    """The grouping keys of shards in Spark: Spark's hash of each key is the shard number."""
 
 _Progress = Sequence[tuple[int, int, int]]
 
 class _ArrowStream(Protocol):
-    """What gives record batches: a table, a reader, and so on."""
+    """A source of record batches: a table, a reader and so on."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> Any: ...
 
 @final
 class Query:
-    """A plan over columns of certain types, checked."""
+    """A checked plan over typed columns."""
 
     def __new__(cls, spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
         """The query of a plan.
 
         Args:
             spec: the plan.
-            schema: the columns that the plan reads, and their types.
-            memory: how many bytes the lists of overlapping windows may take; None for any number.
+            schema: the columns that the plan reads, with their types.
+            memory: the most bytes that lists of overlapping windows may take; None for no limit.
 
         Raises:
-            TypeError: a key, time or aggregate over a column of a type that it is not defined for.
-            ValueError: no such JSON, a column that `schema` lacks, or a length that the time column cannot count.
+            TypeError: a key, time or aggregate does not support the type of its column.
+            ValueError: the JSON is not a plan, `schema` lacks a column, or the time column cannot count a length.
         """
     @staticmethod
     def of_rows(spec: str, schema: pa.Schema) -> Query:
-        """The rows that a plan reads, in order of time; aggregates may be of Python functions. Raises as `Query`."""
+        """The query for the plan's input rows in time order. Allows Python aggregates. Raises as `Query`."""
     @property
     def output_schema(self) -> pa.Schema:
-        """The result: the keys, `window` (a struct of `start` and `end`, of the time column's type), the aggregates,
-        and `op` (a string) where the plan asks for it. For rows: the columns of the input.
+        """The result: the keys, `window` (a struct of `start` and `end` with the time column's type), the aggregates,
+        and `op` (a string) if the plan has it. For a query of rows: the columns of the input.
         """
     @property
     def overlapping_lists(self) -> list[str]:
-        """The aggregates whose results are lists, by name, where windows overlap; else none."""
+        """The names of aggregates with list results if windows overlap, else empty."""
     @staticmethod
     def with_rows(spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
-        """The query for windows and for the window of each row: `run_over`. Raises what `Query` raises."""
+        """The query for windows and the window of each row, with `run_over`. Raises as `Query`."""
     @staticmethod
     def over(spec: str, schema: pa.Schema) -> Query:
-        """The query for rows, each with its window: `packer`, `merger`. Raises what `Query` raises."""
+        """The query for rows with their windows, with `packer` and `merger`. Raises as `Query`."""
     def run_over(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], pa.RecordBatch, dict[str, int]]:
-        """The windows, the position among them of each row's window (null for none), and the counters."""
+        """The windows, the position of each row's window among them (null for none), and the counters."""
     def run(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], dict[str, int]]:
-        """All windows, or rows in the order of time, of everything that a reader gives.
+        """All windows of a reader's rows, or its rows in time order.
 
         Args:
-            reader: batches that have the columns that the plan reads, by name.
-            threads: how many threads work; None for one a core.
-            progress: is told some ten times a second how many of 32 parts of the keys have given their windows.
+            reader: batches with the columns that the plan reads, by name.
+            threads: the number of threads; None for one per core.
+            progress: called about ten times a second with the number of finished parts of the keys, of 32.
 
         Returns:
-            Batches of `output_schema`, in no particular order of windows, and the counters `records`, `null_keys`,
+            Batches of `output_schema`, with windows in no particular order, and the counters `records`, `null_keys`,
             `null_times`, `bad_gaps`, `clamped_gaps` and `ticks`.
 
         Raises:
-            ValueError: `threads` is zero, a column is missing, or a record is refused (by `invalid_gap="error"`).
-            OverflowError: a result or a bound does not fit its type, or more rows than the core numbers.
+            ValueError: `threads` is zero, a column is missing, or a record is refused (with `invalid_gap="error"`).
+            OverflowError: a result or bound does not fit its type, or there are more rows than the core can number.
         """
     def packer(self, partition: int) -> Packer:
-        """A packer for the records of one partition, 0 to 2**32 - 1; by it, records of equal times keep one order."""
+        """A packer for the records of a partition, 0 to 2**32 - 1. The number orders records of equal times."""
     def merger(self) -> Merger:
-        """A merger of what packers of this query gave."""
+        """A merger for blocks from packers of this query."""
     def sorter(self) -> Sorter:
-        """A sorter of what packers of this query gave, for a query of rows."""
+        """A sorter for blocks from packers of this query, which must be a query of rows."""
 
 @final
 class Packer:
-    """Records to packed blocks, before a shuffle."""
+    """Packs records into blocks, before a shuffle."""
 
     def push(self, batch: pa.RecordBatch, packers: int = 1) -> list[pa.RecordBatch]:
-        """Takes records, in the columns of the schema; so many packers share the memory in which records wait.
+        """Takes records, in the columns of the schema. `packers` packers share the memory for waiting records.
 
         Returns:
-            Blocks when enough have come together: rows of `shard` (int32), `first` (int64, the earliest time in the
+            Blocks once there are enough records: rows of `shard` (int32), `first` (int64, the earliest time in the
             block, in ticks) and `block` (binary).
         """
     def finish(self) -> list[pa.RecordBatch]:
-        """Packs what there is; in the form of `push`."""
+        """Packs the remaining records. Returns blocks as `push`."""
     def counters(self) -> dict[str, int]:
-        """What was counted so far, under the names that `Query.run` has."""
+        """The counters so far, with the names of `Query.run`."""
     def latest(self) -> list[int | None]:
-        """The largest time of the records of each input so far, in ticks of the time column; None before the first."""
+        """The largest record time of each input so far, in ticks of the time column; None before the first record."""
 
 @final
 class Merger:
-    """Packed blocks to windows, after a shuffle."""
+    """Merges packed blocks into windows, after a shuffle."""
 
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Takes blocks: whole shards, one after the other, each in the order of `first`.
@@ -179,41 +179,41 @@ class Merger:
             The windows that no later block can change, as batches of the query's `output_schema`.
 
         Raises:
-            ValueError: blocks out of order, or that are not of this query.
+            ValueError: blocks are out of order or belong to another query.
         """
     def finish(self) -> list[pa.RecordBatch]:
-        """All windows that remain; in the form of `push`."""
+        """The remaining windows, as `push`."""
 
 @final
 class Sorter:
-    """Packed blocks to the rows that are in them, after a shuffle."""
+    """Sorts the rows in packed blocks, after a shuffle."""
 
     def push(self, batch: pa.RecordBatch) -> list[tuple[int, pa.RecordBatch]]:
-        """Takes blocks as `Merger.push` does; gives rows that no later one comes before, in order, with their shard."""
+        """Takes blocks as `Merger.push`. Returns rows that precede all later rows, in order, with their shard."""
     def finish(self) -> list[tuple[int, pa.RecordBatch]]:
-        """All rows that remain; in the form of `push`."""
+        """The remaining rows, as `push`."""
 
 @final
 class SlidingFolds:
-    """Rows in the order of time to sliding windows with Python functions; there is no going on after an error."""
+    """Computes sliding windows with Python functions from rows in time order. Unusable after an error."""
 
     def __new__(cls, spec: str, schema: pa.Schema, folds: Sequence[Fold]) -> SlidingFolds:
-        """No rows yet: as `Operator`, of a plan over sliding windows and folds that each have one function to add."""
+        """As `Operator`, for a plan over sliding windows. Each fold has one function to add a value."""
     @property
     def output_schema(self) -> pa.Schema:
         """As `Operator.output_schema`."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Takes rows, none before one that came earlier; gives the windows that no later row changes. `RuntimeError`,
-        where a Python function raised, names it, the record and the window.
+        """Takes rows in time order. Returns the windows that no later row can change. Raises `RuntimeError` if a Python
+        function raises; the message names the function, the record and the window.
         """
     def finish(self) -> list[pa.RecordBatch]:
-        """All windows that remain; as `push`."""
+        """The remaining windows, as `push`."""
 
 @final
 class Operator:
-    """The windows of a stream, record by record, with Python functions among its aggregates where `folds` has some.
+    """The windows of a stream, record by record. `folds` are its Python aggregates.
 
-    After an error of `push`, `finish` or `restore` there is no going on: a new operator is restored from saved pages.
+    After an error of `push`, `finish` or `restore` an operator is unusable. Restore a new one from saved pages.
     """
 
     def __new__(cls, spec: str, schema: pa.Schema, folds: Sequence[Fold] = ...) -> Operator:
@@ -221,68 +221,68 @@ class Operator:
 
         Args:
             spec: the plan.
-            schema: the columns that the plan reads, and their types.
-            folds: the functions of each Python aggregate of the plan, in its order.
+            schema: the columns that the plan reads, with their types.
+            folds: the functions of the plan's Python aggregates, in order.
 
         Raises:
-            TypeError, ValueError: as `Query`; or more or fewer folds than the plan has Python aggregates.
+            TypeError, ValueError: as `Query`; or the number of folds differs from the number of Python aggregates.
         """
     @property
     def change_schema(self) -> pa.Schema:
-        """What `push` gives: the keys, `window`, the aggregates, `op` and `time`."""
+        """The columns of `push`: the keys, `window`, the aggregates, `op` and `time`."""
     @property
     def output_schema(self) -> pa.Schema:
-        """What a query of the plan gives: the keys, `window`, the aggregates, and `op` where the plan asks for it."""
+        """The columns of a query of the plan: the keys, `window`, the aggregates, and `op` if the plan has it."""
     @property
     def stream_time(self) -> int | None:
-        """Stream time in ticks, the smallest over all inputs; None before the first record. Raises as `counters`."""
+        """Stream time in ticks, the smallest of all inputs; None before the first record. Raises as `counters`."""
     @property
     def source_times(self) -> list[tuple[int, int, int]]:
-        """The largest time of each known source: the number of its input, its own (0 without `sources` in the plan),
-        and ticks of the time column. Raises as `counters`.
+        """The largest time of each known source: input number, source number (0 without `sources` in the plan), and
+        time in ticks of the time column. Raises as `counters`.
         """
     def sort_keys(self, keys: pa.RecordBatch) -> list[bytes | None]:
-        """The bytes by which keys are ordered, for each row of the key columns; None where all of them are null."""
+        """The sort bytes of each row of key columns; None if all its keys are null."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Takes records in their order, in the columns of the schema.
+        """Takes records in order, in the columns of the schema.
 
         Returns:
-            The changes, in their order, as `change_schema` has them: one batch, or several where they do not fit one.
-            `op` is `upsert`, `delete` (aggregates are null) or `late` (a late record alone); `time` is a session's end,
+            The changes in order, with the columns of `change_schema`: one batch, or several if one is too small.
+            `op` is `upsert`, `delete` (aggregates are null) or `late` (a late record alone). `time` is a session's end,
             or the largest time of a window's records.
 
         Raises:
-            RuntimeError: a Python function raised; the message names it, the record and the window.
+            RuntimeError: a Python function raised; the message names the function, the record and the window.
         """
     def push_micro_batch(
         self, batch: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[pa.RecordBatch]:
-        """Takes the records of a micro-batch, then moves stream time and closes windows: the changes, as of `push`.
+        """Takes the records of a micro-batch, moves stream time and closes windows. Returns changes as `push`.
 
         Args:
             batch: the records, in the columns of the schema.
-            progress: what the records and ticks of all shards have reached in the micro-batch: input (0 where there is
-                one), source (numbered by the caller), largest time in ticks of the time column.
-            times: None to judge all records by the stream time before this call; else, parallel to the records and in
-                the order of their source, an int64 column for each input with its largest time so far, null for none.
+            progress: the times that records and ticks of all shards have reached in the micro-batch: input (0 if there
+                is one), source (numbered by the caller) and largest time in ticks of the time column.
+            times: None judges all records by the stream time before this call. Otherwise a row for each record, in the
+                order of its source, with an int64 column for each input: its largest time so far, or null.
 
         Raises:
-            ValueError: `times` that do not go with the batch or are missing where each record's changes are asked for,
-                or progress of no input. Else what `push` raises.
+            ValueError: `times` do not match the batch, are missing for a plan that emits each record's changes, or
+                `progress` names an unknown input. Also as `push`.
         """
     def push_over(
         self, batch: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[pa.RecordBatch]:
-        """As `push_micro_batch`, of a plan over sliding windows whose records come back (`"over"`).
+        """As `push_micro_batch`, for a plan over sliding windows that returns records (`"over"`).
 
-        Gives `window` and the aggregates of each record, in order and in some batches; null for one that is late or
-        left out. Without `times` they are those after all records of the batch, else those right after the record.
+        Returns `window` and the aggregates of each record, in order, in one or more batches; null for a late record or
+        one left out. Without `times` the values are those after the whole batch, else those right after the record.
         """
     def finish(self) -> list[pa.RecordBatch]:
-        """The input has ended: the changes that make all windows final, in the form of `push`."""
+        """Ends the input. Returns the changes that make all windows final, as `push`."""
     def counters(self) -> dict[str, int]:
-        """What `Query.run` counts, `late`, `windows_refused`, `late_emitted`, `null_values`, `bad_ticks`, `updates`,
-        `windows_closed`, and how many windows are open (`windows_open`). `ValueError` after a `restore` that failed.
+        """The counters of `Query.run`, and `late`, `windows_refused`, `late_emitted`, `null_values`, `bad_ticks`,
+        `updates`, `windows_closed` and `windows_open`, the open windows now. `ValueError` after a failed `restore`.
         """
     def select(
         self,
@@ -297,81 +297,81 @@ class Operator:
         """The visible windows between two keys and two times.
 
         Args:
-            first: the first key, one row of the key columns; None for an open side.
+            first: the first key, as one row of the key columns; None for no bound.
             last: the last key, in the same form.
-            start: ticks. Of sessions the earliest end; of sliding windows the earliest start.
-            end: ticks. The latest start.
-            by: what the times are. `"bounds"`: as above; `"window"`: the start and end of the window itself; `"due"`:
+            start: the earliest end of sessions, or the earliest start of sliding windows, in ticks.
+            end: the latest start, in ticks.
+            by: the meaning of the times. `"bounds"`: as above. `"window"`: the window's own start and end. `"due"`:
                 the first and last time at which windows of all keys are due (sessions: their end and gap).
-            backward: in reverse.
+            backward: whether to reverse the order.
 
         Returns:
-            The keys, `window`, the aggregates and `time`, by key, then end and start; by `"due"` time goes first. One
-            batch, or several where they do not fit one.
+            The keys, `window`, the aggregates and `time`, ordered by key, end and start; `"due"` orders by time first.
+            One batch, or several if one is too small.
         """
     def pages(self) -> list[bytes]:
-        """The whole state as pages. What `changed_pages` gives does not change by it."""
+        """The whole state as pages. Does not affect `changed_pages`."""
     def changed_pages(self) -> list[tuple[str, bytes | None]]:
-        """The pages that have changed since this was last called, or since `restore`: by name, None for one that is no
-        more. Applied to those before they are the same state as `pages`.
+        """The pages changed since the last call or `restore`, by name; None for a deleted page. Applied to the earlier
+        pages, they give the same state as `pages`.
         """
     def restore(self, pages: Sequence[bytes]) -> None:
-        """Goes on from saved pages, in any order, before any record; `ValueError`: damaged, missing, another plan's."""
+        """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:
-        """The pages of a saved state that a micro-batch needs by its key columns, `progress` and `times`: those of its
-        keys, and those in which a window closes or leaves. None for all, where the state has other segments or parts.
+        """The pages of a saved state that a micro-batch needs: those of its keys, and those in which a window closes or
+        leaves. None means all pages, if the state has other segments or parts.
 
-        `ValueError` for a damaged head, one of another plan, progress of no input, an operator that has seen records.
+        `ValueError`: the head is damaged or of another plan, an unknown input, or an operator that has seen records.
         """
     def restore_touched(self, pages: Sequence[bytes]) -> None:
-        """The head and the pages that `touched` named, for this micro-batch and its `changed_pages`; as `restore`."""
+        """As `restore`, with the head and the pages from `touched`, for one micro-batch and its `changed_pages`."""
     def restore_part(self, pages: Sequence[bytes]) -> None:
-        """Reads the head and some of the pages of a saved state, for `select` alone; raises as `restore`."""
+        """Loads the head and some pages of a saved state, only for `select`. Raises as `restore`."""
 
 @final
 class ShardSessions:
-    """The sessions of a shard: in close mode they are joined when they close, in update mode at once. A micro-batch is
-    a `push`, which tells which pages of the state it needs, and a `finish` with these.
+    """The sessions of a shard. Close mode merges sessions when they close, update mode at once. A micro-batch is a
+    `push`, which returns the names of the pages it needs, and a `finish` with these pages.
     """
 
     def __new__(cls, spec: str, schema: pa.Schema, shard: int) -> ShardSessions:
         """No sessions yet.
 
         Args:
-            spec: the plan: sessions of built-in aggregates, late records dropped, closed sessions not kept.
-            schema: the columns that the plan reads, and their types.
+            spec: a plan of sessions with built-in aggregates that drops late records and has no retention.
+            schema: the columns that the plan reads, with their types.
             shard: the number of the shard.
 
         Raises:
-            TypeError, ValueError: as `Query`; another plan.
+            TypeError, ValueError: as `Query`; or the plan is of another kind.
         """
     def restore(self, head: bytes) -> None:
-        """Goes on from a saved head, also an `Operator`'s; `ValueError` for a damaged one, or of another plan."""
+        """Loads a saved head, of this class or `Operator`. `ValueError` if it is damaged or of another plan."""
     def push(self, packed: pa.RecordBatch, progress: _Progress) -> list[str]:
-        """Takes the packed blocks, in any order, of partial sessions with the number of their records.
+        """Takes packed blocks of partial sessions with their record counts, in any order.
 
         Args:
-            packed: the blocks; `ValueError` for damaged ones, or those of another query.
-            progress: how far sources have come: the input (0), the number of the source, ticks of the time column.
+            packed: the blocks; `ValueError` if they are damaged or of another query.
+            progress: the progress of sources: the input (0), the source number, and ticks of the time column.
 
         Returns:
             The names of the pages that `finish` needs.
         """
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
-        """Joins sessions and closes those that are due; `pages` are those that `push` has named, in any order.
+        """Merges sessions and closes due ones. `pages` are those that `push` named, in any order.
 
         Returns:
-            Finals, as `Query.output_schema` has them, or changes, as `Operator.schema`; the changed pages, as
-            `Operator.changed_pages`.
+            Finals with the columns of `Query.output_schema`, or changes with those of `Operator.change_schema`; and
+            the changed pages, as `Operator.changed_pages`.
 
         Raises:
-            ValueError: damaged pages, and others than those.
-            OverflowError: a result that does not fit its type.
+            ValueError: pages are damaged, or are not the named ones.
+            OverflowError: a result does not fit its type.
         """
     @property
     def stream_time(self) -> int | None:
         """Stream time in ticks of the time column; None before the first record."""
     def counters(self) -> dict[str, int]:
-        """As `Operator.counters`; `windows_open` counts each part of a session that is stored in parts."""
+        """As `Operator.counters`. If a session is stored in parts, `windows_open` counts each part."""

@@ -1,4 +1,4 @@
-"""What many scenes share: times on one day, and a schema."""
+"""Shared test data: times on one day, and a schema."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import pyarrow as pa
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 EIGHT = datetime(2026, 1, 1, 8)
-"""Eight in the morning of that day, without a zone."""
+"""08:00 on that day, without a zone."""
 
 PAYMENTS = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "amount": pa.int64()})
 
 
 def at(minutes: float) -> datetime:
-    """So many minutes after eight, without a zone."""
+    """A time some minutes after 08:00, without a zone."""
     return EIGHT + timedelta(minutes=minutes)
 
 
 def all_at(*minutes: float) -> list[datetime]:
-    """Times, each so many minutes after eight."""
+    """Times, given in minutes after 08:00."""
     return [at(minute) for minute in minutes]
 
 
 def at_second(seconds: float) -> datetime:
-    """So many seconds after eight, without a zone."""
+    """A time some seconds after 08:00, without a zone."""
     return EIGHT + timedelta(seconds=seconds)
 
 
 def utc(minutes: float) -> datetime:
-    """So many minutes after midnight, in UTC."""
+    """A time some minutes after midnight, in UTC."""
     return MIDNIGHT + timedelta(minutes=minutes)

@@ -1,4 +1,4 @@
-"""Aggregates of the command line: `name=function`, or with its arguments `name=function:column,column`."""
+"""Aggregates on the command line: `name=function`, or with arguments `name=function:column,column`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ARGUMENT = "--agg"
 _ALLOWED = "name=function or name=function:column, such as clicks=count or spend=sum:amount"
 _OF_PYTHON = ("reduce", "aggregate", "apply")
 _COLUMNS = ("column", "by", "other", "columns")
-"""How parameters that are columns are called; others are numbers."""
+"""Names of parameters that are columns. Other parameters are numbers."""
 _EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5"}
 
 
@@ -27,10 +27,10 @@ FUNCTIONS: dict[str, Callable[..., Aggregate]] = {
 
 
 def aggregates(given: Iterable[str]) -> dict[str, Aggregate]:
-    """The aggregates by the names of their columns; `count` where none is given.
+    """The aggregates by result column. Without any, `count`.
 
-    Raises `ValueError` for what is no `name=function:column`, a name twice, another number of arguments than the
-    function takes, or a number that is none.
+    Raises `ValueError` for text that is not `name=function:column`, a repeated name, a wrong number of arguments, or
+    an argument that should be a number.
 
     >>> aggregates(["clicks=count", "best=max_by:page,amount"])["best"]
     max_by('page', 'amount')
@@ -62,7 +62,7 @@ def _aggregate(text: str, call: str) -> Aggregate:
 
 
 def _allowed(name: str, taken: list[Parameter], least: int) -> str:
-    """How a function is called, and an example."""
+    """The call syntax of a function, with an example."""
     needed, more = [known.name for known in taken[:least]], [known.name for known in taken[least:]]
     if not needed:
         return f"{name} or {name}:{','.join(more)}"
@@ -71,7 +71,7 @@ def _allowed(name: str, taken: list[Parameter], least: int) -> str:
 
 
 def _argument(text: str, known: Parameter, part: str) -> str | float:
-    """The name of a column as it is; a number as a number."""
+    """Keeps a column name as text and parses a number."""
     if known.name in _COLUMNS:
         return part
     try:

@@ -20,15 +20,15 @@ examples:
 
 
 class _Parser(argparse.ArgumentParser):
-    """One line for a wrong argument, and exit code 2."""
+    """A parser that reports a wrong argument in one line and exits with code 2."""
 
     def error(self, message: str) -> Never:
-        """Says what is wrong, and where all options are listed."""
+        """Prints what is wrong and how to list all options."""
         self.exit(2, f"windrow: {message} (all options: {self.prog} --help)\n")
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
-    """The arguments of the command line; exits with code 2 where they are wrong."""
+    """The parsed command line. Exits with code 2 if it is wrong."""
     described = "Session windows and sliding windows, with Kafka Streams' rules, of CSV and Parquet files."
     raw: Any = argparse.RawDescriptionHelpFormatter
     parser = _Parser(prog="windrow", description=described, epilog=_EPILOG, formatter_class=raw, allow_abbrev=False)
@@ -68,7 +68,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 
 def _refuse(unknown: Sequence[str], command: str, parsers: Mapping[str, argparse.ArgumentParser]) -> Never:
-    """Exits with what is wrong with arguments that a command does not have."""
+    """Exits with a message about arguments that the command does not have."""
     option = unknown[0].partition("=")[0]
     for other, parser in parsers.items():
         if option in parser.format_usage().replace("[", " ").replace("]", " ").split():

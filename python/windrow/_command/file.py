@@ -1,4 +1,4 @@
-"""What a file is, by its name."""
+"""The format of a file, read from its name."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ ENDINGS: dict[str, tuple[Format, str]] = {
     ".csv.gz": ("csv", ","),
     ".tsv.gz": ("csv", "\t"),
 }
-"""The format of a file that ends so, and what stands between its fields."""
+"""File format and field delimiter, by file name ending."""
 
 ALLOWED = f"a file that ends with {', '.join(list(ENDINGS)[:-1])} or {list(ENDINGS)[-1]}"
 
 
 @dataclass(frozen=True)
 class File:
-    """A file and what its name says of it.
+    """A file, with the format that its name implies.
 
     Attributes:
-        path: where it is.
+        path: the path.
         format: CSV or Parquet.
-        delimiter: what stands between the fields of a CSV file.
-        compression: `gzip` where it is compressed as a whole; None where it is not.
+        delimiter: the field delimiter of a CSV file.
+        compression: `gzip` if the whole file is compressed, else None.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class File:
 
     @classmethod
     def of(cls, argument: str, path: str) -> File:
-        """The file at a path; `ValueError` where its ending is none of `ENDINGS`."""
+        """The file at a path. Raises `ValueError` if its ending is not in `ENDINGS`."""
         ending = next((known for known in ENDINGS if path.lower().endswith(known)), None)
         if ending is None:
             raise bad_value(argument, path, ALLOWED)

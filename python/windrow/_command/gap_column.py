@@ -1,4 +1,4 @@
-"""Durations of a column of gaps that holds integers."""
+"""Durations from a gap column that holds durations or integers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ ARGUMENT = "--dynamic-gap"
 
 @dataclass(frozen=True)
 class GapColumn:
-    """The column of the records' own gaps.
+    """The column with each record's own gap.
 
     Attributes:
         name: its name.
-        unit: what its integers count: `s`, `ms`, `us` or `ns`; None where they are no gaps.
+        unit: the unit of its integers: `s`, `ms`, `us` or `ns`; None if integers are not gaps.
     """
 
     name: str
     unit: Unit | None = None
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for another unit."""
+        """Raises `ValueError` for an unknown unit."""
         if self.unit is not None and self.unit not in UNITS:
             raise unknown_word("--gap-unit", self.unit, UNITS)
 
     def cast(self, kind: pa.DataType) -> tuple[pa.DataType, Cast]:
-        """The type of the gaps, and what makes them of values of this type; `TypeError` for one that holds none."""
+        """The gap type, and a function that converts values of type `kind` to it. `TypeError` if they are no gaps."""
         if pa.types.is_duration(kind):
             return kind, lambda values: values
         if pa.types.is_integer(kind) and self.unit is not None:

@@ -39,17 +39,17 @@ _OPTIONS |= {
     name: f"--{name.replace('_', '-')}" for name in ("difference", "resolution", "max_gap", "max_duration", "end_when")
 }
 _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryError, ImportError)
-"""What ends the command with a line of text."""
+"""Errors that end the command with one line of text."""
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Runs the command: 0, or 2 where the input or an argument is wrong, 130 where Ctrl-C ended it."""
+    """Runs the command. Returns 0, 2 for bad input or a bad argument, or 130 after Ctrl-C."""
     asked = arguments(sys.argv[1:] if given is None else given)
     try:
         run(asked)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read the output has had enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (*_ERRORS, pa.ArrowException) as error:
@@ -59,7 +59,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def run(asked: Namespace) -> None:
-    """Reads, windows and writes what the arguments ask for; raises what is wrong with them."""
+    """Reads, windows and writes what the arguments ask for. Raises an error if an argument is wrong."""
     files = [File.of("FILE", path) for path in asked.files]
     for file in files:
         if not file.path.is_file():
@@ -81,7 +81,7 @@ def run(asked: Namespace) -> None:
     bar = Bar() if asked.quiet else bar_over(files)
     with bar:
         windowed = windowed_by(source, asked, windows, chosen, bar)
-        with warnings.catch_warnings():  # what was left out is told below
+        with warnings.catch_warnings():  # the summary below reports records that were left out
             warnings.simplefilter("ignore", LeftOut)
             table = windowed.agg(**chosen)
     told = counters(table)
@@ -113,19 +113,19 @@ def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
 
 
 def _types(asked: Namespace) -> dict[str, str]:
-    """The types of columns of CSV that are not inferred: that of --end-when is boolean, however few values it has."""
+    """The types of CSV columns that are not inferred. The --end-when column is boolean, even if it has no values."""
     end_when = getattr(asked, "end_when", None)
     return ({} if end_when is None else {end_when: "bool"}) | dict(asked.types)
 
 
 def gap_of(asked: Namespace) -> GapColumn | None:
-    """The column of the records' own gaps; None where there is none."""
+    """The gap column, or None if there is none."""
     own = getattr(asked, "dynamic_gap", None)
     return None if own is None else GapColumn(own, asked.gap_unit)
 
 
 def columns_of(asked: Namespace) -> dict[str, list[str]]:
-    """The columns that windows are made of, by option."""
+    """The columns that windowing reads, by option."""
     own = {"--dynamic-gap": getattr(asked, "dynamic_gap", None), "--end-when": getattr(asked, "end_when", None)}
     named = {option: [column] for option, column in own.items() if column is not None}
     return {"--key": asked.keys, "--time": [asked.time]} | named
@@ -138,7 +138,7 @@ def windowed_by(
     chosen: dict[str, Aggregate],
     bar: Bar,
 ) -> WindowedData[Any]:
-    """The rows of the files, windowed."""
+    """A windowed query over the rows of the files."""
     named = columns_of(asked) | {
         f"--agg {name}": list(call_of(aggregate).columns) for name, aggregate in chosen.items()
     }
@@ -147,7 +147,7 @@ def windowed_by(
 
 
 def _told(counted: dict[str, int], out: str) -> str:
-    """One line of what was read and written; and one of what was left out, where anything was."""
+    """A line about records and windows, then lines about records left out and gaps cut, if any."""
     lines = [f"windrow: {counted['records']:,} records, {counted['windows']:,} windows: {out}"]
     left = [f"{counted[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counted.get(name)]
     lines += [f"windrow: left out: {', '.join(left)}"] if left else []
@@ -157,7 +157,7 @@ def _told(counted: dict[str, int], out: str) -> str:
 
 
 def _one_line(error: BaseException) -> str:
-    """The message in one line, with options in the place of arguments."""
+    """The message in one line. Option names replace argument names."""
     text = " ".join(str(error).split()) or type(error).__name__
     argument, colon, rest = text.partition(": ")
     return f"{_OPTIONS[argument]}: {rest}" if colon and argument in _OPTIONS else text

@@ -27,7 +27,7 @@ def picture(
     keys: list[str],
     time: str,
 ) -> Timeline:
-    """The picture of the keys that are spelled by `texts`; rows of other keys are read, and not held."""
+    """A picture of the keys given in `texts`. Rows of other keys are read but not kept."""
     fields = [reader.schema.field(key) for key in keys]
     wanted = [_key(text, fields) for text in texts]
     batches = []
@@ -41,7 +41,7 @@ def picture(
 
 
 def check_out(path: str) -> None:
-    """Raises `ValueError` where no picture could be written there."""
+    """Raises `ValueError` if no picture can be written to this path."""
     if not path.lower().endswith(ENDINGS):
         raise bad_value("--timeline-out", path, f"a file that ends with {', '.join(ENDINGS)}")
     if not os.path.isdir(os.path.dirname(path) or "."):

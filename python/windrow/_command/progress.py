@@ -1,4 +1,4 @@
-"""A bar in a terminal, of `tqdm`, where it is installed."""
+"""A progress bar in the terminal. Needs `tqdm`."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from windrow._command.file import File
 
 
 class Bar:
-    """How many bytes of the input have been read. This one shows nothing."""
+    """Counts the bytes read from the input. This base class shows nothing."""
 
     def add(self, count: float) -> None:
-        """So many bytes more."""
+        """Adds bytes that were read."""
 
     def finish(self) -> None:
-        """Everything is read; the windows are still being made."""
+        """Marks the end of reading. Windows are still being computed."""
 
     def __enter__(self) -> Self:
-        """Nothing is there to be opened."""
+        """Opens nothing."""
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        """Nothing is there to be closed."""
+        """Closes nothing."""
 
 
 class TerminalBar(Bar):
-    """A bar on the standard error output."""
+    """A bar on standard error."""
 
     def __init__(self, bar: Any) -> None:
-        """Over a bar of `tqdm`."""
+        """Wraps a `tqdm` bar."""
         self._bar = bar
 
     def add(self, count: float) -> None:
-        """So many bytes more."""
+        """Adds bytes that were read."""
         self._bar.update(count)
 
     def finish(self) -> None:
-        """Says what comes behind the reading."""
+        """Shows the step that follows reading."""
         self._bar.set_description("windows")
 
     def __exit__(self, *raised: object) -> None:
-        """Leaves the bar, or after an error takes it away."""
+        """Keeps the finished bar on screen. Removes it after an error."""
         self._bar.leave = raised[0] is None
         self._bar.close()
 
 
 def bar_over(files: Sequence[File]) -> Bar:
-    """A bar for these files; one that shows nothing where there is no terminal, or no `tqdm`."""
+    """A bar for these files. It shows nothing without a terminal or without `tqdm`."""
     if not sys.stderr.isatty():
         return Bar()
     try:

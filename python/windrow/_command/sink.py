@@ -1,4 +1,4 @@
-"""Rows of windows, written as CSV or Parquet: a file is there as a whole, or it is not."""
+"""Writes windows as CSV or Parquet. A file appears complete, or not at all."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ WINDOW = "window"
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """The table with `window_start` and `window_end` in the place of `window`: CSV has no structs.
+    """The table with `window_start` and `window_end` instead of `window`. CSV has no structs.
 
-    Raises `ValueError` where another column has one of these names.
+    Raises `ValueError` if another column has one of these names.
     """
     place = table.column_names.index(WINDOW)
     for bound in ("end", "start"):
@@ -34,7 +34,7 @@ def flat(table: pa.Table) -> pa.Table:
 
 
 def in_order(table: pa.Table, keys: list[str]) -> pa.Table:
-    """The rows by key, then by the start of their windows."""
+    """The rows, sorted by key and then by window start."""
     start = pc.struct_field(table[WINDOW], "start")
     columns = [*(table[key] for key in keys), start]
     names = [str(number) for number in range(len(columns))]
@@ -43,7 +43,7 @@ def in_order(table: pa.Table, keys: list[str]) -> pa.Table:
 
 
 def check(out: File, sources: list[File]) -> None:
-    """Raises `ValueError` where the file could not be written, before any work is done."""
+    """Raises `ValueError` if the file cannot be written. Runs before any work is done."""
     folder = out.path.parent
     if not folder.is_dir():
         raise bad_value("--out", str(out.path), "a file in a folder that is there")
@@ -52,7 +52,10 @@ def check(out: File, sources: list[File]) -> None:
 
 
 def check_columns(schema: pa.Schema, keys: list[str]) -> None:
-    """Raises, before any work is done, where CSV does not have a column: `TypeError`, or `ValueError` for its name."""
+    """Checks that CSV can hold all columns, before any work is done.
+
+    Raises `TypeError` for a column type, and `ValueError` for a column name.
+    """
     for field in flat(schema.empty_table()).schema:
         try:
             pc_csv.write_csv(pa.schema([field]).empty_table(), pa.BufferOutputStream())
@@ -65,7 +68,7 @@ def check_columns(schema: pa.Schema, keys: list[str]) -> None:
 
 
 def write(table: pa.Table, out: File | None, delimiter: str | None) -> None:
-    """The rows as a file, or as CSV on the standard output."""
+    """Writes the rows to a file, or as CSV to standard output."""
     if out is None:
         stdout: Any = sys.stdout.buffer
         _csv(table, pa.PythonFile(stdout, mode="w"), delimiter or ",")

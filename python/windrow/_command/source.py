@@ -1,4 +1,4 @@
-"""CSV and Parquet files as one stream of Arrow batches: only the columns that a query names."""
+"""Reads CSV and Parquet files as one stream of Arrow batches. Reads only the columns that a query names."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ TYPES: dict[str, pa.DataType] = {
     "bool": pa.bool_(),
     "date": pa.date32(),
 }
-"""What `--type` may say of a column of CSV."""
+"""The types that `--type` accepts for a CSV column."""
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """What CSV files do not say of themselves.
+    """How to read CSV files.
 
     Attributes:
-        delimiter: what stands between fields; None for what the name of a file says.
-        nulls: texts that stand for null, beside the empty field.
-        types: types of columns, by name; of all others they are inferred.
+        delimiter: the field delimiter; None takes it from the file name.
+        nulls: texts that mean null, in addition to the empty field.
+        types: column types by name; other types are inferred.
     """
 
     delimiter: str | None = None
@@ -48,7 +48,7 @@ class CsvFormat:
     types: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for another type, or more than a character between fields."""
+        """Raises `ValueError` for an unknown type, or a delimiter that is not one character."""
         for column, kind in self.types.items():
             if kind not in TYPES:
                 raise unknown_word(f"--type {column}", kind, list(TYPES))
@@ -58,13 +58,13 @@ class CsvFormat:
 
 @dataclass(frozen=True)
 class Source:
-    """The rows of some files, one file after the other.
+    """The rows of several files, one file after the other.
 
     Attributes:
-        files: of one format or of both; all have the columns of the first.
-        csv: how CSV is written.
+        files: CSV files, Parquet files or both; all have the columns of the first.
+        csv: how to read CSV.
         time: the time column.
-        gap: the column of the records' own gaps, where they have such.
+        gap: the gap column, if there is one.
     """
 
     files: Sequence[File]
@@ -73,17 +73,17 @@ class Source:
     gap: GapColumn | None = None
 
     def columns(self) -> list[str]:
-        """The names of the columns of the first file, in order."""
+        """The column names of the first file, in order."""
         return self._schema(self.files[0]).names
 
     def reader(self, named: Mapping[str, Sequence[str]], bar: Bar) -> pa.RecordBatchReader:
-        """The columns that are named, by the option that names them; `bar` is told how far it is.
+        """Reads the named columns and reports progress to `bar`. `named` maps an option to its columns.
 
         Raises:
-            ValueError: a column that a file does not have, or has twice, types that differ between files, or a file
-                that is not what its name says.
-            TypeError: a time column that holds no times, or a column of gaps that holds no durations.
-            OSError: a file that cannot be read.
+            ValueError: a column is missing or there twice, types differ between files, or a file does not have the
+                format that its name implies.
+            TypeError: the time column holds no times, or the gap column holds no durations.
+            OSError: a file cannot be read.
         """
         known = self._schema(self.files[0])
         for option, columns in named.items():
@@ -100,9 +100,9 @@ class Source:
         return pa.RecordBatchReader.from_batches(schema, self._batches(wanted, schema, casts, bar))
 
     def _kinds(self, wanted: Sequence[str], keys: Collection[str]) -> list[pa.DataType]:
-        """The types of columns: of one without a value in the begin of a file of CSV, that in the next file.
+        """The column types. A column without values at the start of a CSV file takes its type from the next file.
 
-        Where no file tells, keys are text, and values integers, of which all aggregates of numbers have a result.
+        If no file shows a type, keys are text and values are integers: all numeric aggregates accept integers.
         """
         found: dict[str, pa.DataType] = {}
         for file in self.files:
@@ -130,7 +130,7 @@ class Source:
         bar.finish()
 
     def _time(self, wanted: list[str]) -> tuple[pa.DataType, Cast]:
-        """The type of the timestamps, told by the first batch that has rows."""
+        """The timestamp type, taken from the first batch with rows."""
         for file in self.files:
             batch = next((batch for batch in self._read(file, wanted, Bar()) if batch.num_rows), None)
             if batch is not None:
@@ -148,7 +148,7 @@ class Source:
             return schema
 
     def _read(self, file: File, wanted: list[str], bar: Bar) -> Batches:
-        """The batches of one file, with the wanted columns at least."""
+        """The batches of one file. They have at least the wanted columns."""
         names = self._schema(file).names
         for column in wanted:
             column_position(str(file.path), column, names)
@@ -167,7 +167,7 @@ class Source:
                 done = position
 
     def _csv_types(self, file: File) -> dict[str, pa.DataType]:
-        """The types of columns that are not inferred; of the time column text, where it is not counted."""
+        """The column types that are not inferred. The time column is text unless it holds integers."""
         kind = self._schema(file).field(self.time.name).type
         counted = pa.types.is_integer(kind) and self.time.format is None
         return {self.time.name: pa.int64() if counted else pa.string()}
@@ -175,10 +175,10 @@ class Source:
     def _open_csv(
         self, file: File, raw: Any, types: Mapping[str, pa.DataType], wanted: Sequence[str] | None = None
     ) -> pc_csv.CSVStreamingReader:
-        """A reader of `raw`, a file of Arrow's.
+        """A CSV reader over `raw`, an Arrow file.
 
-        A thread of Arrow's reads ahead, even while the interpreter ends. If it called Python then, the process would
-        abort or hang. It may also read for a while after the reader is gone, so nobody but Arrow closes the file.
+        An Arrow thread reads ahead, even while the interpreter shuts down. If it called Python then, the process would
+        abort or hang. It may also keep reading after the reader is gone, so only Arrow closes the file.
         """
         given = {column: TYPES[kind] for column, kind in self.csv.types.items()}
         opened: Any = raw if file.compression is None else pa.input_stream(raw, compression=file.compression)
@@ -197,7 +197,7 @@ class Source:
 
 @contextmanager
 def _named(file: File) -> Iterator[None]:
-    """Names the file in what goes wrong while it is read."""
+    """Adds the file name to errors raised while reading it."""
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Timestamps of a time column that holds text, integers or dates."""
+"""Timestamps from a time column that holds text, integers or dates."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Cast: TypeAlias = "Callable[[pa.Array[Any]], pa.Array[Any]]"
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """The time column of the input, and how its values are read.
+    """The time column of the input, and how to read its values.
 
     Attributes:
         name: its name.
-        format: how its text is written, as `strptime` has it; None for ISO 8601.
-        unit: what its integers count since 1970: `s`, `ms`, `us` or `ns`; None where they are no times.
+        format: the `strptime` format of its text; None for ISO 8601.
+        unit: the unit of its integers since 1970: `s`, `ms`, `us` or `ns`; None if integers are not times.
     """
 
     name: str
@@ -35,14 +35,14 @@ class TimeColumn:
     unit: Unit | None = None
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for another unit."""
+        """Raises `ValueError` for an unknown unit."""
         if self.unit is not None and self.unit not in UNITS:
             raise unknown_word("--time-unit", self.unit, UNITS)
 
     def cast(self, kind: pa.DataType, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
-        """The type of the timestamps, and what makes them of values of this type; `sample` are the first of them.
+        """The timestamp type, and a function that converts values of type `kind` to it. `sample` has the first values.
 
-        Raises `TypeError` for a type that holds no times, and names the option that says how they are read.
+        Raises `TypeError` for a type that holds no times. The message names the option to use.
         """
         if pa.types.is_timestamp(kind):
             return kind, lambda values: values
@@ -82,7 +82,7 @@ class TimeColumn:
 
 
 def counts(argument: str, column: str, values: pa.Array[Any]) -> pa.Array[Any]:
-    """Integers as those of 64 bits; `ValueError` for one that is none."""
+    """The integers as int64. Raises `ValueError` for one that does not fit."""
     try:
         return values.cast(pa.int64())
     except pa.ArrowInvalid:

@@ -1,14 +1,14 @@
-"""All that runs on executors, and what ships it. It works without Spark, too: for data in this process, and in tests.
+"""The steps that run on executors, and how they get there. They also work without Spark, in this process and in tests.
 
 | file | what |
 |---|---|
-| `shipping` | steps on their way to executors |
-| `pickled` | users' functions on their way to executors |
+| `shipping` | sends steps to executors |
+| `pickled` | sends users' functions to executors |
 | `batch` | the steps of a batch query |
-| `row_windows` | the step of a batch query that gives rows with their windows |
+| `row_windows` | the step of a batch query that returns rows with their windows |
 | `stream/` | the steps of a streaming query |
 | `tasks` | one record operator for each source |
-| `batches` | record batches: as Arrow IPC streams, as the core takes them, with counters |
-| `blocks` | packed blocks that wait on disk |
+| `batches` | record batches: as Arrow IPC streams, in the form the core takes, with counters |
+| `blocks` | packed blocks, in memory or on disk |
 | `free_memory` | how much memory this process may still take |
 """

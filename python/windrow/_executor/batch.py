@@ -1,6 +1,6 @@
 """The steps of a batch query: `pack` before the shuffle, `merge` after it.
 
-With Python functions the steps are `pack_rows` and `fold`: blocks hold the records as they are.
+With Python functions the steps are `pack_rows` and `fold`, and blocks hold the records themselves.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EARLIEST = -(2**63)
 
 
 def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator | SlidingFolds:
-    """What makes a plan's windows of rows in the order of time, for `finals`; checked by the core as `operator`."""
+    """The operator that computes a plan's windows from rows in time order, for `finals`. Raises as `Operator`."""
     plan = json.loads(spec)
     if plan["windows"]["kind"] != "sliding":
         return Operator(spec, schema, folds)
@@ -35,19 +35,19 @@ def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator 
 
 
 def finished(batches: Batches, finish: bytes) -> Batches:
-    """Batches of the core's columns, with what a pickled `Finish` computes of them."""
+    """Applies a pickled `Finish` to batches of the core's columns."""
     done: Batches = pickle.loads(finish).batches(batches)
     return done
 
 
 def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
-    """Records to packed blocks: rows of (shard, first time, block), and one row of counters when `observed`."""
+    """Packs records into rows of (shard, first time, block), and one row of counters if `observed`."""
     columns = read_schema(schema)
     return _packed(batches, Query(spec, columns).packer(partition()), columns, observed)
 
 
 def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
-    """The same as `pack` for a plan with Python functions: its blocks hold the records as they are."""
+    """As `pack`, for a plan with Python functions. Blocks hold the records themselves."""
     columns = read_schema(schema)
     return _packed(batches, Query.of_rows(spec, columns).packer(partition()), columns, observed)
 
@@ -69,7 +69,7 @@ def _packed(batches: Batches, packer: Packer, columns: pa.Schema, observed: tupl
 
 
 def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
-    """Packed blocks of whole shards, in order, to windows; rows of the counters `observed` follow under their names."""
+    """Merges packed blocks of whole shards, in order, into windows. Rows of the counters `observed` follow."""
     plan, counted = Query(spec, read_schema(schema)), list[pa.RecordBatch]()
     blank = dict.fromkeys(observed.values())
     for windows in merged(plan, _blocks(batches, observed, counted)):
@@ -79,7 +79,7 @@ def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) 
 
 
 def merged(plan: Query, blocks: Batches) -> Batches:
-    """What a query makes of packed blocks of whole shards, in order."""
+    """The windows of packed blocks of whole shards, in order."""
     merger = plan.merger()
     for some in blocks:
         yield from merger.push(some)
@@ -87,7 +87,7 @@ def merged(plan: Query, blocks: Batches) -> Batches:
 
 
 def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:
-    """The same as `merge` for what `pack_rows` packed; `functions` are the aggregates that hold them, pickled."""
+    """As `merge`, for blocks of `pack_rows`. `functions` are the pickled aggregates with Python functions."""
     columns = read_schema(schema)
     folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
     counted = list[pa.RecordBatch]()
@@ -100,14 +100,14 @@ def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], f
 
 
 def folded(spec: str, schema: pa.Schema, folds: list[Fold], blocks: Batches) -> Batches:
-    """What Python functions make of packed rows of whole shards, in order."""
+    """The windows that Python functions compute from packed rows of whole shards, in order."""
     rows = sorted_rows(Query.of_rows(spec, schema).sorter(), blocks)
     for _, of_shard in itertools.groupby(rows, itemgetter(0)):
         yield from finals(folds_in_order(spec, schema, folds), map(itemgetter(1), of_shard))
 
 
 def finals(fed: Operator | SlidingFolds, rows: Iterable[pa.RecordBatch]) -> Batches:
-    """The windows that new `folds_in_order` make of rows in the order of time, each as soon as it is final."""
+    """Feeds rows in time order to a new operator of `folds_in_order`. Yields each window as soon as it is final."""
     schema = fed.output_schema
 
     def shown(changes: pa.RecordBatch) -> pa.RecordBatch:
@@ -119,16 +119,16 @@ def finals(fed: Operator | SlidingFolds, rows: Iterable[pa.RecordBatch]) -> Batc
 
 
 def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows that are in blocks, with their shard, in the order of time."""
+    """The rows in blocks, with their shard, in time order."""
     for batch in blocks:
-        # A batch of blocks may be much larger than what a sorter holds.
+        # A batch of blocks may be much larger than the memory of a sorter.
         for start in range(0, batch.num_rows, _BLOCKS):
             yield from sorter.push(batch.slice(start, _BLOCKS))
     yield from sorter.finish()
 
 
 def _blocks(batches: Batches, observed: Iterable[str], counted: list[pa.RecordBatch]) -> Batches:
-    """Packed rows; rows of counters go to `counted`."""
+    """The packed blocks. Rows of counters go to `counted`."""
     for batch in batches:
         blocks = batch
         if observed:

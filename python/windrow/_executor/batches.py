@@ -1,4 +1,4 @@
-"""Record batches: as Arrow IPC streams, as the core takes them, and with counters in their rows."""
+"""Record batches: as Arrow IPC streams, in the form the core takes, and with counters in their rows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 Batches = Iterator[pa.RecordBatch]
-"""What goes into and out of Spark's `mapInArrow`."""
+"""The input and output of Spark's `mapInArrow`."""
 
 
 def ipc_stream(batch: pa.RecordBatch) -> pa.Buffer:
-    """A stream of this one batch, with the metadata of its schema."""
+    """An IPC stream with this one batch and its schema metadata."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -20,10 +20,10 @@ def ipc_stream(batch: pa.RecordBatch) -> pa.Buffer:
 
 
 def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch; where structs are in structs, at any depth, copied so that every buffer begins with its first value.
+    """The batch. If it nests structs in structs, at any depth, a copy in which every buffer starts at its first value.
 
-    A struct that begins within its buffers, as a slice does, is cut on its way into the core, and its children, which
-    pyarrow hands over cut already, once more. Arrow's messages have no slices.
+    A sliced struct starts inside its buffers. The core applies its offset to the children, but pyarrow has already
+    applied it to them. A copy through Arrow IPC has no offsets.
 
     >>> nested = pa.array([{"a": {"b": 1}}, {"a": {"b": 2}}])
     >>> rebased(pa.record_batch({"v": nested.slice(1)}))["v"].offset
@@ -35,16 +35,16 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
-    """A stream whose batches are `rebased`; the very stream where no column asks for it."""
+    """A stream with `rebased` batches. Returns the stream itself if no column needs it."""
     if not any(_cuts_twice(field.type) for field in schema):
         return stream
     reader = pa.RecordBatchReader.from_stream(stream)
-    copied = pa.ipc.read_schema(reader.schema.serialize())  # an extension type that nobody registered is its storage
+    copied = pa.ipc.read_schema(reader.schema.serialize())  # an unregistered extension type becomes its storage type
     return pa.RecordBatchReader.from_batches(copied, (rebased(batch) for batch in reader))
 
 
 def _cuts_twice(kind: Any, cut: bool = False) -> bool:
-    """Whether values have a struct in them that is in another one, in an array of one length, or in a union."""
+    """Whether the type nests a struct in a struct, a fixed-size list or a union."""
     if isinstance(kind, pa.BaseExtensionType):
         return _cuts_twice(kind.storage_type, cut)
     if pa.types.is_dictionary(kind):
@@ -57,7 +57,7 @@ def _cuts_twice(kind: Any, cut: bool = False) -> bool:
 
 
 def partition() -> int:
-    """The number of the partition that a task of Spark works on; 0 outside of one."""
+    """The partition number of the current Spark task; 0 outside a task."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -65,13 +65,13 @@ def partition() -> int:
 
 
 def read_schema(serialized: bytes) -> pa.Schema:
-    """A schema as it travels."""
+    """Reads a serialized schema."""
     return pa.ipc.read_schema(pa.py_buffer(serialized))
 
 
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """A batch of Spark in the columns of a plan."""
-    # Spark sends its session's zone and, when asked to, large strings; the plan knows one form of each type.
+    """A batch from Spark, cast to the columns of a plan."""
+    # Spark sends the session's time zone and, if configured, large strings. The plan knows one form of each type.
     columns = [
         column if column.type == field.type else column.cast(field.type)
         for column, field in zip(batch.columns, schema, strict=True)
@@ -80,12 +80,12 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """A batch without rows, of columns of any type."""
+    """An empty batch, for columns of any type."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def with_counters(batch: pa.RecordBatch, counters: Mapping[str, int | None]) -> pa.RecordBatch:
-    """A batch, and these counters in each of its rows."""
+    """The batch, with these counters in each row."""
     if not counters:
         return batch
     added = [pa.array([value] * batch.num_rows, pa.int64()) for value in counters.values()]
@@ -93,6 +93,6 @@ def with_counters(batch: pa.RecordBatch, counters: Mapping[str, int | None]) -> 
 
 
 def counters_alone(counters: pa.RecordBatch, output: pa.Schema, names: Iterable[str]) -> pa.RecordBatch:
-    """Rows of counters, under these names, that are null in the columns of a result."""
+    """Rows of counters under these names. The columns of the result are null in them."""
     blank = [pa.nulls(counters.num_rows, field.type) for field in output]
     return pa.RecordBatch.from_arrays([*blank, *counters.columns], names=[*output.names, *names])

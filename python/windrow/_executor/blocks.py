@@ -1,4 +1,4 @@
-"""Packed blocks that wait for their turn: in memory while they are few, else in a temporary file."""
+"""Packed blocks that wait for the merge: a few in memory, more in a temporary file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from windrow._native import Packer
 
 _IN_MEMORY = 16 << 20
-"""Bytes of blocks above which they go to a file."""
+"""Above this many bytes, blocks go to a file."""
 
 _TOGETHER = 128
-"""Blocks in a batch that is read, of about 16 KiB each."""
+"""Blocks per batch. A block has about 16 KiB."""
 
 _FIELDS: list[pa.Field[Any]] = [
     pa.field("shard", pa.int32()),
@@ -27,9 +27,9 @@ _SCHEMA = pa.schema(_FIELDS)
 
 
 class Blocks:
-    """Rows of (shard, first time, block), as a packer gives them.
+    """Rows of (shard, first time, block) from a packer.
 
-    The file has no name, lies where `tempfile.gettempdir()` says, and is gone with this object.
+    The file is unnamed, in `tempfile.gettempdir()`, and disappears with this object.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Blocks:
 
     @classmethod
     def of(cls, packer: Packer, batches: Iterable[pa.RecordBatch]) -> Self:
-        """What a packer makes of all these rows; `OSError` where the disk is full."""
+        """Packs all these rows. Raises `OSError` if the disk is full."""
         blocks = cls()
         try:
             for batch in batches:
@@ -64,11 +64,11 @@ class Blocks:
             self._ends.append(end)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of blocks."""
         return len(self._shards)
 
     def in_order(self) -> Iterator[pa.RecordBatch]:
-        """All blocks, shard by shard and in the order of their first times, some at once."""
+        """All blocks in batches, ordered by shard and first time."""
         order = sorted(range(len(self)), key=lambda number: (self._shards[number], self._firsts[number]))
         for start in range(0, len(order), _TOGETHER):
             numbers = order[start : start + _TOGETHER]
@@ -78,7 +78,7 @@ class Blocks:
             yield pa.RecordBatch.from_arrays([shards, firsts, blocks], schema=_SCHEMA)
 
     def close(self) -> None:
-        """Frees memory and file."""
+        """Frees the memory and the file."""
         self._file.close()
 
     def _read(self, number: int) -> bytes:

@@ -1,4 +1,4 @@
-"""How much memory this process may still take."""
+"""How much more memory this process may use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int | None:
-    """Bytes that the machine has, its control group and the limit of this process allow; None where nothing is known.
+    """Free bytes: the least that the machine, the control group and the process limit allow. None if all are unknown.
 
     Swap counts as memory.
     """

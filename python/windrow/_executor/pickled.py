@@ -1,4 +1,4 @@
-"""Python functions on their way to executors, and the broadcasts that they use."""
+"""Pickles Python functions for executors, and finds the broadcasts that they use."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from windrow._plan.plan import Plan
 
 
 class _Pickler(cloudpickle.CloudPickler):
-    """Pickles as PySpark does, and remembers the broadcasts that are met.
+    """Pickles as PySpark does, and collects the broadcasts on the way.
 
-    Spark sends the values of those that it meets itself, in the function that it is handed: they have to be held by
-    that one, beside the bytes of the user's functions.
+    Spark sends only the broadcasts that it finds in the function it gets. So that function must refer to them, in
+    addition to the bytes of the user's functions.
     """
 
     def __init__(self, file: Any) -> None:
@@ -33,13 +33,13 @@ class _Pickler(cloudpickle.CloudPickler):
 
 
 def pickled_functions(plan: Plan) -> tuple[tuple[bytes, ...], tuple[Any, ...]]:
-    """The aggregates of Python functions, each as bytes, and the broadcasts in all of them."""
+    """The pickled aggregates with Python functions, and all their broadcasts."""
     pairs = [_pickled(name, function) for name, function in plan.functions.items()]
     return tuple(pickled for pickled, _ in pairs), tuple(each for _, broadcasts in pairs for each in broadcasts)
 
 
 def pickled_finish(plan: Plan, core: pa.Schema) -> tuple[bytes | None, tuple[Any, ...]]:
-    """The last step of a plan with computed columns, over these columns of the core, and the broadcasts in it."""
+    """The pickled last step of a plan with computed columns, typed for the columns `core`, and its broadcasts."""
     if plan.finish is None:
         return None, ()
     name = next(name for name, column in plan.finish.columns if isinstance(column, Expression))
@@ -48,7 +48,7 @@ def pickled_finish(plan: Plan, core: pa.Schema) -> tuple[bytes | None, tuple[Any
 
 
 def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
-    """The aggregates of Python functions, each as bytes; `TypeError` for one that uses a broadcast."""
+    """The pickled aggregates with Python functions. Raises `TypeError` for one that uses a broadcast."""
     functions = []
     for name, function in plan.functions.items():
         pickled, broadcasts = _pickled(name, function)
@@ -62,7 +62,7 @@ def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
 
 
 def _pickled(name: str, function: AggregateCall | Finish) -> tuple[bytes, list[Any]]:
-    """An aggregate with its functions, by value where they are the user's own: they may be in a notebook."""
+    """Pickles an aggregate with its functions. The user's own functions go by value: they may be in a notebook."""
     file = io.BytesIO()
     pickler = _Pickler(file)
     try:

@@ -1,4 +1,4 @@
-"""The rows of one partition of Spark, each with its window: all rows of a key are in one partition.
+"""The rows of one Spark partition, each with its window. All rows of a key are in one partition.
 
 ```text
  batches ─┬─ few ──▶ in memory: windows, and the position of each row's window ─▶ batches, in the order of the rows
@@ -20,16 +20,16 @@ from windrow._executor.free_memory import free_memory
 from windrow._native import Query, RowColumns
 
 MOST = 128 << 20
-"""Bytes of rows, as Arrow has them, above which a partition waits on disk."""
+"""Above this many bytes of Arrow data, a partition waits on disk."""
 
 _MOST_ROWS = 1 << 21
-"""The same in rows: each takes some 100 bytes in addition."""
+"""Above this many rows, too. Each row takes about 100 bytes more than its Arrow data."""
 
 
 def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], most: int = MOST) -> Batches:
-    """Rows with their windows; a row of the counters `observed` follows under their names.
+    """Rows with their windows, then a row of the counters `observed`.
 
-    A partition of more than `most` bytes, or of very many rows, waits in the temporary folder of this process.
+    A partition of more than `most` bytes, or with very many rows, waits in the temporary folder of this process.
     """
     columns, blank = read_schema(schema), dict.fromkeys(observed.values())
     query = Query.over(spec, columns)
@@ -52,7 +52,7 @@ def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str,
 def _at_once(
     batches: list[pa.RecordBatch], spec: str, schema: pa.Schema, output: pa.Schema
 ) -> tuple[Batches, dict[str, int]]:
-    """The rows in their order, and what was counted."""
+    """The rows in their order, and the counters."""
     query = Query.with_rows(spec, schema, free_memory())
     windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, batches), 1)
     names = output.names[len(schema) :]
@@ -63,7 +63,7 @@ def _at_once(
 
 
 def _beside(rows: pa.Table, columns: Batches, output: pa.Schema) -> Batches:
-    """The rows with further columns, which come in batches."""
+    """The rows with more columns, which come in batches."""
     start = 0
     for added in columns:
         for of_rows in rows.slice(start, added.num_rows).combine_chunks().to_batches():
@@ -72,7 +72,7 @@ def _beside(rows: pa.Table, columns: Batches, output: pa.Schema) -> Batches:
 
 
 def _from_disk(batches: Iterable[pa.RecordBatch], query: Query) -> tuple[Batches, dict[str, int]]:
-    """The rows as their windows become final, and what was counted."""
+    """The rows as their windows become final, and the counters."""
     packer = query.packer(0)
     blocks = Blocks.of(packer, batches)
 
@@ -86,6 +86,6 @@ def _from_disk(batches: Iterable[pa.RecordBatch], query: Query) -> tuple[Batches
 
 
 def _taken_from(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches in their order; the list lets go of each."""
+    """The batches in their order, each removed from the list to free its memory."""
     while batches:
         yield batches.pop(0)

@@ -1,8 +1,8 @@
-"""The way of steps to executors.
+"""Sends steps to executors.
 
-Spark gets `shipped(step, ...)`, a function that is pickled by value with plain data in its closure. It looks for
-windrow before it calls the step, so that an executor without windrow says so in one sentence. A step that is pickled by
-reference would fail while it is unpickled.
+Spark gets `shipped(step, ...)`, a function pickled by value with plain data in its closure. It imports windrow before
+it calls the step, so an executor without windrow fails with a clear message. A step pickled by reference would already
+fail while Spark unpickles it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ _R = TypeVar("_R")
 
 
 def remote(target: Callable[_P, _R], version: str = __version__) -> Callable[[], Callable[_P, _R]]:
-    """A function that gives the `target` of an executor's own windrow, and fails unless that is of this `version`.
+    """A function that loads `target` from the executor's own windrow. It fails unless that has this `version`.
 
-    It is pickled by value and holds the target by its module and name: a reference would be resolved while it is
-    unpickled.
+    It is pickled by value and keeps the module and name of the target. A reference would be resolved during unpickling.
     """
     module, name = target.__module__, target.__qualname__
 
@@ -59,13 +58,13 @@ def shipped(
     broadcasts: tuple[Any, ...] = (),
     version: str = __version__,
 ) -> Callable[[Batches], Batches]:
-    """A function for `mapInArrow` that runs a step of an executor's own windrow.
+    """A function for `mapInArrow` that runs a step of the executor's own windrow.
 
     Args:
-        step: a function of batches and of the plan, at the top level of its module.
+        step: a function of batches and the plan, at the top level of its module.
         plan: plain data that the step takes.
         finish: the pickled `Finish` of a query with computed columns.
-        broadcasts: the broadcasts of the user's functions; Spark sends their values with the function that holds them.
+        broadcasts: the broadcasts of the user's functions; Spark sends them because the closure refers to them.
         version: the version of windrow that the executor needs.
     """
     load, load_finished = remote(step, version), remote(finished, version)

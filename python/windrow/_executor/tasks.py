@@ -16,40 +16,40 @@ if TYPE_CHECKING:
     from windrow._native import Operator
 
 Source = tuple[Any, ...]
-"""The values of the source columns, None where one is null. Without such columns there is one source, ()."""
+"""The values of the source columns, with None for null. Without source columns there is one source, ()."""
 
 
 class Tasks(Mapping[Source, "Operator"]):
-    """The operators of the sources that are known, in the order in which they became so.
+    """The operators of the known sources, in order of appearance.
 
-    A source is known from its first row on, whether the row is a record, one that is left out, or a tick.
+    A source becomes known with its first row: a record, a record that is left out, or a tick.
     """
 
     def __init__(self, make: Callable[[], Operator]) -> None:
-        """Without sources; `make` gives an operator that has seen no record."""
+        """Knows no sources. `make` creates an operator that has seen no record."""
         self._make = make
         self._operators: dict[Source, Operator] = {}
 
     def of(self, source: Source) -> Operator:
-        """The operator of a source, a new one where the source is not known yet."""
+        """The operator of a source. Creates one for a new source."""
         if source not in self._operators:
             self._operators[source] = self._make()
         return self._operators[source]
 
     def __getitem__(self, source: Source) -> Operator:
-        """The operator of a source that is known."""
+        """The operator of a known source."""
         return self._operators[source]
 
     def __iter__(self) -> Iterator[Source]:
-        """The sources that are known."""
+        """The known sources."""
         return iter(self._operators)
 
     def __len__(self) -> int:
-        """How many sources are known."""
+        """The number of known sources."""
         return len(self._operators)
 
     def counters(self) -> dict[str, int]:
-        """What all of them have counted, by name."""
+        """The sums of all operators' counters, by name."""
         counted = Counter[str]()
         for operator in self._operators.values():
             counted.update(operator.counters())
@@ -57,6 +57,6 @@ class Tasks(Mapping[Source, "Operator"]):
 
     @property
     def stream_time(self) -> int | None:
-        """The smallest stream time of those that have one, in ticks of the time column."""
+        """The smallest stream time of all operators that have one, in ticks of the time column."""
         times = (operator.stream_time for operator in self._operators.values())
         return min((time for time in times if time is not None), default=None)

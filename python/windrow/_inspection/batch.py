@@ -1,4 +1,4 @@
-"""The windows of a batch over the rows of some keys, as the core makes them."""
+"""The windows of a batch over the rows of some keys, computed by the core."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from windrow._windows.sliding import SlidingWindows
 def windows_of_batch(
     rows: Rows, grouped: Grouping[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
 ) -> list[Window]:
-    """The windows of the picked rows, each with its records; sliding ones before 1970 hold only records before it."""
+    """The windows of the picked rows, each with its records. A sliding window from before 1970 has no later records."""
     name = "windows" if "windows" not in grouped.keys else "windows_"
     picked = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
-    with warnings.catch_warnings():  # about records that are left out, which the trace shows
+    with warnings.catch_warnings():  # the trace shows records left out
         warnings.simplefilter("ignore")
         result = group_by(picked, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
@@ -52,5 +52,5 @@ def _needed(rows: Rows, grouped: Grouping[Any]) -> list[str]:
 
 
 def _members(records: Sequence[Record], times: Sequence[int], start: int, end: int) -> Sequence[Record]:
-    """The records whose times are within bounds."""
+    """The records with times from `start` to `end`."""
     return records[bisect.bisect_left(times, start) : bisect.bisect_right(times, end)]

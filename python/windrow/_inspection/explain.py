@@ -1,4 +1,4 @@
-"""`explain_record`: the neighbours of a record, the gaps between them, and when its window closes."""
+"""`explain_record`: explains a record by its neighbours, their gaps, and when its window closes."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     """Explains why a record is in its window, or late: its neighbours, the gaps between them, and when the window
     closes.
 
-    If the windows have a `grace`, the rows of data in this process are read as a stream, one after the other in their
-    order (by `order=`, if `group_by` has one). Each is judged by the stream time of the rows before it, as in Kafka
-    Streams, so late records show. `max_ahead` has no effect, because there is no wall clock. The rows are a batch, in
-    which nothing is late, in three cases: without a grace, of a Spark DataFrame, whose rows have no order, and of
-    sessions with `max_duration` or `end_when`, which a stream does not have.
+    If the windows have a `grace`, data in this process is read as a stream: row by row, in the order of the rows (or by
+    `order=`, if `group_by` has one). The stream time of earlier rows judges each row, as in Kafka Streams, so late
+    records show. `max_ahead` has no effect, because there is no wall clock. The rows are a batch, in which nothing is
+    late, in three cases: the windows have no grace, the data is a Spark DataFrame (its rows have no order), or the
+    sessions have `max_duration` or `end_when` (streams do not support them).
 
     Args:
-        windowed: the result of `windowed_by`. A reader that can be read once is read by this call.
-        key: the value of the key column, a tuple for several.
-        at: the time of the record, as the time column shows it, or as text in ISO 8601.
+        windowed: the result of `windowed_by`. This call consumes a reader that can be read once.
+        key: the value of the key column, or a tuple for several.
+        at: the time of the record, as a value of the time column or as ISO 8601 text.
         stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        Some lines for the record; of a stream for each of several records at that time, because they may differ.
+        Lines of text for the record. A stream has a paragraph for each record at that time, because they may differ.
 
     Raises:
-        ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` with windows
-            without a grace, with `max_duration` or `end_when`, or with a Spark DataFrame.
-        TypeError: not windowed, a cogroup, a streaming DataFrame, a key or a time of another type than its column.
+        ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` is True for
+            windows without a grace, with `max_duration` or `end_when`, or for a Spark DataFrame.
+        TypeError: not windowed, a cogroup, a streaming DataFrame, or a key or time that does not fit its column.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -62,7 +62,7 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
         raise _no_record(at, traced, time)
     if traced.stream:
         paragraphs = [_lines(traced, record, text, 1) for record in records]
-    else:  # records of one time are in the same windows, but for those that were left out
+    else:  # records of one time share their windows, except those left out
         alike = [[record for record in records if record.bad_gap is bad] for bad in (False, True)]
         paragraphs = [_lines(traced, each[0], text, len(each)) for each in alike if each]
     return "\n\n".join("\n".join(lines) for lines in paragraphs)

@@ -1,4 +1,4 @@
-"""Why a record is in its session, or late."""
+"""Explains why a record is in its session, or late."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from windrow._windows.session import SessionWindows
 
 
 def session_lines(trace: Trace, record: Record, text: Text) -> list[str]:
-    """What became of a record, its neighbours, and when its session closes."""
+    """Lines about the record, its neighbours, and when its session closes."""
     sessions = [window for window in trace.windows if record.row in window.rows]
     lines = _judged(trace, record, text)
     if not sessions:
@@ -27,7 +27,7 @@ def session_lines(trace: Trace, record: Record, text: Text) -> list[str]:
 
 
 def _judged(trace: Trace, record: Record, text: Text) -> list[str]:
-    """Of a stream: by which stream time the record was judged."""
+    """The stream time that judged the record. Empty for a batch."""
     judgement = trace.judgements.get(record.row)
     lengths = trace.lengths
     if judgement is None or judgement.stream_time is None:
@@ -116,14 +116,14 @@ def _behind(trace: Trace, record: Record, members: Sequence[Record], taken: Sequ
 
 
 def _distance(other: Record, record: Record, gap: int, text: Text) -> str:
-    """How far a neighbour is away, and whether that is more than the gap."""
+    """The distance of a neighbour, compared with the gap."""
     away = abs(record.time - other.time)
     than = "at most" if away <= gap else "more than"
     return f"{text.time(other.time)}, {text.length(away)} away, {than} the gap of {text.length(gap)}"
 
 
 def _apart(other: Record, record: Record, earlier: Record, trace: Trace, text: Text) -> str:
-    """Why a record within the gap is in another session; `earlier` is the earlier of the two."""
+    """Why a record within the gap is in another session. `earlier` is the earlier of the two."""
     if abs(record.time - other.time) > (trace.lengths.gap or 0):
         return ""
     if trace.stream:
@@ -132,7 +132,7 @@ def _apart(other: Record, record: Record, earlier: Record, trace: Trace, text: T
 
 
 def _between(earlier: Record, trace: Trace, text: Text) -> str:
-    """What ended the session of a record before the next record, which it reaches."""
+    """Why the session of a record ended before the next record, although its gap reaches it."""
     if trace.stream:
         return "but its session was closed when the other record came"
     ends = trace.windows_of.end_when if isinstance(trace.windows_of, SessionWindows) else None
@@ -147,13 +147,13 @@ def _reach(record: Record) -> int:
 
 
 def _reaching(record: Record, text: Text) -> str:
-    """A record by its time and its reach."""
+    """The time and reach of a record, as text."""
     gap = text.length(record.gap or 0)
     return f"that of {text.time(record.time)} with its gap of {gap} reaches to {text.time(_reach(record))}"
 
 
 def _closing(trace: Trace, window: Window, text: Text) -> list[str]:
-    """When the session closes on a stream; nothing where there is no grace."""
+    """When the session closes on a stream. Empty without a grace."""
     lengths = trace.lengths
     if lengths.grace is None:
         return []

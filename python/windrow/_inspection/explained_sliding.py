@@ -1,4 +1,4 @@
-"""Why a record is in its sliding windows, or late."""
+"""Explains why a record is in its sliding windows, or late."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NEAR = 5
 
 
 def sliding_lines(trace: Trace, record: Record, text: Text) -> list[str]:
-    """What became of a record, its neighbours, and the windows that hold it."""
+    """Lines about the record, its neighbours, and the windows that hold it."""
     lengths = trace.lengths
     difference, time = lengths.difference or 0, lengths.floored(record.time)
     lines = (
@@ -37,7 +37,7 @@ def sliding_lines(trace: Trace, record: Record, text: Text) -> list[str]:
 
 
 def _judged(trace: Trace, record: Record, time: int, text: Text) -> list[str]:
-    """Of a stream: by which stream time the record was judged, and what refused it."""
+    """The stream time that judged the record, and the windows that refused it. Empty for a batch."""
     judgement, lengths = trace.judgements.get(record.row), trace.lengths
     if judgement is None or judgement.stream_time is None:
         return []
@@ -56,7 +56,7 @@ def _judged(trace: Trace, record: Record, time: int, text: Text) -> list[str]:
 
 
 def _window(trace: Trace, record: Record, window: Window, text: Text) -> str:
-    """The bounds of a window, why it is there, how many records it has, and when it closes."""
+    """The bounds of a window, why it exists, its number of records, and when it closes."""
     lengths = trace.lengths
     difference = lengths.difference or 0
     times = {lengths.floored(each.time) for each in trace.records}

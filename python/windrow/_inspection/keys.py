@@ -1,4 +1,4 @@
-"""The keys that are asked for, and which rows have them."""
+"""Parses the user's keys and finds the rows that have them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from windrow._inspection.trace import Key
 
 
 def key_of(argument: str, value: object, fields: Sequence[pa.Field[Any]]) -> Key:
-    """A key as a user writes it: the value of one key column, a tuple of those of several.
+    """The key for a user's value: the value of the key column, or a tuple of values for several columns.
 
     Raises:
-        ValueError: another number of values, values that are all null, or one that its column does not hold.
-        TypeError: a value of another type.
+        ValueError: a wrong number of values, or all values are null.
+        TypeError: a value that its column cannot hold.
     """
     names = ", ".join(repr(field.name) for field in fields)
     values = value if isinstance(value, tuple) and len(fields) > 1 else (value,)
@@ -37,7 +37,7 @@ def _held(argument: str, value: object, field: pa.Field[Any]) -> Any:
 
 
 def places(keys: Iterable[Key], columns: Sequence[pa.ChunkedArray[Any]]) -> list[int]:
-    """The rows that have one of the keys, in order."""
+    """The positions of rows that have one of the keys, in order."""
     is_wanted = pa.repeat(pa.scalar(False), len(columns[0]))
     for key in keys:
         is_key: Any = None
@@ -50,7 +50,7 @@ def places(keys: Iterable[Key], columns: Sequence[pa.ChunkedArray[Any]]) -> list
 
 
 def _equal(column: Any, value: Any) -> Any:
-    """Whether each value of a column is this one; null is itself, and so is NaN."""
+    """Whether each value of a column equals `value`. Null equals null, and NaN equals NaN."""
     if value is None:
         return pc.is_null(column)
     if isinstance(value, float) and value != value:  # noqa: PLR0124

@@ -14,16 +14,16 @@ from windrow._windows.sliding import SlidingWindows
 
 @dataclass(frozen=True)
 class Lengths:
-    """Ticks of the time column; rounded down, as windows count.
+    """Lengths in ticks of the time column, rounded down as in windows.
 
     Attributes:
-        gap: of sessions; None where records have their own, and of sliding windows.
-        longest: what the records' own gaps are cut to, if to anything.
-        session: the longest session; None where any will do, and of sliding windows.
-        difference: of sliding windows; None of sessions.
-        resolution: what times are floored to; 1 of sessions.
-        grace: how far behind stream time a record may be; None where none was given, and where sessions are cut, as
-            no stream does.
+        gap: the gap of sessions; None for dynamic gaps and for sliding windows.
+        longest: the limit for dynamic gaps; None for no limit.
+        session: the longest session; None for no limit and for sliding windows.
+        difference: the time difference of sliding windows; None for sessions.
+        resolution: times are floored to multiples of it; 1 for sessions.
+        grace: how far behind stream time a record may be; None without a grace, and for sessions with `max_duration`
+            or `end_when`, which streams do not support.
     """
 
     gap: int | None
@@ -35,7 +35,7 @@ class Lengths:
 
     @classmethod
     def of(cls, windows: SessionWindows | SlidingWindows, time: pa.Field[Any]) -> Lengths:
-        """Of windows over a time column."""
+        """The lengths of windows over a time column."""
 
         def ticks(microseconds: int | None) -> int | None:
             return None if microseconds is None else ticks_of(time.type.unit, microseconds)
@@ -49,11 +49,11 @@ class Lengths:
         return cls(gap, ticks(longest), ticks(windows.max_duration), None, 1, grace)
 
     def floored(self, time: int) -> int:
-        """A time as sliding windows see it."""
+        """A time rounded down to the resolution."""
         return time // self.resolution * self.resolution
 
     def closes(self, end: int, reach: int) -> int:
-        """What stream time has to pass for a window to close; `reach` is the farthest of its records' own gaps."""
+        """The time that stream time must pass to close a window. `reach` is the farthest time that its gaps reach."""
         grace = self.grace or 0
         if self.difference is not None:
             return end + grace

@@ -1,4 +1,4 @@
-"""From a windowed query and some keys to what became of their records."""
+"""Computes a trace from a windowed query and some keys."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from windrow._windows.session import SessionWindows
 def trace(
     events: object | None, windowed: object, keys: Sequence[object], stream: bool | None, most: int, *, argument: str
 ) -> Trace:
-    """What became of the records of some keys.
+    """The trace of the records of some keys.
 
     Args:
-        events: the data; None for that of the query.
-        windowed: what `windowed_by` returned.
-        keys: the keys, as a user writes them.
-        stream: whether the rows come as a stream, in their order; None where the windows have a grace and the rows an
-            order, as those of data in this process have, and sessions are not cut.
+        events: the data; None for the query's own.
+        windowed: the result of `windowed_by`.
+        keys: the keys as the user wrote them.
+        stream: whether to read the rows as a stream, in order; None means yes if the windows have a grace, the rows
+            have an order (only data in this process has one), and sessions have no `max_duration` or `end_when`.
         most: how many records the keys may have.
-        argument: what keys are called by the caller.
+        argument: the caller's argument name for the keys, for error messages.
 
     Raises:
-        TypeError: not windowed, a cogroup, a streaming DataFrame, or a key of another type than its column.
-        ValueError: too many records, a stream without a grace, of a Spark DataFrame or of sessions that are cut, or a
-            key of another number of values.
+        TypeError: not windowed, a cogroup, a streaming DataFrame, or a key that does not fit its column.
+        ValueError: too many records, a key with a wrong number of values, or a stream without a grace, over a Spark
+            DataFrame, or of sessions with `max_duration` or `end_when`.
     """
     if not isinstance(windowed, WindowedData):
         raise bad_type("windowed", windowed, "what windowed_by(...) returned, before agg(...) or count()")
@@ -78,7 +78,7 @@ def trace(
 
 
 def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
-    """Other data grouped in the same way; its columns are checked."""
+    """Groups other data in the same way. Checks its columns."""
     stream = grouped._stream
     return group_by(
         opened,

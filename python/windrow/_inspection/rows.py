@@ -1,4 +1,4 @@
-"""The rows of the data in their order, with the columns that windows are made of."""
+"""Reads the rows of the data in order, with the columns that windowing needs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from windrow._windows.sliding import SlidingWindows
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a data set: all of them, or of Spark those of the keys alone.
+    """The rows of a data set. For Spark data, only the rows of the keys.
 
     Attributes:
-        table: the columns that windows are made of.
-        gaps: the column of the records' own gaps, if they have them.
+        table: the columns that windowing needs.
+        gaps: the gap column, if there is one.
         ends: the column that ends sessions, if there is one.
-        picked: the places of the rows of the keys, ticks and rows without a time left out.
-        records: what they are, in the order of the rows.
+        picked: the positions of the keys' rows, without ticks and rows without a time.
+        records: the records at these positions, in the same order.
     """
 
     table: pa.Table
@@ -47,10 +47,10 @@ def rows_of(
     *,
     most: int,
 ) -> Rows:
-    """The rows of the keys, among all others where the data is in this process.
+    """The rows of the keys. For data in this process, together with all other rows.
 
     Raises:
-        ValueError: more than `most` rows of the keys, or a column that the data does not have.
+        ValueError: the keys have more than `most` rows, or the data lacks a column.
         TypeError: a streaming DataFrame, or the inputs of a cogroup.
     """
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
@@ -79,7 +79,7 @@ def rows_of(
 
 
 def _whole(kind: pa.DataType) -> pa.DataType:
-    """The type without views, of which pyarrow cannot take rows."""
+    """The type without views, as pyarrow's `take` does not support views."""
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
     if isinstance(kind, pa.StructType):
@@ -107,7 +107,7 @@ def _records(
 
 
 def gap_ticks(gaps: Any, unit: str) -> list[int | None]:
-    """Gaps in ticks of a time column, rounded down; None for those that are null, zero or negative."""
+    """Gaps in ticks of a time column, rounded down. None for null, zero and negative gaps."""
     per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
     have, want = per_second[gaps.type.unit], per_second[unit]
     counts = gaps.cast(pa.int64()).to_pylist()

@@ -1,7 +1,7 @@
-"""The rows as a stream brings them: records of the keys one by one, of all others the time that they move.
+"""Feeds the rows to a stream: records of the keys one by one, and other rows as ticks.
 
-Each record is judged by the stream time of those before it, as Kafka judges it. A `StreamDriver` does the work; rows of
-other keys reach it as ticks, since all they do to the keys is to move time.
+The stream time of earlier records judges each record, as in Kafka. A `StreamDriver` does the work. Rows of other keys
+become ticks, because they only move time.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Source = tuple[Any, ...]
 
 
 class Stream:
-    """One run over the rows."""
+    """A single run over the rows."""
 
     def __init__(
         self, rows: Rows, grouped: Grouping[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
     ) -> None:
-        """Over rows that are in the order in which they come."""
+        """Takes rows in the order of their arrival."""
         self._rows = rows
         self._grouped = grouped
         self._lengths = lengths
@@ -59,7 +59,7 @@ class Stream:
         self._driver = StreamDriver(definition, schema)
 
     def run(self) -> list[Window]:
-        """The windows of the keys, each with the records that it took."""
+        """The windows of the keys, each with its records."""
         for row, ticking in self._steps():
             if ticking:
                 self._take(row, ticking=True)
@@ -76,11 +76,11 @@ class Stream:
 
     @property
     def stream_time(self) -> int | None:
-        """The time that the stream came to; of several sources that of the slowest."""
+        """The final stream time; for several sources, the slowest one's."""
         return min(self._times.values(), default=None)
 
     def _steps(self) -> Iterator[tuple[int, bool]]:
-        """The rows that are fed, in order; True for those that only move time."""
+        """The rows to feed, in order. True marks a row that only moves time."""
         moving = self._moving()
         if self._grouped._stream.source:
             picked = set(self._rows.picked)
@@ -90,7 +90,7 @@ class Stream:
                 elif moves:
                     yield row, True
             return
-        # The latest row between two records says all that those between them do to stream time.
+        # The latest of the rows between two records moves stream time as far as all of them.
         times = self._rows.table[self._grouped.time].cast(pa.int64())
         moved = pc.if_else(moving, times, pa.scalar(None, pa.int64()))
         begin = 0
@@ -104,7 +104,7 @@ class Stream:
             begin = row + 1
 
     def _moving(self) -> Any:
-        """Which rows move stream time: ticks, and records with a key, a time and a good gap."""
+        """Marks rows that move stream time: ticks, and records with a key, a time and a valid gap."""
         table, grouped = self._rows.table, self._grouped
         moving: Any = pc.is_valid(table[grouped.keys[0]])
         for key in grouped.keys[1:]:

@@ -1,4 +1,4 @@
-"""Times, lengths, windows and keys as text."""
+"""Formats times, lengths, windows and keys as text."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from windrow._inspection.trace import Key, Window
 
 
 class Text:
-    """Text of the ticks of a time column."""
+    """Formats ticks of a time column."""
 
     def __init__(self, time: pa.Field[Any]) -> None:
-        """Of this time column."""
+        """Takes the time column."""
         self._type = time.type
 
     def time(self, ticks: int) -> str:
-        """A time as the time column shows it, in its zone."""
+        """A time in the format and zone of the time column."""
         shown: Any = pa.scalar(ticks, pa.int64()).cast(self._type)
         if self._type.tz is not None:
             shown = pc.local_timestamp(shown)
@@ -40,7 +40,7 @@ class Text:
 
 
 def key_text(names: Sequence[str], key: Key) -> str:
-    """A key by its columns.
+    """The columns and values of a key.
 
     >>> key_text(["user", "shop"], ("ann", 3))
     "user 'ann', shop 3"
@@ -49,7 +49,7 @@ def key_text(names: Sequence[str], key: Key) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of a noun.
+    """A count with its noun.
 
     >>> counted(1, "record"), counted(1200, "record")
     ('1 record', '1,200 records')

@@ -1,4 +1,4 @@
-"""Records of some keys and their windows. Times are ticks of the time column since 1970."""
+"""The records of some keys and their windows. Times are ticks of the time column since 1970."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Record:
     """A record of one of the keys.
 
     Attributes:
-        row: its place among the rows of the data, from 0 on.
+        row: its position among the rows of the data, from 0.
         key: its key.
         time: its time.
-        gap: its own gap, cut to the longest; None where gaps are not the records' own, or where it is bad.
-        bad_gap: whether its own gap is null, zero or negative, so that it was left out.
-        ends: whether its session ends with it.
+        gap: its dynamic gap, cut to the longest; None for a bad gap or without dynamic gaps.
+        bad_gap: whether its dynamic gap is null, zero or negative, so that the record was left out.
+        ends: whether it ends its session.
     """
 
     row: int
@@ -42,10 +42,10 @@ class Judgement:
     """How a stream judged a record.
 
     Attributes:
-        stream_time: the stream time by which it was judged, its own time included; None where it moved none.
-        before: the stream time before it came; None before the first record.
-        late: whether it was late as a whole.
-        refused: how many sliding windows refused it, though it was not late as a whole.
+        stream_time: the stream time that judged it, including its own time; None if there was none.
+        before: the stream time before it; None before the first record.
+        late: whether it was late for all windows.
+        refused: how many sliding windows refused it, although it was not late for all.
     """
 
     stream_time: int | None
@@ -56,15 +56,15 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Window:
-    """A window of one of the keys; both ends are inclusive.
+    """A window of one of the keys. Both ends are inclusive.
 
     Attributes:
         key: its key.
         start: its first time.
         end: its last time.
         rows: the rows of its records.
-        closes: the stream time that has to be passed for it to close, without the grace where there is none.
-        closed: the stream time by which a stream closed it; None where the data ended before, and of a batch.
+        closes: it closes when stream time passes this time. Includes the grace, if there is one.
+        closed: the stream time that closed it; None for a batch, or if the data ended before.
     """
 
     key: Key
@@ -77,18 +77,18 @@ class Window:
 
 @dataclass(frozen=True)
 class Trace:
-    """What became of the records of some keys.
+    """The records of some keys, their windows and how a stream judged them.
 
     Attributes:
         keys: the names of the key columns.
         time: the time column.
-        windows_of: the windows that were asked for.
-        lengths: their lengths in ticks.
-        records: the records of the keys, by key and time.
-        windows: their windows, by key and start.
-        judgements: of a stream, by row; empty of a batch.
-        stream: whether the rows came as a stream.
-        stream_time: of a stream, the time that it came to; None without a record.
+        windows_of: the definition of the windows.
+        lengths: its lengths in ticks.
+        records: the records of the keys, by time and row.
+        windows: their windows, by start and end.
+        judgements: judgements by row for a stream; empty for a batch.
+        stream: whether the rows were read as a stream.
+        stream_time: the final stream time; None for a batch or without a record.
     """
 
     keys: tuple[str, ...]
@@ -108,5 +108,5 @@ class Trace:
 
 
 def same(one: Key, other: Key) -> bool:
-    """Whether two keys are one; NaN is itself."""
+    """Whether two keys are equal. NaN equals NaN."""
     return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))  # noqa: PLR0124

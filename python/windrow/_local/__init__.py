@@ -2,9 +2,9 @@
 
 | file | what |
 |---|---|
-| `sources` | pyarrow, Polars, DuckDB, pandas and any Arrow stream, read column by column |
-| `counters` | what a query counted, with its result; the warning where records are left out |
-| `progress` | how far a query has come: a callback, a bar |
-| `query` | one crossing into the core, a `pyarrow.Table` out |
+| `sources` | reads pyarrow, Polars, DuckDB, pandas and any Arrow stream, column by column |
+| `counters` | the counters in a result, and the warning about records left out |
+| `progress` | reports progress: a callback or a bar |
+| `query` | one call of the core, a `pyarrow.Table` out |
 | `reader` | a result in batches |
 """

@@ -1,4 +1,4 @@
-"""The counters of a query in this process: kept with its result, and in a warning if rows are left out."""
+"""The counters of a query in this process. The result keeps them, and a warning shows them if rows are left out."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _ALLOWED = (
 
 
 class LeftOut(UserWarning):
-    """A query in this process left records out or cut gaps; the message has the counters, by their names.
+    """A query in this process left records out or cut gaps. The message has the counters by name.
 
     A call warns once, at the line that calls `agg`, `count` or `to_reader`. `windrow.counters(result)` returns the same
     numbers. `warnings.filterwarnings("ignore", category=windrow.LeftOut)` silences the warning, `"error"` makes it an
     error.
 
     Attributes:
-        counters: `records`, and the counters of records that were left out and of gaps that were cut.
+        counters: `records`, and the counters of records left out and gaps cut.
 
     >>> import warnings
     >>> from datetime import datetime
@@ -43,7 +43,7 @@ class LeftOut(UserWarning):
     """
 
     def __init__(self, counters: Mapping[str, int]) -> None:
-        """Of the counters of a query."""
+        """Takes the counters of a query."""
         self.counters = {name: counters[name] for name in ("records", *_LEFT_OUT, _CUT)}
         super().__init__(_told(counters))
 
@@ -51,9 +51,9 @@ class LeftOut(UserWarning):
 def counters(result: Any) -> dict[str, int]:
     """Returns the counters of a query in this process.
 
-    They are in the schema metadata of the result (`b"windrow.records"` and so on). So whatever keeps the metadata keeps
-    them: slices, filters, sorted and projected tables, Parquet and Arrow files, and `to_pandas()`, which puts them into
-    `DataFrame.attrs["windrow"]` (pyarrow 22 or later). Polars and DuckDB drop them: take them before the conversion.
+    They are in the schema metadata of the result (`b"windrow.records"` and so on). Operations that keep the metadata
+    keep them: slices, filters, sorts, projections, Parquet and Arrow files, and `to_pandas()`, which puts them into
+    `DataFrame.attrs["windrow"]` (pyarrow 22 or later). Polars and DuckDB drop them: read them before the conversion.
 
     Args:
         result: a pyarrow Table, RecordBatch, RecordBatchReader or Schema, or a pandas DataFrame.
@@ -63,9 +63,9 @@ def counters(result: Any) -> dict[str, int]:
         `clamped_gaps`; then `ticks` and, except for a reader, `windows`, the number of windows.
 
     Raises:
-        TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (`observe` reports its counters), or something
-            else without counters.
-        ValueError: a result without counters: not from a query of windrow, or from an operation that drops metadata.
+        TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (`observe` reports its counters), or another
+            type without counters.
+        ValueError: a result without counters. It is not from windrow, or an operation dropped its metadata.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -85,14 +85,14 @@ def counters(result: Any) -> dict[str, int]:
 
 
 def metadata(counted: Mapping[str, int]) -> dict[str, str]:
-    """The counters as metadata of a schema: in entries of their own, and in the one that `to_pandas` reads."""
+    """The counters as schema metadata: one entry each, and all of them in the entry that `to_pandas` reads."""
     attributes = {_ATTRIBUTE: dict(counted)}
     for_pandas = {"index_columns": [], "column_indexes": [], "columns": [], "attributes": attributes}
     return {**{f"{_PREFIX}{name}": str(value) for name, value in counted.items()}, "pandas": json.dumps(for_pandas)}
 
 
 def warn_left_out(counted: Mapping[str, int]) -> None:
-    """Warns the user where records were left out or gaps were cut."""
+    """Warns the user if records were left out or gaps were cut."""
     if any(counted[name] for name in (*_LEFT_OUT, _CUT)):
         warnings.warn(LeftOut(counted), stacklevel=calls_to_user())
 
@@ -120,7 +120,7 @@ def _schema(result: Any) -> pa.Schema:
 
 
 def _instead(result: object) -> str | None:
-    """What to do for a result that has no place for counters; None for other things."""
+    """What to do for a result that cannot hold counters, else None."""
     library = _library(result)
     if library == "pyspark":
         return (

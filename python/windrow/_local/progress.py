@@ -1,4 +1,4 @@
-"""The progress of a query in this process: a callback, or a bar."""
+"""Reports the progress of a query in this process, to a callback or a bar."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pyarrow as pa
 from windrow._plan.plan import Callback
 
 RECORDS, WINDOWS = "records", "windows"
-"""The steps of a query: records are read, windows are made of them. Both are counted in records."""
+"""The steps of a query: it reads records, then computes windows. Both count records."""
 
 PARTS = 32
-"""The parts of the keys in which the core makes windows."""
+"""The core splits the keys into this many parts."""
 
 _INTERVAL = 0.1
 _ROWS = 1 << 18
@@ -28,14 +28,14 @@ class _Shown(Protocol):
 
 
 class Progress:
-    """The progress of one call: reported at most ten times a second, and at the end of each step.
+    """The progress of one call. Reports at most ten times a second, and at the end of each step.
 
     Attributes:
-        raised: what the callback raised, so that it comes out as it is where Arrow passes on a message alone.
+        raised: the exception of the callback. Arrow passes on only its message, so the caller raises this one.
     """
 
     def __init__(self, show: Callback | bool) -> None:
-        """Tells a callback, or shows a bar."""
+        """Calls a callback, or shows a bar."""
         self._shown: _Shown = _bar() if isinstance(show, bool) else _Called(show)
         self._due = 0.0
         self._read = 0
@@ -46,29 +46,29 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         self.close()
 
     def close(self) -> None:
-        """Takes the bar away."""
+        """Removes the bar."""
         self._shown.close()
 
     def reading(self, stream: Any, total: int | None) -> pa.RecordBatchReader:
-        """A stream of the same rows, which are counted as they are read."""
+        """The same rows, counted as they are read."""
         reader = pa.RecordBatchReader.from_stream(stream)
         return pa.RecordBatchReader.from_batches(reader.schema, self._told(reader, total))
 
     def parts(self, done: int) -> None:
-        """Tells that windows are made of so many parts of all keys."""
+        """Reports how many of the `PARTS` have their windows."""
         if done:
             self.made(self._read * done // PARTS)
 
     def made(self, records: int) -> None:
-        """Tells of how many records windows are made."""
+        """Reports how many records are in windows so far."""
         self._tell(WINDOWS, min(records, self._read), self._read, end=False)
 
     def making(self, rows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same rows, which are counted when they are done."""
+        """The same rows, counted when each batch is done."""
         done = 0
         for batch in rows:
             yield batch
@@ -76,7 +76,7 @@ class Progress:
             self.made(done)
 
     def merging(self, blocks: Iterator[pa.RecordBatch], total: int) -> Iterator[pa.RecordBatch]:
-        """The same blocks, which are counted as their part of all records."""
+        """The same blocks, counted as their share of all records."""
         done = 0
         for batch in blocks:
             yield batch
@@ -84,7 +84,7 @@ class Progress:
             self.made(self._read * done // total)
 
     def end(self) -> None:
-        """Tells that all windows are made."""
+        """Reports that all windows are done."""
         self._tell(WINDOWS, self._read, self._read, end=True)
 
     def _told(self, reader: pa.RecordBatchReader, total: int | None) -> Iterator[pa.RecordBatch]:
@@ -122,7 +122,7 @@ class _Called:
 
 
 class _Bars:
-    """A bar of tqdm for each step, in a notebook or a terminal."""
+    """A tqdm bar for each step, in a notebook or a terminal."""
 
     def __init__(self, make: Callable[..., Any]) -> None:
         self._make = make
@@ -131,7 +131,7 @@ class _Bars:
     def __call__(self, step: str, done: int, total: int | None, /) -> None:
         if step != self._step:
             self.close()
-            # None: not where stderr is no terminal
+            # disable=None: no bar if stderr is not a terminal
             self._step = step
             self._bar = self._make(total=total, desc=step, unit=" records", unit_scale=True, disable=None)
         bar: Any = self._bar
@@ -144,7 +144,7 @@ class _Bars:
 
 
 class _Line:
-    """A line of text on stderr that is written again and again, in a terminal."""
+    """A line of text on stderr that updates in place, in a terminal."""
 
     def __init__(self) -> None:
         self._step = ""

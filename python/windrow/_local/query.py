@@ -1,4 +1,4 @@
-"""Queries without Spark: Arrow data in, one crossing into the core, a `pyarrow.Table` out."""
+"""Queries without Spark: Arrow data in, one call of the core, a `pyarrow.Table` out."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from windrow._plan.input import Input, TimeCasts
 from windrow._plan.plan import INPUT, Origins, Plan
 
 Read = TypeVar("Read")
-"""What is made of the rows of an input."""
+"""The result of reading an input."""
 
 
 class LocalInput(Input[pa.Table]):
     """Arrow data in this process."""
 
     def __init__(self, table: Columns) -> None:
-        """Over the columns of a table."""
+        """Reads the columns of a table."""
         self._table = table
 
     @classmethod
     def of(cls, data: object, libraries: set[str]) -> Self:
-        """Over any Arrow data; `TypeError` for anything else."""
+        """Opens any Arrow data. Raises `TypeError` for anything else."""
         return cls(columns_of(data, libraries))
 
     @property
@@ -43,7 +43,7 @@ class LocalInput(Input[pa.Table]):
         return self._table.names
 
     def check_observation(self, observation: object) -> None:
-        """Raises: the counters of an in-process query are in the metadata of its result."""
+        """Raises `TypeError`: an in-process query has its counters in the metadata of its result."""
         raise TypeError(
             f"observation: got {observation!r} for data in this process; allowed: an Observation for a Spark "
             "DataFrame (here windrow.counters(result) has the counters)"
@@ -55,17 +55,17 @@ class LocalInput(Input[pa.Table]):
         return self._table.time_casts
 
     def check_threads(self, count: int) -> None:
-        """Raises nothing: any number will do."""
+        """Accepts any number."""
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> LocalInput:
         """The rows of several tables, one table after the other."""
         return LocalInput(Union([opened._table for opened in inputs], schema, origins))
 
     def check_progress(self, show: object) -> None:
-        """Raises nothing."""
+        """Accepts any value."""
 
     def run(self, plan: Plan) -> pa.Table:
-        """The result, with one entry of schema metadata for each counter, such as `b"windrow.records": b"123"`."""
+        """The result. Its schema metadata has an entry for each counter, such as `b"windrow.records": b"123"`."""
         if _hands_lists(plan):
             windows = self.reader(plan).read_all()
             counted = {**counters(windows), "windows": windows.num_rows}
@@ -74,19 +74,19 @@ class LocalInput(Input[pa.Table]):
 
     @property
     def in_order(self) -> bool:
-        """Rows have an order."""
+        """True: rows in this process have an order."""
         return True
 
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """These columns of all rows."""
-        del keys, wanted  # other rows move time
+        del keys, wanted  # rows of other keys move time
         stream = self._table.stream([self.columns.index(name) for name in schema.names])
         reader = pa.RecordBatchReader.from_stream(rebased_stream(stream, schema))
-        # Of a batch without rows that begins within its buffers pyarrow cannot take any.
+        # pyarrow's `take` fails on an empty batch with an offset into its buffers.
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
-        """The result in batches, with the counters but `windows` in the metadata of its schema."""
+        """The result in batches. Its schema metadata has all counters except `windows`."""
         with ExitStack() as failed:
             progress = failed.enter_context(_progress(plan))
             stream = pa.RecordBatchReader.from_stream(self._stream(plan, progress))
@@ -115,7 +115,7 @@ class LocalInput(Input[pa.Table]):
         return _counted(plan, windows, counters, windows.num_rows)
 
     def with_windows(self, plan: Plan) -> pa.Table:
-        """All rows in their order, with `window` and the aggregates; counters as in `run`."""
+        """All rows in their order, with `window` and the aggregates. Counters as in `run`."""
         return _told(plan, self._with_windows)
 
     def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
@@ -141,7 +141,7 @@ class LocalInput(Input[pa.Table]):
         return _counted(plan, table, counters, windows.num_rows)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
-        """What work gives that reads the rows; what Python code raises while it makes them comes out as it is."""
+        """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
         try:
             return work()
         except Exception as error:
@@ -155,7 +155,7 @@ class LocalInput(Input[pa.Table]):
         return rebased_stream(counted, plan.schema)
 
     def _all_columns(self) -> Any:
-        """All columns as a stream; `TypeError` that names one which is no Arrow data."""
+        """All columns as a stream. Raises a `TypeError` that names a column without Arrow data."""
         try:
             return self._table.stream(range(len(self.columns)))
         except (pa.ArrowException, TypeError, ValueError):
@@ -164,7 +164,7 @@ class LocalInput(Input[pa.Table]):
             raise
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
-        del compared  # Arrow's strings have one order
+        del compared  # Arrow strings have only one order
         try:
             return self._table.schema([position]).field(0)
         except (pa.ArrowException, TypeError) as error:
@@ -175,7 +175,7 @@ class LocalInput(Input[pa.Table]):
 
 
 def _finish(plan: Plan, core: pa.Schema) -> Finish | None:
-    """The last step of a plan over a core that gives these columns; its errors are raised before the query runs."""
+    """The last step of a plan, typed for the columns `core`. Raises its errors before the query runs."""
     return None if plan.finish is None else plan.finish.typed(core)
 
 
@@ -191,7 +191,7 @@ def _progress(plan: Plan) -> AbstractContextManager[Progress | None]:
 
 
 def _shown(plan: Plan, table: pa.Table) -> pa.Table:
-    """The columns in which rows come back: of a cogroup without the plan's own, and with the name of the input."""
+    """The columns of returned rows. A cogroup drops the plan's own columns and adds the name of the input."""
     origins = plan.origins
     if origins is None:
         return table
@@ -201,7 +201,7 @@ def _shown(plan: Plan, table: pa.Table) -> pa.Table:
 
 
 def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:
-    """The result of work that reports its progress to the end."""
+    """The result of `work`, with its progress reported to the end."""
     with _progress(plan) as progress:
         made = work(plan, progress)
         if progress is not None:
@@ -210,15 +210,15 @@ def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.T
 
 
 def _hands_lists(plan: Plan) -> bool:
-    """Whether lists of overlapping windows go to functions, and none into the result: together they may be many."""
-    if plan.finish is None or plan.functions:  # of functions of Python windows come some at a time
+    """Whether lists of overlapping windows go only to functions, not into the result. All together may be too large."""
+    if plan.finish is None or plan.functions:  # with Python functions, windows come a few at a time
         return False
     lists = Query(plan.spec, plan.schema).overlapping_lists
     return bool(lists) and set(lists) <= set(plan.finish.parts)
 
 
 def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:
-    """A result with its counters; warns where records are left out."""
+    """A result with its counters. Warns if records were left out."""
     warn_left_out(counters)
     shown = flat(table) if plan.options.flat else table
     return shown.replace_schema_metadata(metadata({**counters, "windows": windows}))

@@ -1,12 +1,12 @@
-"""A result in batches: what is packed waits on disk, and windows leave as they are asked for.
+"""A result in batches. Packed blocks wait on disk, and the reader computes windows on demand.
 
 ```text
  batches ─▶ pack ─▶ blocks, most of them in a file ─▶ one shard at a time, in order of time ─▶ merge ─▶ batches
  └───────────── the call of to_reader ───────────┘    └──────────────── as the reader is read ───────────────┘
 ```
 
-These are the steps that a query takes in Spark, in one process: memory holds what a packer gathers and what is open in
-one shard between two blocks.
+These are the steps of a Spark query, in one process. Memory holds the rows that a packer gathers and the open windows
+of one shard.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from windrow._plan.flat import flat, flat_schema
 from windrow._plan.plan import Plan
 
 _ROWS = 1 << 16
-"""Rows of an input that are packed at once, and rows of a batch of the result, about."""
+"""Rows that are packed at once, and the approximate number of rows in a result batch."""
 
 _BYTES = 64 << 20
-"""Bytes of a batch of the result, about, where rows are wide."""
+"""Approximate number of bytes in a result batch, if rows are wide."""
 
 
 def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[str, int]]:
-    """All records as blocks, and what was counted."""
+    """All records as blocks, and the counters."""
     query = Query.of_rows(plan.spec_in_order, plan.schema) if plan.functions else Query(plan.spec, plan.schema)
     packer = query.packer(0)
     starts = ((batch, start) for batch in batches for start in range(0, batch.num_rows, _ROWS))
@@ -41,7 +41,7 @@ def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[
 
 
 def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None) -> pa.RecordBatchReader:
-    """The result of blocks, with its counters in the metadata of its schema; warns where records are left out."""
+    """The result of blocks, with the counters in its schema metadata. Warns if records were left out."""
     warn_left_out(counters)
     folds = plan.folds()
     if folds:
@@ -74,7 +74,7 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Short batches as fewer long ones, so that a file of them has no tiny groups of rows."""
+    """Merges short batches into longer ones, so that a file of them has no tiny row groups."""
     short, rows, size = list[pa.RecordBatch](), 0, 0
     for batch in batches:
         if short and (rows + batch.num_rows > _ROWS or size + batch.nbytes > _BYTES):

@@ -1,4 +1,4 @@
-"""Arrow data of other libraries, read column by column: only what a query names is ever converted."""
+"""Arrow data of other libraries, read column by column. Converts only the columns that a query names."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ class Columns(ABC):
 
     @abstractmethod
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        """The Arrow schema of some columns; the data itself is not read."""
+        """The Arrow schema of some columns. Reads no data."""
 
     @abstractmethod
     def stream(self, positions: Sequence[int]) -> Any:
-        """Some columns as an object with `__arrow_c_stream__`, in the schema of `schema`."""
+        """Some columns as an object with `__arrow_c_stream__`, in the schema that `schema` returns."""
 
     @property
     def time_casts(self) -> TimeCasts:
-        """How the library makes timestamps of other columns."""
+        """How the library converts other columns to timestamps."""
         return ARROW_CASTS
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are; None where that is not known before they are read."""
+        """The number of rows, or None if it is unknown before reading."""
         return None
 
     @property
     def raised(self) -> BaseException | None:
-        """What Python code raised while it made the batches of a stream, whose interface passes on a message alone."""
+        """The exception of Python code that produces a stream. The stream interface passes on only its message."""
         return None
 
 
 def columns_of(data: Any, libraries: set[str]) -> Columns:
-    """The columns of `data`; `TypeError` when it has no Arrow data. `libraries` is where its type is defined."""
+    """The columns of `data`. `libraries` define its type. Raises `TypeError` if it has no Arrow data."""
     if isinstance(data, pa.Table):
         return _Table(data)
     if isinstance(data, pa.RecordBatch):
@@ -87,7 +87,7 @@ def columns_of(data: Any, libraries: set[str]) -> Columns:
 
 
 def _joined(data: Sequence[pa.RecordBatch | pa.Table]) -> pa.Table:
-    """Batches and tables of one schema as one table; nothing is copied."""
+    """Batches and tables of one schema as one table, without a copy."""
     tables = [each if isinstance(each, pa.Table) else pa.Table.from_batches([each]) for each in data]
     for number, table in enumerate(tables):
         if not table.schema.equals(tables[0].schema):
@@ -96,7 +96,7 @@ def _joined(data: Sequence[pa.RecordBatch | pa.Table]) -> pa.Table:
 
 
 def _instead(data: object) -> str | None:
-    """What makes Arrow data of values of Python; None for other things."""
+    """How to convert Python values to Arrow data. None for other values."""
     if isinstance(data, Iterator):
         return "pyarrow.RecordBatchReader.from_batches(schema, batches), as a schema is known before the first batch"
     if isinstance(data, dict):
@@ -109,7 +109,7 @@ def _instead(data: object) -> str | None:
 class _Table(Columns):
     def __init__(self, table: pa.Table) -> None:
         self._table = table
-        self._names = table.column_names  # pyarrow makes a new list each time that it is asked
+        self._names = table.column_names  # pyarrow makes a new list on every access
 
     @property
     def names(self) -> Sequence[str]:
@@ -127,7 +127,7 @@ class _Table(Columns):
 
 
 class _Reader(Columns):
-    """A reader is read once; a second query over it would see nothing, so it is an error."""
+    """A reader can be read once. A second query over it would see nothing, so it is an error."""
 
     def __init__(self, reader: pa.RecordBatchReader) -> None:
         self._reader = reader
@@ -164,7 +164,7 @@ class _Reader(Columns):
 
 
 class _Polars(Columns):
-    """A lazy frame is collected when the query runs, after the projection."""
+    """The projection is collected when the query runs."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame.lazy()
@@ -187,11 +187,11 @@ class _Polars(Columns):
         return pa.RecordBatchReader.from_stream(self._projected(positions).head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
-        # By way of pyarrow, which takes the old form of columns of type Null that Polars sends, and passes on the new.
+        # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
         return pa.RecordBatchReader.from_stream(self._projected(positions).collect())
 
     def _projected(self, positions: Sequence[int]) -> Any:
-        # Selectors take names as they are, where pl.col reads "*" and "^...$" as patterns.
+        # pl.col reads "*" and "^...$" as patterns; selectors take columns by position.
         from polars import selectors
 
         projected = self._frame.select(selectors.by_index(*positions))
@@ -222,7 +222,7 @@ class _DuckDB(Columns):
 
 
 class _Pandas(Columns):
-    """The columns, then the levels of the index whose names no column has. NaN and NaT are nulls."""
+    """The columns, then the named index levels that no column shadows. NaN and NaT become nulls."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -262,10 +262,10 @@ class _Pandas(Columns):
 
 
 class Union(Columns):
-    """The rows of the inputs of a cogroup, one input after the other; strings and bytes in the layout of the schema."""
+    """The rows of a cogroup, one input after the other. Columns are cast to the types of the schema."""
 
     def __init__(self, inputs: Sequence[Columns], schema: pa.Schema, origins: Origins) -> None:
-        """In the schema of a plan."""
+        """Uses the schema of a plan."""
         self._inputs = inputs
         self._schema = schema
         self._origins = origins
@@ -283,7 +283,7 @@ class Union(Columns):
 
     @property
     def raised(self) -> BaseException | None:
-        """What Python code raised in one of the inputs."""
+        """The exception of Python code in one of the inputs."""
         return next((raised for table in self._inputs if (raised := table.raised) is not None), None)
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
@@ -291,7 +291,7 @@ class Union(Columns):
         return _without_metadata(self._schema, positions)
 
     def stream(self, positions: Sequence[int]) -> Any:
-        """Some columns of all rows. All inputs are opened at once, so that one that cannot be read says so here."""
+        """Some columns of all rows. Opens all inputs at once, so that an unreadable input fails here."""
         schema, opened = self.schema(positions), []
         for table, own in zip(self._inputs, self._origins.columns, strict=True):
             places = {name: table.names.index(own[name]) for name in schema.names if name in own}
@@ -304,7 +304,7 @@ class Union(Columns):
         self, schema: pa.Schema, opened: Sequence[tuple[pa.RecordBatchReader, dict[str, int]]]
     ) -> Iterator[pa.RecordBatch]:
         for number, (reader, places) in enumerate(opened):
-            # Arrow does not take empty slices of string views for what they are.
+            # Arrow mishandles empty slices of string views.
             for batch in (batch for batch in reader if batch.num_rows):
                 columns: list[pa.Array[Any]] = []
                 for field in schema:

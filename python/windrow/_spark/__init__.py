@@ -1,12 +1,12 @@
-"""Queries over DataFrames of Spark. `configure`, `environment` and `ticks` import no PySpark.
+"""Queries over Spark DataFrames. `configure`, `environment` and `ticks` import no PySpark at load time.
 
 | file | what |
 |---|---|
-| `configure` | the settings of a session that matter; imports no pyspark |
-| `environment` | which PySpark windrow works with, and the Python of its workers |
-| `frame` | what batch and streaming DataFrames have alike |
+| `configure` | the session settings that matter |
+| `environment` | the PySpark versions that windrow supports, and the Python of Spark's workers |
+| `frame` | the common parts of batch and streaming DataFrames |
 | `batch` | queries over a batch DataFrame |
 | `streaming` | queries over a streaming DataFrame |
-| `ticks` | a stream of ticks by the wall clock; imports no pyspark before it is called |
-| `types` | Spark types and Arrow types |
+| `ticks` | a stream of ticks by the wall clock |
+| `types` | converts Spark types and Arrow types |
 """

@@ -1,22 +1,22 @@
-"""Queries over a batch DataFrame of Spark, by its public interface alone.
+"""Queries over a batch DataFrame. Uses only Spark's public API.
 
 ```text
 select(referenced columns)
 └─ mapInArrow(pack)                            rows of (shard, first time, block)
-   └─ repartition("shard")                     the blocks of a shard meet
-      └─ sortWithinPartitions(shard, first)    in order of time, so that windows leave early
+   └─ repartition("shard")                     brings the blocks of a shard together
+      └─ sortWithinPartitions(shard, first)    in time order, so that windows become final early
          └─ mapInArrow(merge)                  typed rows
 
 select(all columns)
-└─ repartition(keys)                           the rows of a key meet, as they are
+└─ repartition(keys)                           brings the rows of a key together, unpacked
    └─ mapInArrow(over)                         the same rows, with their windows
 ```
-With Python functions among the aggregates the blocks hold the records as they are (`pack_rows`), and the second step
-(`fold`) feeds them, shard by shard and in the order of time, to what calls the functions: the record operator for
-sessions, `SlidingFolds` of the core for sliding windows.
+With Python functions among the aggregates, blocks hold the records themselves (`pack_rows`). The second step (`fold`)
+feeds them, shard by shard and in time order, to the operator that calls the functions: the record operator for
+sessions, or `SlidingFolds` for sliding windows.
 
-Nothing runs before an action of the caller does. Counters, when observed, travel as rows of their own: null in every
-column of the result, observed once at the end, and left out.
+Nothing runs before the caller runs an action. Observed counters travel in rows of their own, with null in every column
+of the result. Spark observes them once at the end, and a filter drops them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class BatchInput(FrameInput):
 
     @classmethod
     def of(cls, data: object) -> Self:
-        """The input of what may be a batch DataFrame; `TypeError` for anything else of Spark."""
+        """Opens a batch DataFrame. Raises `TypeError` for other Spark objects."""
         if not isinstance(data, DataFrame):
             raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
         return cls(data)
@@ -72,7 +72,7 @@ class BatchInput(FrameInput):
             raise bad_type("observation", observation, "a pyspark.sql.Observation")
 
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
-        """These columns of the rows that have one of the wanted keys, collected."""
+        """Collects these columns of the rows that have a wanted key."""
         places = {name: f"_{self.columns.index(name)}" for name in schema.names}
         is_wanted = F.lit(False)
         for key in wanted:
@@ -84,11 +84,11 @@ class BatchInput(FrameInput):
         return rows.rename_columns(schema.names).cast(schema)
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
-        """One frame of the rows of several."""
+        """The rows of several inputs in one frame."""
         return BatchInput(self._united(inputs, schema, origins))
 
     def run(self, plan: Plan) -> DataFrame:
-        """The frame of the result, not yet computed."""
+        """The result as a lazy frame."""
         core, output = self._arrow_output(plan), self._output(plan, counted=plan.options.observation is not None)
         query, observed = self._query(plan, output)
         functions, broadcasts = pickled_functions(plan)
@@ -118,7 +118,7 @@ class BatchInput(FrameInput):
         return _result(plan, result, observed, F.count("window").alias("windows"))
 
     def with_windows(self, plan: Plan) -> DataFrame:
-        """The frame of all rows, each with its window, not yet computed."""
+        """All rows, each with its window, as a lazy frame."""
         plan, core, output = self._with_rows(plan)
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
@@ -127,13 +127,13 @@ class BatchInput(FrameInput):
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
         keys = [columns[key] for key in plan.keys]
         lacks_key = functools.reduce(Column.__and__, map(F.isnull, keys))
-        # Rows whose keys are all null have no window and need not meet: there may be many.
+        # Rows whose keys are all null have no window. There may be many, so they are spread by time.
         apart = F.when(lacks_key, columns[plan.time])
         schema = StructType([*output.fields, *_nullable_longs(observed.values())])
         return _result(plan, rows.repartition(*keys, apart).mapInArrow(step, schema), observed)
 
     def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, bytes], dict[str, str]]:
-        """A query as it travels, and the columns of observed counters by their names; warns of missing settings."""
+        """The query for executors, and the column of each observed counter. Warns about missing settings."""
         warn_unless_configured(self._frame.sparkSession)
         spec = plan.spec_in_order if plan.functions else plan.spec
         counters, names = PACK_COUNTERS if plan.options.observation is not None else (), Names(output.names)
@@ -142,7 +142,7 @@ class BatchInput(FrameInput):
 
 
 def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any) -> DataFrame:
-    """The result of the last step, as the options ask for it; `counts` are observed with the counters."""
+    """The result of the last step with the plan's options applied. Observes `counts` with the counters."""
     if plan.options.observation is not None:
         frame = _observed(frame, plan.options.observation, observed, *counts)
     if plan.origins is not None and plan.origins.shown:
@@ -151,7 +151,7 @@ def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any
 
 
 def _shown(frame: DataFrame, origins: Origins) -> DataFrame:
-    """The rows of a cogroup without the plan's own columns, and with the name of each one's input behind the data's."""
+    """The rows of a cogroup. Drops the plan's own columns and adds the input's name after the columns of the data."""
     names, columns = frame.columns, numbered(frame)
     of_input = F.element_at(F.array(*map(F.lit, origins.names)), F.col(f"_{names.index(origins.column)}") + 1)
     shown = [F.col(f"_{names.index(name)}").alias(name) for name in origins.shown]

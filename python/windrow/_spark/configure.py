@@ -1,4 +1,4 @@
-"""Spark's settings that matter for windrow."""
+"""The Spark settings that matter for windrow."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 SETTINGS = {
-    # At any smaller limit Spark measures the whole Arrow batch again for every row that it writes.
+    # With a smaller limit, Spark measures the whole Arrow batch again for every row that it writes.
     _BYTES: "2147483647",
-    # With no limit of bytes, this alone bounds a batch: also one of packed blocks, of about 24 KiB each.
+    # Without a byte limit, only this bounds a batch, including batches of packed blocks of about 24 KiB each.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
-    # Of streaming queries: state in RocksDB, of which a micro-batch writes what changed.
+    # Streaming state goes to RocksDB, where a micro-batch writes only its changes.
     "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # Counting rows would read each page again before it is written.
+    # Counting rows would read each page before writing it.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
-    # Pages of at most some 256 KiB that travel to Python at once.
+    # How many pages travel to Python at once. A page has at most about 256 KiB.
     "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "64",
 }
-"""What `configure` sets."""
+"""The settings of `configure`."""
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _PARTITIONS_A_SHARD = 4
-"""More tasks than this for each shard of a stream warn that most of them are idle."""
+"""A stream with more tasks per shard warns that most tasks are idle."""
 
 _warned: WeakSet[Any] = WeakSet()
 _warned_of_partitions: WeakSet[Any] = WeakSet()
 
 
 def configure(spark: SparkSession) -> dict[str, str]:
-    """Sets the runtime configuration of a Spark session that windrow needs.
+    """Sets the runtime configuration that windrow needs in a Spark session.
 
-    Call it before a query runs. The settings belong to the session, so they affect other code, too. Those of Arrow
-    batches apply to every function over Arrow data (`mapInArrow`, pandas UDFs and the like). Without them a query gives
-    the same rows, about three times slower, and warns once. Those of the state store apply to every streaming query
-    that starts with a new checkpoint. Without RocksDB a streaming query is refused. Works on Spark classic and on Spark
-    Connect.
+    Call it before a query runs. The settings belong to the session, so they also affect other code. The Arrow settings
+    apply to every function over Arrow data (`mapInArrow`, pandas UDFs and so on). Without them a query returns the same
+    rows, but takes about three times as long and warns once. The state store settings apply to every streaming query
+    that starts with a new checkpoint. Without RocksDB, windrow refuses a streaming query. Works on Spark classic and
+    Spark Connect.
 
     Returns:
         Each configuration key with its new value.
@@ -73,7 +73,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
 
 
 def warn_unless_configured(spark: SparkSession) -> None:
-    """Warns the user, once for each session, when a query is going to be slow for want of `configure`."""
+    """Warns the user, once per session, if a query will be slow because `configure` was not called."""
     if spark in _warned:
         return
     if spark.conf.get(_BYTES, None) != SETTINGS[_BYTES]:
@@ -86,7 +86,7 @@ def warn_unless_configured(spark: SparkSession) -> None:
 
 
 def warn_of_idle_partitions(spark: SparkSession, shards: int) -> None:
-    """Warns the user, once for each session, when most tasks of each micro-batch of a stream will have no shard."""
+    """Warns the user, once per session, if most tasks of a micro-batch will have no shard."""
     partitions = spark.conf.get(_PARTITIONS, "") or ""
     if spark in _warned_of_partitions or not partitions.isdecimal() or int(partitions) <= _PARTITIONS_A_SHARD * shards:
         return

@@ -1,6 +1,6 @@
-"""The PySpark that windrow works with, and the Python that Spark runs workers with.
+"""The PySpark versions that windrow supports, and the Python of Spark's workers.
 
-Nothing of PySpark is imported before a call.
+Imports no PySpark before a call.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from weakref import WeakSet
 from windrow._arguments.errors import calls_to_user
 
 OLDEST = (4, 1)
-"""The oldest PySpark, as (major, minor)."""
+"""The oldest supported PySpark, as (major, minor)."""
 
 
 def check_pyspark(argument: str, what: str) -> None:
-    """Raises `ImportError`, as of this argument, unless the PySpark that is imported is one that windrow works with."""
+    """Raises `ImportError` for this argument if windrow does not support the installed PySpark."""
     import pyspark
 
     match = re.match(r"(\d+)\.(\d+)", pyspark.__version__)
-    # A version that is no number, as a vendor may have it, is taken to be a new one.
+    # A vendor's version without numbers counts as new.
     if match is not None and tuple(map(int, match.groups())) < OLDEST:
         oldest = ".".join(map(str, OLDEST))
         raise ImportError(
@@ -36,17 +36,17 @@ def check_pyspark(argument: str, what: str) -> None:
 
 
 _NEEDED = "google.protobuf.descriptor, pandas, pyarrow"
-"""What Spark's worker of a stateful step imports."""
+"""The modules that Spark's worker for a stateful step imports."""
 
 _LONGEST = 60  # seconds
 _looked_at: WeakSet[Any] = WeakSet()
 
 
 def warn_of_interpreter(spark: Any) -> None:
-    """Warns the user, once for each session, when a stream is going to fail for want of a Python on the driver.
+    """Warns the user, once per session, if a stream will fail because the driver has no suitable Python.
 
-    A streaming query starts a worker on the driver before its first micro-batch. Where that cannot import what it
-    needs, Spark says that it crashed, and not why. On Spark Connect the driver is elsewhere, and nothing is looked at.
+    A streaming query starts a worker on the driver before its first micro-batch. If that worker lacks a module, Spark
+    reports a crash without the reason. On Spark Connect the driver is on another machine, so there is no check.
     """
     if spark in _looked_at:
         return
@@ -63,7 +63,7 @@ def warn_of_interpreter(spark: Any) -> None:
 
 
 def _problem(python: str) -> str | None:
-    """Why a Python, by its name or path, cannot be that of a worker; None where nothing is known against it."""
+    """Why this Python (name or path) cannot run workers; None if no problem is known."""
     executable = shutil.which(python)
     if executable is None:
         return f"this machine has no {python!r} to run Spark's workers"

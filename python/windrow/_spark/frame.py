@@ -1,4 +1,4 @@
-"""What batch and streaming DataFrames of Spark have alike: their columns, and those of results."""
+"""The common parts of batch and streaming DataFrames: columns of inputs and results."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _LISTS = ("collect_list", "collect_set")
 
 
 class FrameInput(Input[DataFrame]):
-    """A DataFrame. Its schema is asked for once; no job runs."""
+    """A DataFrame. Reads its schema once, without a job."""
 
     def __init__(self, frame: DataFrame) -> None:
-        """Asks for the schema."""
+        """Reads the schema."""
         self._frame = frame
         self._schema = frame.schema
 
@@ -55,32 +55,32 @@ class FrameInput(Input[DataFrame]):
 
     @property
     def allowed_gaps(self) -> str:
-        """What a column of gaps holds, and how one is made."""
+        """The types of a gap column, and how to make one."""
         return "a day-time interval, such as make_dt_interval(0, 0, minutes) gives"
 
     @property
     def time_casts(self) -> TimeCasts:
-        """How Spark makes timestamps."""
+        """How Spark converts other columns to timestamps."""
         return _TIME_CASTS
 
     def check_threads(self, count: int) -> None:
-        """Raises: Spark decides what runs at once."""
+        """Raises `ValueError`: Spark chooses its parallelism."""
         raise ValueError(
             f"count: got {count} threads for a Spark DataFrame; allowed: threads for data in this process (Spark "
             "runs as many tasks at once as it has cores)"
         )
 
     def check_progress(self, show: object) -> None:
-        """Raises: Spark shows the progress of its jobs by itself."""
+        """Raises `ValueError`: Spark shows the progress of its jobs."""
         raise ValueError(
             f"show: got {show!r} for a Spark DataFrame; allowed: the progress of data in this process (Spark shows "
             "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
         )
 
     def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> DataFrame:
-        """One frame of the rows of several: the columns of the schema, then those of sources and order.
+        """The rows of several inputs in one frame: the columns of the schema, then source and order columns.
 
-        Columns go by number, as names may hold anything.
+        Uses column numbers, because names may contain any character.
         """
         names = list(dict.fromkeys([*schema.names, *(name for own in origins.columns for name in own)]))
         parts = list(zip(inputs, origins.columns, strict=True))
@@ -99,7 +99,7 @@ class FrameInput(Input[DataFrame]):
         return functools.reduce(DataFrame.union, frames).toDF(*names)
 
     def _with_rows(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
-        """A plan that gives the rows back, over all columns; those of its result, as the core and as Spark has them."""
+        """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
         fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
         plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
         arrow = Query.over(plan.spec, plan.schema).output_schema
@@ -116,13 +116,13 @@ class FrameInput(Input[DataFrame]):
         return arrow_field(argument, self._schema.fields[position], compared=compared)
 
     def _arrow_output(self, plan: Plan) -> pa.Schema:
-        """The columns of the result, as the core gives them."""
+        """The columns of the core's result."""
         if plan.functions:
             return Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
         return Query(plan.spec, plan.schema).output_schema
 
     def _output(self, plan: Plan, *, counted: bool) -> StructType:
-        """The columns of the result; `counted`: rows of counters, without a window, are among them."""
+        """The columns of the result. `counted`: the rows include counter rows, which have no window."""
         arrow, core = self._arrow_output(plan), self._core_output(plan, counted=counted)
         return core if plan.finish is None else _finished(plan.finish, arrow, core)
 
@@ -132,7 +132,7 @@ class FrameInput(Input[DataFrame]):
         return StructType([*fields, StructField("op", StringType(), counted)] if plan.options.op else fields)
 
     def _window_columns(self, plan: Plan, arrow: pa.Schema, *, may_be_null: bool = True) -> list[StructField]:
-        """`window`, which may be null, and the aggregates; `arrow` are the columns as the core gives them."""
+        """`window` and the aggregates. `arrow` are the core's columns."""
         bounds = StructType([StructField(name, self._type(plan.time), may_be_null) for name in ("start", "end")])
         aggregates = (
             StructField(name, self._result_type(name, aggregate, arrow.field(name).type))
@@ -169,7 +169,7 @@ class FrameInput(Input[DataFrame]):
 
 def flat(frame: DataFrame) -> DataFrame:
     """The frame with `window_start` and `window_end` in place of `window`."""
-    # Columns go by number, as names may hold anything.
+    # Uses column numbers, because names may contain any character.
     names = [f"_{position}" for position in range(len(frame.columns))]
     columns = []
     for number, name in zip(names, frame.columns, strict=True):
@@ -184,8 +184,8 @@ def flat(frame: DataFrame) -> DataFrame:
 
 def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     """The columns of these names."""
-    # mapInArrow looks columns up by unquoted names, and Spark finds names whatever their case: columns whose names
-    # would then mean something else go by number. The packing function gives them their names back.
+    # mapInArrow looks columns up by unquoted names, and Spark ignores case. Columns with ambiguous names therefore go
+    # by number, and the packing function restores their names.
     columns = frame.columns
     times = Counter(name.casefold() for name in columns)
     if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
@@ -198,7 +198,7 @@ def numbered(frame: DataFrame) -> DataFrame:
 
 
 def _finished(finish: Finish, arrow: pa.Schema, core: StructType) -> StructType:
-    """The columns of a result after its last step; `arrow` and `core` are those before it."""
+    """The columns of a result after its last step. `arrow` and `core` are the columns before it."""
     fields = {field.name: field for field in core.fields}
     return StructType([fields.get(field.name) or _computed_field(field) for field in finish.schema(arrow)])
 

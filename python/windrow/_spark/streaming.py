@@ -1,14 +1,14 @@
-"""Queries over a streaming DataFrame of Spark, by its public interface alone.
+"""Queries over a streaming DataFrame. Uses only Spark's public API.
 
 ```text
 select(referenced columns)
 └─ mapInArrow(stream.pack)                   rows of (shard, source, first time, block), control rows for every shard
-   └─ groupBy("shard").transformWithState    the operator of a shard; its pages are in Spark's own state store
+   └─ groupBy("shard").transformWithState    the operator of a shard; its pages are in Spark's state store
       └─ observe(counters)
          └─ mapInArrow(stream.unpack)        typed rows
 ```
-With `order=` the records of a source meet in one task of the first step, where a record's place among them is known.
-Stream time is windrow's own: there is no watermark, and no timer.
+With `order=`, one task of the first step gets all records of a source, so it knows the place of each record.
+windrow keeps its own stream time, without watermarks or timers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 OBSERVED = "windrow"
-"""The name of the counters in a query's progress, unless `observe` gives another."""
+"""The default name of the counters in a query's progress."""
 
 _CLOCK = "windrow.clock"
 _WATERMARK = "spark.watermarkDelayMs"
@@ -66,7 +66,7 @@ class StreamInput(FrameInput):
 
     @classmethod
     def of(cls, data: object) -> Self:
-        """The input of a streaming DataFrame; `ValueError` for one with a watermark."""
+        """Opens a streaming DataFrame. Raises `ValueError` for one with a watermark."""
         if not isinstance(data, DataFrame):
             raise bad_type("data", data, "a streaming DataFrame")
         given = cls(data)
@@ -80,7 +80,7 @@ class StreamInput(FrameInput):
         return given
 
     def check_observation(self, observation: object) -> None:
-        """Raises `TypeError` or `ValueError` unless it is a name."""
+        """Raises `TypeError` or `ValueError` unless the observation is a name."""
         if not isinstance(observation, str):
             allowed = "the name of the counters in the query's progress (an Observation is for batch DataFrames)"
             raise bad_type("observation", observation, allowed)
@@ -88,22 +88,22 @@ class StreamInput(FrameInput):
             raise bad_value("observation", observation, "a name of one character at least")
 
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        """Raises `ValueError` for sessions that are cut."""
+        """Raises `ValueError` for sessions with `max_duration` or `end_when`."""
         windows._check_stream()
 
     def rows(self, schema: Any, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> Any:
-        """Raises: a stream has no end."""
+        """Raises `ValueError`: a stream has no end."""
         allowed = "a batch of what it reads (spark.read), as a stream has no end; open windows: windrow.state"
         raise bad_value("events", "a streaming DataFrame", allowed)
 
     def union(self, inputs: Sequence[Self], schema: Any, origins: Origins) -> StreamInput:
-        """One frame of the rows of several; `ValueError` where the records come back, as they are of one input."""
+        """The rows of several inputs in one frame. Raises `ValueError` for `with_columns`, which takes one stream."""
         if origins.shown:
             raise bad_value("with_columns", "a cogroup of streaming DataFrames", "one of batches, or one stream")
         return StreamInput(self._united(inputs, schema, origins))
 
     def run(self, plan: Plan) -> DataFrame:
-        """The streaming frame of the result."""
+        """The result as a streaming frame."""
         plan = self._on_stream(plan)
         output = self._output(plan, counted=False)
         read, core = self._shipment(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
@@ -111,7 +111,7 @@ class StreamInput(FrameInput):
         return self._unpacked(plan, *read, unpack, output)
 
     def with_windows(self, plan: Plan) -> DataFrame:
-        """The streaming frame of all records, each with its window."""
+        """All records, each with its window, as a streaming frame."""
         needed = self._on_stream(plan)
         returned_records.check(needed)
         plan, core, output = self._with_rows(needed)
@@ -120,7 +120,7 @@ class StreamInput(FrameInput):
         return self._unpacked(plan, shipment, frame, unpack, output)
 
     def _on_stream(self, plan: Plan) -> Plan:
-        """A plan as a stream takes it."""
+        """The plan for a stream. Checks the plan and the session."""
         _check(plan)
         spark = self._frame.sparkSession
         _check_store(spark)
@@ -134,7 +134,7 @@ class StreamInput(FrameInput):
     def _unpacked(
         self, plan: Plan, shipment: Shipment, frame: DataFrame, unpack: Callable[..., Any], output: StructType
     ) -> DataFrame:
-        """The rows that the last step, `unpack`, makes of what the shards give; `output` are their columns."""
+        """Builds the steps of the query. `unpack` is the last step, and `output` are its columns."""
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
         blocks = frame.mapInArrow(shipped(pack, shipment), packed)
         changed = blocks.groupBy("shard").transformWithState(_processor(shipment), _CHANGED, "Append", "None")
@@ -143,12 +143,12 @@ class StreamInput(FrameInput):
         return flat(result) if plan.options.flat else result
 
     def _shipment(self, plan: Plan, output: StructType) -> tuple[Shipment, DataFrame]:
-        """The query as it travels, and the frame of the columns that it reads."""
+        """The query for executors, and the frame of the columns that it reads."""
         frame, clock = self._read(plan, list(read_columns(plan)))
         return shipment_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
 
     def _shipment_of_records(self, plan: Plan, shown: pa.Schema) -> tuple[Shipment, DataFrame]:
-        """The same of a plan whose records come back; `shown` are the columns of its result."""
+        """As `_shipment`, for a plan that returns records. `shown` are the columns of its result."""
         records = pa.schema(list(shown)[: len(self.columns)])
         core = returned_records.core_plan(plan, records)
         frame, clock = self._read(core, list(read_columns(core, records)))
@@ -164,7 +164,7 @@ class StreamInput(FrameInput):
         return shipment_of(core, (), clock, stored, over=shown, records=len(records)), frame
 
     def _read(self, plan: Plan, names: list[str]) -> tuple[DataFrame, str | None]:
-        """The frame of these columns and the wall clock, if it is asked for: its name."""
+        """The frame of these columns, with the wall clock if `max_ahead` needs it, and the clock's column."""
         frame = projected(self._frame, names)
         columns, clock = frame.columns, None
         if plan.options.max_ahead is not None:
@@ -178,7 +178,7 @@ class StreamInput(FrameInput):
         return frame, clock
 
     def _stored(self, plan: Plan, output: StructType) -> StructType:
-        """The columns of `windrow.state.read`: those of the result, the source of windows of its own, stream time."""
+        """The columns of `windrow.state.read`: the result, the source if each has its own windows, and stream time."""
         fields = output.fields[: len(plan.keys) + 1 + len(plan.aggregates)]
         of_source = plan.stream.source if plan.stream.stream_time == "source" else ()
         added = [(column, self._type(column)) for column in of_source if column not in plan.keys]
@@ -188,18 +188,18 @@ class StreamInput(FrameInput):
 
 
 def _last_step(plan: Plan, core: pa.Schema, unpack: Callable[..., Batches], data: Any) -> Callable[..., Any]:
-    """The step that makes typed rows of changes: `unpack` takes `data` and gives the columns `core`."""
+    """The step that turns changes into typed rows. `unpack` takes `data` and returns the columns `core`."""
     finish, broadcasts = pickled_finish(plan, core)
     return shipped(unpack, data, finish=finish, broadcasts=broadcasts)
 
 
 def _shown(core: pa.Schema) -> pa.Schema:
-    """The columns of the core as Spark has them: all may be null."""
+    """The core's columns, all nullable as in Spark."""
     return pa.schema([field.with_nullable(True) for field in core])
 
 
 def _check(plan: Plan) -> None:
-    """Raises `ValueError` for what a batch query does without and a stream does not."""
+    """Raises `ValueError` if the plan lacks a setting that only streams need."""
     if plan.windows.grace is None:
         raise bad_value(
             "grace",
@@ -230,14 +230,14 @@ def _counters(time: Any) -> list[Any]:
 
 
 def _processor(shipment: Shipment) -> StatefulProcessor:
-    """What Spark calls for each shard; pickled by value, it finds windrow on the executor."""
+    """The processor that Spark calls for each shard. Pickled by value, it loads windrow on the executor."""
     load_query, load_changes, counted = remote(StreamQuery), remote(changes), tuple(_CHANGED.names[1:])
 
     class Shards(StatefulProcessor):
         def init(self, handle: Any) -> None:
             from pyspark.sql.types import StringType, StructField, StructType
 
-            # Types as objects: as text each would cost a task two calls to the JVM.
+            # Types given as text would cost each task two calls to the JVM.
             name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
             self.pages = handle.getMapState("pages", name, page)
             self.query = load_query()(shipment)

@@ -1,4 +1,4 @@
-"""A stream of ticks by the wall clock, for sources that say nothing about time while they are quiet."""
+"""A stream of ticks by the wall clock, for sources that send nothing while they are quiet."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ _SECOND = 1_000_000
 def ticks(
     spark: SparkSession, *, every: Duration, delay: Duration, time: str = "time", tick: str = "tick"
 ) -> DataFrame:
-    """A streaming DataFrame of ticks by the wall clock, to be united with a stream that goes quiet.
+    """Returns a streaming DataFrame of ticks by the wall clock. Union it with a stream that may go quiet.
 
-    A tick is due once in each `every`, from the first start of the query on. Its time is that moment less `delay`.
+    A tick is due every `every` after the first start of the query. Its time is that moment minus `delay`.
     Spark's `rate` source records in the checkpoint when the query began and which seconds a micro-batch covers. So a
-    micro-batch that runs again, also after a restart, has the same ticks. After a pause of the query the ticks of the
-    pause follow.
+    repeated micro-batch, also after a restart, has the same ticks. After a pause of the query, the ticks of the pause
+    follow.
 
-    The wall clock is right if event time follows it: records arrive within `delay` of their time (and the grace of the
-    windows), and their clocks are right. It is wrong when history is read again, when a source may lag, and while a
-    query catches up. Then ticks are ahead of records and make them late. On Kafka use `windrow.kafka` instead, whose
-    control messages are in the topic.
+    Use the wall clock only if event time follows it: records arrive within `delay` of their time (plus the grace of
+    the windows), and their clocks are right. Do not use it to read history again, for a source that may lag, or for a
+    query that has to catch up: ticks then run ahead of records and make them late. On Kafka use `windrow.kafka`
+    instead. Its control messages are in the topic.
 
     Args:
         spark: the session.
         every: the time from one tick to the next, in whole seconds.
         delay: how far stream time stays behind the wall clock; zero or more.
-        time: the name of the column of the time, a TIMESTAMP: the time column of the stream.
-        tick: the name of the boolean column, which is always true; for `group_by(tick=)`.
+        time: the name of the TIMESTAMP column; use the name of the stream's time column.
+        tick: the name of the boolean column for `group_by(tick=)`; it is always true.
 
     Returns:
-        A streaming DataFrame of the two columns. After `unionByName(..., allowMissingColumns=True)` a tick has null in
-        the source columns of the stream, which means every source, and a record has null in `tick`, which means no
-        tick.
+        A streaming DataFrame of the two columns. Combine it by `unionByName(..., allowMissingColumns=True)`. A tick
+        then has null in the source columns, which means every source. A record has null in `tick`, which means that
+        it is not a tick.
 
     Raises:
-        TypeError: not a SparkSession, no durations, or names that are no text.
-        ValueError: a time of less than a second or of fractions of one, a negative delay, or one name for both.
+        TypeError: not a SparkSession, not a duration, or a name that is not text.
+        ValueError: `every` is not a whole number of seconds, `delay` is negative, or both columns have one name.
         ImportError: PySpark is older than 4.1.
 
     Source: Spark's `rate` source; Kafka Streams' wall-clock punctuation.
@@ -67,7 +67,7 @@ def ticks(
 
     from pyspark.sql import functions as F
 
-    # A row for each second, numbered from the first start of the query on.
+    # One row per second, numbered from the first start of the query.
     rate = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
     due = rate.where(F.col("value") % F.lit(period // _SECOND) == 0)
     return due.select(

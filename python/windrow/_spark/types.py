@@ -1,4 +1,4 @@
-"""Spark types and Arrow types: only columns that a query names are converted."""
+"""Converts Spark types to Arrow types and back, only for columns that a query names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIMPLE: tuple[tuple[type[spark.DataType], pa.DataType], ...] = (
 )
 
 _BINARY_COLLATION = "UTF8_BINARY"
-# The metadata distinguishes a variant of Spark from a struct of two binaries.
+# The metadata distinguishes a Spark variant from a struct of two binaries.
 _VARIANT = pa.struct(
     [
         pa.field("value", pa.binary(), nullable=False),
@@ -37,10 +37,10 @@ _VARIANT = pa.struct(
 
 
 def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> pa.Field[Any]:
-    """The Arrow field in which Spark hands a column over, nullable.
+    """The nullable Arrow field in which Spark hands over a column.
 
     Raises:
-        TypeError: Spark hands no such type over, or values would be `compared` that cannot be.
+        TypeError: Spark does not hand over this type, or `compared` is set and its values cannot be compared.
     """
     kind = field.dataType.simpleString()
     for part in _parts(field.dataType):
@@ -57,7 +57,7 @@ def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> p
 
 
 def _allowed(part: spark.DataType, compared: bool) -> str | None:
-    """What is allowed in the place of a type, alone or within another, that is refused as such; else None."""
+    """The allowed alternative to a refused type, else None. Applies to nested types, too."""
     if compared and getattr(part, "collation", _BINARY_COLLATION) != _BINARY_COLLATION:
         return "strings of the collation UTF8_BINARY where values are compared (cast with COLLATE UTF8_BINARY)"
     if compared and isinstance(part, spark.VariantType):
@@ -68,7 +68,7 @@ def _allowed(part: spark.DataType, compared: bool) -> str | None:
 
 
 def _parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
-    """The type and all that it is made of."""
+    """The type and all types nested in it."""
     yield data_type
     inner: list[spark.DataType] = []
     if isinstance(data_type, spark.ArrayType):
@@ -84,9 +84,9 @@ def _parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
 
 
 def returned_type(data_type: spark.DataType) -> spark.DataType:
-    """The type in which Spark takes values of a type back from Python: its own, wherever that may be.
+    """The type in which Spark accepts values back from Python: the same type, with two exceptions.
 
-    CHAR and VARCHAR come back as strings, and void is nullable everywhere.
+    CHAR and VARCHAR become strings, and void is always nullable.
     """
     if isinstance(data_type, spark.CharType | spark.VarcharType):
         return spark.StringType()
@@ -113,7 +113,7 @@ def _void(data_type: spark.DataType) -> bool:
 
 
 def spark_type(arrow: pa.DataType) -> spark.DataType | None:
-    """The Spark type of an aggregate's result that is not the type of one of its columns; None where Spark has none."""
+    """The Spark type for an Arrow result type, or None if Spark has none."""
     for known, simple in _SIMPLE:
         if simple == arrow:
             return known()

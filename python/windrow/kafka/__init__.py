@@ -1,29 +1,29 @@
-"""Stream time on Kafka while nothing arrives: control messages, their writers and their reader.
+"""Moves stream time on Kafka while no records arrive: control messages, their writers and their reader.
 
 ```text
  ProgressProducer ─┐                                            ┌─ group_by(..., tick="tick", time="event_time",
  records, and      ├─▶ partition ──▶ Spark's Kafka source ──▶ with_ticks        source=["topic", "partition"])
  python -m windrow.kafka.ticker
 ```
-The page `docs/explanation/stream-time.md` says what they are for. Writing takes `confluent_kafka`, the extra
-`windrow[kafka]`; reading takes Spark alone. Neither is imported before it is used.
+The page `docs/explanation/stream-time.md` explains their purpose. Writing needs `confluent_kafka` (the extra
+`windrow[kafka]`), and reading needs only Spark. Both are imported on first use.
 
 | file | what |
 |---|---|
-| `_control` | the control message: its bytes, written and read |
+| `_control` | writes and reads the bytes of a control message |
 | `_options` | `progress.control.*` |
 | `_schedule` | when control messages are due |
-| `_written` | what a producer knows of its partitions |
-| `_sender` | who sends control messages, after a look at where the partitions end |
+| `_written` | what a producer knows about its partitions |
+| `_sender` | sends control messages after it has checked the ends of partitions |
 | `_producer` | `ProgressProducer` |
-| `_callbacks` | the callbacks of its records, and what they raise |
-| `_watch` | partitions that others write to, and when they are quiet |
-| `ticker` | the command that ticks those |
-| `_stop` | signals that end it |
-| `_cluster` | what is asked of a Kafka cluster |
+| `_callbacks` | the callbacks of its records, and their exceptions |
+| `_watch` | watches partitions of other producers and ticks quiet ones |
+| `ticker` | the command that runs a watch |
+| `_stop` | the signals that end it |
+| `_cluster` | queries to a Kafka cluster |
 | `_timer` | clock, deadline and thread |
-| `_frame` | `with_ticks`: ticks and data of a frame of Spark |
-| `_library` | `confluent_kafka`, when it is asked for |
+| `_frame` | `with_ticks`: marks ticks in a Spark DataFrame |
+| `_library` | imports `confluent_kafka` on first use |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The callbacks of a producer's records, and what they raise in the thread, where no caller is."""
+"""The callbacks of a producer's records, and the exceptions that they raise in the thread, where there is no caller."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 from windrow._arguments.errors import bad_type
 
 Delivered = Callable[[Any, Any], None]
-"""What `confluent_kafka` calls for a record: with an error or None, and the record."""
+"""A delivery callback of `confluent_kafka`. Its arguments are an error or None, and the record."""
 
 KEPT = 100
-"""How many exceptions are kept at the most for a caller who never polls; the others are counted alone."""
+"""At most this many exceptions are kept for a caller who never polls. Others are only counted."""
 
 
 class Callbacks:
-    """Which callback a record has, and the exceptions that wait for a caller.
+    """Chooses the callback of a record, and keeps exceptions for the caller.
 
     Attributes:
-        raised: how many exceptions were kept, or would have been.
+        raised: the number of exceptions, including those beyond `KEPT`.
     """
 
     def __init__(self, of_settings: object) -> None:
-        """`of_settings` is the `on_delivery` of a producer's settings, for records without a callback of their own.
+        """Takes the `on_delivery` of the producer's settings, the default callback of records.
 
         Raises:
             TypeError: it cannot be called.
@@ -36,24 +36,24 @@ class Callbacks:
         self.raised = 0
 
     def of(self, *callbacks: Delivered | None) -> Delivered | None:
-        """The first that is not None, as in the library."""
+        """The first callback that is not None, as in the library."""
         return next((one for one in (*callbacks, self._of_settings) if one is not None), None)
 
     def keep(self, error: BaseException) -> None:
-        """Keeps what was raised where nobody takes it."""
+        """Keeps an exception that has no caller."""
         self.raised += 1
         if len(self._kept) < KEPT:
             self._kept.append(error)
 
     def take(self) -> BaseException | None:
-        """The exception that has waited longest, once."""
+        """Removes and returns the oldest exception, or None."""
         return self._kept.pop(0) if self._kept else None
 
     def call(self, function: Callable[..., object], *given: object) -> None:
-        """Calls back. What is raised is an exception already when it reaches the library.
+        """Calls the callback and raises its exceptions again, from Python.
 
-        The library takes type and value of what a callback raised as it finds them, and reports a SystemError where
-        the interpreter has not made an exception of them yet.
+        The library reads the type and value of a raised exception as it finds them. It reports a SystemError if the
+        interpreter has not created the exception object yet. Raising from Python creates it.
         """
         try:
             function(*given)
@@ -64,7 +64,7 @@ class Callbacks:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Within its `with` the library is told of no exception: they are kept, and what it does comes to its end."""
+        """In this context, exceptions are kept and not raised, so that a library call can finish."""
         self._are_held = True
         try:
             yield

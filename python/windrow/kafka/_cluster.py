@@ -1,4 +1,4 @@
-"""What is asked of a Kafka cluster: which partitions there are, where they end, and what is near their ends."""
+"""Queries to a Kafka cluster: which partitions exist, where they end, and which records are near their ends."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHARED = (
     "socket.",
     "ssl",
 )
-"""What the names of settings begin with that every kind of client takes, not producers alone."""
+"""Prefixes of settings that every kind of client accepts."""
 
 
 class TopicPartition(NamedTuple):
@@ -45,7 +45,7 @@ class TopicPartition(NamedTuple):
     partition: int
 
     def __str__(self) -> str:
-        """As Kafka's tools write it."""
+        """The form of Kafka's tools."""
         return f"{self.topic}-{self.partition}"
 
 
@@ -54,7 +54,7 @@ class Ends(NamedTuple):
 
     Attributes:
         high: the offset of the next record.
-        stable: that of the first record whose transaction is open (Kafka's last stable offset); else `high`.
+        stable: the offset of the first record of an open transaction (Kafka's last stable offset); else `high`.
     """
 
     high: int
@@ -62,11 +62,11 @@ class Ends(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record, as far as control messages mind it.
+    """The fields of a record that matter for control messages.
 
     Attributes:
-        offset: its place in the partition.
-        timestamp: its time in milliseconds; None where it has none.
+        offset: its offset in the partition.
+        timestamp: its time in milliseconds; None if it has none.
         key: its key.
         value: its value.
         headers: its headers.
@@ -80,36 +80,36 @@ class Record(NamedTuple):
 
 
 class Cluster(Protocol):
-    """A Kafka cluster. Tests have one in memory."""
+    """A Kafka cluster. Tests use one in memory."""
 
     def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
-        """The partitions of these topics; raises what the client raises, `LookupError` for a topic that is absent."""
+        """The partitions of these topics. Raises the client's errors, and `LookupError` for a missing topic."""
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Ends | Exception]:
-        """Where these partitions end; the error for each whose end is unknown."""
+        """The ends of these partitions. An error replaces an unknown end."""
 
     def records(self, partition: TopicPartition, start: int, end: int) -> Iterator[Record]:
-        """The records of a partition from offset `start` to below `end`, without markers of transactions."""
+        """The records of a partition from offset `start` to before `end`, without transaction markers."""
 
     def close(self) -> None:
-        """Gives the connections back."""
+        """Closes the connections."""
 
 
 class KafkaCluster:
-    """A cluster behind an admin client, and a consumer that belongs to no group. Both are made when first asked."""
+    """A cluster that uses an admin client and a consumer without a group. Creates both on first use."""
 
     def __init__(self, config: Mapping[str, object], *, timeout: int, committed: bool) -> None:
-        """With the settings of a client.
+        """Takes the settings of a client.
 
         Args:
-            config: settings of `confluent_kafka`; those of producers alone are left out.
-            timeout: how long an answer is waited for, in milliseconds.
-            committed: whether records of transactions that are open or were aborted are no records.
+            config: settings of `confluent_kafka`; settings for producers only are ignored.
+            timeout: how long to wait for an answer, in milliseconds.
+            committed: whether to skip records of open and aborted transactions.
 
         Raises:
-            TypeError: `bootstrap.servers` that are no text.
-            ValueError: settings without `bootstrap.servers`.
-            ImportError: there is no `confluent_kafka`.
+            TypeError: `bootstrap.servers` is not text.
+            ValueError: `bootstrap.servers` is missing.
+            ImportError: `confluent_kafka` is not installed.
         """
         settings = {name: value for name, value in client_settings(config).items() if name.startswith(_SHARED)}
         servers = settings.get("bootstrap.servers")
@@ -126,7 +126,7 @@ class KafkaCluster:
 
     def partitions(self, topics: Iterable[str]) -> list[TopicPartition]:
         """The partitions of these topics."""
-        # Of all topics: a broker may make one that is asked for by name.
+        # Lists all topics, because a broker may create a topic that is requested by name.
         every, partitions = self._administrator().list_topics(timeout=self._timeout).topics, []
         for topic in topics:
             metadata = every.get(topic)
@@ -136,7 +136,7 @@ class KafkaCluster:
         return partitions
 
     def ends(self, partitions: Iterable[TopicPartition]) -> Mapping[TopicPartition, Ends | Exception]:
-        """Where these partitions end."""
+        """The ends of these partitions."""
         wanted = list(partitions)
         level = self._library.IsolationLevel
         high, stable = self._offsets(wanted, level.READ_UNCOMMITTED), self._offsets(wanted, level.READ_COMMITTED)
@@ -144,12 +144,12 @@ class KafkaCluster:
         for partition in wanted:
             both = high[partition], stable[partition]
             failed = next((one for one in both if isinstance(one, Exception)), None)
-            # The stable offset was asked for later: it may be past the end that was read before.
+            # The stable offset was read later, so it may be past the end.
             ends[partition] = failed if failed is not None else Ends(both[0], min(both))
         return ends
 
     def records(self, partition: TopicPartition, start: int, end: int) -> Iterator[Record]:
-        """The records of a partition; `TimeoutError` when they do not come."""
+        """The records of a partition. Raises `TimeoutError` if they do not arrive."""
         if start >= end:
             return
         library, consumer = self._library, self._reader()
@@ -164,7 +164,7 @@ class KafkaCluster:
                 if error is not None and error.code() == library.KafkaError._PARTITION_EOF:
                     return
                 if error is not None and error.code() == library.KafkaError.GROUP_AUTHORIZATION_FAILED:
-                    continue  # of the group that a consumer has to name and this one has no use for
+                    continue  # a consumer must name a group, but this one does not use it
                 if error is not None:
                     raise library.KafkaException(error)
                 if message.offset() >= end:
@@ -196,7 +196,7 @@ class KafkaCluster:
                 "group.id": f"windrow-progress-{uuid4()}",
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
-                "fetch.wait.max.ms": 50,  # an end is reported at once, without a wait for more
+                "fetch.wait.max.ms": 50,  # reports the end of a partition without a long wait
                 "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed" if self._committed else "read_uncommitted",
             }
@@ -212,7 +212,7 @@ class KafkaCluster:
             place = TopicPartition(partition.topic, partition.partition)
             try:
                 offsets[place] = answer.result(self._timeout + 1).offset
-            except Exception as error:  # the library's own, of whatever went wrong with this partition
+            except Exception as error:  # the library's error for this partition
                 offsets[place] = error
-                self._admin = None  # a client keeps the leader's epoch, and is refused for good after a restart
+                self._admin = None  # a client caches the leader's epoch; after a broker restart all its requests fail
         return offsets

@@ -1,11 +1,11 @@
-"""The control message: a record without a value, whose header has a partition's event time.
+"""The control message: a record without a value, with a partition's event time in a header.
 
 ```text
 header windrow.progress  ┌─ version ─┬─ event time ──┬─ sequence ────┬─ producer id ─┐
                          │ 1 byte: 1 │ 8 bytes, ms   │ 8 bytes       │ 16 bytes      │    33 bytes, big-endian
                          └───────────┴───────────────┴───────────────┴───────────────┘
 ```
-The page `docs/explanation/stream-time.md` explains its form.
+The page `docs/explanation/stream-time.md` explains the format.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.integer import integer
 
 HEADER = "windrow.progress"
-"""The name of the header that makes a record without a value a control message."""
+"""A record without a value and with this header is a control message."""
 
 VERSION = 1
-"""The version of what the header holds."""
+"""The version of the header format."""
 
 SIZE = 33
-"""The bytes of the header's value."""
+"""The number of bytes in the header's value."""
 
 LATEST = 253_402_300_799_999
-"""The largest event time, in milliseconds: the end of the year 9999, where timestamps end."""
+"""The largest event time, in milliseconds: the end of the year 9999, the last year of timestamps."""
 
 POC_HEADER = "control"
-"""The header of the proof of concept, on a record with neither key nor value: decimal digits, in milliseconds."""
+"""The header of the proof of concept, on a record without key and value: milliseconds in decimal digits."""
 
 POC_DIGITS = 15
-"""As many digits as the proof of concept's times have at most."""
+"""The largest number of digits in the proof of concept's times."""
 
 Headers = Iterable[tuple[str, bytes | None]]
 """The headers of a record, as `confluent_kafka` gives them."""
@@ -48,13 +48,13 @@ class ControlMessage:
     """A partition's event time, sent by a producer that knows it.
 
     Attributes:
-        event_time: how far event time has come, in milliseconds since 1970 (0 to the end of the year 9999).
+        event_time: the partition's event time, in milliseconds since 1970 (0 to the end of the year 9999).
         sequence: how many control messages this producer sent to this partition before (0 to 2**64 - 1).
-        producer_id: who sent it; a random one for each `ProgressProducer` and ticker.
+        producer_id: the sender; each `ProgressProducer` and ticker has a random id.
 
     Raises:
-        ValueError: a number that is outside of its range.
-        TypeError: values of other types.
+        ValueError: a number is out of range.
+        TypeError: a value has another type.
 
     >>> message = ControlMessage(1_767_254_400_000, 7, UUID("00112233-4455-6677-8899-aabbccddeeff"))
     >>> message.headers()[0][1].hex(" ", 8)
@@ -77,7 +77,7 @@ class ControlMessage:
             raise bad_type("producer_id", self.producer_id, "a uuid.UUID")
 
     def headers(self) -> list[tuple[str, bytes]]:
-        """The headers of the record, to be produced without a value.
+        """The headers of the record. Produce it without a value.
 
         >>> [name for name, _ in ControlMessage(0, 0, UUID(int=1)).headers()]
         ['windrow.progress']
@@ -86,16 +86,16 @@ class ControlMessage:
 
     @classmethod
     def read(cls, value: object, headers: Headers | None) -> ControlMessage | None:
-        """The control message that a record is; None where the record is data.
+        """The control message in a record; None for a data record.
 
-        A record with a value is data, whatever its headers are: some programs copy them from record to record.
+        A record with a value is always data: some programs copy headers from record to record.
 
         Args:
             value: the value of the record.
             headers: its headers.
 
         Raises:
-            ValueError: a control message that is damaged, or of another version: it is no data, and has no time.
+            ValueError: a damaged control message, or one of another version. It is not data, and has no time.
 
         >>> sent = ControlMessage(1_767_254_400_000, 7, UUID(int=1))
         >>> ControlMessage.read(None, sent.headers()) == sent
@@ -124,7 +124,7 @@ class ControlMessage:
 
 
 def is_control(key: object, value: object, headers: Headers | None) -> bool:
-    """Whether a record is a control message, damaged ones and those of the proof of concept too; never data.
+    """Whether a record is a control message, including damaged ones and those of the proof of concept.
 
     >>> is_control(None, None, [("control", b"1767254400000")])
     True
@@ -136,7 +136,7 @@ def is_control(key: object, value: object, headers: Headers | None) -> bool:
 
 
 def event_time(key: object, value: object, headers: Headers | None) -> int | None:
-    """The time in a control message of either form, in milliseconds; None for a damaged one, and for data.
+    """The time in a control message of either form, in milliseconds. None for a damaged one and for data.
 
     >>> event_time(None, None, [("control", b"1767254400000")])
     1767254400000

@@ -1,6 +1,6 @@
-"""The reader of control messages in Spark: which rows of a Kafka source are ticks, and what time each row has.
+"""Reads control messages in Spark: which rows of a Kafka source are ticks, and the time of each row.
 
-Expressions of Spark alone, so that it is the same on a batch, on a stream and over Spark Connect.
+Uses only Spark expressions, so it works alike on batches, on streams and over Spark Connect.
 """
 
 from __future__ import annotations
@@ -15,38 +15,35 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 TICK = "tick"
-"""The column that says whether a row is a control message."""
+"""The column that marks control messages."""
 
 TIME = "event_time"
-"""The column of its time."""
+"""The column with the time of a row."""
 
 
 def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
-    """Adds the columns `tick` and `event_time` to a frame of Spark's Kafka source. No row is left out.
+    """Adds the columns `tick` and `event_time` to a frame of Spark's Kafka source. Keeps all rows.
 
-    * `tick`, a boolean: true for control messages, of this version or of the proof of concept (header `control`, no key
-    and
+    * `tick`, a boolean: true for control messages of this version or of the proof of concept (header `control`, no key,
       no value). A row with a value is always data.
-    * `event_time`: of data the column `time`. Of a tick its time; null if the message is damaged, of another version,
-    or
-      beyond the year 9999. windrow then ignores it and counts it (`bad_ticks`).
+    * `event_time`: for data, the column `time`. For a tick, its time, or null if the message is damaged, of another
+      version, or beyond the year 9999. windrow ignores a tick without a time and counts it (`bad_ticks`).
 
     Use them as `group_by(..., tick="tick", time="event_time", source=["topic", "partition"])`, which gives each
-    partition a stream time of its own. `.max_ahead(...)` also leaves out ticks too far in the future, and counts them
-    as `bad_ticks`.
+    partition its own stream time. `.max_ahead(...)` also drops ticks too far in the future and counts them as
+    `bad_ticks`.
 
     Args:
         frame: a batch or streaming DataFrame with the columns `key`, `value` and `headers` of Spark's Kafka source,
-            read with the option `includeHeaders`; it may have others.
-        time: the column with the event time of data, of Spark's type TIMESTAMP or TIMESTAMP_NTZ; by default that of the
-            record.
+            read with the option `includeHeaders`; it may have other columns.
+        time: the TIMESTAMP or TIMESTAMP_NTZ column with the event time of data; by default Kafka's record timestamp.
 
     Raises:
-        TypeError: not a DataFrame of Spark, or a column of another type.
-        ValueError: a column is missing or there twice, or the frame has a column `tick` or `event_time`.
-        ImportError: a DataFrame of a PySpark older than 4.1.
+        TypeError: not a Spark DataFrame, or a column has another type.
+        ValueError: a column is missing or there twice, or the frame already has a column `tick` or `event_time`.
+        ImportError: PySpark is older than 4.1.
 
-    Source: `docs/explanation/stream-time.md` has the bytes of a control message.
+    Source: `docs/explanation/stream-time.md` describes the bytes of a control message.
 
     >>> from uuid import UUID
     >>> from pyspark.sql import SparkSession
@@ -79,7 +76,7 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
 
 
 def _values(name: str) -> Any:
-    """The values of all headers of a name."""
+    """The values of all headers with this name."""
     from pyspark.sql import functions as F
 
     matching = F.filter("headers", lambda header: header["key"] == name)
@@ -87,18 +84,18 @@ def _values(name: str) -> Any:
 
 
 def _told(values: Any) -> Any:
-    """The milliseconds of a message of ours; null where it is damaged."""
+    """The milliseconds in a windrow message; null if it is damaged."""
     from pyspark.sql import functions as F
 
     body = F.get(values, F.lit(0))
     is_whole = (F.size(values) == 1) & (F.length(body) == SIZE) & (F.hex(F.substring(body, 1, 1)) == f"{VERSION:02X}")
-    # Of a time in its range the first two bytes are 0: the others are no more than a bigint holds.
+    # A time in range has 0 in its first two bytes. The other six fit a bigint.
     in_range = F.hex(F.substring(body, 2, 2)) == "0000"
     return F.when(is_whole & in_range, F.conv(F.hex(F.substring(body, 4, 6)), 16, 10).try_cast("bigint"))
 
 
 def _digits(values: Any) -> Any:
-    """The milliseconds of a message of the proof of concept; null where it is damaged."""
+    """The milliseconds in a message of the proof of concept; null if it is damaged."""
     from pyspark.sql import functions as F
 
     body = F.get(values, F.lit(0))

@@ -1,4 +1,4 @@
-"""The library `confluent_kafka`, imported when something is asked of a broker and not before."""
+"""Imports the library `confluent_kafka` on first use."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def confluent_kafka(module: str = "") -> Any:
-    """The package `confluent_kafka`, or a module of it.
+    """The package `confluent_kafka`, or one of its modules.
 
     Raises:
-        ImportError: it is not installed; the message says how it is.
+        ImportError: it is not installed; the message says how to install it.
     """
     try:
         return importlib.import_module(f"confluent_kafka.{module}" if module else "confluent_kafka")

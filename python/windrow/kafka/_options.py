@@ -1,4 +1,4 @@
-"""The options of control messages, with the names that the proof of concept gave them."""
+"""The options of control messages, with the names from the proof of concept."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from windrow._arguments.integer import integer
 from windrow.kafka._schedule import Schedule
 
 PREFIX = "progress.control."
-"""What the names of all options begin with."""
+"""The prefix of all options."""
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 _LONGEST = 10**14
-_LONGEST_TIMEOUT = 3_600_000  # what an admin client allows
+_LONGEST_TIMEOUT = 3_600_000  # the limit of an admin client
 _WORDS = {"true": True, "false": False}
 
 
@@ -26,8 +26,8 @@ class Option:
 
     Attributes:
         name: its full name.
-        default: the value that it has unless it is given.
-        meaning: what it says, in a line.
+        default: its default value.
+        meaning: its meaning in one line.
     """
 
     name: str
@@ -50,14 +50,14 @@ OPTIONS = (
 
 @dataclass(frozen=True)
 class ProgressOptions:
-    """The options of control messages, checked. Times are milliseconds.
+    """The checked options of control messages. Times are milliseconds.
 
     Attributes:
-        schedule: when control messages are sent.
+        schedule: when to send control messages.
         topics: the topics that get them; empty for all.
-        allowance: how much less than the time that has passed they send.
+        allowance: subtracted from the event time that a message sends.
         key: their key.
-        timeout: how long a broker is waited for.
+        timeout: how long to wait for a broker.
     """
 
     schedule: Schedule
@@ -68,11 +68,11 @@ class ProgressOptions:
 
     @classmethod
     def of(cls, config: Mapping[str, object]) -> ProgressOptions:
-        """The options among the settings of a client; numbers may be spelled as text, as in a properties file.
+        """The options among a client's settings. Numbers may be text, as in a properties file.
 
         Raises:
-            TypeError: a name that no option has, or a value of another type.
-            ValueError: a value that is not allowed; the message names option, value and what is allowed.
+            TypeError: an unknown option, or a value of another type.
+            ValueError: a value that is not allowed; the message has the option, the value and the allowed values.
 
         >>> ProgressOptions.of({"progress.control.end.ms": "60000"}).schedule
         Schedule(start=10000, end=60000, backoff=1000, exponential=False)
@@ -121,7 +121,7 @@ class ProgressOptions:
 
 
 def client_settings(config: Mapping[str, object]) -> dict[str, Any]:
-    """The settings of a client among the options of control messages."""
+    """A client's settings, without the options of control messages."""
     return {name: value for name, value in config.items() if not name.startswith("progress.")}
 
 

@@ -17,47 +17,48 @@ from windrow.kafka._timer import Deadline, ThreadTimer, Timer
 from windrow.kafka._written import Ledger
 
 POLL = 100
-"""How often acknowledgements are asked for while there are records in flight, in milliseconds."""
+"""How often to poll for acknowledgements while records are in flight, in milliseconds."""
 
 COUNTERS = (
     *("sent", "acknowledged", "failed", "moved", "put_off", "void", "unanswered", "out_of_range"),
     *("untimed", "raised"),
 )
-"""What `ProgressProducer.counters` counts, in its order."""
+"""The counters of `ProgressProducer.counters`, in order."""
 
 _UNTIMED = 0  # confluent_kafka.TIMESTAMP_NOT_AVAILABLE
 
 
 class ProgressProducer:
-    """A `confluent_kafka.Producer` that sends control messages to partitions that it has left quiet.
+    """A `confluent_kafka.Producer` that sends control messages to its quiet partitions.
 
-    Use it like the producer: `produce`, `poll`, `flush`, transactions, `len`, and all its other methods. When the last
-    record of a partition was acknowledged `progress.control.start.ms` ago, a thread sends a control message to the
-    partition (docs/explanation/stream-time.md). Its time is the largest time of the records, plus the time since that
-    acknowledgement, less `progress.control.allowance.ms`. The time of a record is that of Kafka: pass event time as
-    `timestamp=`. More messages follow until `progress.control.end.ms`; a record starts over. Nothing is sent while
-    records for the partition are in flight or in an open transaction. Nothing is sent either if another producer has
-    written to the partition since, because that one is then responsible for it. A partition that this producer has not
-    written to gets nothing.
+    Use it like the producer: `produce`, `poll`, `flush`, transactions, `len`, and all its other methods. When
+    `progress.control.start.ms` have passed since the last acknowledged record of a partition, a thread sends a control
+    message to the partition (docs/explanation/stream-time.md). Its time is the largest record time, plus the time since
+    that acknowledgement, minus `progress.control.allowance.ms`. The time of a record is its Kafka timestamp: pass event
+    time as `timestamp=`. More messages follow until `progress.control.end.ms`. A new record starts over. The producer
+    sends no control messages while records for the partition are in flight or in an open transaction, or if another
+    producer has written to the partition since: the other one is then responsible for it. It sends none to a partition
+    that it has not written to.
 
     The thread also polls, so callbacks of records may run in it. The next `poll` or `flush` raises their exceptions.
     The thread sleeps until something is due.
 
     Args:
         producer: a `confluent_kafka.Producer`.
-        config: the settings of a client of the same cluster (`bootstrap.servers` and what a connection needs), which
-            asks for the ends of partitions, and the options of control messages, `progress.control.*`. An `on_delivery`
-            of the producer is called for its records if it is here, too.
-        control_producer: the producer of control messages; by default the producer itself, or, if that is transactional
-            (`transactional.id`, or `init_transactions` is called), one without transactions, made of `config`.
+        config: the settings of a client of the same cluster (`bootstrap.servers` and connection settings), used to
+            query the ends of partitions, and the options `progress.control.*`. To keep an `on_delivery` of the
+            producer, repeat it here.
+        control_producer: the producer of control messages. The default is the producer itself, or, if that is
+            transactional (`transactional.id`, or `init_transactions` is called), a new one without transactions, made
+            from `config`.
         on_error: called with a `ProgressError` for each control message that was not sent or did not arrive.
-        cluster: the cluster that is asked for ends of partitions, by default that of `config`.
-        timer: the clock and the thread, by default the system's.
+        cluster: the cluster to query for ends of partitions; by default the one of `config`.
+        timer: the clock and the thread; by default the system's.
 
     Raises:
-        TypeError: no producer, or an option that is unknown or has a value of another type.
-        ValueError: a value of an option that is not allowed, or settings without `bootstrap.servers`.
-        ImportError: there is no `confluent_kafka`.
+        TypeError: not a producer, an unknown option, or a value of another type.
+        ValueError: an option has a value that is not allowed, or `bootstrap.servers` is missing.
+        ImportError: `confluent_kafka` is not installed.
 
     Source: Kafka's `Producer`; the progress control of `poc-apache-kafka`, whose options have the same names.
 
@@ -88,7 +89,7 @@ class ProgressProducer:
         self._options = ProgressOptions.of(config)
         settings = client_settings(config)
         self._producer = producer
-        self._transactional = bool(settings.get("transactional.id"))  # empty text is none, to the library too
+        self._transactional = bool(settings.get("transactional.id"))  # the library also treats empty text as none
         self._callbacks = Callbacks(settings.get("on_delivery"))
         self._cluster: Cluster = (
             KafkaCluster(config, timeout=self._options.timeout, committed=False) if cluster is None else cluster
@@ -123,14 +124,14 @@ class ProgressProducer:
         timestamp: int = 0,
         headers: Any = None,
     ) -> None:
-        """Produces a record, as `confluent_kafka.Producer.produce` does, and with its errors.
+        """Produces a record, as `confluent_kafka.Producer.produce`, with the same errors.
 
         Args:
-            topic: where it goes.
+            topic: its topic.
             value: its value.
             key: its key.
             partition: its partition; -1 leaves it to the partitioner.
-            callback: called when it was acknowledged, or never will be.
+            callback: called when the record is acknowledged or has failed.
             on_delivery: the same under another name.
             timestamp: its event time in milliseconds; 0 for the time now.
             headers: its headers.
@@ -166,7 +167,7 @@ class ProgressProducer:
         callback: Delivered | None = None,
         on_delivery: Delivered | None = None,
     ) -> int:
-        """Produces records, as `confluent_kafka.Producer.produce_batch` does; how many it took.
+        """Produces records, as `confluent_kafka.Producer.produce_batch`. Returns how many it accepted.
 
         Raises:
             RuntimeError: the producer is closed.
@@ -174,7 +175,7 @@ class ProgressProducer:
         self._check_open()
         delivered = self._callbacks.of(callback, on_delivery)
         are_messages = isinstance(messages, list) and all(isinstance(message, dict) for message in messages)
-        if not are_messages or not self._options.includes(topic):  # what is none the library refuses in its words
+        if not are_messages or not self._options.includes(topic):  # the library reports bad messages itself
             given = {"on_delivery": partial(self._callbacks.call, delivered)} if delivered is not None else {}
             return int(self._producer.produce_batch(topic, messages, partition=partition, **given))
         numbers, copies = list[int](), list[dict[str, Any]]()
@@ -197,26 +198,26 @@ class ProgressProducer:
         return count
 
     def poll(self, timeout: float = -1) -> int:
-        """Serves callbacks, as `confluent_kafka.Producer.poll` does.
+        """Serves callbacks, as `confluent_kafka.Producer.poll`.
 
         Raises:
-            BaseException: what a callback raised, here or in the thread.
+            BaseException: an exception of a callback, here or in the thread.
         """
         self._raise()
         return int(self._producer.poll(timeout))
 
     def flush(self, timeout: float = -1) -> int:
-        """Waits until all records are acknowledged, control messages too; how many are not, when time is up.
+        """Waits until all records and control messages are acknowledged. Returns how many are left at the timeout.
 
         Raises:
-            BaseException: what a callback raised, here or in the thread.
+            BaseException: an exception of a callback, here or in the thread.
         """
         left = self._flush(Deadline(timeout))
         self._raise()
         return left
 
     def init_transactions(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.init_transactions`; control messages then have a producer of their own."""
+        """As `confluent_kafka.Producer.init_transactions`. From now on control messages use a separate producer."""
         self._producer.init_transactions(*args)
         self._begin_transactions()
 
@@ -226,10 +227,10 @@ class ProgressProducer:
         self._begin_transactions()
 
     def commit_transaction(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.commit_transaction`; from here on the records' times are sent.
+        """As `confluent_kafka.Producer.commit_transaction`. Control messages may now send the records' times.
 
         Raises:
-            BaseException: what a callback raised meanwhile; the transaction is committed all the same.
+            BaseException: an exception of a callback; the transaction is committed anyway.
         """
         with self._callbacks.held():
             self._producer.commit_transaction(*args)
@@ -239,10 +240,10 @@ class ProgressProducer:
         self._raise()
 
     def abort_transaction(self, *args: Any) -> None:
-        """As `confluent_kafka.Producer.abort_transaction`; the records' times are never sent.
+        """As `confluent_kafka.Producer.abort_transaction`. Control messages never send the records' times.
 
         Raises:
-            BaseException: what a callback raised meanwhile; the transaction is aborted all the same.
+            BaseException: an exception of a callback; the transaction is aborted anyway.
         """
         with self._callbacks.held():
             self._producer.abort_transaction(*args)
@@ -252,26 +253,26 @@ class ProgressProducer:
         self._raise()
 
     def counters(self) -> dict[str, int]:
-        """What became of control messages so far.
+        """The counters of control messages so far.
 
         Returns:
-            `sent`, `acknowledged` and `failed` messages; checks that sent none: `moved`, as somebody else has written,
-            `put_off`, as a transaction was open, records were in flight, or there was nothing new to tell, `void`, as
-            a record was acknowledged meanwhile, `unanswered`, as no broker answered, `out_of_range`, as the time is
-            before 1970 or after the year 9999; `untimed`, acknowledged records without offset (`acks=0`) or time,
-            which say nothing; and `raised`, calls in the thread of a callback that raised.
+            Messages: `sent`, `acknowledged` and `failed`. Checks that sent no message: `moved` (another producer has
+            written), `put_off` (a transaction was open, records were in flight, or there was no new time), `void` (a
+            record was acknowledged during the check), `unanswered` (no broker answered) and `out_of_range` (the time
+            is before 1970 or after the year 9999). Also `untimed`, acknowledged records without offset (`acks=0`) or
+            time, which are ignored; and `raised`, callbacks that raised in the thread.
         """
         with self._lock:
             counted = self._ledger.counters | Counter(raised=self._callbacks.raised)
             return {name: counted[name] for name in COUNTERS}
 
     def close(self, timeout: float = -1) -> int:
-        """Ends the thread and waits for all records; how many are left, when time is up.
+        """Ends the thread and waits for all records. Returns how many are left at the timeout.
 
-        Nothing is sent any more. The producer that was given stays open.
+        Sends no more control messages. The given producer stays open.
 
         Raises:
-            BaseException: what a callback raised, the first where there were several; all records were waited for.
+            BaseException: the first exception of a callback; `close` has still waited for all records.
         """
         if self._closed:
             return 0
@@ -287,23 +288,23 @@ class ProgressProducer:
         return left
 
     def __enter__(self) -> Self:
-        """The producer."""
+        """Returns this producer."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Closes."""
+        """Closes the producer."""
         self.close()
 
     def __len__(self) -> int:
-        """How many records and control messages wait in queues."""
+        """The number of records and control messages in queues."""
         return len(self._producer) + len(self._sender)
 
     def __bool__(self) -> bool:
-        """A producer without records in its queue is one, too."""
+        """True, even if the queue is empty."""
         return True
 
     def __getattr__(self, name: str) -> Any:
-        """What the producer has."""
+        """Other attributes come from the producer."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._producer, name)
@@ -313,12 +314,12 @@ class ProgressProducer:
         self._sender.separate()
 
     def _flush(self, deadline: Deadline) -> int:
-        """Waits for the records, and for control messages that have a producer of their own."""
+        """Waits for the records, and for control messages of a separate producer."""
         left = int(self._producer.flush(deadline.left()))
         return left + self._sender.flush(deadline.left())
 
     def _raise(self) -> None:
-        """Raises what callbacks raised in the thread."""
+        """Raises the oldest exception of a callback in the thread, if any."""
         raised = self._callbacks.take()
         if raised is not None:
             raise raised
@@ -328,9 +329,9 @@ class ProgressProducer:
             raise RuntimeError("produce: got a record for a ProgressProducer that is closed; allowed: before close()")
 
     def _depart(self, topic: str, partition: object, timestamp: object) -> int:
-        """A record goes out; its number. The thread asks for what becomes of it.
+        """Notes a record that goes out and returns its number. The thread polls for its acknowledgement.
 
-        Numbers that are none are left to the library, which refuses the record next.
+        Ignores a partition or time that is not a number: the library then refuses the record.
         """
         place = partition if isinstance(partition, int) and partition >= 0 else None
         time = timestamp if isinstance(timestamp, int) and timestamp else self._timer.wall_clock()
@@ -342,13 +343,13 @@ class ProgressProducer:
         return number
 
     def _arrive(self, numbers: list[int]) -> None:
-        """These records were not taken."""
+        """Removes records that the library did not accept."""
         with self._lock:
             for number in numbers:
                 self._ledger.arrive(number)
 
     def _settled(self, number: int, delivered: Delivered | None, error: Any, message: Any) -> None:
-        """A record was acknowledged, or never will be."""
+        """Handles a record that was acknowledged or has failed."""
         with self._lock:
             self._ledger.arrive(number)
             if error is None:
@@ -357,7 +358,7 @@ class ProgressProducer:
             self._callbacks.call(delivered, error, message)
 
     def _stands(self, message: Any) -> None:
-        """A record is in a partition; the thread, which was woken when it went out, sees that at its next look."""
+        """Handles a record that is now in a partition. The thread is already awake and sees it in its next step."""
         now, offset, (kind, at) = self._timer.now(), message.offset(), message.timestamp()
         if offset is None or offset < 0 or kind == _UNTIMED:
             self._ledger.counters["untimed"] += 1
@@ -367,7 +368,7 @@ class ProgressProducer:
             self._ledger.acknowledge((message.topic(), message.partition()), offset, at, now)
 
     def _step(self) -> int | None:
-        """Serves callbacks and sends what is due; how long to wait, None for until something happens."""
+        """Serves callbacks and sends due messages. Returns how long to wait, or None to wait for a wake-up."""
         try:
             with self._lock:
                 serves = self._ledger.in_flight > 0
@@ -375,7 +376,7 @@ class ProgressProducer:
                 self._producer.poll(0)
                 self._sender.poll()
             self._sender.send()
-        except BaseException as error:  # a callback's, or one of the library: the thread goes on
+        except BaseException as error:  # from a callback or the library: the thread continues
             self._callbacks.keep(error)
         now = self._timer.now()
         with self._lock:
@@ -386,6 +387,6 @@ class ProgressProducer:
 
 
 def _check_producer(name: str, producer: object) -> None:
-    """Whether an argument is a producer, and not its class."""
+    """Raises `TypeError` unless an argument is a producer, not the class itself."""
     if isinstance(producer, type) or not all(hasattr(producer, call) for call in ("produce", "poll", "flush")):
         raise bad_type(name, producer, "a confluent_kafka.Producer")

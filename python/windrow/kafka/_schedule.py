@@ -1,4 +1,4 @@
-"""When control messages are sent while a partition is quiet.
+"""The schedule of control messages while a partition is quiet.
 
 ```text
  last record        start          + backoff    + backoff                      end
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Schedule:
-    """The quiet times after which control messages are sent, all in milliseconds.
+    """The quiet times at which control messages are sent, in milliseconds.
 
     Attributes:
-        start: the quiet time before the first one.
-        end: the quiet time of the last one; None for one message only.
-        backoff: the time from one to the next.
-        exponential: whether that time doubles with each.
+        start: the quiet time before the first message.
+        end: the quiet time of the last message; None for one message only.
+        backoff: the time between messages.
+        exponential: whether that time doubles with each message.
 
     >>> [Schedule(10, 60, 1, True).due(number) for number in range(8)]
     [10, 11, 13, 17, 25, 41, 60, None]
@@ -32,7 +32,7 @@ class Schedule:
     exponential: bool
 
     def due(self, number: int) -> int | None:
-        """The quiet time after which message `number`, from 0 on, is sent; None where there is none."""
+        """The quiet time of message `number`, counted from 0; None if there is no such message."""
         if number == 0:
             return self.start
         if self.end is None or self._unbounded(number - 1) >= self.end:
@@ -45,7 +45,7 @@ class Schedule:
         return self.start if self.end is None else self.end
 
     def following(self, number: int, quiet: int) -> int:
-        """The number of the first message after `number` that is due later than a quiet time."""
+        """The number of the first message after `number` that is due later than `quiet`."""
         if not self.exponential:
             return max(number + 1, (quiet - self.start) // self.backoff + 1)
         number += 1
@@ -58,29 +58,29 @@ class Schedule:
 
 
 class Cycle:
-    """The control messages of one quiet time of a partition; times are milliseconds of one clock.
+    """The control messages of one quiet period of a partition. Times are milliseconds of one clock.
 
     Attributes:
-        next: when the next one is due; None where there is none any more.
+        next: when the next message is due; None if there are no more.
     """
 
     def __init__(self, schedule: Schedule, since: int) -> None:
-        """A partition is quiet from `since` on."""
+        """Starts a quiet period at `since`."""
         self._schedule = schedule
         self.begin(since)
 
     def begin(self, since: int) -> None:
-        """The partition is quiet from then on."""
+        """Starts a new quiet period at `since`."""
         self._since = since
         self._number = 0
         self.next: int | None = since + self._schedule.start
 
     def is_due(self, now: int) -> bool:
-        """Whether a message is to be sent."""
+        """Whether a message is due."""
         return self.next is not None and self.next <= now
 
     def sent(self, now: int) -> None:
-        """A message was sent: those that were due before it have no use any more."""
+        """Notes a sent message. Skips messages that were due before it."""
         quiet = now - self._since
         if self._schedule.end is not None and quiet >= self._schedule.end:
             self.next = None
@@ -90,15 +90,15 @@ class Cycle:
         self.next = None if due is None else self._since + due
 
     def put_off(self, now: int) -> None:
-        """What is due is looked at again after the backoff."""
+        """Postpones a due message by the backoff."""
         if self.is_due(now):
             self.next = now + self._schedule.backoff
 
     def retry(self, now: int) -> None:
-        """A message did not arrive: once more after the backoff, also after the last one."""
+        """Schedules another message after the backoff because one did not arrive, even if it was the last."""
         again = now + self._schedule.backoff
         self.next = again if self.next is None or self.next <= now else min(self.next, again)
 
     def stop(self) -> None:
-        """No more messages."""
+        """Ends the messages of this period."""
         self.next = None

@@ -1,4 +1,4 @@
-"""Who sends a producer's control messages, after a look at where the partitions end."""
+"""Sends a producer's control messages after it has checked the ends of partitions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _OF_RECORDS = ("transactional.id", "transaction.timeout.ms", "on_delivery")
 
 
 class ProgressError(RuntimeError):
-    """A control message that was not sent, or did not arrive. It is tried again after the backoff.
+    """A control message that was not sent or did not arrive. The producer tries again after the backoff.
 
     Attributes:
-        partition: where it was to go.
-        cause: what happened: an exception, or a `confluent_kafka.KafkaError`.
+        partition: the target partition.
+        cause: an exception, or a `confluent_kafka.KafkaError`.
     """
 
     def __init__(self, partition: TopicPartition, what: str, cause: object) -> None:
-        """`what` says in words what was not done."""
+        """`what` describes the failed step in words."""
         hint = ""
         if "INVALID_RECORD" in str(cause):
             hint = "; a compacted topic takes no record without a key: set progress.control.key"
@@ -37,7 +37,7 @@ class ProgressError(RuntimeError):
 
 
 class ControlSender:
-    """Sends what a ledger says is due.
+    """Sends the messages that are due in a ledger.
 
     ```text
      due ──▶ claim ──▶ where does the partition end? ──┬─ behind this producer's last record ──▶ void? ──▶ send
@@ -58,7 +58,7 @@ class ControlSender:
         on_error: Callable[[ProgressError], None] | None,
         callbacks: Callbacks,
     ) -> None:
-        """Sends by the producer that the records go by, until `separate` says otherwise; `lock` guards the ledger."""
+        """Sends through the producer of the records until `separate` is called. `lock` guards the ledger."""
         self._options = options
         self._ledger = ledger
         self._lock = lock
@@ -72,7 +72,7 @@ class ControlSender:
         self._producer_id = uuid4()
 
     def separate(self, producer: Any = None) -> None:
-        """Sends by another producer from here on; by one that is made of the settings unless there is one already."""
+        """Sends through another producer from now on. Without one, creates it from the settings."""
         if self._is_separate:
             return
         if producer is None:
@@ -87,20 +87,20 @@ class ControlSender:
             self._producer.poll(0)
 
     def flush(self, timeout: float) -> int:
-        """Waits until control messages are acknowledged, where they have a producer of their own."""
+        """Waits until control messages of a separate producer are acknowledged."""
         return int(self._producer.flush(timeout)) if self._is_separate else 0
 
     def close(self) -> None:
-        """Closes the producer that was made here, where the library can, unless messages are left in it."""
+        """Closes a producer created here, if the library supports it and its queue is empty."""
         if self._is_own and not len(self._producer) and hasattr(self._producer, "close"):
             self._producer.close()
 
     def __len__(self) -> int:
-        """How many control messages wait in a queue of their own."""
+        """The number of control messages in the queue of a separate producer."""
         return len(self._producer) if self._is_separate else 0
 
     def send(self) -> None:
-        """Sends the control messages that are due, where this producer was the last to write."""
+        """Sends due control messages to partitions where this producer was the last to write."""
         now = self._timer.now()
         with self._lock:
             claims = self._ledger.claims(now)
@@ -122,7 +122,7 @@ class ControlSender:
                 self._decide(claim, end, is_last)
 
     def _is_last(self, claim: Claim, end: Ends) -> bool:
-        """Whether no data of others follows this producer's last record; markers and control messages may follow."""
+        """Whether no foreign data follows this producer's last record. Markers and control messages may follow."""
         start = claim.end if claim.end <= end.high else claim.newest
         if end.high < start:
             return False
@@ -152,7 +152,7 @@ class ControlSender:
                 counters["put_off"] += 1
                 written.cycle.put_off(now)
                 return
-            # Under the lock: a record that is produced from here on comes after the message.
+            # The lock ensures that any record produced from now on comes after the message.
             try:
                 self._produce(claim, time, written.sequence)
             except Exception as error:
@@ -182,7 +182,7 @@ class ControlSender:
         )
 
     def _settled(self, claim: Claim, time: int, error: Any, message: Any) -> None:
-        """A control message was acknowledged, or never will be."""
+        """Handles a control message that was acknowledged or has failed."""
         now = self._timer.now()
         with self._lock:
             written = self._ledger[claim.partition]
@@ -190,7 +190,7 @@ class ControlSender:
             if error is None:
                 self._ledger.counters["acknowledged"] += 1
                 written.told = max(written.told, time)
-                if message.offset() == written.end:  # else somebody's record stands between, which the next look sees
+                if message.offset() == written.end:  # else another record is in between; the next check sees it
                     written.end += 1
             else:
                 self._ledger.counters["failed"] += 1

@@ -1,4 +1,4 @@
-"""The signals that end a command: SIGINT and SIGTERM, seen while it waits and between two pieces of its work."""
+"""The signals that end a command: SIGINT and SIGTERM, noticed while it waits and between steps."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopSignals:
-    """Within its `with` these signals interrupt nothing, but end `wait`. To be used by the main thread."""
+    """In this context, the signals interrupt nothing but end `wait`. For the main thread only."""
 
     def __init__(self) -> None:
-        """Nothing has come yet."""
+        """Starts without a signal."""
         self._before: dict[int, Any] = {}
         self._came: signal.Signals | None = None
 
     def __enter__(self) -> Self:
-        """Takes the signals over."""
+        """Installs the signal handlers."""
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
-        # Python writes a byte there for each signal: a wait that has begun sees it, and so does one that has not.
+        # Python writes a byte to the socket for each signal, so it ends a current or later wait.
         self._wakes = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         self._before = {number: signal.signal(number, self._take) for number in SIGNALS}
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Gives the signals back."""
+        """Restores the signal handlers."""
         for number, before in self._before.items():
             signal.signal(number, before)
         signal.set_wakeup_fd(self._wakes)
@@ -37,7 +37,7 @@ class StopSignals:
         self._writer.close()
 
     def wait(self, seconds: float) -> signal.Signals | None:
-        """Waits as long, or until one of the signals comes; which one came."""
+        """Waits until a signal arrives or the time is up. Returns the signal, if any."""
         if self._came is None:
             select.select([self._reader], [], [], seconds)
         return self._came

@@ -1,4 +1,4 @@
-"""The clock of a producer's control messages, and the thread that sleeps until the next one is due."""
+"""The clock for a producer's control messages, and the thread that sleeps until the next one is due."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from collections.abc import Callable
 from typing import Protocol
 
 Step = Callable[[], int | None]
-"""Does what is due; gives the milliseconds until it wants to be called again, None for when it is woken."""
+"""Does the due work. Returns the milliseconds until its next call, or None to wait for a wake-up."""
 
 
 class Timer(Protocol):
-    """Calls a step when time has come. Tests have one whose time is virtual."""
+    """Calls a step when it is due. Tests use one with virtual time."""
 
     def now(self) -> int:
-        """Milliseconds of a clock that never goes back."""
+        """Milliseconds of a monotonic clock."""
 
     def wall_clock(self) -> int:
         """Milliseconds since 1970."""
 
     def start(self, step: Step) -> None:
-        """Calls the step now, and then whenever the time that it gave has passed or `wake` was called."""
+        """Calls the step now, and again whenever its returned time has passed or `wake` was called."""
 
     def wake(self) -> None:
-        """The step is called soon."""
+        """Calls the step soon."""
 
     def stop(self) -> None:
-        """The step is not called any more; waits for the end of a call that is under way."""
+        """Stops calling the step. Waits for a running call to end."""
 
 
 class Deadline:
-    """How much of a time is left, for calls one after the other: seconds, negative for no end."""
+    """The time left for a series of calls, in seconds. Negative means no limit."""
 
     def __init__(self, seconds: float) -> None:
-        """From now on."""
+        """Starts now."""
         self._end = None if seconds < 0 else time.monotonic() + seconds
 
     def left(self) -> float:
-        """Zero when it is past, and -1 where there is no end."""
+        """The seconds left: zero after the deadline, -1 for no limit."""
         return -1 if self._end is None else max(self._end - time.monotonic(), 0)
 
 
 class ThreadTimer:
-    """A timer with a thread of its own, which sleeps on a condition and spends no time on waiting."""
+    """A timer with its own thread, which sleeps on a condition between steps."""
 
     def __init__(self, name: str) -> None:
-        """A timer that was not started; its thread has this name."""
+        """Creates the timer without starting it. `name` is the name of the thread."""
         self._name = name
         self._changed = threading.Condition()
         self._woken = False
@@ -62,18 +62,18 @@ class ThreadTimer:
         return time.time_ns() // 1_000_000
 
     def start(self, step: Step) -> None:
-        """Starts the thread. It is a daemon: a process that ends does not wait for it."""
+        """Starts the thread. It is a daemon, so the process can end without it."""
         self._thread = threading.Thread(target=self._run, args=(step,), name=self._name, daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
-        """The step is called soon."""
+        """Calls the step soon."""
         with self._changed:
             self._woken = True
             self._changed.notify()
 
     def stop(self) -> None:
-        """Ends the thread. From within the step it ends after it."""
+        """Ends the thread. If the step itself calls this, the thread ends after the step."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
@@ -85,7 +85,7 @@ class ThreadTimer:
             wait = step()
             with self._changed:
                 if not self._woken and not self._stopped:
-                    # A thread can wait for at most some 292 years; the step is then asked again.
+                    # A thread can wait for at most about 292 years. The step is then called again.
                     self._changed.wait(None if wait is None else min(wait / 1000, threading.TIMEOUT_MAX))
                 self._woken = False
                 if self._stopped:

@@ -1,11 +1,11 @@
-"""Partitions that others write to: which of them are quiet, and what event time they have come to.
+"""Watches partitions of other producers: which are quiet, and the event time that they have reached.
 
 ```text
- end offset moves ────────────▶ moving: nothing is sent
- it stands for start.ms ──────▶ the last records are read
-     data among what is new ──▶ quiet since it stands; the largest time so far is its event time; ticks follow
-     control messages alone ──▶ quiet as before: somebody else ticks, too
- no record at all ────────────▶ empty: there is no window that a tick could close
+ end offset moves ────────────▶ moving: sends nothing
+ end is still for start.ms ───▶ reads the last records
+     new data among them ─────▶ quiet since the end is still; event time is the largest time so far; ticks follow
+     only control messages ───▶ quiet as before: another process sends ticks, too
+ no record at all ────────────▶ empty: no window is open, so no tick is needed
 ```
 """
 
@@ -23,33 +23,33 @@ from windrow.kafka._options import ProgressOptions
 from windrow.kafka._schedule import Cycle
 
 TAIL = 1_000
-"""How many of a partition's last offsets are read when it has become quiet."""
+"""How many of the last offsets to read when a partition becomes quiet."""
 
 COUNTERS = ("sent", "failed", "empty", "open_transactions", "told_before", "out_of_range", "unanswered")
-"""What a watch counts, in its order."""
+"""The counters of a watch, in order."""
 
 
 class Send(Protocol):
     """Sends a control message and waits for it."""
 
     def __call__(self, partition: TopicPartition, time: int, sequence: int) -> int:
-        """Its offset; raises what went wrong."""
+        """Returns its offset. Raises the error if sending fails."""
 
 
 @dataclass
 class Watched:
-    """A partition that is watched; times are milliseconds.
+    """A watched partition. Times are milliseconds.
 
     Attributes:
-        end: the offset of the next record, as it was seen last.
-        stands_since: since when the end is there, but for control messages of this watch.
-        known: up to which offset records were read.
-        quiet_since: since when there is no new data; None while that is not known.
-        event_time: the largest time of its data, as far as it was read.
-        base: the time that it had when it became quiet.
+        end: the last known offset of the next record.
+        stands_since: since when the end has not moved, except by control messages of this watch.
+        known: the offset up to which records were read.
+        quiet_since: since when there is no new data; None if unknown.
+        event_time: the largest time of the data read so far.
+        base: the event time when it became quiet.
         told: the largest time of a control message.
-        cycle: when it is looked at, and ticked, again.
-        is_moving: whether the log says so.
+        cycle: when to check and tick it again.
+        is_moving: whether the log already says that it moves.
         sequence: how many control messages were sent.
     """
 
@@ -66,7 +66,7 @@ class Watched:
 
 
 class Watch:
-    """Looks at partitions again and again, and ticks those that stay quiet."""
+    """Checks partitions repeatedly and ticks those that stay quiet."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Watch:
         log: Callable[[str], None],
         tail: int = TAIL,
     ) -> None:
-        """A watch that has seen nothing yet; without `send` it says what it would send."""
+        """Creates a watch that has seen no partition. Without `send` it only logs what it would send."""
         self._options = options
         self._cluster = cluster
         self._send = send
@@ -87,7 +87,7 @@ class Watch:
         self.counters = Counter[str]()
 
     def look(self, partitions: Iterable[TopicPartition], now: int, ends: Callable[[], bool] = lambda: False) -> None:
-        """Looks at these partitions once, `now` on a clock that never goes back, until `ends` says so."""
+        """Checks these partitions once, until `ends` returns True. `now` is the time of a monotonic clock."""
         wanted = list(partitions)
         try:
             positions = self._cluster.ends(wanted)
@@ -127,7 +127,7 @@ class Watch:
             self._decide(partition, watched, end, now)
 
     def _decide(self, partition: TopicPartition, watched: Watched, end: Ends, now: int) -> None:
-        """Handles a partition whose end has not moved and whose time has come."""
+        """Handles a due partition whose end has not moved."""
         if end.stable < end.high:
             self.counters["open_transactions"] += 1
             self._say(partition, "a transaction is open")
@@ -170,7 +170,7 @@ class Watch:
                 self._say(partition, f"no tick: {error}")
                 watched.cycle.put_off(now)
                 return
-            if offset == watched.end:  # else somebody has written meanwhile, which the next look sees
+            if offset == watched.end:  # else someone has written in between; the next check sees it
                 watched.end = watched.known = offset + 1
             self._say(partition, f"tick {why}, offset {offset}")
         self.counters["sent"] += 1
@@ -181,7 +181,7 @@ class Watch:
             self._say(partition, "that was the last tick until something arrives")
 
     def _read(self, partition: TopicPartition, watched: Watched) -> None:
-        """Reads what is new at the end of a partition."""
+        """Reads the new records at the end of a partition."""
         first = watched.known is None
         start = max(watched.known or 0, watched.end - self._tail)
         is_cut = not first and start > (watched.known or 0)
@@ -201,11 +201,11 @@ class Watch:
         watched.event_time = max([*data, *event_times], default=None)
         if data or is_cut or (first and behind):
             watched.quiet_since = watched.stands_since
-            # A watch that begins goes on from where somebody has ticked to since: it did not see how long that is ago.
+            # A new watch starts from the latest foreign tick, because it does not know when that was sent.
             times = [*data, *event_times, *(behind if first else [])]
             watched.base = max(times, default=None)
         elif watched.quiet_since is not None:
-            # Control messages alone: the quiet time goes on, and so do its ticks unless all of them were told.
+            # Only control messages are new: the quiet period continues, with its ticks unless all were sent.
             watched.cycle = Cycle(self._options.schedule, watched.quiet_since)
             latest = (watched.base or 0) + self._options.schedule.last - self._options.allowance
             if watched.told is not None and watched.told >= latest:

@@ -1,11 +1,11 @@
-"""What a producer knows of the partitions that it writes to; times are milliseconds.
+"""What a producer knows about the partitions that it writes to. Times are milliseconds.
 
 ```text
  produce ──▶ in flight ──acknowledged──▶ written: largest event time, quiet since, own end ──due──▶ control message
                               │                ▲
                               └▶ uncommitted ──┘  (of a transaction that is open)
 ```
-Nothing here knows of threads, clocks or brokers.
+This module knows no threads, clocks or brokers.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Flight(NamedTuple):
     """A record that is not acknowledged yet.
 
     Attributes:
-        topic: where it goes.
-        partition: its partition, where the caller chose it; else None, as the partitioner of the client decides.
+        topic: its topic.
+        partition: its partition if the caller chose it; None leaves it to the partitioner.
         event_time: its time.
     """
 
@@ -41,11 +41,11 @@ class Written:
     Attributes:
         cycle: when control messages are due.
         event_time: the largest event time of its records.
-        since: when the last one was acknowledged.
-        end: the offset after its last record there, control messages too.
-        newest: the offset after the record that was acknowledged last; less than `end` where the topic was made anew.
-        told: the largest event time that was sent or written.
-        version: counts what changes the above: a decision that was made for another one is void.
+        since: when the last record was acknowledged.
+        end: the offset after this producer's last record or control message.
+        newest: the offset after the last acknowledged record; less than `end` if the topic was recreated.
+        told: the largest event time sent in a record or control message.
+        version: increases with every change above; a decision for an older version is void.
         sequence: how many control messages were sent.
         telling: whether a control message is in flight.
         uncommitted: (offset, event time) of the records of an open transaction.
@@ -64,13 +64,13 @@ class Written:
 
 
 class Claim(NamedTuple):
-    """A control message that is due, unless somebody else has written to the partition.
+    """A control message that is due unless another producer has written to the partition.
 
     Attributes:
-        partition: where it goes.
-        version: that of what is known, when it was claimed.
+        partition: its partition.
+        version: the partition's version at the time of the claim.
         end: the offset after this producer's last record.
-        newest: the same, where the partition is shorter than that: of a topic that was made anew.
+        newest: the same for a recreated topic, whose partition is shorter than `end`.
     """
 
     partition: TopicPartition
@@ -80,14 +80,14 @@ class Claim(NamedTuple):
 
 
 class Ledger:
-    """The records of one producer, from `produce` to what they say of event time.
+    """Tracks the records of one producer, from `produce` to the event time of their partitions.
 
     Attributes:
-        counters: what became of control messages.
+        counters: the counters of control messages.
     """
 
     def __init__(self, options: ProgressOptions) -> None:
-        """Nothing was written yet."""
+        """Starts without records."""
         self._options = options
         self._flights: dict[int, Flight] = {}
         self._numbers = 0
@@ -95,31 +95,31 @@ class Ledger:
         self.counters = Counter[str]()
 
     def __getitem__(self, partition: TopicPartition) -> Written:
-        """What is known of a partition."""
+        """The state of a partition."""
         return self._partitions[partition]
 
     @property
     def has_flights(self) -> bool:
-        """Whether there are records that are not acknowledged yet."""
+        """Whether any records are not acknowledged yet."""
         return bool(self._flights)
 
     @property
     def in_flight(self) -> int:
-        """How many records and control messages are not acknowledged yet."""
+        """The number of records and control messages that are not acknowledged yet."""
         return len(self._flights) + sum(written.telling for written in self._partitions.values())
 
     def depart(self, topic: str, partition: int | None, event_time: int) -> int:
-        """A record goes out; its number."""
+        """Notes a record that goes out. Returns its number."""
         self._numbers += 1
         self._flights[self._numbers] = Flight(topic, partition, event_time)
         return self._numbers
 
     def arrive(self, number: int) -> None:
-        """A record was acknowledged, or never will be."""
+        """Removes a record that was acknowledged or has failed."""
         self._flights.pop(number, None)
 
     def acknowledge(self, place: tuple[str, int], offset: int, event_time: int, now: int) -> None:
-        """A record is in a partition, at this offset: a new cycle begins."""
+        """Notes a record at this offset of a partition. Starts a new cycle."""
         written = self._written(place, now)
         if written.event_time is None or event_time > written.event_time:
             written.event_time = event_time
@@ -128,20 +128,20 @@ class Ledger:
         self._begin(written, offset, now)
 
     def hold(self, place: tuple[str, int], offset: int, event_time: int, now: int) -> None:
-        """A record of an open transaction is in a partition: its time may not be sent before the commit."""
+        """Notes a record of an open transaction. Its time must not be sent before the commit."""
         written = self._written(place, now)
         written.uncommitted.append((offset, event_time))
         written.version += 1
 
     def commit(self, now: int) -> None:
-        """The transaction is committed."""
+        """Commits the transaction."""
         for partition, written in self._partitions.items():
             records, written.uncommitted = written.uncommitted, []
             for offset, event_time in records:
                 self.acknowledge(partition, offset, event_time, now)
 
     def abort(self, now: int) -> None:
-        """The transaction is aborted: its records do not count, but keep their places."""
+        """Aborts the transaction. Its records do not count, but their offsets stay in use."""
         for written in self._partitions.values():
             records, written.uncommitted = written.uncommitted, []
             if records:
@@ -150,11 +150,11 @@ class Ledger:
                     written.cycle.stop()
 
     def next_due(self) -> int | None:
-        """When the next control message is due."""
+        """When the next control message is due, or None."""
         return min((one.cycle.next for one in self._partitions.values() if one.cycle.next is not None), default=None)
 
     def claims(self, now: int) -> list[Claim]:
-        """The control messages that are due; those of partitions with records under way are put off."""
+        """The due control messages. Postpones those of partitions with records in flight."""
         due = [(partition, one) for partition, one in self._partitions.items() if one.cycle.is_due(now)]
         under_way = {(one.topic, one.partition) for one in self._flights.values()} if due else set()
         claims = []
@@ -167,10 +167,9 @@ class Ledger:
         return claims
 
     def tells(self, claim: Claim, now: int) -> int | None:
-        """The event time of a claimed message; None if there is nothing new to send, and it is put off.
+        """The event time for a claimed message, or None if there is no new time to send.
 
-        A record in flight may be on its way to this partition, where the caller did not choose one: what is told is
-        never later than it.
+        A record in flight without a chosen partition may go to this one. So the time is never later than such a record.
         """
         written = self._partitions[claim.partition]
         time = self._reached(written, now)
@@ -182,19 +181,19 @@ class Ledger:
         return time if time > written.told else None
 
     def is_out_of_range(self, claim: Claim, now: int) -> bool:
-        """Whether no message can have the time of a partition: it is before 1970, or the last one was sent."""
+        """Whether no message can hold the partition's time: it is before 1970, or the largest time was already sent."""
         written = self._partitions[claim.partition]
         time = self._reached(written, now)
         return time is not None and (time < 0 or written.told >= LATEST)
 
     def is_void(self, claim: Claim) -> bool:
-        """Whether something has happened since a claim was made."""
+        """Whether the partition has changed since the claim."""
         written = self._partitions[claim.partition]
         under_way = any((one.topic, one.partition) == tuple(claim.partition) for one in self._flights.values())
         return written.version != claim.version or written.telling or under_way
 
     def _reached(self, written: Written, now: int) -> int | None:
-        """The time that a partition has come to while it was quiet."""
+        """The event time that a quiet partition has reached."""
         if written.event_time is None:
             return None
         return written.event_time + (now - written.since) - self._options.allowance

@@ -1,12 +1,13 @@
-"""Ticks for topics whose producers cannot be changed: `python -m windrow.kafka.ticker --bootstrap ... --topics ...`.
+"""Sends ticks for producers that you cannot change: `python -m windrow.kafka.ticker --bootstrap ... --topics ...`.
 
-It watches where partitions end. One that has stood still for `progress.control.start.ms` gets control messages, as
-`ProgressProducer` sends them: the largest time of its last records, plus the time it has stood still, less the
-allowance. One that moves is never touched, nor one with an open transaction; one without any record has no windows,
-so it needs no tick. Ticks are in the topic, so that reading it again gives the same windows.
+The ticker watches the ends of partitions. If an end has not moved for `progress.control.start.ms`, the ticker sends
+control messages like those of `ProgressProducer`. Their time is the largest time of the last records, plus the quiet
+time, minus the allowance. It never writes to an active partition or to one with an open transaction. A partition
+without records has no windows, so it needs no ticks. Ticks are in the topic, so reading it again gives the same
+windows.
 
-A line of log for each decision goes to the standard output; SIGINT and SIGTERM end it (exit code 0). With a topic that
-is absent, or options that are wrong, it does not begin (exit code 2).
+The ticker logs each decision to standard output. SIGINT and SIGTERM end it (exit code 0). It does not start with a
+missing topic or wrong options (exit code 2).
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from windrow.kafka._timer import ThreadTimer
 from windrow.kafka._watch import COUNTERS, TAIL, Send, Watch
 
 _TOPICS = f"{PREFIX}topics.include"
-_REFRESH = 60_000  # how often new partitions are looked for, in milliseconds
-_LARGEST = 10**9  # of the command's own numbers
+_REFRESH = 60_000  # how often to look for new partitions, in milliseconds
+_LARGEST = 10**9  # the limit of the command's own numbers
 
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
-    """The arguments of the command line; exits with code 2 where they are wrong."""
+    """The parsed command line. Exits with code 2 if it is wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m windrow.kafka.ticker",
         description="Sends control messages to the partitions of topics that stay quiet.",
@@ -54,7 +55,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Runs until a signal comes; the exit code."""
+    """Runs until a signal arrives. Returns the exit code."""
     arguments_given = arguments(sys.argv[1:] if given is None else given)
     with StopSignals() as signals:
         try:
@@ -64,7 +65,7 @@ def main(given: Sequence[str] | None = None) -> int:
             send = None if arguments_given.dry_run else sender(config, options)
             topics = sorted(options.topics)
             cluster.partitions(topics)
-        except Exception as error:  # of the arguments, of a file, or of the first answer of a broker
+        except Exception as error:  # from the arguments, a file or the first request to a broker
             came = signals.wait(0)
             if came is not None:
                 log(f"{came.name}: ends before it has begun")
@@ -79,7 +80,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def run(watch: Watch, cluster: Cluster, topics: Sequence[str], wait: Callable[[float], Any], interval: float) -> Any:
-    """Looks at all partitions, each `interval` seconds, until a `wait` of so many gives something; gives that."""
+    """Checks all partitions every `interval` seconds until `wait` returns a signal. Returns the signal."""
     clock = ThreadTimer("ticker")
     partitions, refreshed = list[TopicPartition](), None
     while (stopped := wait(0)) is None:
@@ -100,7 +101,7 @@ def run(watch: Watch, cluster: Cluster, topics: Sequence[str], wait: Callable[[f
 
 
 def sender(config: dict[str, object], options: ProgressOptions) -> Send:
-    """What sends a control message of a producer of its own and waits until it has arrived."""
+    """A function that sends a control message through its own producer and waits until it has arrived."""
     library = confluent_kafka()
     settings = {name: value for name, value in config.items() if not name.startswith("progress.")}
     settings.pop("transactional.id", None)
@@ -130,12 +131,12 @@ def sender(config: dict[str, object], options: ProgressOptions) -> Send:
 
 
 def log(what: str) -> None:
-    """A line of log, with the time before it."""
+    """Prints a log line with the time in front."""
     print(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + f"Z {what}", flush=True)
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
-    """The settings of a client and the options of control messages."""
+    """The client settings and the options of control messages."""
     settings: dict[str, object] = {}
     if options.command_config is not None:
         try:

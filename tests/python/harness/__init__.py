@@ -1,15 +1,15 @@
-"""What tests share: data, queries over it, and results against the oracle.
+"""Shared test code: data, queries over it, and checks of results against the oracle.
 
 | file | what |
 |---|---|
-| `tables` | Arrow tables to the oracle's records, results against the oracle's windows |
-| `families` | types of values, and the aggregates that are defined over each |
+| `tables` | converts tables to the oracle's records, and checks results against its windows |
+| `families` | value types, and the aggregates defined over each |
 | `cogroups` | queries over several inputs |
 | `nested` | values that Python functions can change in place |
-| `scenes` | events in Spark |
+| `spark_scenes` | events in Spark |
 | `sources` | streams of several sources, and drivers of them |
-| `players` | a scenario of the oracle, played by the package |
-| `shrink` | a failing scenario made small |
+| `players` | plays a scenario with the package and the oracle |
+| `shrink` | shrinks a failing scenario |
 | `virtual_kafka` | a Kafka in memory, in virtual time |
 | `golden` | the recorded runs of Kafka Streams |
 """

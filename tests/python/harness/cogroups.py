@@ -1,4 +1,4 @@
-"""Cogroups of tests: tables of several inputs, queries over them, results against the oracle."""
+"""Cogroup tests: tables of several inputs, queries over them, and checks against the oracle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tables import Asked, Rows, Windows, assert_answers, records
 
 @dataclass(frozen=True)
 class AskedOfInput(Asked):
-    """One aggregate of a cogroup; its columns name their input."""
+    """One aggregate of a cogroup. Its columns name their input."""
 
     def of(self, rows: Sequence[Any]) -> Any:
         """The oracle's answer over the rows of one window."""
@@ -25,7 +25,7 @@ class AskedOfInput(Asked):
 
 
 def of_input(name: str, asked: Mapping[str, Asked]) -> dict[str, Asked]:
-    """Aggregates over the columns of one input; what has no column counts the records of all."""
+    """Aggregates over the columns of one input. An aggregate without a column counts the records of all inputs."""
     return {
         f"{name}_{key}": AskedOfInput(
             each.function,
@@ -41,14 +41,14 @@ def of_input(name: str, asked: Mapping[str, Asked]) -> dict[str, Asked]:
 
 
 def counts(names: Sequence[str]) -> dict[str, Asked]:
-    """The records of all inputs, and of each."""
+    """The records of all inputs together, and of each input."""
     return {"all": AskedOfInput("count"), **{f"n_{name}": AskedOfInput("count", (f"{name}.*",)) for name in names}}
 
 
 def assert_cogroup(
     got: Rows, tables: Mapping[str, pa.Table], keys: Sequence[str], windows: Windows, asked: Mapping[str, Asked]
 ) -> None:
-    """The result holds exactly the oracle's windows of all records, and in each the oracle's answers."""
+    """Asserts that the result has exactly the oracle's windows of all records, with the oracle's values."""
     told = together({name: records(table, keys) for name, table in tables.items()})
     expected = {
         (key, start, end): rows for key, members in by_key(told).items() for start, end, rows in windows(members)

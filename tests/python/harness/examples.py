@@ -1,4 +1,4 @@
-"""How many examples a property is tried with."""
+"""The number of examples for a property test."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from hypothesis import settings
 
 
 def usually(usual: int) -> settings:
-    """`usual` examples, or in proportion as many as the profile has where others are tried 100 times."""
+    """`usual` examples, scaled by the profile's number of examples divided by 100."""
     return settings(max_examples=max(1, settings().max_examples * usual // 100))

@@ -1,4 +1,4 @@
-"""Families of value types, and the aggregates that are defined over each."""
+"""Families of value types, and the aggregates defined over each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = ["", "a", "b", "ab", "B", "ä", "zß", "𝄞", "\uffff", "a\0"]
 
 @dataclass(frozen=True)
 class Family:
-    """A type with its values, how its sums and means are typed (none where undefined), and whether it has an order."""
+    """A type with its values, the types of its sums and means (None if undefined), and whether it has an order."""
 
     type: pa.DataType
     values: st.SearchStrategy[Any]
@@ -30,7 +30,7 @@ class Family:
     ordered: bool = True
 
     def asked(self) -> dict[str, Asked]:
-        """Every aggregate that is defined over a column `x` of this family, ordered by a column `by` of integers."""
+        """All aggregates defined over a column `x` of this family, ordered by an integer column `by`."""
         names = ["count", "first", "last", "any_value", "collect_list", "collect_set"]
         names += ["min", "max"] if self.ordered else []
         names += ["sum"] if self.sum is not None else []
@@ -57,12 +57,12 @@ class Family:
             asked["percentiles_x"] = Asked("percentile", ("x",), percentage=(0.0, 0.9, 1.0))
             asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("covar_pop", "covar_samp", "corr")}
         asked["count_distinct_both"] = Asked("count_distinct", ("by", "x"))
-        # Each aggregate once more, of some rows: those whose flag is true.
+        # Each aggregate again, over the rows whose flag is true.
         asked |= {f"{name}_where": replace(each, where="flag") for name, each in asked.items()}
         return {"rows": Asked("count"), "rows_where": Asked("count", where="flag"), **asked}
 
     def result_types(self) -> Mapping[str, pa.DataType]:
-        """The result type of each of them."""
+        """The result type of each aggregate."""
         types = {"count": pa.int64(), "rows": pa.int64(), "by_x": pa.int64(), "sum": self.sum, "mean": self.mean}
         types |= {"approx_count": pa.int64(), "approx_percentile_": self.type}
         types |= {"approx_percentiles": pa.list_(pa.field("item", self.type, nullable=False))}
@@ -81,23 +81,23 @@ class Family:
 
 
 def flags(by: Iterable[int | None]) -> pa.BooleanArray:
-    """A column of booleans that goes with one of integers: true, false and null."""
+    """A boolean column for an integer column, with true, false and null."""
     return pa.array([None if number is None else (True, False, None)[number % 3] for number in by], pa.bool_())
 
 
 def signed(bits: int) -> st.SearchStrategy[int]:
-    """Integers of so many bits, the extremes among them; few enough of a sum of 64 bits not to overflow."""
+    """Signed integers of `bits` bits, including extremes. Their sums do not overflow 64 bits."""
     edge = 2 ** (bits - 1) if bits < 64 else 2**57
     return st.integers(-5, 5) | st.integers(-edge, edge - 1)
 
 
 def unsigned(bits: int) -> st.SearchStrategy[int]:
-    """Integers of so many bits from zero."""
+    """Unsigned integers of `bits` bits."""
     return st.integers(0, 5) | st.integers(0, 2 ** min(bits, 57) - 1)
 
 
 def decimals(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
-    """Decimals of a precision and scale; the extremes among them."""
+    """Decimals of a precision and scale, including extremes."""
     edge = 10**precision - 1
     whole = st.integers(-5, 5) | st.integers(-edge, edge) | st.sampled_from([edge, -edge])
     return whole.map(lambda number: Decimal(number).scaleb(-scale, EXACT))
@@ -110,12 +110,12 @@ words = st.sampled_from(WORDS) | st.text(max_size=30)
 
 
 def some(rows: st.SearchStrategy[Any], most: int, **options: Any) -> st.SearchStrategy[list[Any]]:
-    """Lists of up to so many rows, long ones as likely as short ones."""
+    """Lists of rows with a maximum length. Long lists are as likely as short ones."""
     return st.integers(0, most).flatmap(lambda size: st.lists(rows, min_size=size // 2, max_size=size, **options))
 
 
 def often(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Values, about every fifth of them null."""
+    """Values, of which about one in five is null."""
     return st.integers(0, 4).flatmap(lambda kind: values if kind else st.none())
 
 

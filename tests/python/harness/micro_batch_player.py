@@ -1,8 +1,8 @@
-"""Plays micro-batches with the core's operator, as the tasks of a streaming query do, and tells where it differs from
+"""Plays micro-batches with the core's operator, as the tasks of a streaming query do, and reports differences from
 the oracle.
 
-A batch goes to the operator of its source as records without ticks, how far each input and source has come, and, with
-an order, how far each input had come at each record.
+An operator gets the records of a batch without ticks, the progress of each input and source, and, with an order, the
+progress of each input at each record.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BUILT_IN = [
 ]
 PYTHON = [{"name": "text", "function": "python", "columns": ["v"]}]
 COUNTED_WHERE_READ = {"ticks", "bad_ticks"}
-"""Counters of the oracle that no operator has: ticks do not reach it."""
+"""Counters of the oracle that operators do not have, because ticks do not reach them."""
 
 Step = tuple[int, int]
 Progress = tuple[int, int, int]
@@ -49,7 +49,7 @@ def joined(older: str, later: str) -> str:
 
 
 class Operators:
-    """The operators of a streaming query: one for each source, or one for all."""
+    """The operators of a streaming query: one for each source, or one for all sources."""
 
     def __init__(self, asked: StreamingScenario) -> None:
         self.asked = asked
@@ -59,7 +59,7 @@ class Operators:
         self._operators: dict[int, Any] = {}
 
     def push(self, rows: Sequence[Row]) -> dict[int, list[Change]]:
-        """A micro-batch; returns the changes of each source."""
+        """Plays a micro-batch. Returns the changes of each source."""
         ticks = self._ticks(rows)
         moving = [row for row in rows if self._moves(row)] + ticks
         self._known |= {(row.input or 0, self._source(row)) for row in moving}
@@ -79,7 +79,7 @@ class Operators:
         return found
 
     def restart(self, grace: int, late: str) -> None:
-        """All state goes to pages, and from there into operators of the new query."""
+        """Saves the state as pages and restores it into operators of the new query."""
         self.asked = replace(self.asked, grace=grace, late=late)
         for place, before in self._operators.items():
             self._operators[place] = self._new()
@@ -91,7 +91,7 @@ class Operators:
         counted = [operator.counters() for operator in self._operators.values()]
         return {name: sum(each[name] for each in counted) for name in COUNTED if name not in COUNTED_WHERE_READ}
 
-    # What an operator is told
+    # The arguments of operators
 
     def _new(self) -> Any:
         asked = self.asked
@@ -126,7 +126,7 @@ class Operators:
         return not row.tick and row.key is not None and row.time is not None and good_gap
 
     def _ticks(self, rows: Sequence[Row]) -> list[Row]:
-        """The ticks with a time; one without a source as one of each known source."""
+        """The ticks with a time. A tick without a source becomes a tick for each known source."""
         timed = [row for row in rows if row.tick and row.time is not None]
         moving = [row for row in rows if self._moves(row)] + [row for row in timed if row.source is not None]
         known = self._known | {(row.input or 0, self._source(row)) for row in moving}
@@ -142,13 +142,13 @@ class Operators:
     def _progress(self, moving: Sequence[Row]) -> list[Progress]:
         largest: dict[Step, int] = {}
         for row in moving:
-            # An operator of one source knows it as the one that there is.
+            # An operator of one source knows it as its only source.
             place = (row.input or 0, self._source(row) if self.asked.slowest else ALL)
             largest[place] = max(_time(row), largest.get(place, _time(row)))
         return [(input, source, time) for (input, source), time in largest.items()]
 
     def _times(self, records: Sequence[Row], moving: Sequence[Row]) -> pa.RecordBatch:
-        """How far each input has come at each record, which are in the order of judging."""
+        """The progress of each input at each record. Records are in the order in which they are judged."""
         ordered = [row for row in moving if row.order is not None]
 
         def until(record: Row, input: int) -> int | None:
@@ -181,7 +181,7 @@ def _folds(asked: StreamingScenario) -> list[Fold]:
 
 
 def changes_of(batch: pa.RecordBatch) -> Iterator[Change]:
-    """The rows of the core; lists in the order of values, as the rules leave that of equal times open."""
+    """The rows of the core. Lists are sorted, because the rules do not fix the order of equal times."""
     keys, bounds, *aggregated, ops, times = batch.columns
     starts, ends = (_ticks_of(pc.struct_field(bounds, name)) for name in ("start", "end"))
     values = zip(*(column.to_pylist() for column in aggregated), strict=True)
@@ -197,7 +197,7 @@ def _ticks_of(column: Any) -> list[int]:
 
 
 def differences(asked: StreamingScenario) -> list[str]:
-    """How the operators' answers differ from the oracle's, in words; empty where they do not."""
+    """The differences between the operators' and the oracle's answers, in words. Empty if there are none."""
     oracle, played = MicroBatches(asked), Operators(asked)
     for number, rows in enumerate(asked.batches):
         if (restart := asked.restart_before(number)) is not None:

@@ -18,7 +18,7 @@ TOPICS = ("events", "more")
 
 
 def source_of(number: int | None) -> tuple[str | None, int | None]:
-    """A source as topic and partition: the topics take turns."""
+    """A source as topic and partition. The topics alternate."""
     return (None, None) if number is None else (TOPICS[number % len(TOPICS)], number // len(TOPICS))
 
 
@@ -50,5 +50,5 @@ def table_of(asked: StreamingScenario, rows: Sequence[Row]) -> pa.Table:
 
 
 def tables(asked: StreamingScenario) -> list[pa.Table]:
-    """A table for each micro-batch; an empty one for a batch without rows."""
+    """A table for each micro-batch. It is empty for a batch without rows."""
     return [table_of(asked, rows) for rows in asked.batches]

@@ -1,4 +1,4 @@
-"""Records with values that Python functions can change, and a driver of such functions."""
+"""Records with mutable values, and a driver of Python functions that change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays a scenario of the oracle with the package, and tells where the two differ."""
+"""Plays a scenario with the package and with the oracle, and reports differences."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
 
 
 class Player(Protocol):
-    """The package at work on a scenario."""
+    """The package as it runs a scenario."""
 
     def feed(self, rows: Sequence[Row]) -> list[Change]: ...
     def finish(self) -> list[Change]: ...
@@ -95,7 +95,7 @@ class Player(Protocol):
 
 
 def windows(asked: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
-    """The windows of a scenario, as a user writes them."""
+    """The windows of a scenario, in the public API."""
     options: Any = {"grace": asked.grace * TICK, "retention": None if asked.until is None else asked.until * TICK}
     if asked.sliding:
         resolution = asked.resolution * TICK
@@ -106,7 +106,7 @@ def windows(asked: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
 
 
 def aggregates(asked: Scenario) -> dict[str, Any]:
-    """The aggregates of a scenario, as a user writes them."""
+    """The aggregates of a scenario, in the public API."""
     if asked.values == "built_in":
         return BUILT_IN
     if asked.values == "reduced":
@@ -118,7 +118,7 @@ def aggregates(asked: Scenario) -> dict[str, Any]:
 
 
 class DriverPlayer:
-    """The driver, with the query as a user writes it; one record at a time goes by `pipe` and `tick`."""
+    """The driver, with a query in the public API. Single records go through `pipe` and `tick`."""
 
     def __init__(self, asked: Scenario, every: bool) -> None:
         def definition(data: Any) -> Any:
@@ -176,7 +176,7 @@ def _change(change: Driven) -> Change:
 
 
 class OperatorPlayer:
-    """The core's operator, for what the driver has no words for: two inputs, times beyond datetime."""
+    """The core's operator, for scenarios that the driver does not support: two inputs, times beyond datetime."""
 
     def __init__(self, asked: Scenario, every: bool) -> None:
         self._spec = json.dumps(
@@ -217,7 +217,7 @@ class OperatorPlayer:
 
 
 def windows_spec(asked: Scenario) -> dict[str, Any]:
-    """The windows of a scenario, as the core reads them."""
+    """The windows of a scenario, in the core's plan format."""
     match asked.kind:
         case "sliding":
             return {"kind": "sliding", "difference": asked.length, "resolution": asked.resolution}
@@ -262,7 +262,7 @@ def _changes_of(batch: pa.RecordBatch) -> list[Change]:
 
 
 def player(asked: Scenario, every: bool) -> Player:
-    """The driver where it has words for the scenario."""
+    """The driver, if it supports the scenario."""
     spans = all(row.time is None or abs(row.time) < 10**16 for row in asked.rows)
     if asked.inputs == 1 and spans:
         return DriverPlayer(asked, every)
@@ -271,12 +271,12 @@ def player(asked: Scenario, every: bool) -> Player:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to play: how rows are cut into batches, where the operator is restarted, and what is asked for.
+    """One way to play: how to cut rows into batches, where to restart the operator, and which changes to emit.
 
     Attributes:
-        every: whether each change is asked for, or the last one of each window and batch.
-        batches: the lengths of batches; none for one record at a time.
-        restarts: the numbers of batches after which all state goes to pages and back.
+        every: whether to emit each change, or only the last one of each window and batch.
+        batches: the lengths of batches; empty for one record at a time.
+        restarts: the numbers of batches after which all state is saved to pages and restored.
     """
 
     every: bool
@@ -307,10 +307,10 @@ def ways(seed: int, count: int) -> list[Way]:
 
 
 def differences(asked: Scenario, way: Way) -> list[str]:
-    """How the package's answers differ from the oracle's, in words; empty where they do not."""
+    """The differences between the package's and the oracle's answers, in words. Empty if there are none."""
     oracle, played = stream_of(asked), player(asked, way.every)
     told: list[str] = []
-    # Closed windows of a batch come when it ends, or one after the other: their order in it is open.
+    # Closed windows come at the end of a batch or one by one, so their order within it is open.
     ordered = way.batches is None or (way.every and asked.emit == "update")
     for number, rows in enumerate(way.cuts(asked.rows)):
         before = {window.number for window in oracle.stored}
@@ -335,7 +335,7 @@ def differing(place: str, expected: list[Change], got: list[Change], ordered: bo
 
 
 def counters(number: int, expected: dict[str, int], got: dict[str, int], every: bool) -> list[str]:
-    # Coalesced updates are counted as they are made or as they come out.
+    # Coalesced updates may be counted when made or when emitted.
     names = [name for name in expected if every or name != "updates"]
     return [
         f"batch {number}: expected {name} {expected[name]}, got {got[name]}"

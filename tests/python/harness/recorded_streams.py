@@ -1,8 +1,8 @@
-"""Recorded Kafka Streams runs as streaming queries: runs of one shape are the sources of one query.
+"""Plays recorded Kafka Streams runs as streaming queries. Runs of one shape are the sources of one query.
 
-Each source has a stream time of its own, as each run had. A unit of time of a run is so many microseconds that runs of
-different lengths have one gap, or one grace: windows hang on comparisons of sums only, which no factor changes. Of
-sliding windows a unit is a millisecond, the resolution that Kafka has.
+Each source has its own stream time, as each run had. The times of a run are scaled so that runs of different lengths
+share one gap or grace. Windows depend only on comparisons of sums, so a factor changes nothing. For sliding windows the
+unit is a millisecond, Kafka's resolution.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ SCHEMA = pa.schema(
 DDL = "shape int, run string, name string, ts timestamp, value string, offset bigint, gap interval day to second"
 INPUTS = ("in", "in2")
 GAP = 1_500
-"""The gap of runs with gaps that divide it, in microseconds."""
+"""The common gap, in microseconds, for runs whose gaps divide it."""
 GRACE = 300
-"""The grace of runs with gaps of their own, in microseconds."""
+"""The grace of runs with dynamic gaps, in microseconds."""
 LATEST = 10**10
-"""Times and lengths from here on are left to the replay: Python's dates end."""
+"""Larger times and lengths are beyond Python's dates. Only the replay covers them."""
 
 Change = tuple[str, int, int, str | None]
 """`upsert`, `delete` or `final`, the bounds in microseconds, the value."""
@@ -51,14 +51,14 @@ Change = tuple[str, int, int, str | None]
 
 @dataclass(frozen=True)
 class Shape:
-    """What the runs of one query have in common; lengths in microseconds.
+    """The common properties of the runs of one query. Lengths are microseconds.
 
     Attributes:
         kind: as in the recording.
-        emit: `update` for each change by each record, or `close`.
-        length: the gap or the time difference; None where each record brings its gap.
+        emit: `update` emits each change of each record; `close` emits closed windows.
+        length: the gap or the time difference; None for dynamic gaps.
         grace: how far behind a record may be.
-        until: for how long a closed window is kept, where that is longer than it takes.
+        until: how long to keep a closed window, if longer than needed.
     """
 
     kind: str
@@ -75,13 +75,13 @@ class Shape:
 
 @dataclass(frozen=True)
 class Scaled:
-    """A run, and how many microseconds its unit of time has."""
+    """A run, and the microseconds in its unit of time."""
 
     run: Run
     unit: int
 
     def steps(self) -> Iterator[tuple[int, dict[str, Any], int]]:
-        """The records that reach Spark, as offset, row and input: Kafka's sliding windows drop null values."""
+        """The records that reach Spark, as offset, row and input. Kafka's sliding windows drop null values."""
         for offset, step in enumerate(self.run.steps):
             key, value, time, *named = step["in"]
             if value is None and self.run.kind.startswith("sliding"):
@@ -97,10 +97,10 @@ class Scaled:
             yield offset, row, INPUTS.index(named[0]) if named else 0
 
     def changes(self, cuts: Sequence[int]) -> dict[str, list[Change]]:
-        """What Kafka answered, for each key in its order; finals by their windows.
+        """Kafka's changes for each key, in order. Finals are sorted by window.
 
-        `cuts` are the steps at which micro-batches begin. Windows close at the end of each (rule 1.6): a session that
-        closes and goes on within one has no final in between.
+        `cuts` are the steps at which micro-batches begin. Windows close at the end of each (rule 1.6), so a session
+        that closes and continues within one has no final in between.
         """
         found: dict[str, list[Change]] = defaultdict(list)
         for number, step in enumerate(self.run.steps):
@@ -113,7 +113,7 @@ class Scaled:
         return {key: in_order(own) for key, own in found.items()}
 
     def _goes_on(self, key: str, start: int, end: int, steps: Iterable[int]) -> bool:
-        """Whether one of these steps brings a closed session, which is kept for a while, a record in time."""
+        """Whether one of these steps has a timely record for a closed session with retention."""
         spec, all_steps = self.run.spec, self.run.steps
         if "gap" not in spec:
             return False
@@ -128,17 +128,17 @@ class Scaled:
         return False
 
     def dropped(self) -> int:
-        """How many records and windows Kafka dropped of those that reach Spark."""
+        """How many of the records and windows that reach Spark were dropped by Kafka."""
         return int(self.run.steps[-1]["dropped"]) - (len(self.run.steps) - sum(1 for _ in self.steps()))
 
 
 def in_order(changes: list[Change]) -> list[Change]:
-    """Changes in their order; finals, which a micro-batch gives at its end, by their windows."""
+    """Changes in order. Finals, which come at the end of a micro-batch, are sorted by window."""
     return sorted(changes, key=lambda each: (each[2], each[1])) if changes and changes[0][0] == "final" else changes
 
 
 def recorded_runs(folder: Path) -> list[Run]:
-    """The runs that a streaming query can play, with names of their own."""
+    """The runs that a streaming query can play, with unique names."""
     found = list[Run]()
     for file in FILES:
         for number, line in enumerate((folder / file).read_text().splitlines()):
@@ -167,14 +167,14 @@ def shapes(runs: Iterable[Run]) -> dict[Shape, list[Scaled]]:
 
 
 def cuts(chosen: Sequence[list[Scaled]], count: int, seed: int) -> Iterator[list[list[int]]]:
-    """For each shape and each of its runs the steps at which so many micro-batches begin, but for the first."""
+    """The steps at which micro-batches begin, except the first, for each run of each shape."""
     draw = random.Random(seed)
     for runs in chosen:
         yield [sorted(draw.randint(0, len(scaled.run.steps)) for _ in range(count - 1)) for scaled in runs]
 
 
 def files(chosen: Sequence[list[Scaled]], count: int, seed: int) -> Iterator[list[pa.Table]]:
-    """So many times two tables for each of two inputs: a piece of each run, some empty, its records in either table."""
+    """For each micro-batch and input, two tables with a piece of each run. Some pieces are empty."""
     draw = random.Random(seed)
     rows: list[list[list[dict[str, Any]]]] = [[[] for _ in range(4)] for _ in range(count)]
     for shape, (runs, bounds) in enumerate(zip(chosen, cuts(chosen, count, seed), strict=True)):
@@ -189,7 +189,7 @@ def files(chosen: Sequence[list[Scaled]], count: int, seed: int) -> Iterator[lis
 
 
 def query(chosen: Sequence[Shape], shards: int) -> Any:
-    """One streaming frame of all changes, over the frames of the two inputs."""
+    """One streaming frame of all changes, from the frames of the two inputs."""
 
     def all_changes(first: DataFrame, second: DataFrame) -> DataFrame:
         frames = [changes(shape, number, shards + number % 3, first, second) for number, shape in enumerate(chosen)]
@@ -255,7 +255,7 @@ def reduced(older: str, later: str) -> str:
 
 
 def answered(rows: Iterable[dict[str, Any]], runs: Iterable[Scaled]) -> dict[str, list[Change]]:
-    """What a query gave to some runs, in the same form."""
+    """The result of a query for some runs, in the same form."""
     column = {scaled.run.name: {"count": "n"}.get(scaled.run.fold, scaled.run.fold) for scaled in runs}
     found: dict[str, list[Change]] = defaultdict(list)
     for row in rows:

@@ -1,4 +1,4 @@
-"""The steps of a streaming query whose records come back, without Spark."""
+"""Runs the steps of a streaming query that returns records, without Spark."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .steps import LocalStream
 
 @dataclass
 class LocalRows(LocalStream):
-    """A streaming query of `with_columns`: `definition` gives what is windowed, and `aggregates` are its columns."""
+    """A streaming query of `with_columns`. `definition` returns the windowed data; `aggregates` are the new columns."""
 
     aggregates: Any = None
 
     def define(self, definition: Callable[..., Any]) -> None:
-        """What the query is from now on."""
+        """Replaces the query."""
         assert isinstance(self.schema, pa.Schema)
         windowed = definition(self.schema.empty_table()).shards(self.shards)
         if self.max_ahead is not None:

@@ -1,4 +1,4 @@
-"""Makes a failing scenario small: fewer rows, plainer ones, a plainer way to play it, as long as it still fails."""
+"""Shrinks a failing scenario: fewer and simpler rows and a simpler way to play it, while it still fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Fails = Callable[[Scenario, Way], bool]
 
 
 def shrunk(asked: Scenario, way: Way, fails: Fails) -> tuple[Scenario, Way]:
-    """The smallest scenario that steps of this module reach."""
+    """The smallest failing scenario that these steps find."""
     while True:
         smaller = next((found for found in plainer(asked, way) if fails(*found)), None)
         if smaller is None:
@@ -21,7 +21,7 @@ def shrunk(asked: Scenario, way: Way, fails: Fails) -> tuple[Scenario, Way]:
 
 
 def plainer(asked: Scenario, way: Way) -> Iterator[tuple[Scenario, Way]]:
-    """What is a little plainer, the boldest steps first."""
+    """Slightly simpler candidates, largest steps first."""
     count = len(asked.rows)
     if way.restarts:
         yield asked, dataclasses.replace(way, restarts=frozenset())

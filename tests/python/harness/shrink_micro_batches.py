@@ -1,4 +1,4 @@
-"""Makes a failing scenario of micro-batches small, as long as it still fails."""
+"""Shrinks a scenario of micro-batches while it still fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Fails = Callable[[StreamingScenario], bool]
 
 
 def shrunk(asked: StreamingScenario, fails: Fails) -> StreamingScenario:
-    """The smallest scenario that steps of this module reach."""
+    """The smallest failing scenario that these steps find."""
     while True:
         smaller = next((found for found in plainer(asked) if fails(found)), None)
         if smaller is None:
@@ -21,7 +21,7 @@ def shrunk(asked: StreamingScenario, fails: Fails) -> StreamingScenario:
 
 
 def plainer(asked: StreamingScenario) -> Iterator[StreamingScenario]:
-    """What is a little plainer, the boldest steps first."""
+    """Slightly simpler candidates, largest steps first."""
     for number in reversed(range(len(asked.batches))):
         yield _without_batch(asked, number)
     for place in range(len(asked.restarts)):
@@ -56,7 +56,7 @@ def plainer(asked: StreamingScenario) -> Iterator[StreamingScenario]:
 
 
 def _meets(rows: tuple[Row, ...], place: int, plain: Row) -> bool:
-    """Whether another row has the same order, input and source, which no source gives."""
+    """Whether another row has the same order, input and source. Real sources never produce this."""
     others = [row for other, row in enumerate(rows) if other != place and row.order is not None]
     return any((row.order, row.input, row.source) == (plain.order, plain.input, plain.source) for row in others)
 

@@ -30,7 +30,7 @@ SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute")
 
 
 def of(windows: Any = SESSIONS, every: bool | None = None, **stream: Any) -> Callable[[Any], Any]:
-    """Finals, or updates: those of `every` record, or of a batch."""
+    """Finals, or updates for `every` record or for each batch."""
 
     def definition(data: Any) -> Any:
         windowed = wr.group_by(data, "user", time="ts", tick="beat", **stream).windowed_by(windows)
@@ -49,14 +49,14 @@ def minutes(time: datetime) -> float:
 
 
 def change_counts(changes: list[Change]) -> list[tuple[Any, ...]]:
-    """Kind, user, the minutes of the bounds, and how many records."""
+    """Kind, user, bounds in minutes, and the number of records."""
     return [
         (change.kind, change.key["user"], *map(minutes, change.window), change.values.get("n")) for change in changes
     ]
 
 
 def table(*rows: tuple[Any, ...]) -> pa.Table:
-    """User, minute and partition of each row; a row without a user is a tick."""
+    """User, minute and partition of each row. A row without a user is a tick."""
     return pa.Table.from_pylist(
         [
             {"user": user, "ts": at(minute), "amount": minute, "partition": partition, "beat": user is None}
@@ -72,7 +72,7 @@ ROWS = table(
 
 
 def feeds() -> st.SearchStrategy[list[tuple[Any, int, Any]]]:
-    """Rows of a few sources whose times go on, with jumps back; some are ticks, some of these of every source."""
+    """Rows of a few sources with rising times and some jumps back. Some are ticks, also for all sources."""
     users, sources = st.sampled_from([None, "a", "b", "ab", "a"]), st.sampled_from([None, 0, 1, 2])
     row = st.tuples(users, st.integers(0, 12), sources)
     return st.lists(row, max_size=30).map(

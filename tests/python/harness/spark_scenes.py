@@ -1,4 +1,4 @@
-"""Scenes of Spark tests: events, Spark's own answer, and the comparison of two answers."""
+"""Data for Spark tests: events, Spark's own answer, and a comparison of two answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START = pd.Timestamp("2024-03-30 20:00:00")
 
 
 def frame(rows: int, keys: int, seed: int, seconds: float = 86_400) -> pd.DataFrame:
-    """Events of some keys, scattered over so many seconds in any order; every tenth time is there twice."""
+    """Events of some keys, scattered over a number of seconds in random order. Every tenth time occurs twice."""
     random = np.random.default_rng(seed)
     at = random.uniform(0, seconds, rows)
     at[::10] = at[1::10][: len(at[::10])] if len(at[1::10]) >= len(at[::10]) else at[::10]
@@ -32,18 +32,18 @@ def frame(rows: int, keys: int, seed: int, seconds: float = 86_400) -> pd.DataFr
 
 
 def events(spark: SparkSession, rows: int = 4_000, keys: int = 60, seed: int = 1, partitions: int = 3) -> DataFrame:
-    """The same as a DataFrame with `ts` a TIMESTAMP, rows dealt out to partitions."""
+    """The events as a DataFrame with a TIMESTAMP `ts`, spread over partitions."""
     plain = spark.createDataFrame(frame(rows, keys, seed))
     return plain.withColumn("ts", F.col("ts").cast("timestamp")).repartition(partitions)
 
 
 def quoted(name: str) -> str:
-    """A column name as Spark's SQL takes it, whatever is in it."""
+    """A column name quoted for Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def spark_sessions(data: DataFrame, keys: Sequence[str], gap: str, time: str = "ts", **aggregates: Column) -> DataFrame:
-    """Spark's own sessions, its exclusive end turned into the last event."""
+    """Spark's own sessions, with the exclusive end changed to the last event."""
     names, at = [quoted(key) for key in keys], quoted(time)
     window = F.session_window(at, gap)
     counted = data.where(" OR ".join(f"{name} IS NOT NULL" for name in names)).where(f"{at} IS NOT NULL")
@@ -55,10 +55,10 @@ def spark_sessions(data: DataFrame, keys: Sequence[str], gap: str, time: str = "
 
 
 def rows(data: DataFrame, keys: Sequence[str], skip: Sequence[str] = ()) -> Rows:
-    """A collected answer by key and bounds."""
+    """A collected answer, by key and bounds."""
     return rows_of(data.toArrow(), keys, skip)
 
 
 def typed(data: DataFrame) -> Mapping[str, Any]:
-    """Column types by name, nullability of the column itself aside."""
+    """Column types by name, without the nullability of the columns."""
     return {field.name: field.dataType for field in data.schema.fields}

@@ -1,4 +1,4 @@
-"""The steps of a streaming query without Spark: splits are packed, blocks go to shards, whose states are dicts."""
+"""Runs the steps of a streaming query without Spark: packs splits and sends blocks to shards with states in dicts."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Row:
 class LocalStream:
     """A streaming query: `definition` over data of `schema`.
 
-    With `max_ahead` no record may be so many microseconds ahead of `clock`, the wall clock of the next micro-batch in
-    microseconds.
+    With `max_ahead`, a record may be at most this many microseconds ahead of `clock`, the wall clock of the next
+    micro-batch in microseconds.
     """
 
     definition: Callable[..., Any]
@@ -72,7 +72,7 @@ class LocalStream:
         self.define(self.definition)
 
     def define(self, definition: Callable[..., Any]) -> None:
-        """What the query is from now on."""
+        """Replaces the query."""
         plan = plan_of(definition, self.schema)
         if isinstance(plan.windows, SessionWindows):
             plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
@@ -86,11 +86,11 @@ class LocalStream:
         self.read = pa.schema(read_columns(self.plan).values())
 
     def push(self, splits: Sequence[pa.Table]) -> list[dict[str, Any]]:
-        """A micro-batch of several splits; gives its rows."""
+        """Runs a micro-batch of several splits. Returns its rows."""
         return [row for batch in self.push_batches(splits) for row in batch.to_pylist()]
 
     def push_batches(self, splits: Sequence[pa.Table]) -> list[pa.RecordBatch]:
-        """The same; gives its rows as batches."""
+        """Runs a micro-batch. Returns its rows as batches."""
         query = StreamQuery(self.shipment)
         gave: list[pa.RecordBatch] = []
         for shard, rows in sorted(self.received(splits).items()):
@@ -107,7 +107,7 @@ class LocalStream:
         return gave
 
     def received(self, splits: Sequence[pa.Table]) -> dict[int, list[Row]]:
-        """What each shard receives of a micro-batch of several splits."""
+        """The rows that each shard receives in a micro-batch of several splits."""
         received: dict[int, list[Row]] = {}
         shard_keys = StreamQuery(self.shipment).shard_keys
         for split in splits:

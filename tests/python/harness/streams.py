@@ -1,4 +1,4 @@
-"""Streaming queries of Spark over tables, one or more files a micro-batch, and what they gave."""
+"""Spark streaming queries over tables, with one or more files per micro-batch, and their results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EARLIEST = 1_600_000_000
 
 
 class Folder:
-    """A folder of Parquet files that a stream reads in the order of their numbers."""
+    """A folder of Parquet files. A stream reads them by number."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -27,11 +27,11 @@ class Folder:
         path.mkdir(parents=True, exist_ok=True)
 
     def add(self, table: pa.Table) -> None:
-        """One more file."""
+        """Adds a file."""
         name = self.path / f"{self.files:06d}.parquet"
         hidden = name.with_name(f".{name.name}")
         pq.write_table(table, hidden)
-        # Files of equal age would be read in any order.
+        # Spark reads files of equal age in any order.
         os.utime(hidden, (_EARLIEST + 10 * self.files,) * 2)
         hidden.rename(name)
         self.files += 1
@@ -39,7 +39,7 @@ class Folder:
 
 @dataclass
 class Run:
-    """What a streaming query gave: the rows of each micro-batch, and its progress."""
+    """The result of a streaming query: the rows of each micro-batch, and its progress."""
 
     batches: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     progress: list[Any] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Run:
         return [row for number in sorted(self.batches) for row in self.batches[number]]
 
     def counters(self, name: str = "windrow") -> list[dict[str, Any]]:
-        """The counters of each micro-batch that had some."""
+        """The counters of each micro-batch that reports some."""
         found = [progress.observedMetrics.get(name) for progress in self.progress]
         return [known.asDict() for known in found if known is not None]
 
@@ -61,17 +61,17 @@ class Run:
         return sum(known[counter] for known in counters)
 
     def sink(self, frame: DataFrame, number: int) -> None:
-        """Takes a micro-batch: a repeated one replaces itself."""
+        """Stores a micro-batch. A repeated one replaces the earlier one."""
         self.batches[number] = [row.asDict(recursive=True) for row in frame.collect()]
 
 
 def source(spark: SparkSession, folder: Folder, schema: str, files: int = 1) -> DataFrame:
-    """The stream of a folder, so many files a micro-batch."""
+    """The stream of a folder, with a limit of files per micro-batch."""
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", files).parquet(str(folder.path))
 
 
 def start(result: DataFrame, run: Run, checkpoint: Path, **trigger: Any) -> StreamingQuery:
-    """Starts a query that gives its rows to `run`."""
+    """Starts a query that writes its rows to `run`."""
     writer = result.writeStream.outputMode("append").option("checkpointLocation", str(checkpoint))
     return writer.trigger(**(trigger or {"availableNow": True})).foreachBatch(run.sink).start()
 
@@ -86,7 +86,7 @@ def play(
     files: int = 1,
     run: Run | None = None,
 ) -> Run:
-    """Adds files to the folder at `place` and runs a query over it until it has read them all."""
+    """Adds files to the folder at `place` and runs a query until it has read them all."""
     folder = Folder(place / "in")
     folder.files = len(list(folder.path.glob("*.parquet")))
     for table in tables:
@@ -99,7 +99,7 @@ def play(
 
 
 def applied(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """The table that is left when updates are applied in their order."""
+    """The table that results from applying updates in order."""
     table: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         name = (*(row[key] for key in keys), row["window"]["start"], row["window"]["end"])

@@ -1,4 +1,4 @@
-"""Arrow tables to the oracle's records, and results against the oracle's windows."""
+"""Converts Arrow tables to the oracle's records, and checks results against the oracle's windows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rows = dict[Window, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Asked:
-    """One aggregate of a query: a function of windrow by its name, and its columns."""
+    """One aggregate of a query: the name of a windrow function, and its columns."""
 
     function: str
     columns: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Asked:
         return answer(self.function, seen, *self.columns, **options)
 
     def build(self, windrow: Any) -> Any:
-        """The aggregate as a user writes it."""
+        """The aggregate in the public API."""
         options: dict[str, Any] = {"ignore_nulls": True} if self.ignore_nulls else {}
         options |= {"percentage": self.percentage} if self.percentage is not None else {}
         most = () if self.most is None else (self.most,)
@@ -50,7 +50,7 @@ class Asked:
         return aggregate if self.where is None else aggregate.where(self.where)
 
     def plan(self, name: str) -> dict[str, Any]:
-        """The aggregate as it crosses to executors."""
+        """The aggregate in the form sent to executors."""
         plan = {"name": name, "function": self.function, "columns": list(self.columns)}
         options = {"ignore_nulls": self.ignore_nulls, "percentage": self.percentage, "where": self.where}
         options["most"] = self.most
@@ -80,7 +80,7 @@ def records(table: pa.Table, keys: Sequence[str], time: str = "ts") -> list[Reco
 
 
 def rows_of(result: pa.Table, keys: Sequence[str], skip: Iterable[str] = ()) -> Rows:
-    """A result's rows by key, start and end; a window that is there twice fails."""
+    """A result's rows by key, start and end. Fails for a repeated window."""
     window = result["window"].combine_chunks()
     starts, ends = ticks(window.field("start")), ticks(window.field("end"))
     names = [name for name in result.column_names if name not in (*keys, "window", *skip)]
@@ -100,12 +100,12 @@ Windows = Callable[[list[Record]], list[tuple[int, int, list[Record]]]]
 
 
 def by_sessions(gap: int) -> Windows:
-    """The oracle's sessions of one key, gap in ticks."""
+    """The oracle's sessions of one key, with the gap in ticks."""
     return functools.partial(sessions, gap=gap)
 
 
 def gap_of(column: str) -> GapOf:
-    """The gap of a record by its column of durations, in microseconds."""
+    """The dynamic gap of a record, in microseconds."""
 
     def gap(record: Record) -> int | None:
         own = record.values[column]
@@ -115,17 +115,17 @@ def gap_of(column: str) -> GapOf:
 
 
 def by_dynamic_gap(column: str, longest: int) -> Windows:
-    """The oracle's sessions of one key whose records bring their gaps in a column, times and gaps in microseconds."""
+    """The oracle's sessions of one key with dynamic gaps. Times and gaps are microseconds."""
     return functools.partial(dynamic_sessions, gap_of=gap_of(column), longest=longest)
 
 
 def by_sliding(difference: int, resolution: int) -> Windows:
-    """The oracle's sliding windows of one key, both in ticks."""
+    """The oracle's sliding windows of one key, with lengths in ticks."""
     return functools.partial(sliding, difference=difference, resolution=resolution)
 
 
 def assert_answers(got: Rows, expected: Mapping[Any, Any], asked: Mapping[str, Asked]) -> None:
-    """The result holds exactly the expected windows, and in each the oracle's answers to its records."""
+    """Asserts that the result has exactly the expected windows, with the oracle's values for their records."""
     missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
     assert not missing | surplus, f"missing {missing}, surplus {surplus}"
     for window, rows in expected.items():
@@ -137,7 +137,7 @@ def assert_answers(got: Rows, expected: Mapping[Any, Any], asked: Mapping[str, A
 def assert_windows(
     got: Rows, table: pa.Table, keys: Sequence[str], windows: Windows, asked: Mapping[str, Asked]
 ) -> None:
-    """The result holds exactly the oracle's windows, and in each the oracle's answers."""
+    """Asserts that the result has exactly the oracle's windows and values."""
     expected = {
         (key, start, end): rows
         for key, members in by_key(records(table, keys)).items()
@@ -147,7 +147,7 @@ def assert_windows(
 
 
 def alike(got: Any, expected: Any) -> bool:
-    """Equal; floats within 1e-9, in lists too."""
+    """Whether two values are equal. Floats, also in lists, may differ by 1e-9."""
     if isinstance(got, list) and isinstance(expected, list):
         return len(got) == len(expected) and all(map(alike, got, expected))
     if isinstance(got, float) and isinstance(expected, float) and math.isfinite(expected):
@@ -156,7 +156,7 @@ def alike(got: Any, expected: Any) -> bool:
 
 
 def assert_same(got: Rows, expected: Rows, unordered: Sequence[str] = ()) -> None:
-    """The same windows with the same values; lists named in `unordered` in any order."""
+    """Asserts equal windows and values. Lists named in `unordered` may have any order."""
     missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
     assert not missing | surplus, f"missing {list(missing)[:5]}, surplus {list(surplus)[:5]}"
     for window, values in expected.items():
@@ -168,7 +168,7 @@ def assert_same(got: Rows, expected: Rows, unordered: Sequence[str] = ()) -> Non
 
 
 def cut(table: pa.Table, cuts: Iterable[int]) -> list[pa.RecordBatch]:
-    """The table's rows as record batches, cut at the given rows; a cut given twice makes an empty batch."""
+    """The table as record batches, cut at the given rows. A repeated cut makes an empty batch."""
     edges = [0, *sorted(min(at, table.num_rows) for at in cuts), table.num_rows]
     whole = table.combine_chunks().to_batches()
     batch = whole[0] if whole else pa.RecordBatch.from_pylist([], schema=table.schema)
@@ -176,5 +176,5 @@ def cut(table: pa.Table, cuts: Iterable[int]) -> list[pa.RecordBatch]:
 
 
 def in_batches(table: pa.Table, cuts: Iterable[int]) -> pa.Table:
-    """The same table in several chunks."""
+    """The table in several chunks."""
     return pa.Table.from_batches(cut(table, cuts), table.schema)

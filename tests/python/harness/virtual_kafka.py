@@ -1,6 +1,6 @@
-"""A Kafka in memory, in virtual time: logs, producers with latency and transactions, and what a cluster answers.
+"""A Kafka in memory, in virtual time: logs, producers with latency and transactions, and a cluster to query.
 
-Imports nothing from windrow. All that is written stands in `VirtualBroker.logs`, with who wrote it.
+Imports nothing from windrow. `VirtualBroker.logs` has everything that was written, with the writer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Place = tuple[str, int]
 
 @dataclass
 class Entry:
-    """What stands at one offset of a partition."""
+    """The entry at one offset of a partition."""
 
     offset: int
     timestamp: int
@@ -30,7 +30,7 @@ class Entry:
 
 
 class VirtualTimer:
-    """A clock that moves when it is told to, and calls the step of its owner when that is due."""
+    """A manual clock that calls its owner's step when it is due."""
 
     def __init__(self, start: int = 1_000, wall: int = 1_700_000_000_000) -> None:
         self.time = start
@@ -58,7 +58,7 @@ class VirtualTimer:
         self._step = None
 
     def run(self) -> None:
-        """Calls the step as often as something is due now; a step that is always due is a busy loop."""
+        """Calls the step while it is due now. Fails on a step that is always due: a busy loop."""
         calls = 0
         while self._step is not None and (self._woken or (self._due is not None and self._due <= self.time)):
             self._woken = False
@@ -70,7 +70,7 @@ class VirtualTimer:
             self._due = None if wait is None else self.time + wait
 
     def advance(self, milliseconds: int) -> None:
-        """Moves on, and stops on the way whenever something is due."""
+        """Advances the time, and calls the step whenever it is due on the way."""
         end = self.time + milliseconds
         self.run()
         while self._step is not None and self._due is not None and self._due <= end:
@@ -80,7 +80,7 @@ class VirtualTimer:
 
 
 class Message:
-    """A record as a callback has it."""
+    """A record as passed to a callback."""
 
     def __init__(self, place: Place, entry: Entry) -> None:
         self._place, self._entry = place, entry
@@ -126,7 +126,7 @@ class VirtualBroker:
         return entry
 
     def flow(self) -> None:
-        """What producers have sent arrives."""
+        """Delivers the records that producers have sent."""
         for producer in self.producers:
             producer.flow()
 
@@ -136,7 +136,7 @@ class VirtualBroker:
 
 
 class VirtualCluster:
-    """What a cluster answers about the logs."""
+    """A cluster that answers from the logs."""
 
     def __init__(self, broker: VirtualBroker, *, committed: bool = False) -> None:
         self.broker = broker
@@ -173,7 +173,7 @@ class VirtualCluster:
 
 
 class VirtualProducer:
-    """A producer whose records take `latency` milliseconds to the broker, and whose callbacks are served by `poll`."""
+    """A producer. Its records take `latency` milliseconds to the broker, and `poll` serves its callbacks."""
 
     def __init__(self, broker: VirtualBroker, name: str = "own", latency: int = 0) -> None:
         self.broker, self.name, self.latency = broker, name, latency
@@ -220,16 +220,16 @@ class VirtualProducer:
         return taken
 
     def key_of(self, topic: str, partition: int) -> bytes:
-        """A key whose records go to this partition."""
+        """A key that the partitioner maps to this partition."""
         keys = (b"key %d" % number for number in range(1000))
         return next(key for key in keys if zlib.crc32(key) % self.broker.partitions[topic] == partition)
 
     def flow(self, *, all_of_it: bool = False) -> None:
-        """What has been under way long enough stands in the log, or has failed."""
+        """Appends records whose latency has passed to the log, or fails them."""
         queue, self._queue, held = self._queue, [], set[Place]()
         for arrival, place, given, called in queue:
             if (arrival > self.broker.timer.time and not all_of_it) or place in held:
-                held.add(place)  # what follows to the same partition waits for it
+                held.add(place)  # later records to the same partition wait for it
                 self._queue.append((arrival, place, given, called))
                 continue
             error = self.fails.pop(0) if self.fails else None

@@ -2,14 +2,14 @@
 
 | file | what |
 |---|---|
-| `query` | what the steps of one streaming query have to know, as plain data |
-| `pack` | the first step: the rows of a split to blocks of shards, and control rows |
+| `query` | the data that all steps of a streaming query need |
+| `pack` | the first step: packs the rows of a split into blocks and control rows |
 | `order` | the records of a split in the order of their source, with the times that judge them |
 | `ticks` | the sources of rows, and the ticks that move their times |
-| `control` | how far sources have come, and what was counted: sent by a split to every shard |
-| `shard` | the second step: the blocks of a shard and its state to changes |
+| `control` | the progress and counters that a split sends to every shard |
+| `shard` | the second step: turns the blocks and state of a shard into changes |
 | `pages` | the state of a shard as pages in Spark's state store |
-| `index` | what these pages are |
-| `change_block` | changes on their way to the last step, and that step |
-| `returned_records` | records that come back with their windows |
+| `index` | the index of these pages |
+| `change_block` | blocks of changes, and the last step, which reads them |
+| `returned_records` | records returned with their windows |
 """

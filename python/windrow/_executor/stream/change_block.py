@@ -1,7 +1,6 @@
-"""Changes on their way from a shard to the last step, as blocks, and that step.
+"""Blocks of changes from a shard, and the last step, which reads them.
 
-Blocks are Arrow IPC streams of columns in few bytes: what Spark copies between processes costs by the byte and by the
-block.
+Blocks are compact Arrow IPC streams, because Spark's copies between processes cost time per byte and per block.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from windrow._native import decode_changes, encode_changes
 
 
 def blocks_of(changes: pa.RecordBatch) -> Iterator[bytes]:
-    """Changes as blocks of at most 256 KiB, or of so many bytes of values, or of one row."""
+    """Changes as blocks: at most 256 KiB encoded, or 256 KiB of values, or a single row."""
     yield from encode_changes(rebased(changes))
 
 
 def rows_of(blocks: Batches) -> Batches:
-    """The rows of the blocks in the first column; a null or empty one has none."""
+    """The rows of the blocks in the first column. Null and empty blocks have none."""
     for batch in blocks:
         for block in batch.column(0):
             if data := block.as_py():
@@ -28,7 +27,7 @@ def rows_of(blocks: Batches) -> Batches:
 
 
 def unpack(batches: Batches, schema: bytes) -> Batches:
-    """The last step: the rows of the blocks in the first column, in the columns of `schema`."""
+    """The last step: reads the blocks in the first column into the columns of `schema`."""
     columns = read_schema(schema)
     for rows in rows_of(batches):
         yield pa.RecordBatch.from_arrays(rows.columns, schema=columns)

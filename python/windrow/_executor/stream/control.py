@@ -1,4 +1,4 @@
-"""How far sources have come in a split, and what was counted there: sent by a split to every shard."""
+"""The progress of sources in a split, and its counters. A split sends them to every shard."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from windrow._executor.tasks import Source
 
 @dataclass
 class Control:
-    """What the splits of a micro-batch have seen.
+    """The merged progress and counters of splits in a micro-batch.
 
     Attributes:
-        times: the largest time of the records and ticks of each source and input, in ticks of the time column.
-        ticks: the largest time of the ticks of all known sources, by input.
-        ordered: those of them that have an order: the input, the order, the time.
-        counters: what was counted.
+        times: the largest time of records and ticks, by source and input, in ticks of the time column.
+        ticks: the largest time of ticks for all known sources, by input.
+        ordered: such ticks with an order: input, order and time.
+        counters: counters by name.
     """
 
     times: dict[tuple[Source, int], int] = field(default_factory=dict)
@@ -26,12 +26,12 @@ class Control:
     counters: dict[str, int] = field(default_factory=dict)
 
     def observe(self, source: Source, number: int, time: int | None) -> None:
-        """A record or a tick of a source and an input; no time changes nothing."""
+        """Notes a record or tick of a source and an input. None has no effect."""
         if time is not None:
             self.times[source, number] = max(time, self.times.get((source, number), time))
 
     def observe_all(self, number: int, time: int, order: int | None = None) -> None:
-        """A tick of an input for all sources; one with an order counts for the records after it."""
+        """Notes a tick of an input for all sources. With an order, it counts for later records."""
         self.ticks[number] = max(time, self.ticks.get(number, time))
         if order is not None:
             self.ordered.append((number, order, time))
@@ -42,7 +42,7 @@ class Control:
             self.counters[name] = self.counters.get(name, 0) + count
 
     def add(self, other: Control) -> None:
-        """What another split has seen."""
+        """Adds the progress and counters of another split."""
         for (source, number), time in other.times.items():
             self.observe(source, number, time)
         for number, time in other.ticks.items():
@@ -52,11 +52,11 @@ class Control:
 
     @property
     def sources(self) -> Iterator[Source]:
-        """The sources that were seen, some of them twice."""
+        """The sources seen. A source may repeat."""
         return (source for source, _ in self.times)
 
     def write(self, *, counted: bool) -> str:
-        """As JSON; the counters only where they are to be counted."""
+        """Writes JSON, with the counters only if `counted`."""
         times = [[list(source), number, time] for (source, number), time in self.times.items()]
         counters = self.counters if counted else {}
         ticks = list(self.ticks.items())
@@ -64,7 +64,7 @@ class Control:
 
     @classmethod
     def read(cls, text: str) -> Control:
-        """Of what `write` wrote."""
+        """Reads the result of `write`."""
         fields = json.loads(text)
         ordered = [tuple(tick) for tick in fields["ordered"]]
         times = {(tuple(source), number): time for source, number, time in fields["times"]}

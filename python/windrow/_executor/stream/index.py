@@ -1,28 +1,28 @@
-"""What the pages of a shard are: their checksums and bounds, the sources, and how far each operator has come.
+"""The index of a shard's pages: their checksums and bounds, the sources, and the progress of each operator.
 
 | name in the state | value |
 |---|---|
 | `index` | JSON: this index |
-| `query` | JSON: the query, for those who look into the state |
-| `0/head`, `0/17/0/0` | the pages of an operator, after the number of its source (0 where sources share one), as text |
+| `query` | JSON: the query, for readers of the state |
+| `0/head`, `0/17/0/0` | pages of an operator as text, prefixed with its source number (0 if sources share it) |
 
-| of the index | |
+| in the index | |
 |---|---|
 | `format`, `shard` | 5; the number of the shard |
-| `source`, `stream_time` | the source columns, and how stream time is kept over several sources |
+| `source`, `stream_time` | the source columns, and how several sources share stream time |
 | `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
-| `pages` | of each page checksum and length of its text; of windows first and last time, the beginnings of both keys |
+| `pages` | checksum and text length of each page; for windows also first and last time and key prefixes |
 | `gauges` | stream time and open windows of each operator |
-| `checksum` | CRC-32 of the text without it |
+| `checksum` | CRC-32 of the text without this entry |
 
-| of the query | |
+| in the query | |
 |---|---|
 | `spec` | the plan of a shard's operator |
-| `schema`, `columns` | the columns that are read, as Arrow IPC in base64, and how many of them are the plan's own |
-| `accumulators` | the types of what Python functions give, as Arrow IPC in base64 |
+| `schema`, `columns` | the columns that the query reads, as Arrow IPC in base64, and how many belong to the plan |
+| `accumulators` | the result types of Python functions, as Arrow IPC in base64 |
 | `result` | the columns of `windrow.state.read`, as Spark's JSON |
 
-A state store may be damaged, or hold values of two states or of another shard: the index shows it.
+A state store may be damaged, or mix values of two states or shards. The index detects this.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ FORMAT = 5
 INDEX = "index"
 QUERY = "query"
 HEAD = "head"
-"""The page of an operator with its progress."""
+"""The page with the progress of an operator."""
 
 _CHECKSUM = ', "checksum": '
 _KEY_DIGITS = 32
-"""How much of the bounds of keys is kept, in hexadecimal digits: an index is written in every micro-batch."""
+"""Hexadecimal digits kept of each key bound. The index must be small, as every micro-batch writes it."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """What is known of a page without its bytes.
+    """The index entry of a page.
 
     Attributes:
         checksum: CRC-32 of its text.
-        size: how many characters that has.
-        times: of windows, the least start, and the greatest reach of sessions or start of sliding windows.
-        keys: of windows, the beginnings of the first and the last sort key, in hexadecimal digits.
+        size: the length of its text, in characters.
+        times: for windows, the least start, and the greatest reach of sessions or start of sliding windows.
+        keys: for windows, prefixes of the first and last sort key, in hexadecimal digits.
     """
 
     checksum: int
@@ -65,7 +65,7 @@ class Page:
 
     @classmethod
     def of(cls, page: bytes, text: str) -> Page:
-        """Of a page and its text."""
+        """The entry of a page with this text."""
         metadata = pa.ipc.open_stream(page).schema.metadata or {}
         if b"windrow.first_time" not in metadata:
             return cls.of_text(text)
@@ -75,11 +75,11 @@ class Page:
 
     @classmethod
     def of_text(cls, text: str) -> Page:
-        """Of an entry that holds no windows."""
+        """The entry of a text without windows."""
         return cls(_checksum(text), len(text))
 
     def may_hold(self, key: str, start: int | None, end: int | None) -> bool:
-        """Whether a window of a sort key between two times may be in it."""
+        """Whether the page may hold a window of this sort key between two times."""
         if self.times is None or self.keys is None:
             return False
         first, last = self.times
@@ -88,12 +88,12 @@ class Page:
         return in_time and self.keys[0] <= digits <= self.keys[1]
 
     def write(self) -> list[int | str]:
-        """As JSON has it."""
+        """The entry as a JSON array."""
         return [self.checksum, self.size, *(self.times or ()), *(self.keys or ())]
 
     @classmethod
     def read(cls, values: list[Any]) -> Page:
-        """Of what `write` wrote."""
+        """Reads the result of `write`."""
         checksum, size, *bounds = values
         if not bounds:
             return cls(checksum, size)
@@ -108,10 +108,10 @@ class Index:
     Attributes:
         shard: the number of the shard.
         source: the source columns.
-        stream_time: how stream time is kept over several sources.
+        stream_time: how several sources share stream time.
         sources: the known sources; their numbers are their positions.
         inputs: the inputs that have seen each source.
-        pages: what each page is, by its name.
+        pages: the entry of each page, by name.
         gauges: stream time and the number of open windows of each operator, by its number.
     """
 
@@ -125,7 +125,7 @@ class Index:
 
     @classmethod
     def read(cls, text: str) -> Index:
-        """Of what `write` wrote; `ValueError` for anything else."""
+        """Reads the result of `write`. Raises `ValueError` for anything else."""
         if text != _sealed(text.rpartition(_CHECKSUM)[0] + "}"):
             raise ValueError("state: its index is not the one that was written: the checkpoint is damaged")
         try:
@@ -147,7 +147,7 @@ class Index:
         return index
 
     def write(self) -> str:
-        """As JSON."""
+        """The index as JSON."""
         index = {
             "format": FORMAT,
             "shard": self.shard,
@@ -161,7 +161,7 @@ class Index:
         return _sealed(json.dumps(index))
 
     def check(self, name: str, text: str | None) -> str:
-        """The text of a page that was found, or not; `ValueError` unless it is the one that was written last."""
+        """Returns the text of a page. Raises `ValueError` if it is missing or not the last one written."""
         if text is None:
             raise ValueError(f"state: page {name!r} is missing: the checkpoint is damaged")
         page = self.pages.get(name)
@@ -170,7 +170,7 @@ class Index:
         return text
 
     def check_all(self, texts: dict[str, str]) -> None:
-        """Raises `ValueError` unless the pages are those that were written last, and no others."""
+        """Raises `ValueError` unless the texts are exactly the pages written last."""
         for name in self.pages:
             self.check(name, texts.get(name))
         for name in texts:

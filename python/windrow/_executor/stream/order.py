@@ -1,7 +1,7 @@
 """The records of a split in the order of their source, each with the times that judge it (rules 1.3).
 
-All records of a source are in one split. So the largest time of all records and ticks up to a record, in its order, is
-known here, for each input: it travels with the record, and no shard has to know the records of another one.
+All records of a source are in one split. So this step knows, for each input, the largest time of all records and ticks
+up to a record. That time travels with the record, and no shard needs the records of another shard.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _TIME, _INPUT, _TICK, _MOVES = (f"windrow.mark.{name}" for name in ("time", "inp
 def in_order(
     query: StreamQuery, batches: list[pa.RecordBatch], control: Control
 ) -> Iterator[tuple[Source, pa.RecordBatch]]:
-    """The records of each source, in the columns of its blocks; how far it has come goes to `control`.
+    """The records of each source, in the columns of blocks. Adds the progress of sources to `control`.
 
     Raises:
-        ValueError: a record without an order.
+        ValueError: a record has no order.
     """
     rows = _marked(query, pa.Table.from_batches(batches, schema=query.taken), control)
     if query.tick is not None and pc.any(rows[_TICK]).as_py():
@@ -41,7 +41,7 @@ def in_order(
 
 
 def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control) -> pa.RecordBatch:
-    """The times that judge records of blocks: those of their source, and ticks of all sources up to them."""
+    """The times that judge records of blocks: from their own source, and from earlier ticks for all sources."""
     columns = [records.column(name) for name in query.seen]
     order = records.column(ORDER).cast(pa.int64())
     for number, place, time in control.ordered:
@@ -51,7 +51,7 @@ def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control)
 
 
 def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
-    """The rows with what decides whether they move time; records without a time are counted and left out."""
+    """Adds the columns that decide whether a row moves time. Counts and drops records without a time."""
     is_tick = pc.fill_null(rows[query.tick], False) if query.tick is not None else _constant(False, rows)
     number = rows[query.input].cast(pa.int64()) if query.input is not None else _constant(0, rows)
     has_key = _constant(False, rows)
@@ -79,7 +79,7 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
 
 
 def _after_all(query: StreamQuery, ticks: pa.Table) -> Column:
-    """Which ticks come after all records: those without an order, a time or, where there are sources, a source."""
+    """Marks ticks that count after all records: they lack an order, a time or, if there are sources, a source."""
     nowhere = pc.is_null(ticks[query.shipment["order"] or ""])
     nowhere = pc.or_(nowhere, pc.is_null(ticks[_TIME]))
     if query.shipment["source"]:
@@ -91,7 +91,7 @@ def _after_all(query: StreamQuery, ticks: pa.Table) -> Column:
 
 
 def _judged(query: StreamQuery, source: Source, rows: pa.Table, control: Control) -> pa.Table:
-    """The records of one source in its order; where orders are equal by input, and the latest one first."""
+    """The records of one source in order. Equal orders sort by input, then latest first."""
     order = query.shipment["order"] or ""
     by = [(order, "ascending"), (_INPUT, "ascending"), (_TIME, "descending")]
     rows = rows.take(pc.sort_indices(rows, sort_keys=by)).combine_chunks()

@@ -1,4 +1,4 @@
-"""The first step of a streaming query: the rows of one split to blocks of shards, and control rows.
+"""The first step of a streaming query: packs the rows of one split into blocks and control rows.
 
 ```text
   rows ─┬─ ticks, records too far ahead ──────────────▶ control: a row for every shard
@@ -35,11 +35,11 @@ _FIELDS: list[pa.Field[Any]] = [
     pa.field("control", pa.string()),
 ]
 PACKED = pa.schema(_FIELDS)
-"""What travels to the shards: a block or a control."""
+"""A row on its way to a shard: a block or a control."""
 
 
 def pack(batches: Batches, shipment: Shipment) -> Batches:
-    """The rows of a split to blocks and control rows, both in the schema `PACKED`."""
+    """Packs the rows of a split into blocks and control rows, both in the schema `PACKED`."""
     split = Split(StreamQuery(shipment))
     seen = False
     for batch in batches:
@@ -61,7 +61,7 @@ class Split:
         self._held = list[pa.RecordBatch]()
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Takes rows; gives blocks when enough have come together."""
+        """Takes rows. Yields blocks once there are enough rows."""
         query = self._query
         batch = conformed(batch, query.read)
         if query.shipment["clock"] is not None:
@@ -81,7 +81,7 @@ class Split:
             yield from self._packed(source, records.select(query.schema.names))
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """Gives the blocks of all rows that there are."""
+        """Yields the blocks of all remaining rows."""
         query = self._query
         if self._held:
             for source, records in in_order(query, self._held, self._control):
@@ -97,7 +97,7 @@ class Split:
             self._control.count(counters.items())
 
     def controls(self) -> pa.RecordBatch:
-        """A row for every shard; the counters go to the first one."""
+        """One row for every shard. Only the first has the counters."""
         keys = self._query.shard_keys
         texts = [self._control.write(counted=True)] + [self._control.write(counted=False)] * (len(keys) - 1)
         columns: list[pa.Array[Any]] = [
@@ -117,7 +117,7 @@ class Split:
             yield _of_source(packed, source)
 
     def _left_out(self, batch: pa.RecordBatch, which: Any) -> Iterator[pa.RecordBatch]:
-        """Blocks of the records of a batch that come back without a window."""
+        """Blocks of the marked records, which return without a window."""
         query = self._query
         shard = query.shard_keys[partition() % len(query.shard_keys)]
         for block in returned_records.left_out(query, batch.filter(which)):
@@ -125,7 +125,7 @@ class Split:
             yield pa.RecordBatch.from_pylist([row], schema=PACKED)
 
     def _ahead(self, batch: pa.RecordBatch, clock: str) -> Any:
-        """Which rows are too far ahead of the wall clock; they are counted."""
+        """Marks and counts rows that are too far ahead of the wall clock."""
         query = self._query
         latest = pc.add(batch.column(clock).cast(pa.int64()), query.shipment["max_ahead"])
         ahead = pc.fill_null(pc.greater(batch.column(query.time).cast(pa.int64()), latest), False)
@@ -136,7 +136,7 @@ class Split:
         return ahead
 
     def _records(self, batch: pa.RecordBatch, tick: str) -> pa.RecordBatch:
-        """The rows that are no ticks; ticks move time."""
+        """The records among the rows. Ticks move time."""
         is_tick = pc.fill_null(batch.column(tick), False)
         if not pc.any(is_tick).as_py():
             return batch

@@ -1,6 +1,6 @@
-"""The state of a shard in Spark's state store: pages by name, and an index of them (`index.py`).
+"""The state of a shard in Spark's state store: pages by name, and their index (`index.py`).
 
-A state store may be damaged, or hold values of two states or of another shard. The index shows it, and the query fails.
+A state store may be damaged, or mix values of two states or shards. The index detects this, and the query fails.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from windrow._native import decode_page, encode_page
 
 
 class PageState(Protocol):
-    """A map of Spark's state store: names to texts, each in a row of one column."""
+    """A map in Spark's state store, from names to texts. Each name and text is a row of one column."""
 
     def getValue(self, key: tuple[str]) -> Any:  # noqa: N802 (Spark's name)
-        """The text of a name in a row, None where there is none."""
+        """The text of a name as a row, or None if the name is missing."""
 
     def iterator(self) -> Iterator[tuple[Any, Any]]:
         """All names and texts."""
@@ -30,24 +30,24 @@ class PageState(Protocol):
 
 
 class Pages:
-    """The pages of a shard: what is read of them, and those that are written."""
+    """Reads and writes the pages of a shard."""
 
     def __init__(self, state: PageState, shard: int, source: tuple[str, ...], stream_time: str) -> None:
         """Reads the index.
 
         Raises:
-            ValueError: an index that is damaged or missing, of another shard, or of a query with other sources.
+            ValueError: the index is damaged or missing, or belongs to another shard or a query with other sources.
         """
         self._state = state
         self._texts: dict[str, str] | None = None
         self.index = Index(shard, source, stream_time)
-        """What the pages are, as it is written by `finish`."""
+        """The index of the pages. `finish` writes it."""
         self.numbers = dict[Source, int]()
         """The number of each known source: its position in the index."""
         self.operators = 1
-        """How many operators the micro-batch has something for."""
+        """The number of operators that have work in the micro-batch."""
         self.written = 0
-        """How many pages were written."""
+        """The number of pages written."""
         index = state.getValue((INDEX,))
         if index is not None:
             self._open(Index.read(index[0]))
@@ -74,7 +74,7 @@ class Pages:
         self.numbers = {source: number for number, source in enumerate(index.sources)}
 
     def see(self, source: Source, number: int | None = None) -> None:
-        """A source is known from now on, and was seen by an input."""
+        """Adds a source if it is new, and notes the input that saw it."""
         index = self.index
         if source not in self.numbers:
             self.numbers[source] = len(index.sources)
@@ -84,10 +84,10 @@ class Pages:
             index.inputs[self.numbers[source]].add(number)
 
     def read_all(self) -> None:
-        """Reads the pages of all operators at once; `read` then gives each of them out once.
+        """Reads the pages of all operators at once. `read` then returns each of them once.
 
         Raises:
-            ValueError: pages of the shard are damaged or missing, or not its own.
+            ValueError: pages of the shard are damaged, missing or foreign.
         """
         if self._texts is None:
             texts = {name[0]: value[0] for name, value in self._state.iterator()}
@@ -96,7 +96,7 @@ class Pages:
             self._texts = texts
 
     def read(self, number: int, page: str) -> bytes:
-        """A page of the operator with a number.
+        """A page of operator `number`.
 
         Raises:
             ValueError: a page that is damaged or missing.
@@ -109,19 +109,19 @@ class Pages:
         return decode_page(text)
 
     def knows(self, number: int) -> bool:
-        """Whether the operator with a number has pages."""
+        """Whether operator `number` has pages."""
         return f"{number}/{HEAD}" in self.index.pages
 
     def head(self, number: int) -> bytes | None:
-        """The head of the operator with a number; None where it is new."""
+        """The head page of operator `number`, or None if it is new."""
         self._expect(2)
         return self.read(number, HEAD) if self.knows(number) else None
 
     def of(self, number: int) -> list[bytes]:
-        """All pages of the operator with a number; none where it is new.
+        """All pages of operator `number`; an empty list if it is new.
 
         Raises:
-            ValueError: pages of the shard are damaged or missing, or not its own.
+            ValueError: pages of the shard are damaged, missing or foreign.
         """
         self.read_all()
         prefix = f"{number}/"
@@ -129,7 +129,7 @@ class Pages:
         return [self.read(number, name.removeprefix(prefix)) for name in names]
 
     def some(self, number: int, names: list[str]) -> list[bytes]:
-        """Some pages of the operator with a number.
+        """Some pages of operator `number`.
 
         Raises:
             ValueError: a page that is damaged or missing.
@@ -138,12 +138,12 @@ class Pages:
         return [self.read(number, name) for name in names]
 
     def _expect(self, pages: int) -> None:
-        """Reads all pages at once, where most of them are needed if each operator needs so many with its head."""
+        """Reads all pages at once if most are needed, assuming that each operator needs `pages` with its head."""
         if 2 * pages * self.operators > len(self.index.pages):
             self.read_all()
 
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
-        """Writes the changed pages of an operator, and removes those that are no more."""
+        """Writes the changed pages of an operator and removes deleted ones."""
         for own, page in changed:
             name = f"{number}/{own}"
             if page is not None:
@@ -153,11 +153,11 @@ class Pages:
                 self._state.removeKey((name,))
 
     def is_of(self, query: str) -> bool:
-        """Whether the state is of exactly this query, and not of one with another grace, say."""
+        """Whether the state belongs to exactly this query and not, for example, to one with another grace."""
         return self.index.pages.get(QUERY) == Page.of_text(query)
 
     def finish(self, query: str) -> None:
-        """Writes the index, and the query where it is another one than before."""
+        """Writes the index, and the query if it has changed."""
         if not self.is_of(query):
             self._write(QUERY, query, Page.of_text(query))
         self._state.updateValue((INDEX,), (self.index.write(),))
@@ -169,10 +169,10 @@ class Pages:
 
     @property
     def count(self) -> int:
-        """How many pages there are."""
+        """The number of pages."""
         return len(self.index.pages)
 
     @property
     def size(self) -> int:
-        """How many bytes they have in the state."""
+        """The bytes of all pages in the state."""
         return sum(page.size for page in self.index.pages.values())

@@ -1,4 +1,4 @@
-"""What the steps of one streaming query have to know. Plain data, so that it is pickled without windrow."""
+"""The data that all steps of a streaming query need. It is plain data, so that unpickling needs no windrow."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
 
 ORDER = "windrow.order"
-"""The order of a record in its source, in blocks."""
+"""The column in blocks with the order of a record in its source."""
 
 ROW = "windrow.row"
-"""Of sessions whose records come back: the column of whole records."""
+"""The column of whole records, for sessions that return their records."""
 
 ROWS = "windrow.rows"
-"""The list of them among the aggregates of a session."""
+"""The aggregate of a session that lists its records."""
 
 
 class Shipment(TypedDict):
-    """A streaming query as it travels to executors.
+    """A streaming query in the form sent to executors.
 
     Attributes:
-        spec: the plan, as the core reads it.
-        schema: the columns of the plan, then those of source and order, then the wall clock: serialized.
-        columns: how many of them are the plan's own.
-        functions: the aggregates of Python functions, pickled.
-        accumulators: their columns and types: serialized.
-        result: the columns that a reader of the state gives, as Spark's JSON; empty where nobody reads it.
-        source: the columns that name a source; none where there is one.
-        order: the column that orders the records of a source; None where all are judged by the start of a micro-batch.
-        slowest: whether stream time is that of the slowest source, and not one for each.
-        partials: whether blocks hold partial sessions, and not the records themselves.
-        clock: the column of the wall clock; None where no record is ahead of it.
-        max_ahead: how far ahead of it a record may be, in microseconds.
-        over: of a query whose records come back, the columns of the result: serialized; else None.
-        records: how many of them are those of the records.
+        spec: the plan, as JSON for the core.
+        schema: the columns of the plan, then source and order, then the wall clock; serialized.
+        columns: how many of them belong to the plan.
+        functions: the pickled aggregates with Python functions.
+        accumulators: the columns and types of their results; serialized.
+        result: the columns of the state reader, as Spark's JSON; empty if the state cannot be read.
+        source: the source columns; empty if there is one source.
+        order: the column that orders the records of a source; None judges all by the start of a micro-batch.
+        slowest: whether all sources share the stream time of the slowest; else each has its own.
+        partials: whether blocks hold partial sessions; else they hold records.
+        clock: the column of the wall clock; None for no limit.
+        max_ahead: how far a record may be ahead of the wall clock, in microseconds.
+        over: the columns of the result if the query returns records, serialized; else None.
+        records: how many of them are columns of the records.
     """
 
     spec: str
@@ -61,9 +61,9 @@ class Shipment(TypedDict):
 
 
 def read_columns(plan: Plan, records: Iterable[pa.Field[Any]] = ()) -> dict[str, pa.Field[Any]]:
-    """The columns that a stream of a plan reads: those of the plan, those of source and order, and all that come back.
+    """The columns that a streaming plan reads: its own, source and order, and those of returned records.
 
-    `records` are the columns of records that come back.
+    `records` are the columns of returned records.
     """
     of_plan = [field for field in plan.schema if field.name != ROW]
     return {field.name: field for field in (*of_plan, *plan.stream.fields, *records)}
@@ -78,15 +78,15 @@ def shipment_of(
     over: pa.Schema | None = None,
     records: int = 0,
 ) -> Shipment:
-    """A plan as it travels.
+    """A plan in the form sent to executors.
 
     Args:
-        plan: the plan of the core; its windows are those of a stream.
-        functions: the aggregates of Python functions, pickled.
-        clock: the column of the wall clock, which follows the columns that a plan reads.
-        result: the columns that a reader of the state gives, as Spark's JSON.
-        over: of a query whose records come back, the columns of the result: those of the records first.
-        records: how many of them are those of the records.
+        plan: the core's plan, with the windows of a stream.
+        functions: the pickled aggregates with Python functions.
+        clock: the column of the wall clock, which follows the columns that the plan reads.
+        result: the columns of the state reader, as Spark's JSON.
+        over: the columns of the result if the query returns records: those of the records come first.
+        records: how many of them are columns of the records.
     """
     accumulators = [pa.field(name, fold.type) for name, fold in zip(plan.functions, plan.folds(), strict=True)]
     read = list(read_columns(plan, list(over or ())[:records]).values())
@@ -112,55 +112,55 @@ def shipment_of(
 
 
 def _takes_partials(plan: Plan) -> bool:
-    """Whether the records of a micro-batch may be made partial sessions before they are judged."""
+    """Whether records of a micro-batch may be merged into partial sessions before they are judged."""
     is_plain = not plan.functions and plan.origins is None and plan.stream.order is None
     return isinstance(plan.windows, SessionWindows) and is_plain and plan.options.late == "drop"
 
 
 class StreamQuery:
-    """The same, opened."""
+    """A `Shipment`, opened on an executor."""
 
     def __init__(self, shipment: Shipment) -> None:
-        """Opens what travelled."""
+        """Opens a shipment."""
         self.shipment = shipment
         self.spec: dict[str, Any] = json.loads(shipment["spec"])
         self.read = pa.ipc.read_schema(pa.py_buffer(shipment["schema"]))
-        """The columns that are read."""
+        """The columns that the query reads."""
         self.over = (
             pa.ipc.read_schema(pa.py_buffer(shipment["over"])) if shipment["over"] is not None else pa.schema([])
         )
-        """Where records come back, the columns of the result: those of the records first."""
+        """The columns of the result if the query returns records: those of the records come first."""
         self.record_names: list[str] = self.over.names[: shipment["records"]]
-        """The columns of records that come back; none where windows do."""
+        """The columns of returned records; empty if the query returns windows."""
         self.row_type = pa.struct(list(self.over)[: shipment["records"]])
         """The type of whole records."""
         self.waits: bool = bool(self.record_names) and self.spec["windows"]["kind"] == "session"
-        """Whether records come back when their sessions close."""
+        """Whether records wait in the state until their sessions close."""
         self.at_once: bool = bool(self.record_names) and not self.waits
-        """Whether records come back in their own micro-batch."""
+        """Whether records return in their own micro-batch."""
         whole = [pa.field(ROW, self.row_type)] if self.waits else []
         self.taken = pa.schema([*self.read, *whole])
-        """The columns that are read, and whole records where they wait."""
+        """The columns that the query reads, and the column of whole records if they wait."""
         self.schema = pa.schema([*list(self.read)[: shipment["columns"]], *whole])
         """The columns of the plan."""
         self.keys: list[str] = self.spec["keys"]
         self.window_columns: int = len(self.keys) + 1 + len(self.spec["aggregates"]) + self.spec["op"]
-        """How many columns the result has of a window: keys, `window`, aggregates, and `op` if it is there."""
+        """The number of window columns in the result: keys, `window`, aggregates, and `op` if present."""
         self.tick: str | None = self.spec["tick"]
         self.time: str = self.spec["time"]
         inputs = self.spec["inputs"]
         self.input: str | None = None if inputs is None else inputs["column"]
-        """Of a cogroup, the column of the number of each record's input."""
+        """The column with the input number of each record, for a cogroup."""
         self.inputs: int = 1 if inputs is None else inputs["count"]
 
     @cached_property
     def shard_keys(self) -> list[int]:
-        """What Spark knows the shards by."""
+        """The grouping keys of the shards in Spark."""
         return shard_keys(self.spec["shards"])
 
     @cached_property
     def _tickless(self) -> dict[str, Any]:
-        """The plan of what blocks and states hold: ticks come as control rows."""
+        """The plan of blocks and states. It has no tick column, as ticks travel in control rows."""
         return {**self.spec, "tick": None}
 
     @cached_property
@@ -170,7 +170,7 @@ class StreamQuery:
 
     @cached_property
     def stored(self) -> str:
-        """The query as it is in the state, for those who look into it."""
+        """The query as stored in the state, for the state reader."""
         beside = list(self.read)[self.shipment["columns"] :]
         schema = pa.schema([*self.schema, *beside]).serialize().to_pybytes()
         stored: dict[str, Any] = {"spec": self._tickless, "columns": len(self.schema)}
@@ -180,7 +180,7 @@ class StreamQuery:
 
     @cached_property
     def seen(self) -> list[str]:
-        """The columns of the times that judge a record, one for each input."""
+        """The columns with the times that judge a record, one for each input."""
         return [f"windrow.seen.{number}" for number in range(self.inputs)]
 
     @cached_property
@@ -193,8 +193,8 @@ class StreamQuery:
 
     @cached_property
     def block_query(self) -> Query:
-        """The query of the blocks: of partial sessions, and how many records each is of; else of rows as they are, in
-        the order of time, with `order=` in that of their source.
+        """The query of the blocks: partial sessions with their record counts, or else plain rows. Rows are in time
+        order, or with `order=` in the order of their source.
         """
         if self.shipment["partials"]:
             counted = [*self.spec["aggregates"], {"name": "windrow.records", "function": "count"}]

@@ -1,12 +1,12 @@
-"""Records of a stream that come back, each with its window: `with_columns`.
+"""Records of a stream that `with_columns` returns, each with its window.
 
-| | in the state | comes back |
+| | in the state | returned |
 |---|---|---|
 | a record of a session | whole, in a list among the aggregates of its session | when the session closes |
-| a record of sliding windows | what aggregates read of it | in its own micro-batch |
-| one that is left out: no key, no time, a bad gap, too far ahead | nothing | in its own micro-batch, without a window |
+| a record of sliding windows | the columns that aggregates read | in its own micro-batch |
+| a record left out: no key, no time, a bad gap, too far ahead | nothing | in its own micro-batch, without a window |
 
-To the core the list is an aggregate like others: `collect_list` of a struct of all columns.
+For the core, the list is an ordinary aggregate: `collect_list` over a struct of all columns.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from windrow._windows.session import SessionWindows
 pc: Any = pyarrow.compute  # its stubs know no column of any type
 
 LEFT_OUT = "null"
-"""The source of blocks of records that are left out, in place of the values of a source."""
+"""Marks blocks of records that are left out. Stands in for the source values of a block."""
 
 _KIND, _OF_LEFT_OUT = b"windrow.records", b"left out"
 
 
 def check(plan: Plan) -> None:
-    """Raises `ValueError` for windows that are kept after they close: a session may close again, with more records."""
+    """Raises `ValueError` for windows with retention: such a session may close again with more records."""
     if plan.windows.retention is not None:
         allowed = "windows without retention= for with_columns on a stream: each record comes back once"
         raise bad_value("windows", f"{plan.windows!r}", allowed)
 
 
 def core_plan(plan: Plan, records: pa.Schema) -> Plan:
-    """The plan of the core for one that gives records back, which have these columns.
+    """The core's plan for a plan that returns records. `records` are the columns of those records.
 
     Raises:
-        TypeError: of sessions, a column whose values cannot wait in the state.
+        TypeError: for sessions, if the state cannot store the values of a column.
     """
     if not isinstance(plan.windows, SessionWindows):
         return replace(plan, schema=records)
@@ -76,7 +76,7 @@ def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
 
 
 def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
-    """Which rows are records without a key, a time or a good gap."""
+    """Marks records without a key, a time or a valid gap."""
     has_key = pa.repeat(False, rows.num_rows)
     for key in query.spec["keys"]:
         has_key = pc.or_(has_key, pc.is_valid(rows.column(key)))
@@ -89,7 +89,7 @@ def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
 
 
 def is_tick(query: StreamQuery, rows: pa.RecordBatch) -> Any:
-    """Which rows are ticks."""
+    """Marks ticks."""
     if query.tick is None:
         return pa.repeat(False, rows.num_rows)
     return pc.fill_null(rows.column(query.tick), False)
@@ -102,7 +102,7 @@ def left_out(query: StreamQuery, rows: pa.RecordBatch) -> Iterator[bytes]:
 
 
 def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with the column of whole records, where these wait for their sessions."""
+    """The rows. If records wait for their sessions, with an added column of whole records."""
     if not query.waits:
         return rows
     fields = list(query.row_type)
@@ -111,7 +111,7 @@ def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Records and the columns of their windows, which are in as many batches as they need."""
+    """Records with the columns of their windows. `windows` may have several batches."""
     at = 0
     for batch in windows:
         of_records = records.slice(at, batch.num_rows)
@@ -121,7 +121,7 @@ def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iter
 
 
 def unpack_records(batches: Batches, shipment: Shipment) -> Batches:
-    """The last step: the records of the blocks in the first column, with their windows."""
+    """The last step: reads records with their windows from the blocks in the first column."""
     query = StreamQuery(shipment)
     for rows in rows_of(batches):
         yield _of_records(query, rows)
@@ -134,7 +134,7 @@ def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=schema)
     if not query.waits:
         return pa.RecordBatch.from_arrays(rows.columns, schema=schema)
-    # Of a session: the keys, `window` and the aggregates, and the list of its records.
+    # The columns of a session: the keys, `window`, the aggregates and the list of its records.
     window = len(query.spec["keys"])
     last = window + len(schema) - columns_of_records
     lists: Any = rows.column(last)

@@ -1,4 +1,4 @@
-"""The second step of a streaming query: the blocks of a shard in one micro-batch, and its state, to changes."""
+"""The second step of a streaming query: applies the blocks of one micro-batch to the state of a shard."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from windrow._executor.tasks import Source
 from windrow._native import Operator, ShardSessions
 
 Progress = list[tuple[int, int, int]]
-"""How far sources have come: the input, the number of the source, the largest time."""
+"""Progress of sources: the input, the source number and the largest time."""
 
 _SPLIT = ("null_keys", "null_times", "bad_gaps", "clamped_gaps", "ahead", "ticks", "bad_ticks")
 _SHARD = ("records", "late", "windows_refused", "late_emitted", "updates", "windows_closed")
 _NOW = ("windows_open", "state_pages", "state_bytes", "pages_written")
 SUMS = (*_SPLIT, *_SHARD, *_NOW)
-"""The counters that are sums over all shards."""
+"""Counters that are summed over all shards."""
 
 
 def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterator[tuple[bytes, dict[str, int | None]]]:
-    """What the rows of a shard in one micro-batch change, and what was counted.
+    """The changes of a shard in one micro-batch, and the counters.
 
     Args:
         rows: the blocks and controls of the shard, in any order.
@@ -37,10 +37,10 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         query: the query.
 
     Returns:
-        Blocks of changes, and the counters of `SUMS` and `stream_time` with the last one.
+        Blocks of changes. The last one comes with the counters of `SUMS` and `stream_time`.
 
     Raises:
-        ValueError: a state that is damaged or of another query, or rows of one shard that do not fit one batch.
+        ValueError: the state is damaged or belongs to another query, or rows of one shard do not fit one batch.
     """
     shipment = query.shipment
     shard, blocks, left_out, control = _received(rows, query.shard_keys)
@@ -63,11 +63,10 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
             counters[name] += changed.after[name] - changed.before[name]
         pages.index.gauges[str(number)] = (changed.stream_time, changed.after["windows_open"])
         pages.write(number, changed.pages)
-    # No row is given before all pages that the micro-batch needs were read: one of them may be damaged. The rows of all
-    # operators wait for that.
+    # Rows of all operators wait until every page that the micro-batch needs has been read: one may be damaged.
     yield from ((block, {}) for block in left_out)
     for batch in given:
-        # The record operator gives more of a window: the time of the change, and `op` of final windows.
+        # The record operator adds columns: the time of the change, and `op` for final windows.
         needed = batch if query.at_once else batch.select(range(query.window_columns))
         yield from ((block, {}) for block in blocks_of(needed))
     pages.finish(query.stored)
@@ -78,7 +77,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
 
 
 def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Source, list[Any]], list[bytes], Control]:
-    """The number of the shard, its blocks by source, records that are left out, and what the splits have seen."""
+    """The shard number, its blocks by source, blocks of records left out, and the merged controls."""
     shard, blocks, left_out, control = 0, dict[Source, list[Any]](), list[bytes](), Control()
     for row in rows:
         shard = shard_keys.index(row.shard)
@@ -92,11 +91,11 @@ def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Sou
 
 
 class Changed(NamedTuple):
-    """What a micro-batch has changed in an operator.
+    """The effect of a micro-batch on an operator.
 
     Attributes:
         rows: the changes of windows.
-        pages: the changed pages, by name, None for one that is no more.
+        pages: the changed pages by name; None for a deleted one.
         before: the counters before it.
         after: the counters after it.
         stream_time: stream time after it.
@@ -113,12 +112,12 @@ class Shard:
     """A shard of a streaming query."""
 
     def __init__(self, query: StreamQuery, pages: Pages) -> None:
-        """The query, and the state of the shard."""
+        """Takes the query and the state of the shard."""
         self._query = query
         self._pages = pages
 
     def join(self, number: int, rows: list[Any], progress: Progress) -> Changed:
-        """Partial sessions are joined with the pages of an operator that they need."""
+        """Merges partial sessions into an operator, of which it loads only the pages that they need."""
         query, pages = self._query, self._pages
         sessions = ShardSessions(query.operator_spec, query.schema, pages.index.shard)
         head = pages.head(number)
@@ -132,7 +131,7 @@ class Shard:
     def _operator(
         self, number: int, keys: pa.RecordBatch, progress: Progress, times: pa.RecordBatch | None = None
     ) -> Operator:
-        """The operator with a number, with those of its pages that records need: all, where the query was another."""
+        """Operator `number` with the pages that the records need. Loads all pages if the query has changed."""
         query, pages = self._query, self._pages
         folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.shipment["functions"]]
         operator = Operator(query.operator_spec, query.schema, folds)
@@ -145,7 +144,7 @@ class Shard:
         return operator
 
     def tasks(self, control: Control, blocks: dict[Source, list[Any]]) -> Iterator[tuple[int, list[Any], Progress]]:
-        """For each operator that has something to do: its number, its blocks, and how far its sources have come."""
+        """For each operator with work: its number, its blocks and the progress of its sources."""
         pages, is_slowest = self._pages, self._query.shipment["slowest"]
         for source, number in sorted(control.times, key=repr):
             pages.see(source, number)
@@ -154,10 +153,11 @@ class Shard:
         sources = pages.index.sources
         progress = [(number, pages.numbers[source], time) for (source, number), time in control.times.items()]
         for number, time in control.ticks.items():
-            # Of the slowest source an input knows only those that it has seen; else each has a time of its own.
+            # With the slowest source's time, an input moves only sources that it has seen. Otherwise each source has
+            # its own time.
             seen = (each for each in range(len(sources)) if not is_slowest or number in pages.index.inputs[each])
             progress += [(number, each, time) for each in seen]
-        # A smaller grace than before a restart closes windows of sources that nothing was seen of, too.
+        # A restart with a smaller grace also closes windows of sources without new rows.
         every = not pages.is_of(self._query.stored)
         if is_slowest:
             rows = [row for of_source in blocks.values() for row in of_source]
@@ -172,7 +172,7 @@ class Shard:
                 yield each, blocks.get(source, []), own[each]
 
     def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
-        """The records of blocks are pushed to an operator that has the pages that they need."""
+        """Pushes the records of blocks to an operator with the pages that they need."""
         query = self._query
         records, times = self._records(_packed(rows), control)
         operator = self._operator(number, records.select(query.keys), progress, times)
@@ -185,7 +185,7 @@ class Shard:
         return Changed(changes, operator.changed_pages(), before, after, operator.stream_time)
 
     def _records(self, packed: pa.RecordBatch, control: Control) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
-        """The records of blocks in their order, and the times that judge each."""
+        """The records of blocks in order, and the times that judge each."""
         query = self._query
         sorter = self._query.block_query.sorter()
         batches = [batch for _, batch in [*sorter.push(packed), *sorter.finish()]]
@@ -202,7 +202,7 @@ class Shard:
 
 
 def _packed(rows: list[Any]) -> pa.RecordBatch:
-    """Blocks as the core takes them, in the order of their first times."""
+    """Blocks in the form the core takes, in the order of their first times."""
     rows = sorted(rows, key=lambda row: (row.first, row.block))
     columns: list[pa.Array[Any]] = [
         pa.array([0] * len(rows), pa.int32()),

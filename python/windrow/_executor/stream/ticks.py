@@ -17,7 +17,7 @@ _ROW = "windrow.row"
 
 
 def observe_ticks(query: StreamQuery, ticks: pa.RecordBatch | pa.Table, control: Control) -> None:
-    """Moves time by ticks, those of no source for all of them, those of no input for all inputs."""
+    """Moves time by ticks. A tick without a source moves all sources, a tick without an input all inputs."""
     times = ticks.column(query.time).cast(pa.int64()).to_pylist()
     numbers = [None if query.input is not None else 0] * len(times)
     if query.input is not None:
