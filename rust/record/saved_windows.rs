@@ -4,16 +4,13 @@ use super::state_store::StateStore;
 use super::window_pages;
 use super::window_row::WindowRow;
 use super::windows::Windows;
-use crate::core::error::{Error, Result};
+use crate::core::error::Result;
 use crate::core::store::{SegmentId, StoreKey, WindowTable};
 use crate::core::window::Extent;
 use crate::state::run_writer::RunWriter;
 use crate::state::segment_table::place;
-use crate::state::snapshot::Snapshot;
+use crate::state::snapshot::{Snapshot, UNREAD};
 use crate::state::stored_run::{ChangedPages, StoredRun, WindowStatistics};
-
-/// A micro-batch changes a run without reading it first.
-const UNREAD: Error = Error::Internal("a run that changes was read");
 
 /// The windows of a segment, sorted by key and id.
 type Entries<'s, E> = Vec<(StoreKey, &'s E)>;

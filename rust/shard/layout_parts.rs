@@ -187,7 +187,7 @@ fn append(
     let last = shard.snapshot.table.segment(segment).last();
     let run = StoredRun::new(last.map_or(0, |last| last.number + 1), Vec::new());
     let has_index = rows.len() >= shard.limits.index_rows;
-    let writer = shard.writer(&shard.snapshot.fingerprint);
+    let writer = shard.writer(&shard.snapshot.fingerprint.hash);
     let run = writer.write(segment, run, &parts, has_index, changed)?;
     shard.snapshot.table.push(segment, run);
     Ok(())

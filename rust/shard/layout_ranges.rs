@@ -210,8 +210,8 @@ fn write_segment(
     if rows.changed.is_empty() && !is_changed.contains(&true) {
         return Ok(());
     }
-    let (sort_keys, fingerprint) = (&shard.sort_keys, shard.snapshot.fingerprint.clone());
-    let writer = shard.writer(&fingerprint);
+    let fingerprint = shard.snapshot.fingerprint.hash.clone();
+    let (sort_keys, writer) = (&shard.sort_keys, shard.writer(&fingerprint));
     let runs = &mut shard.snapshot.table;
     runs.rewrite(segment, &is_changed, &writer, changed, |group, _| {
         let own = numbers.get(group.clone()).unwrap_or_default().iter();

@@ -6,7 +6,6 @@ use super::clock::ShardClock;
 use crate::batch::session_groups::SessionColumns;
 use crate::core::interrupt::Interrupt;
 use crate::keys::sort_key::SortKeys;
-use crate::plan::fingerprint::Fingerprint;
 use crate::plan::limits::Limits;
 use crate::plan::query::Query;
 use crate::state::page::PageKind;
@@ -32,11 +31,11 @@ impl ShardState {
         reaches.map(|reach| self.grid.of(reach)).collect()
     }
 
-    /// A writer for runs of sessions.
-    pub fn writer<'f>(&self, fingerprint: &'f Fingerprint) -> RunWriter<'f> {
+    /// A writer for runs of sessions. `fingerprint` is the hash of the snapshot's fingerprint.
+    pub fn writer<'f>(&self, fingerprint: &'f str) -> RunWriter<'f> {
         RunWriter {
             form: PageKind::Sessions,
-            fingerprint: &fingerprint.hash,
+            fingerprint,
             keys: self.query.keys.len(),
             page_bytes: self.limits.page_bytes,
             closed: self.clock.closed(),
