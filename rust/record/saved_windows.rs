@@ -20,7 +20,7 @@ type Entries<'s, E> = Vec<(StoreKey, &'s E)>;
 ///
 /// # Errors
 ///
-/// Errors of [`window_pages::sorted`], and [`Error::Internal`] for a change in an unread run.
+/// Errors of [`window_pages::sorted`], and [`UNREAD`] for a change in an unread run.
 pub(super) fn write(state: &StateStore, snapshot: &mut Snapshot) -> Result<ChangedPages> {
     match &state.windows {
         Windows::Sessions(sessions) => write_changed(state, sessions.store(), snapshot),
