@@ -118,7 +118,7 @@ def ours(spark: SparkSession, address: str, topic: str, load: Load, rows: int) -
     finals = grouped.windowed_by(load.windows()).shards(8).agg(n=wr.count())
     progresses = run(finals)
     seconds = sum(progress["durationMs"]["triggerExecution"] for progress in progresses) / 1000
-    return seconds, sum(progress["observedMetrics"]["windrow"].windows_closed for progress in progresses)
+    return seconds, sum(wr.counters(progress)["windows_closed"] for progress in progresses)
 
 
 def run(frame: DataFrame) -> list[dict[str, object]]:

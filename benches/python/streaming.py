@@ -161,17 +161,17 @@ class Running:
         """Milliseconds of the micro-batches with rows."""
         return [known["durationMs"]["triggerExecution"] for known in self.seen if known["numInputRows"]][since:]
 
-    def total(self, metrics: str, name: str) -> int:
-        """The sum of an observed metric over all micro-batches."""
-        observed = [known.get("observedMetrics", {}).get(metrics) or {} for known in self.seen]
-        return sum(known.get(name) or 0 for known in observed)
+    def total(self, name: str) -> int:
+        """The sum of a counter of windrow over all micro-batches."""
+        return sum(wr.counters(known).get(name) or 0 for known in self.seen)
 
     def answer(self) -> tuple[int, ...]:
         """Finals, the events in them, and the cents; of updates, the closed sessions and the events."""
         if self.name in FINALS:
-            return tuple(self.total("answer", name) for name in ("rows", "clicks", "cents"))
+            answers = [known.get("observedMetrics", {}).get("answer") or {} for known in self.seen]
+            return tuple(sum(answer.get(name) or 0 for answer in answers) for name in ("rows", "clicks", "cents"))
         # Without the last two events, of nobody: one of them is closed by the other.
-        return self.total("windrow", "windows_closed") - 1, self.total("windrow", "records") - 2
+        return self.total("windows_closed") - 1, self.total("records") - 2
 
 
 def take_in_turn(running: list[Running], paths: list[Path]) -> None:
@@ -228,7 +228,7 @@ class Size:
             is_ours = query.name in ("close", "update")
             ratio = f"{theirs / median:5.2f} times as fast" if theirs and is_ours else ""
             state = ""
-            counters = query.seen[-1].get("observedMetrics", {}).get("windrow", {})
+            counters = wr.counters(query.seen[-1])
             if counters:
                 rows, size = max(1, counters["windows_open"]), counters["state_bytes"]
                 users = rows / self.sessions

@@ -7,6 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+import windrow as wr
 from windrow.kafka import with_ticks
 
 PATIENCE = 120
@@ -69,8 +70,8 @@ class Query:
         """The counters of all micro-batches, added up, but `windows_open`, which is that of the last one."""
         total = dict.fromkeys(COUNTERS, 0)
         for told in self._query.recentProgress:
-            observed = (told["observedMetrics"] or {}).get("windrow")
-            if observed is not None:
+            observed = wr.counters(told)
+            if observed:
                 for name in COUNTERS:
                     total[name] += observed[name]
                 total["windows_open"] = observed["windows_open"]

@@ -108,5 +108,5 @@ def run_once(rows: DataFrame, address: str, topic: str, checkpoint: Path) -> int
     writer = rows.writeStream.format("kafka").option("kafka.bootstrap.servers", address).option("topic", topic)
     query = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE), f"not within {PATIENCE} s"
-    counted = [progress["observedMetrics"].get("windrow") for progress in query.recentProgress]
-    return sum(row.late + row.windows_refused + row.null_keys for row in counted if row is not None)
+    counted = [wr.counters(progress) for progress in query.recentProgress]
+    return sum(row["late"] + row["windows_refused"] + row["null_keys"] for row in counted if row)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._executor.declared import check_declared
+
 Batches = Iterator[pa.RecordBatch]
 """The input and output of Spark's `mapInArrow`."""
 
@@ -64,6 +66,15 @@ def partition() -> int:
     return context.partitionId() if context is not None else 0
 
 
+def micro_batch() -> int | None:
+    """The number of the micro-batch of the current Spark task; None in a batch query and outside a task."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    number = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+    return None if number is None else int(number)
+
+
 def read_schema(serialized: bytes) -> pa.Schema:
     """Reads a serialized schema."""
     return pa.ipc.read_schema(pa.py_buffer(serialized))
@@ -72,11 +83,15 @@ def read_schema(serialized: bytes) -> pa.Schema:
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch from Spark, cast to the columns of a plan."""
     # Spark sends the session's time zone and, if configured, large strings. The plan knows one form of each type.
-    columns = [
-        column if column.type == field.type else column.cast(field.type)
-        for column, field in zip(batch.columns, schema, strict=True)
-    ]
+    columns = [_conformed(column, field) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _conformed(column: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:
+    if column.type == field.type:
+        return column
+    check_declared(column.type, field)
+    return column.cast(field.type)
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -60,6 +60,8 @@ def shipped(
 ) -> Callable[[Batches], Batches]:
     """A function for `mapInArrow` that runs a step of the executor's own windrow.
 
+    Plans and the UI show its name, such as `windrow_pack`.
+
     Args:
         step: a function of batches and the plan, at the top level of its module.
         plan: plain data that the step takes.
@@ -74,4 +76,5 @@ def shipped(
         done = load()(batches, *plan)
         return done if finish is None else load_finished()(done, finish)
 
+    task.__name__ = task.__qualname__ = f"windrow_{step.__name__}"
     return task

@@ -4,6 +4,7 @@
 |---|---|
 | `sources` | reads pyarrow, Polars, DuckDB, pandas and any Arrow stream, column by column |
 | `counters` | the counters in a result, and the warning about records left out |
+| `stream_progress` | the counters in the progress of a streaming query |
 | `progress` | reports progress: a callback or a bar |
 | `query` | one call of the core, a `pyarrow.Table` out |
 | `reader` | a result in batches |

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, calls_to_user
+from windrow._local.stream_progress import counters_of_progress, is_progress
 
 _PREFIX = "windrow."
 _ATTRIBUTE = "windrow"
@@ -48,24 +49,29 @@ class LeftOut(UserWarning):
         super().__init__(_told(counters))
 
 
-def counters(result: Any) -> dict[str, int]:
-    """Returns the counters of a query in this process.
+def counters(result: Any, name: str | None = None) -> dict[str, Any]:
+    """Returns the counters of a query in this process, or of a micro-batch of a streaming query.
 
-    They are in the schema metadata of the result (`b"windrow.records"` and so on). Operations that keep the metadata
-    keep them: slices, filters, sorts, projections, Parquet and Arrow files, and `to_pandas()`, which puts them into
-    `DataFrame.attrs["windrow"]` (pyarrow 22 or later). Polars and DuckDB drop them: read them before the conversion.
+    Those of a query in this process are in the schema metadata of the result (`b"windrow.records"` and so on).
+    Operations that keep the metadata keep them: slices, filters, sorts, projections, Parquet and Arrow files, and
+    `to_pandas()`, which puts them into `DataFrame.attrs["windrow"]` (pyarrow 22 or later). Polars and DuckDB drop them:
+    read them before the conversion.
 
     Args:
-        result: a pyarrow Table, RecordBatch, RecordBatchReader or Schema, or a pandas DataFrame.
+        result: a pyarrow Table, RecordBatch, RecordBatchReader or Schema, or a pandas DataFrame; or the progress of a
+            streaming query (`query.lastProgress`, or `event.progress` in a `StreamingQueryListener`).
+        name: of a query with several windowed streams, the name of one (`observe`).
 
     Returns:
+        Of a progress the counters of the micro-batch, with `stream_time`; empty if no micro-batch ran. Otherwise
         `records`; the records left out: `null_keys`, `null_times` and `bad_gaps`; the records whose gap was cut:
         `clamped_gaps`; then `ticks` and, except for a reader, `windows`, the number of windows.
 
     Raises:
         TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (`observe` reports its counters), or another
             type without counters.
-        ValueError: a result without counters. It is not from windrow, or an operation dropped its metadata.
+        ValueError: a result without counters (it is not from windrow, or an operation dropped its metadata), or a
+            progress of several windowed streams without the name of one.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -75,6 +81,8 @@ def counters(result: Any) -> dict[str, int]:
     >>> counters(visits)["records"], counters(visits.to_pandas())["windows"]
     (2, 2)
     """
+    if is_progress(result):
+        return counters_of_progress(result, name)
     counted = _of_pandas(result) if _is_pandas(result) else _of_metadata(_schema(result).metadata)
     if not counted:
         raise ValueError(

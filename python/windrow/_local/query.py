@@ -20,6 +20,7 @@ from windrow._native import Query, RowColumns
 from windrow._plan.flat import flat
 from windrow._plan.input import Input, TimeCasts
 from windrow._plan.plan import INPUT, Origins, Plan
+from windrow._plan.sequence import sequenced
 
 Read = TypeVar("Read")
 """The result of reading an input."""
@@ -220,5 +221,6 @@ def _hands_lists(plan: Plan) -> bool:
 def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:
     """A result with its counters. Warns if records were left out."""
     warn_left_out(counters)
+    table = sequenced(table) if plan.options.sequence else table
     shown = flat(table) if plan.options.flat else table
     return shown.replace_schema_metadata(metadata({**counters, "windows": windows}))

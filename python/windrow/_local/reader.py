@@ -23,6 +23,7 @@ from windrow._local.progress import Progress
 from windrow._native import Operator, Query
 from windrow._plan.flat import flat, flat_schema
 from windrow._plan.plan import Plan
+from windrow._plan.sequence import FIELD, sequenced
 
 _ROWS = 1 << 16
 """Rows that are packed at once, and the approximate number of rows in a result batch."""
@@ -50,6 +51,7 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
         schema = Query(plan.spec, plan.schema).output_schema
     finish = None if plan.finish is None else plan.finish.typed(schema)
     schema = schema if finish is None else finish.schema(schema)
+    schema = schema.append(FIELD) if plan.options.sequence else schema
     shown = (flat_schema(schema) if plan.options.flat else schema).with_metadata(metadata(counters))
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -61,7 +63,8 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
                 made = merged(Query(plan.spec, plan.schema), held)
             windows = _joined(made)
             for batch in windows if finish is None else finish.batches(windows):
-                given = flat(batch) if plan.options.flat else batch
+                given = sequenced(batch) if plan.options.sequence else batch
+                given = flat(given) if plan.options.flat else given
                 yield given.replace_schema_metadata(shown.metadata)
             if progress is not None:
                 progress.end()

@@ -36,6 +36,7 @@ class Options:
     Attributes:
         emit: when windows give rows.
         every_record: whether each change of a window gives a row, not only the last one of a batch.
+        sequence: whether a column orders the rows of each window.
         late: what becomes of late records.
         shards: how many ranges of key hashes the work is cut into.
         threads: how many threads a query in this process uses; None for one a core.
@@ -47,6 +48,7 @@ class Options:
 
     emit: Emit = "close"
     every_record: bool = False
+    sequence: bool = False
     late: Late = "drop"
     shards: int = SHARDS
     threads: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from windrow._arguments.errors import bad_type
+from windrow._arguments.errors import bad_type, bad_value
 from windrow._plan.input import ALLOWED, Input
 
 _FILE = (
@@ -16,12 +16,14 @@ _FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
 """Classes of pyarrow that read files and, so far, give no Arrow stream."""
 
 
-def open_input(data: object) -> Input[Any]:
+def open_input(data: object, schema: object = None, streaming: bool | None = None) -> Input[Any]:
     """The input that fits `data`, by the module of its type: no library is imported that is not in use.
 
+    `schema` and `streaming` are what the user declares of a Spark DataFrame.
+
     Raises:
-        TypeError: nothing that windrow reads.
-        ValueError: a streaming DataFrame with a watermark.
+        TypeError: nothing that windrow reads, or what is declared has a wrong type.
+        ValueError: what is declared differs from the data, or is missing inside a pipeline.
         ImportError: a DataFrame of a PySpark that is older than 4.1.
     """
     if isinstance(data, Input):
@@ -35,13 +37,19 @@ def open_input(data: object) -> Input[Any]:
         from windrow._spark.environment import check_pyspark
 
         check_pyspark("data", "a DataFrame")  # an older one lacks what the next import names
-        if getattr(data, "isStreaming", False) is True:
+        from windrow._spark.declared import declared_schema, is_streaming
+
+        columns = None if schema is None else declared_schema(schema)
+        if is_streaming(data, streaming, declared=columns is not None):
             from windrow._spark.streaming import StreamInput
 
-            return StreamInput.of(data)
+            return StreamInput.of(data, columns)
         from windrow._spark.batch import BatchInput
 
-        return BatchInput.of(data)
+        return BatchInput.of(data, columns)
+    for argument, declared in (("schema", schema), ("streaming", streaming)):
+        if declared is not None:
+            raise bad_value(argument, declared, "None for data in this process, which has its own columns")
     is_file = "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__)
     if is_file and not hasattr(data, "__arrow_c_stream__"):
         raise bad_type("data", data, _FILE)

@@ -26,6 +26,7 @@ from windrow._windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
     from windrow._arguments.column import ColumnName
 
@@ -39,6 +40,8 @@ def group_by(  # type: ignore[overload-overlap]
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
+    schema: str | StructType | None = None,
+    streaming: bool | None = None,
 ) -> GroupedData[DataFrame]: ...
 
 
@@ -51,6 +54,8 @@ def group_by(
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
+    schema: str | StructType | None = None,
+    streaming: bool | None = None,
 ) -> GroupedData[pa.Table]: ...
 
 
@@ -62,6 +67,8 @@ def group_by(
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
+    schema: str | StructType | None = None,
+    streaming: bool | None = None,
 ) -> GroupedData[DataFrame] | GroupedData[pa.Table]:
     """Groups records by key columns (Kafka's `KStream.groupBy`). `windowed_by` follows.
 
@@ -69,7 +76,8 @@ def group_by(
         data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table,
             RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
             pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its index are
-            columns.
+            columns. A watermark of a streaming DataFrame has no effect here: Spark drops the rows behind it in
+            operators before this one, and windrow keeps its own stream time.
         keys: one or more columns, by their exact names, or all of them in one list. A record whose keys are all null is
             left out and counted (`null_keys`). A plain column of Spark or Polars works as a name, here and below:
             `F.col("user")`, `pl.col("user")`.
@@ -83,10 +91,16 @@ def group_by(
         stream_time: with `"source"` each source of a stream has its own time and its own windows, like a partition in
             Kafka. With `"slowest"` all have one time, that of the slowest, for sources that share keys. It has no
             effect in a batch.
+        schema: the columns of a Spark DataFrame and their types, in words or as a `StructType`, in any order; columns
+            that the query does not read may be missing. Only a function of Spark's declarative pipelines needs it,
+            because Spark tells no schema there (`docs/how-to/pipelines.md`). If a column has another type in the data,
+            the query fails and names it.
+        streaming: whether a Spark DataFrame is a stream. Needed with `schema` in a pipeline.
 
     Raises:
         ValueError: no key, a key or a source column twice, a column that the data lacks or has twice, an unknown word,
-            `order` with `stream_time="slowest"`, or a streaming DataFrame with a watermark.
+            `order` with `stream_time="slowest"`, or a `schema` or `streaming` that differs from the data, is missing in
+            a pipeline, or is given for data in this process.
         TypeError: data that cannot be read or is grouped already, a source that is no name, a key type that cannot be
             grouped, a time column without timestamps, a tick column without booleans, or a source or order column of
             another type.
@@ -101,7 +115,7 @@ def group_by(
     """
     if isinstance(data, GroupedData | WindowedData):
         raise TypeError(f"data: got {type(data).__name__}, which is grouped already; allowed: data that is not grouped")
-    opened = open_input(data)
+    opened = open_input(data, schema, streaming)
     names = column_names("keys", keys)
     if not names:
         raise bad_value("keys", keys, "one or more key columns")
@@ -145,7 +159,7 @@ class GroupedData(Grouping[Result]):
         >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
         WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
 windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
-late='drop', shards=32, threads=None, observation=None, max_ahead=None, \
+sequence=False, late='drop', shards=32, threads=None, observation=None, max_ahead=None, \
 flat=False, progress=False))
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):

@@ -17,6 +17,7 @@ from windrow._native import compares
 from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.plan import INPUT, Options, Plan
+from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -67,6 +68,8 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
         added |= dict.fromkeys(BOUNDS, "a column that flat() adds")
     if options.op:
         added["op"] = "the column that emit('update') and late('emit') add"
+    if options.sequence:
+        added[SEQUENCE] = "the column that emit('update', sequence=True) adds"
     if not rows:
         return {**dict.fromkeys(grouped.keys, "a key"), **added}
     if grouped._origins(()) is not None:

@@ -34,6 +34,7 @@ from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Result
 from windrow._plan.plan import Callback, Emit, Late, Options, Plan
+from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
 from windrow._query.resolve import resolved, without_names
 from windrow._windows.session import SessionWindows
@@ -60,7 +61,7 @@ class WindowedData(Generic[Result]):
     windows: SessionWindows | SlidingWindows
     options: Options = field(default_factory=Options)
 
-    def emit(self, when: Emit, *, every_record: bool = False) -> WindowedData[Result]:
+    def emit(self, when: Emit, *, every_record: bool = False, sequence: bool = False) -> WindowedData[Result]:
         """Chooses when windows give rows: once they are final (`"close"`, the default), or whenever they change
         (`"update"`).
 
@@ -71,20 +72,29 @@ class WindowedData(Generic[Result]):
         row for each window that it changed. With `every_record` each record gives rows for the windows that it changed,
         as Kafka does without a cache.
 
+        `sequence` adds the column `sequence` (bigint) after `op`, for sinks that may see rows in another order, such as
+        `create_auto_cdc_flow(sequence_by="sequence")`: of two rows with the same keys and bounds, the later one has the
+        larger number. It is the number of the micro-batch times 2^32, plus the place of the row; 0 in a batch. A new
+        checkpoint starts again at 0. A `StreamDriver` has no such column: its changes are in order.
+
         Raises:
-            ValueError: another word, `every_record` without `"update"`, or a key column with the name `op`.
-            TypeError: `every_record` is not True or False.
+            ValueError: another word, `every_record` or `sequence` without `"update"`, or a key column with the name
+                `op` or `sequence`.
+            TypeError: `every_record` or `sequence` is not True or False.
 
         >>> sessions.emit("update").agg(n=wr.count()).column_names
         ['user', 'window', 'n', 'op']
         """
         if when not in get_args(Emit):
             raise unknown_word("when", when, get_args(Emit))
-        if not isinstance(every_record, bool):
-            raise bad_type("every_record", every_record, "True or False")
+        for option, given in (("every_record", every_record), ("sequence", sequence)):
+            if not isinstance(given, bool):
+                raise bad_type(option, given, "True or False")
         if every_record and when != "update":
             raise bad_value("every_record", every_record, "False with emit('close'), which gives each window once")
-        return self._with(emit=when, every_record=every_record)._checked_op("emit('update')")
+        if sequence and when != "update":
+            raise bad_value("sequence", sequence, "False with emit('close'), which gives each window once")
+        return self._with(emit=when, every_record=every_record, sequence=sequence)._checked_op("emit('update')")
 
     def late(self, policy: Late) -> WindowedData[Result]:
         """Chooses what a stream does with late records: `"drop"` (the default) counts them, `"emit"` also gives them
@@ -202,7 +212,7 @@ class WindowedData(Generic[Result]):
         """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
 
         A streaming query always reports them in its progress (`StreamingQueryProgress.observedMetrics`), for each
-        micro-batch; `observation` is then their name there, in place of `windrow`.
+        micro-batch; `observation` is then their name there. `windrow.counters` reads them from the progress.
 
         The counters of a batch are `records` (all rows except ticks); the records left out: `null_keys` (all key
         columns are null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with
@@ -358,8 +368,8 @@ class WindowedData(Generic[Result]):
 
     def _checked_op(self, adds: str) -> WindowedData[Result]:
         for key in self.grouped.keys if self.options.op else ():
-            if key.casefold() == "op":
-                raise bad_value("keys", key, f"any name but 'op', which {adds} adds: rename the column")
+            if key.casefold() == "op" or (self.options.sequence and key.casefold() == SEQUENCE):
+                raise bad_value("keys", key, f"any name but {key.casefold()!r}, which {adds} adds: rename the column")
         return self
 
     def _result(self, chosen: dict[str, Aggregate]) -> Result:

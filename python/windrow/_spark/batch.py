@@ -32,6 +32,7 @@ from pyspark.sql.types import (
     BinaryType,
     IntegerType,
     LongType,
+    StringType,
     StructField,
     StructType,
 )
@@ -45,7 +46,9 @@ from windrow._executor.row_windows import with_windows
 from windrow._executor.shipping import shipped
 from windrow._plan.flat import WINDOW
 from windrow._plan.plan import INPUT, PACK_COUNTERS, Origins, Plan
+from windrow._plan.sequence import SEQUENCE
 from windrow._spark.configure import warn_unless_configured
+from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, flat, numbered, projected
 
 _PACKED = (
@@ -59,11 +62,11 @@ class BatchInput(FrameInput):
     """A batch DataFrame."""
 
     @classmethod
-    def of(cls, data: object) -> Self:
-        """Opens a batch DataFrame. Raises `TypeError` for other Spark objects."""
+    def of(cls, data: object, schema: StructType | None = None) -> Self:
+        """Opens a batch DataFrame, of which the user may declare the schema. `TypeError` for other Spark objects."""
         if not isinstance(data, DataFrame):
             raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
-        return cls(data)
+        return cls(data, schema, declared=schema is not None)
 
     def check_observation(self, observation: object) -> None:
         """Raises `TypeError` unless it is PySpark's `Observation`."""
@@ -85,7 +88,7 @@ class BatchInput(FrameInput):
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
         """The rows of several inputs in one frame."""
-        return BatchInput(self._united(inputs, schema, origins))
+        return BatchInput(*self._united(inputs, schema, origins))
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a lazy frame."""
@@ -124,6 +127,8 @@ class BatchInput(FrameInput):
         finish, broadcasts = pickled_finish(plan, core)
         step = shipped(with_windows, *query, observed, finish=finish, broadcasts=broadcasts)
         rows = projected(self._frame, plan.schema.names)
+        if self.declared:
+            rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
         keys = [columns[key] for key in plan.keys]
         lacks_key = functools.reduce(Column.__and__, map(F.isnull, keys))
@@ -134,7 +139,7 @@ class BatchInput(FrameInput):
 
     def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, bytes], dict[str, str]]:
         """The query for executors, and the column of each observed counter. Warns about missing settings."""
-        warn_unless_configured(self._frame.sparkSession)
+        warn_unless_configured(self._frame.sparkSession, pipeline=self.declared)
         spec = plan.spec_in_order if plan.functions else plan.spec
         counters, names = PACK_COUNTERS if plan.options.observation is not None else (), Names(output.names)
         observed = {counter: names.unused(f"windrow_{counter}") for counter in counters}
@@ -147,6 +152,9 @@ def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any
         frame = _observed(frame, plan.options.observation, observed, *counts)
     if plan.origins is not None and plan.origins.shown:
         frame = _shown(frame, plan.origins)
+    if plan.options.sequence:
+        fields = [*frame.schema.fields, StructField(SEQUENCE, LongType())]
+        frame = with_schema(frame.withColumn(SEQUENCE, F.lit(0).cast("long")), fields)
     return flat(frame) if plan.options.flat else frame
 
 
@@ -156,13 +164,18 @@ def _shown(frame: DataFrame, origins: Origins) -> DataFrame:
     of_input = F.element_at(F.array(*map(F.lit, origins.names)), F.col(f"_{names.index(origins.column)}") + 1)
     shown = [F.col(f"_{names.index(name)}").alias(name) for name in origins.shown]
     added = [F.col(f"_{position}").alias(names[position]) for position in range(names.index(WINDOW), len(names))]
-    return columns.select(*shown, of_input.alias(INPUT), *added)
+    fields = {field.name: field for field in frame.schema.fields}
+    fields[INPUT] = StructField(INPUT, StringType())
+    rows = columns.select(*shown, of_input.alias(INPUT), *added)
+    return with_schema(rows, [fields[name] for name in (*origins.shown, INPUT, *names[names.index(WINDOW) :])])
 
 
 def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *counts: Any) -> DataFrame:
     totals = [F.coalesce(F.sum(name), F.lit(0)).alias(counter) for counter, name in counters.items()]
     is_row = F.col(next(iter(counters.values()))).isNull()
-    return frame.observe(observation, *totals, *counts).where(is_row).drop(*counters.values())
+    fields = [field for field in frame.schema.fields if field.name not in counters.values()]
+    rows = frame.observe(observation, *totals, *counts).where(is_row).drop(*counters.values())
+    return with_schema(rows, fields)
 
 
 def _nullable_longs(names: Iterable[str]) -> list[StructField]:

@@ -6,13 +6,14 @@ import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from windrow._arguments.errors import bad_type, calls_to_user
+from windrow._arguments.errors import bad_type, bad_value, calls_to_user
 from windrow._spark.environment import check_pyspark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_STORE = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 SETTINGS = {
@@ -21,7 +22,7 @@ SETTINGS = {
     # Without a byte limit, only this bounds a batch, including batches of packed blocks of about 24 KiB each.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
     # Streaming state goes to RocksDB, where a micro-batch writes only its changes.
-    "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+    _STORE: _ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # Counting rows would read each page before writing it.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
@@ -35,7 +36,6 @@ _PARTITIONS_A_SHARD = 4
 """A stream with more tasks per shard warns that most tasks are idle."""
 
 _warned: WeakSet[Any] = WeakSet()
-_warned_of_partitions: WeakSet[Any] = WeakSet()
 
 
 def configure(spark: SparkSession) -> dict[str, str]:
@@ -47,8 +47,11 @@ def configure(spark: SparkSession) -> dict[str, str]:
     that starts with a new checkpoint. Without RocksDB, windrow refuses a streaming query. Works on Spark classic and
     Spark Connect.
 
+    Some platforms refuse to set these (serverless ones, and Spark's pipelines). Then one warning names the settings
+    that the session lacks and Spark's reason, and the program continues.
+
     Returns:
-        Each configuration key with its new value.
+        Each configuration key that the session has now, with its value.
 
     Raises:
         TypeError: not a SparkSession.
@@ -67,33 +70,92 @@ def configure(spark: SparkSession) -> dict[str, str]:
     if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
         raise bad_type("spark", spark, "a SparkSession")
     check_pyspark("spark", "a session")
-    for key, value in SETTINGS.items():
-        spark.conf.set(key, value)
-    return dict(SETTINGS)
-
-
-def warn_unless_configured(spark: SparkSession) -> None:
-    """Warns the user, once per session, if a query will be slow because `configure` was not called."""
-    if spark in _warned:
-        return
-    if spark.conf.get(_BYTES, None) != SETTINGS[_BYTES]:
-        _warned.add(spark)
+    refused = {key: reason for key, value in SETTINGS.items() if (reason := _refusal(spark, key, value)) is not None}
+    if refused:
+        is_store = _STORE in refused
+        effect = "a stream fails unless RocksDB is the platform's own state store" if is_store else "queries are slower"
         warnings.warn(
-            f"{_BYTES} is not {SETTINGS[_BYTES]}, so Spark spends most of its time on measuring Arrow batches; "
-            "windrow.configure(spark) sets it",
+            f"spark: this session does not let {' and '.join(refused)} be set ({next(iter(refused.values()))}); "
+            f"{effect}; where the platform has another place for settings (of the cluster, the job or the pipeline), "
+            "set them there",
             stacklevel=calls_to_user(),
+        )
+    return {key: value for key, value in SETTINGS.items() if key not in refused}
+
+
+def _refusal(spark: SparkSession, key: str, value: str) -> str | None:
+    """Sets a setting. If the session refuses, and has another value, its reason."""
+    try:
+        spark.conf.set(key, value)
+    except Exception as error:  # each platform has an error of its own
+        return None if setting(spark, key) == value else f"{error}".partition("\n")[0]
+    return None
+
+
+def setting(spark: SparkSession, key: str) -> str | None:
+    """The value of a setting or its default; None if there is neither, or the session refuses to tell it."""
+    try:
+        value = spark.conf.get(key)
+    except Exception:  # each platform has an error of its own
+        return None
+    return value
+
+
+def check_state_store(spark: SparkSession, *, pipeline: bool) -> None:
+    """Raises `ValueError` if the session tells that its state store is not RocksDB.
+
+    With `pipeline`, where `configure` can set nothing, the message has the lines for the pipeline's file.
+    """
+    provider = setting(spark, _STORE)
+    if provider is not None and not provider.endswith("RocksDBStateStoreProvider"):
+        raise bad_value(
+            _STORE,
+            provider,
+            f"Spark's RocksDBStateStoreProvider, for a streaming query; {_cure(pipeline)}",
         )
 
 
-def warn_of_idle_partitions(spark: SparkSession, shards: int) -> None:
-    """Warns the user, once per session, if most tasks of a micro-batch will have no shard."""
-    partitions = spark.conf.get(_PARTITIONS, "") or ""
-    if spark in _warned_of_partitions or not partitions.isdecimal() or int(partitions) <= _PARTITIONS_A_SHARD * shards:
+def sentence_on_state_store(spark: SparkSession) -> str | None:
+    """What the user has to know if the stream fails for its state store, where the session does not tell which it is.
+
+    As the name of a step it is in the plan, which is part of Spark's own error.
+    """
+    if setting(spark, _STORE) is not None:
+        return None
+    return (
+        f"windrow: a stream needs the state store {_ROCKSDB}, and this session does not tell whether it has it: set "
+        f"{_STORE} where the platform keeps the settings of the cluster, the job or the pipeline"
+    )
+
+
+def _cure(pipeline: bool) -> str:
+    if not pipeline:
+        return "windrow.configure(spark) sets it"
+    lines = "".join(f'\n  {key}: "{value}"' for key, value in SETTINGS.items())
+    return f"in a pipeline its file does, such as spark-pipeline.yml:\nconfiguration:{lines}"
+
+
+def warn_unless_configured(spark: SparkSession, *, pipeline: bool) -> None:
+    """Warns the user, once per session, if a query will be slow because `configure` was not called."""
+    if spark in _warned or setting(spark, _BYTES) in (None, SETTINGS[_BYTES]):
         return
-    _warned_of_partitions.add(spark)
+    _warned.add(spark)
     warnings.warn(
-        f"{_PARTITIONS} is {partitions}, and the stream has {shards} shards, so most tasks of a micro-batch have "
-        "nothing to do; set it to about the number of cores that work on the query, before its first start (a "
-        "checkpoint keeps what it began with)",
+        f"{_BYTES} is not {SETTINGS[_BYTES]}, so Spark spends most of its time on measuring Arrow batches; "
+        f"{_cure(pipeline)}",
+        stacklevel=calls_to_user(),
+    )
+
+
+def warn_of_idle_partitions(spark: SparkSession, shards: int) -> None:
+    """Warns the user of a query if most tasks of its micro-batches will have no shard."""
+    partitions = setting(spark, _PARTITIONS) or ""
+    if not partitions.isdecimal() or int(partitions) <= _PARTITIONS_A_SHARD * shards:
+        return
+    warnings.warn(
+        f"{_PARTITIONS} is {partitions}, so each micro-batch has {partitions} tasks and state stores, at most {shards} "
+        "of which, one for each shard, have anything to do; each costs time nevertheless (on two cores the first "
+        "micro-batch took 42 s with 200 of them and 0.6 s with 2). Set it to about the number of cores that work on "
+        f'the query: spark.conf.set("{_PARTITIONS}", "4"), before the first start, as a checkpoint keeps its number',
         stacklevel=calls_to_user(),
     )

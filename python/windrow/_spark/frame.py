@@ -16,6 +16,7 @@ from pyspark.sql.types import (
     DataType,
     DayTimeIntervalType,
     DoubleType,
+    IntegerType,
     LongType,
     StringType,
     StructField,
@@ -30,6 +31,7 @@ from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, TimeCasts
 from windrow._plan.plan import Origins, Plan
+from windrow._spark.declared import declared_frame, renamed, schema_of, with_schema
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
@@ -41,12 +43,17 @@ _LISTS = ("collect_list", "collect_set")
 
 
 class FrameInput(Input[DataFrame]):
-    """A DataFrame. Reads its schema once, without a job."""
+    """A DataFrame. Reads its schema once, without a job.
 
-    def __init__(self, frame: DataFrame) -> None:
-        """Reads the schema."""
-        self._frame = frame
-        self._schema = frame.schema
+    Attributes:
+        declared: whether the user declares the columns, because Spark may not be asked for anything.
+    """
+
+    def __init__(self, frame: DataFrame, schema: StructType | None = None, *, declared: bool = False) -> None:
+        """Reads the schema, unless it is given. With `declared`, the frame may have more columns than are declared."""
+        self._schema = schema_of(frame) if schema is None else schema
+        self._frame = declared_frame(frame, self._schema) if declared else with_schema(frame, self._schema.fields)
+        self.declared = declared
 
     @property
     def columns(self) -> Sequence[str]:
@@ -77,7 +84,7 @@ class FrameInput(Input[DataFrame]):
             "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
         )
 
-    def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> DataFrame:
+    def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> tuple[DataFrame, StructType]:
         """The rows of several inputs in one frame: the columns of the schema, then source and order columns.
 
         Uses column numbers, because names may contain any character.
@@ -96,7 +103,8 @@ class FrameInput(Input[DataFrame]):
                 else:
                     columns.append(F.lit(None).cast(types[name]))
             frames.append(numbered(given._frame).select(*columns))
-        return functools.reduce(DataFrame.union, frames).toDF(*names)
+        fields = [StructField(name, types.get(name, IntegerType())) for name in names]
+        return functools.reduce(DataFrame.union, frames).toDF(*names), StructType(fields)
 
     def _with_rows(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
         """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
@@ -187,14 +195,18 @@ def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     # mapInArrow looks columns up by unquoted names, and Spark ignores case. Columns with ambiguous names therefore go
     # by number, and the packing function restores their names.
     columns = frame.columns
+    fields = [frame.schema.fields[columns.index(name)] for name in names]
     times = Counter(name.casefold() for name in columns)
     if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
-        return frame.select(*names)
-    return numbered(frame).select(*(f"_{columns.index(name)}" for name in names))
+        return with_schema(frame.select(*names), fields)
+    numbers = [f"_{columns.index(name)}" for name in names]
+    return with_schema(numbered(frame).select(*numbers), renamed(fields, numbers))
 
 
 def numbered(frame: DataFrame) -> DataFrame:
-    return frame.toDF(*(f"_{position}" for position in range(len(frame.columns))))
+    """The frame with its columns by number."""
+    numbers = [f"_{position}" for position in range(len(frame.columns))]
+    return with_schema(frame.toDF(*numbers), renamed(frame.schema.fields, numbers))
 
 
 def _finished(finish: Finish, arrow: pa.Schema, core: StructType) -> StructType:

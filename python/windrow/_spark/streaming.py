@@ -8,11 +8,12 @@ select(referenced columns)
          └─ mapInArrow(stream.unpack)        typed rows
 ```
 With `order=`, one task of the first step gets all records of a source, so it knows the place of each record.
-windrow keeps its own stream time, without watermarks or timers.
+windrow keeps its own stream time, without timers. A watermark before it only matters to the operators before it.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -42,19 +43,24 @@ from windrow._executor.stream.pack import PACKED, pack
 from windrow._executor.stream.query import Shipment, StreamQuery, read_columns, shipment_of
 from windrow._executor.stream.shard import SUMS, changes
 from windrow._plan.plan import Origins, Plan
-from windrow._spark.configure import warn_of_idle_partitions, warn_unless_configured
+from windrow._plan.sequence import SEQUENCE
+from windrow._spark.configure import (
+    check_state_store,
+    sentence_on_state_store,
+    warn_of_idle_partitions,
+    warn_unless_configured,
+)
+from windrow._spark.declared import check_table, with_schema
 from windrow._spark.environment import warn_of_interpreter
 from windrow._spark.frame import FrameInput, flat, projected
 from windrow._spark.types import returned_type
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
-OBSERVED = "windrow"
-"""The default name of the counters in a query's progress."""
+_NUMBERS = itertools.count(1)
+"""Numbers the streams of this process: Spark refuses a query in which two of them have counters of one name."""
 
 _CLOCK = "windrow.clock"
-_WATERMARK = "spark.watermarkDelayMs"
-_STORE = "spark.sql.streaming.stateStore.providerClass"
 _TYPES = {"int32": IntegerType(), "string": StringType(), "int64": LongType(), "binary": BinaryType()}
 _CHANGED = StructType(
     [StructField("block", BinaryType()), *(StructField(name, LongType()) for name in (*SUMS, "stream_time"))]
@@ -65,19 +71,13 @@ class StreamInput(FrameInput):
     """A streaming DataFrame."""
 
     @classmethod
-    def of(cls, data: object) -> Self:
-        """Opens a streaming DataFrame. Raises `ValueError` for one with a watermark."""
+    def of(cls, data: object, schema: StructType | None = None) -> Self:
+        """Opens a streaming DataFrame, of which the user may declare the schema."""
         if not isinstance(data, DataFrame):
             raise bad_type("data", data, "a streaming DataFrame")
-        given = cls(data)
-        for field in given._schema.fields:
-            if _WATERMARK in field.metadata:
-                raise bad_value(
-                    "data",
-                    f"a stream with a watermark on {field.name!r}",
-                    "a stream without withWatermark before windrow, whose grace= says how long records are waited for",
-                )
-        return given
+        if schema is not None:
+            check_table(data)
+        return cls(data, schema, declared=schema is not None)
 
     def check_observation(self, observation: object) -> None:
         """Raises `TypeError` or `ValueError` unless the observation is a name."""
@@ -100,14 +100,17 @@ class StreamInput(FrameInput):
         """The rows of several inputs in one frame. Raises `ValueError` for `with_columns`, which takes one stream."""
         if origins.shown:
             raise bad_value("with_columns", "a cogroup of streaming DataFrames", "one of batches, or one stream")
-        return StreamInput(self._united(inputs, schema, origins))
+        return StreamInput(*self._united(inputs, schema, origins))
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a streaming frame."""
         plan = self._on_stream(plan)
         output = self._output(plan, counted=False)
         read, core = self._shipment(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
-        unpack = _last_step(plan, core, change_block.unpack, _shown(core).serialize().to_pybytes())
+        schema = _shown(core).serialize().to_pybytes()
+        unpack = _last_step(plan, core, change_block.unpack, schema, plan.options.sequence)
+        if plan.options.sequence:
+            output = StructType([*output.fields, StructField(SEQUENCE, LongType())])
         return self._unpacked(plan, *read, unpack, output)
 
     def with_windows(self, plan: Plan) -> DataFrame:
@@ -123,8 +126,8 @@ class StreamInput(FrameInput):
         """The plan for a stream. Checks the plan and the session."""
         _check(plan)
         spark = self._frame.sparkSession
-        _check_store(spark)
-        warn_unless_configured(spark)
+        check_state_store(spark, pipeline=self.declared)
+        warn_unless_configured(spark, pipeline=self.declared)
         warn_of_idle_partitions(spark, plan.options.shards)
         warn_of_interpreter(spark)
         if isinstance(plan.windows, SessionWindows):
@@ -136,10 +139,14 @@ class StreamInput(FrameInput):
     ) -> DataFrame:
         """Builds the steps of the query. `unpack` is the last step, and `output` are its columns."""
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
-        blocks = frame.mapInArrow(shipped(pack, shipment), packed)
+        blocks = frame.mapInArrow(shipped(pack, shipment, self.declared), packed)
         changed = blocks.groupBy("shard").transformWithState(_processor(shipment), _CHANGED, "Append", "None")
-        observed = changed.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
-        result = observed.select("block").mapInArrow(unpack, output)
+        sentence = sentence_on_state_store(frame.sparkSession)
+        if sentence is not None:
+            changed = changed.alias(sentence)
+        observed = changed.observe(_metrics(plan), *_counters(self._type(plan.time)))
+        changes = with_schema(observed.select("block"), _CHANGED.fields[:1])
+        result = changes.mapInArrow(unpack, output)
         return flat(result) if plan.options.flat else result
 
     def _shipment(self, plan: Plan, output: StructType) -> tuple[Shipment, DataFrame]:
@@ -171,7 +178,9 @@ class StreamInput(FrameInput):
             is_local = isinstance(self._type(plan.time), TimestampNTZType)
             clock = _CLOCK
             now = F.localtimestamp() if is_local else F.current_timestamp()
-            frame = frame.withColumn(Names(columns).unused("windrow_clock"), now)
+            added = StructField(Names(columns).unused("windrow_clock"), self._type(plan.time))
+            fields = [*frame.schema.fields, added]
+            frame = with_schema(frame.withColumn(added.name, now), fields)
         if plan.stream.order is not None:
             sources = [columns[names.index(column)] for column in plan.stream.source]
             frame = frame.repartition(*sources) if sources else frame.repartition(1)
@@ -187,10 +196,10 @@ class StreamInput(FrameInput):
         return StructType([*fields, *(StructField(names.unused(name), kind) for name, kind in shown)])
 
 
-def _last_step(plan: Plan, core: pa.Schema, unpack: Callable[..., Batches], data: Any) -> Callable[..., Any]:
+def _last_step(plan: Plan, core: pa.Schema, unpack: Callable[..., Batches], *data: Any) -> Callable[..., Any]:
     """The step that turns changes into typed rows. `unpack` takes `data` and returns the columns `core`."""
     finish, broadcasts = pickled_finish(plan, core)
-    return shipped(unpack, data, finish=finish, broadcasts=broadcasts)
+    return shipped(unpack, *data, finish=finish, broadcasts=broadcasts)
 
 
 def _shown(core: pa.Schema) -> pa.Schema:
@@ -213,14 +222,12 @@ def _check(plan: Plan) -> None:
         )
 
 
-def _check_store(spark: Any) -> None:
-    provider = spark.conf.get(_STORE, "")
-    if not provider.endswith("RocksDBStateStoreProvider"):
-        raise bad_value(
-            _STORE,
-            provider,
-            "Spark's RocksDBStateStoreProvider, for a streaming query; windrow.configure(spark) sets it",
-        )
+def _metrics(plan: Plan) -> str:
+    """The name of the counters in the progress of the query, unlike that of any other stream of this process."""
+    if plan.options.observation is not None:
+        return str(plan.options.observation)
+    number = next(_NUMBERS)
+    return "windrow" if number == 1 else f"windrow_{number}"
 
 
 def _counters(time: Any) -> list[Any]:

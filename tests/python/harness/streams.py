@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
+import windrow as wr
+
 Query = Callable[[DataFrame], DataFrame]
 
 _EARLIEST = 1_600_000_000
@@ -49,10 +51,10 @@ class Run:
         """All rows, in the order of micro-batches."""
         return [row for number in sorted(self.batches) for row in self.batches[number]]
 
-    def counters(self, name: str = "windrow") -> list[dict[str, Any]]:
+    def counters(self, name: str | None = None) -> list[dict[str, Any]]:
         """The counters of each micro-batch that reports some."""
-        found = [progress.observedMetrics.get(name) for progress in self.progress]
-        return [known.asDict() for known in found if known is not None]
+        found = (wr.counters(progress, name) for progress in self.progress)
+        return [counters for counters in found if counters]
 
     def total(self, counter: str) -> int:
         """The sum of a counter."""

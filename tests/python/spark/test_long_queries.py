@@ -56,9 +56,9 @@ def test_a_long_query_stays_as_it_was(spark: SparkSession, tmp_path: Path, soake
         memory.append(max((process.kib for process in python_workers(os.getpid())), default=0))
     assert started.exception() is None
     started.stop()
-    progress = [each for each in started.recentProgress if each.observedMetrics.get("windrow") is not None]
-    size = [each.observedMetrics["windrow"]["state_bytes"] for each in progress]
-    millis = [each.durationMs["triggerExecution"] for each in progress]
+    progress = [(each, wr.counters(each)) for each in started.recentProgress if wr.counters(each)]
+    size = [counters["state_bytes"] for _, counters in progress]
+    millis = [each.durationMs["triggerExecution"] for each, _ in progress]
     part = min(100, (len(progress) - WARM) // 4)
     assert part > 5
     early, late = slice(WARM, WARM + part), slice(len(progress) - part, None)
@@ -70,7 +70,7 @@ def test_a_long_query_stays_as_it_was(spark: SparkSession, tmp_path: Path, soake
         f"largest worker {held[0]} then {held[1]} KiB, a micro-batch {took[0]:.0f} then {took[1]:.0f} ms ({part} after "
         f"{WARM}, last {part})"
     )
-    assert sum(each.observedMetrics["windrow"]["late"] for each in progress) > len(progress)
+    assert sum(counters["late"] for _, counters in progress) > len(progress)
     assert state[1] < 1.2 * state[0]
     assert held[1] < 1.2 * held[0]
     assert took[1] < 3 * took[0]

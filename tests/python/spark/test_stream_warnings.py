@@ -21,7 +21,7 @@ def grouped(data: DataFrame) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(windows).shards(4)
 
 
-def test_far_more_partitions_than_shards_are_told_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_far_more_partitions_than_shards_are_told_once_a_query(spark: SparkSession, tmp_path: Path) -> None:
     fresh = spark.newSession()
     wr.configure(fresh)
     stream = source(fresh, Folder(tmp_path / "none"), "user string, ts timestamp")
@@ -30,10 +30,12 @@ def test_far_more_partitions_than_shards_are_told_once(spark: SparkSession, tmp_
         for partitions in (12, 13, 200):
             fresh.conf.set("spark.sql.shuffle.partitions", partitions)
             grouped(stream).shards(3).count()
-    (warning,) = told
-    assert issubclass(warning.category, UserWarning)
-    assert "spark.sql.shuffle.partitions is 13, and the stream has 3 shards" in str(warning.message)
-    assert warning.filename == __file__
+    assert [warning.filename for warning in told] == [__file__] * 2
+    for warning, partitions in zip(told, (13, 200), strict=True):
+        assert issubclass(warning.category, UserWarning)
+        assert f"shuffle.partitions is {partitions}, so each micro-batch has {partitions} tasks" in str(warning.message)
+        assert "at most 3 of which, one for each shard" in str(warning.message)
+        assert 'spark.conf.set("spark.sql.shuffle.partitions", "' in str(warning.message)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,12 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from windrow._executor.batches import Batches, read_schema, rebased
+from windrow._executor.batches import Batches, micro_batch, read_schema, rebased
 from windrow._native import decode_changes, encode_changes
+from windrow._plan.sequence import sequenced
+
+_PLACES = 32
+"""Bits of a sequence that number the rows of a micro-batch; the bits above number the micro-batch."""
 
 
 def blocks_of(changes: pa.RecordBatch) -> Iterator[bytes]:
@@ -26,8 +30,14 @@ def rows_of(blocks: Batches) -> Batches:
                 yield decode_changes(data)
 
 
-def unpack(batches: Batches, schema: bytes) -> Batches:
-    """The last step: reads the blocks in the first column into the columns of `schema`."""
+def unpack(batches: Batches, schema: bytes, sequence: bool = False) -> Batches:
+    """The last step: reads the blocks in the first column into the columns of `schema`, perhaps with their sequence.
+
+    All rows of a key come from one task, in the order of their changes. A repeated micro-batch gives the same rows.
+    """
     columns = read_schema(schema)
+    place = (micro_batch() or 0) << _PLACES
     for rows in rows_of(batches):
-        yield pa.RecordBatch.from_arrays(rows.columns, schema=columns)
+        changes = pa.RecordBatch.from_arrays(rows.columns, schema=columns)
+        yield sequenced(changes, place, 1) if sequence else changes
+        place += rows.num_rows

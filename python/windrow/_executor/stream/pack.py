@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute
 
-from windrow._executor.batches import Batches, conformed, partition
+from windrow._arguments.errors import bad_value
+from windrow._executor.batches import Batches, conformed, micro_batch, partition
 from windrow._executor.stream import returned_records
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.order import in_order
@@ -38,8 +39,14 @@ PACKED = pa.schema(_FIELDS)
 """A row on its way to a shard: a block or a control."""
 
 
-def pack(batches: Batches, shipment: Shipment) -> Batches:
-    """Packs the rows of a split into blocks and control rows, both in the schema `PACKED`."""
+def pack(batches: Batches, shipment: Shipment, declared: bool = False) -> Batches:
+    """Packs the rows of a split into blocks and control rows, both in the schema `PACKED`.
+
+    `declared` says that only the user calls the data a stream. Over a batch the windows that are still open at its end
+    would be lost.
+    """
+    if declared and micro_batch() is None:
+        raise bad_value("streaming", True, "False, as the data is a batch DataFrame")
     split = Split(StreamQuery(shipment))
     seen = False
     for batch in batches:

@@ -1,0 +1,40 @@
+"""The columns that `group_by(schema=)` declares, against those that Spark sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+
+def check_declared(actual: pa.DataType, declared: pa.Field[Any]) -> None:
+    """Raises `ValueError` if a column of the data has another type than is declared.
+
+    The zone of timestamps, large strings, and nulls within nested types are no difference.
+    """
+    if _plain(actual) != _plain(declared.type):
+        raise ValueError(
+            f"schema: column {declared.name!r} has type {actual} in the data; group_by(schema=) says {declared.type}"
+        )
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type in one of the layouts in which Spark may send it."""
+    if isinstance(kind, pa.TimestampType):
+        return pa.timestamp(kind.unit, None if kind.tz is None else "UTC")
+    for plain in (pa.string(), pa.binary()):
+        if kind in (plain, getattr(pa, f"large_{plain}")()):
+            return plain
+    if isinstance(kind, pa.StructType):
+        return pa.struct([_plain_field(kind.field(position)) for position in range(kind.num_fields)])
+    if isinstance(kind, pa.ListType | pa.LargeListType):
+        return pa.list_(_plain(kind.value_type))
+    if isinstance(kind, pa.MapType):
+        of_types: Callable[..., pa.DataType] = pa.map_
+        return of_types(_plain(kind.key_type), _plain(kind.item_type))
+    return kind
+
+
+def _plain_field(field: pa.Field[Any]) -> pa.Field[Any]:
+    return pa.field(field.name, _plain(field.type))

@@ -1,0 +1,140 @@
+"""DataFrames whose columns and kind the user declares.
+
+A function of Spark's declarative pipelines may not ask Spark about its DataFrames: `df.schema`, `df.columns` and
+`df.isStreaming` raise `ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION`. So windrow takes both from the user, and tells
+each DataFrame between its steps which columns it has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from windrow._arguments.ddl import arrow_type
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._executor.declared import check_declared
+from windrow._spark.types import arrow_field, spark_type
+
+_REFUSED = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
+_EXAMPLE = "user string, ts timestamp, amount double"
+_CONNECT = "pyspark.sql.connect."
+
+
+def declared_schema(schema: object) -> StructType:
+    """The columns that `schema=` declares: a `StructType`, or text in Spark's words, which is read here.
+
+    Spark itself would ask its server for the meaning of the text.
+
+    Raises:
+        TypeError: neither of them.
+        ValueError: not a list of names and types, or a name twice.
+    """
+    columns = schema
+    if isinstance(schema, str):
+        columns = spark_type(arrow_type("schema", schema))
+        if not isinstance(columns, StructType) or " " not in schema.strip():
+            raise bad_value("schema", schema, f'names and types of columns, such as "{_EXAMPLE}"')
+    if not isinstance(columns, StructType):
+        raise bad_type("schema", schema, f'a StructType, or names and types of columns, such as "{_EXAMPLE}"')
+    for name, times in Counter(name.casefold() for name in columns.names).items():
+        if times > 1:
+            raise bad_value("schema", name, "each name once, whatever its case")
+    return columns
+
+
+def is_streaming(data: Any, streaming: bool | None, *, declared: bool) -> bool:
+    """Whether the DataFrame is a stream: what the user declares, or what Spark tells.
+
+    Raises:
+        TypeError: `streaming` is not True, False or None.
+        ValueError: it is None inside a pipeline, or Spark tells otherwise.
+    """
+    if streaming is not None and not isinstance(streaming, bool):
+        raise bad_type("streaming", streaming, "True or False")
+    if streaming is not None and _is_connect(data):
+        return streaming
+    try:
+        told = getattr(data, "isStreaming", False) is True
+    except Exception as error:
+        if _REFUSED in str(error):
+            raise _inside_pipeline(declared) from error
+        raise
+    if streaming not in (None, told):
+        raise bad_value("streaming", streaming, f"{told}, as Spark says of this DataFrame")
+    return told
+
+
+def schema_of(frame: DataFrame) -> StructType:
+    """The columns that Spark tells. `ValueError` inside a pipeline, where it tells none."""
+    try:
+        return frame.schema
+    except Exception as error:
+        if _REFUSED in str(error):
+            raise _inside_pipeline(False) from error
+        raise
+
+
+def declared_frame(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The declared columns of a DataFrame. `ValueError` if Spark tells that one has another type."""
+    selected = frame.select(*(F.col(f"`{name.replace('`', '``')}`") for name in schema.names))
+    if not _is_connect(frame):
+        for field, actual in zip(schema.fields, selected.schema.fields, strict=True):
+            declared = arrow_field("schema", field, compared=False)
+            check_declared(arrow_field("schema", actual, compared=False).type, declared)
+    return with_schema(selected, schema.fields)
+
+
+def check_table(frame: DataFrame) -> None:
+    """Raises `ValueError` for a stream of a table that Spark does not have, such as a new one of the same pipeline.
+
+    Spark analyses the stateful step of a stream while the pipeline is being read, before it makes the tables.
+    """
+    plan: Any = getattr(frame, "_plan", None)
+    while (child := getattr(plan, "_child", None)) is not None:
+        plan = child
+    name = getattr(plan, "table_name", None)
+    if not isinstance(name, str):
+        return
+    with ThreadPoolExecutor(1) as aside:  # the function of a pipeline may not ask
+        asked = aside.submit(frame.sparkSession.catalog.tableExists, name)
+    if asked.exception() is None and not asked.result():
+        raise bad_value(
+            "data",
+            f"a stream of the table {name!r}, which does not exist yet",
+            "a stream of a source outside of the pipeline, as Spark analyses a stateful stream before it makes the "
+            "tables of the pipeline; let both flows call one Python function for the steps before the windows",
+        )
+
+
+def with_schema(frame: DataFrame, fields: Sequence[StructField]) -> DataFrame:
+    """A DataFrame that windrow has made of another, and its columns.
+
+    A client of Spark Connect then need not ask the server for them. It has no public way that the server does not
+    notice: it analyses `DataFrame.to(schema)` at once, and within a pipeline that fails over a dataset of the pipeline.
+    """
+    if "_cached_schema" in vars(frame):
+        frame._cached_schema = StructType(list(fields))  # type: ignore[attr-defined]
+    return frame
+
+
+def renamed(fields: Sequence[StructField], names: Sequence[str]) -> list[StructField]:
+    """The fields under other names."""
+    return [StructField(name, field.dataType, field.nullable) for name, field in zip(names, fields, strict=True)]
+
+
+def _is_connect(frame: object) -> bool:
+    return any(kind.__module__.startswith(_CONNECT) for kind in type(frame).__mro__)
+
+
+def _inside_pipeline(declared: bool) -> ValueError:
+    given = "streaming=False, or True for a stream" if declared else f'schema="{_EXAMPLE}", streaming=False'
+    return ValueError(
+        "data: got a DataFrame inside a function of a pipeline, where Spark does not tell its columns and whether it "
+        f"is a stream; allowed: both of them declared: group_by(..., {given}); docs/how-to/pipelines.md"
+    )

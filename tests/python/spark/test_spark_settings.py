@@ -1,0 +1,113 @@
+"""Queries in sessions that have no settings, and in sessions that refuse to tell them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.conf import RuntimeConfig
+
+import windrow as wr
+from windrow._spark.configure import SETTINGS
+
+from ..harness.streams import Folder, Run, source, start
+from .test_stream_options import DDL, GAP, short, table, tick
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+class Refusing:
+    """The settings of a session that neither takes nor tells those that windrow asks for."""
+
+    def __init__(self, conf: RuntimeConfig) -> None:
+        self.conf = conf
+
+    def set(self, key: str, value: str) -> None:
+        raise RuntimeError(f"[CONFIG_NOT_AVAILABLE] Configuration {key} is not available.")
+
+    def get(self, key: str, *default: Any) -> Any:
+        if key in (*SETTINGS, PARTITIONS):
+            raise RuntimeError(f"[CONFIG_NOT_AVAILABLE] Configuration {key} is not available.")
+        return self.conf.get(key, *default)  # PySpark's own questions
+
+
+@pytest.fixture
+def fresh(spark: SparkSession) -> SparkSession:
+    """A session without settings, not even those of the fixture `spark`."""
+    session = spark.newSession()
+    session.conf.unset(PARTITIONS)
+    return session
+
+
+@pytest.fixture
+def refuse(fresh: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Makes all sessions refuse."""
+    refusing = Refusing(fresh.conf)
+    return lambda: monkeypatch.setattr(SparkSession, "conf", property(lambda session: refusing))
+
+
+def counted(data: DataFrame, **options: Any) -> DataFrame:
+    frame: DataFrame = wr.group_by(data, "user", time="ts", **options).windowed_by(GAP).shards(4).agg(n=wr.count())
+    return frame
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_batch_needs_no_settings(fresh: SparkSession, refuse: Callable[[], None], refuses: bool) -> None:
+    data = fresh.createDataFrame(table(("ann", 0), ("ann", 4), ("bob", 20)))
+    if refuses:
+        refuse()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        rows = [row.asDict(recursive=True) for row in counted(data).collect()]
+        wr.group_by(data, "user", time="ts").windowed_by(GAP).with_columns(n=wr.count()).collect()
+    assert short(rows) == [("ann", 0, 4, 2), ("bob", 20, 20, 1)]
+    told = [str(warning.message) for warning in warned if "maxBytesPerBatch" in str(warning.message)]
+    assert len(told) == (not refuses)
+
+
+def test_a_stream_without_a_number_of_partitions_names_what_200_cost(fresh: SparkSession, tmp_path: Path) -> None:
+    wr.configure(fresh)
+    stream = source(fresh, Folder(tmp_path / "none"), DDL)
+    for _ in range(2):  # once for each query
+        with pytest.warns(UserWarning, match=r"shuffle.partitions is 200, .*at most 4 of .*conf.set\(") as warned:
+            counted(stream)
+        assert len(warned) == 1
+        assert warned[0].filename == __file__
+
+
+def test_a_stream_runs_where_settings_are_neither_taken_nor_told(
+    fresh: SparkSession, refuse: Callable[[], None], tmp_path: Path
+) -> None:
+    wr.configure(fresh)
+    fresh.conf.set(PARTITIONS, "2")
+    folder, run = Folder(tmp_path / "in"), Run()
+    for each in (table(("ann", 0), ("ann", 4)), tick(20)):
+        folder.add(each)
+    stream = source(fresh, folder, DDL)
+    refuse()
+    with pytest.warns(UserWarning, match="does not let .*providerClass"):
+        assert wr.configure(fresh) == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        query = start(counted(stream, tick="tick"), run, tmp_path / "checkpoint")
+    query.awaitTermination()
+    assert short(run.rows) == [("ann", 0, 4, 2)]
+
+
+def test_sparks_own_error_about_the_state_store_has_a_sentence_of_windrow(
+    fresh: SparkSession, refuse: Callable[[], None], tmp_path: Path
+) -> None:
+    fresh.conf.set(PARTITIONS, "2")
+    folder = Folder(tmp_path / "in")
+    folder.add(table(("ann", 0)))
+    stream = source(fresh, folder, DDL)
+    refuse()
+    query = start(counted(stream), Run(), tmp_path / "checkpoint")
+    with pytest.raises(StreamingQueryException, match=r"HDFSBackedStateStoreProvider is not supported") as told:
+        query.awaitTermination()
+    assert "windrow: a stream needs the state store org.apache.spark" in str(told.value)
