@@ -72,11 +72,19 @@ def is_streaming(data: Any, streaming: bool | None, *, declared: bool) -> bool:
 
 def schema_of(frame: DataFrame) -> StructType:
     """The columns that Spark tells. `ValueError` inside a pipeline, where it tells none."""
+    schema = told_schema(frame)
+    if schema is None:
+        raise _inside_pipeline(False)
+    return schema
+
+
+def told_schema(frame: DataFrame) -> StructType | None:
+    """The columns that Spark tells; None inside a pipeline."""
     try:
         return frame.schema
     except Exception as error:
         if _REFUSED in str(error):
-            raise _inside_pipeline(False) from error
+            return None
         raise
 
 

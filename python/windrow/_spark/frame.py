@@ -51,9 +51,13 @@ class FrameInput(Input[DataFrame]):
 
     def __init__(self, frame: DataFrame, schema: StructType | None = None, *, declared: bool = False) -> None:
         """Reads the schema, unless it is given. With `declared`, the frame may have more columns than are declared."""
-        self._schema = schema_of(frame) if schema is None else schema
-        self._frame = declared_frame(frame, self._schema) if declared else with_schema(frame, self._schema.fields)
         self.declared = declared
+        self._schema = schema_of(frame) if schema is None else schema
+        self._frame = frame
+        if declared:
+            self._frame = declared_frame(frame, self._schema)
+        elif schema is not None:
+            self._frame = with_schema(frame, schema.fields)
 
     @property
     def columns(self) -> Sequence[str]:

@@ -13,6 +13,7 @@ from windrow.kafka._control import HEADER, LATEST, POC_DIGITS, POC_HEADER, SIZE,
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 TICK = "tick"
 """The column that marks control messages."""
@@ -59,11 +60,17 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
     if not any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.") for kind in kinds):
         raise bad_type("frame", frame, "a DataFrame of Spark's Kafka source")
     check_pyspark("frame", "a DataFrame")
-    _check(frame, time)
+    if not isinstance(time, str):
+        raise bad_type("time", time, "the name of a column")
 
     from pyspark.sql import functions as F
 
-    kind = frame.schema[frame.columns.index(time)].dataType.simpleString()
+    from windrow._spark.declared import told_schema
+
+    schema, kind = told_schema(frame), "timestamp"
+    if schema is not None:  # a pipeline tells none
+        _check(schema, time)
+        kind = schema[schema.names.index(time)].dataType.simpleString()
     bare = F.col("value").isNull()
     ours, theirs = _values(HEADER), _values(POC_HEADER)
     is_ours = bare & (F.size(ours) > 0)
@@ -104,12 +111,10 @@ def _digits(values: Any) -> Any:
     return F.when(is_whole, text.try_cast("bigint"))
 
 
-def _check(frame: DataFrame, time: object) -> None:
+def _check(schema: StructType, time: str) -> None:
     from pyspark.sql.types import ArrayType, BinaryType, StringType, StructType, TimestampNTZType, TimestampType
 
-    if not isinstance(time, str):
-        raise bad_type("time", time, "the name of a column")
-    columns = frame.columns
+    columns = schema.names
     if "headers" not in columns:
         raise ValueError(
             f"frame: got a DataFrame without the column 'headers', which has {listed(columns)}; allowed: one of "
@@ -123,12 +128,12 @@ def _check(frame: DataFrame, time: object) -> None:
     for column in columns:
         if column.casefold() in (TICK, TIME):
             raise ValueError(f"frame: got a DataFrame with a column {column!r}; allowed: one without it: rename that")
-    headers = frame.schema[columns.index("headers")].dataType
+    headers = schema[columns.index("headers")].dataType
     element = headers.elementType if isinstance(headers, ArrayType) else None
     fields = [(one.name, type(one.dataType)) for one in element.fields] if isinstance(element, StructType) else []
     if fields != [("key", StringType), ("value", BinaryType)]:
         allowed = "array<struct<key:string,value:binary>>, as Spark's Kafka source has it"
         raise bad_column_type("frame", "headers", headers.simpleString(), allowed)
-    kind = frame.schema[columns.index(time)].dataType
+    kind = schema[columns.index(time)].dataType
     if not isinstance(kind, TimestampType | TimestampNTZType):
         raise bad_column_type("time", time, kind.simpleString(), "timestamp or timestamp_ntz")
