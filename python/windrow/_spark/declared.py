@@ -38,7 +38,7 @@ def declared_schema(schema: object) -> StructType:
     columns = schema
     if isinstance(schema, str):
         columns = spark_type(arrow_type("schema", schema))
-        if not isinstance(columns, StructType) or " " not in schema.strip():
+        if not isinstance(columns, StructType):
             raise bad_value("schema", schema, f'names and types of columns, such as "{_EXAMPLE}"')
     if not isinstance(columns, StructType):
         raise bad_type("schema", schema, f'a StructType, or names and types of columns, such as "{_EXAMPLE}"')

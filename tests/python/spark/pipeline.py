@@ -56,7 +56,6 @@ def run(place: Path, **settings: str) -> str:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(place / "warehouse"),
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     } | settings
     command = [str(Path(sys.executable).with_name("spark-pipelines")), "run", "--remote", "local[2]"]
@@ -85,5 +84,5 @@ def run(place: Path, **settings: str) -> str:
 
 def rows(place: Path, table: str) -> list[dict[str, Any]]:
     """The rows of a table of Parquet files."""
-    parts = sorted((place / "warehouse" / table).glob("*.parquet"))
+    parts = sorted((place / "project" / "spark-warehouse" / table).glob("*.parquet"))
     return [row for part in parts for row in pq.read_table(part).to_pylist()]

@@ -169,7 +169,7 @@ def test_a_streaming_table_over_files(place: Path) -> None:
         ("no columns", INSIDE, 'schema="user string'),
         (
             "a stream of the pipeline",
-            "ValueError: data: got a stream of the table 'closed_visits'",
+            "ValueError: data: got \"a stream of the table 'closed_visits'",
             "one Python function",
         ),
         ("no such column", "ValueError: keys: got 'person'", "which has 'user', 'ts'"),
