@@ -11,15 +11,15 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat;
 
-use super::over_rows::rows_of;
+use super::returned_rows::rows_of;
 use super::window_batches::WindowBatches;
 use super::window_columns::{batches, batches_of_rows};
 use crate::array::hidden_nulls;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::input::read_counters::ReadCounters;
-use crate::plan::over_query::numbered;
 use crate::plan::query::Query;
+use crate::plan::rows_with_windows::numbered;
 
 /// Batches of windows are joined if there are at least this many rows per window. Taking from one
 /// array is faster than from several, and copying few windows is cheap.
@@ -202,7 +202,7 @@ impl Query {
     /// # Errors
     ///
     /// The errors of [`Query::run_until`].
-    pub fn run_over(
+    pub fn run_with_rows(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
         threads: usize,

@@ -6,12 +6,12 @@
 //! | [`shard_hash`] | the canonical bytes of a key, and the hash that determines its shard |
 //! | `table`, `seed` | the hash table from words to numbers; its secret seed |
 //! | `primitive` | keys of one column of 32 or 64 bits |
-//! | `cells`, `bytes` | keys of one column of strings or binary |
+//! | `cells`, `byte_keys` | keys of one column of strings or binary |
 //! | `rows` | all other keys |
 //! | `partition_hash` | a fast hash that partitions rows before their keys are numbered |
 //! | [`sort_key`] | keys as byte strings in key order, for stores |
 
-mod bytes;
+mod byte_keys;
 mod cells;
 mod key_column;
 pub(crate) mod partition_hash;

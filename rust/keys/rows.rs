@@ -5,7 +5,7 @@ use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_buffer::NullBuffer;
 use arrow_row::{OwnedRow, RowConverter, Rows, SortField};
 
-use super::bytes::ByteTable;
+use super::byte_keys::ByteTable;
 use super::key_column::KeyColumn;
 use super::shard_hash;
 use crate::core::error::{Error, Result};

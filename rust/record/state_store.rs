@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 
-use super::states::{OperatorStates, lower};
+use super::operator_states::{OperatorStates, lower};
 use super::user_function::UserFunction;
 use super::windows::Windows;
 use crate::core::aggregate::SeqNo;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray};
 
+use super::operator_states::save;
 use super::state_store::{StateStore, key_columns};
-use super::states::save;
 use super::window_row::WindowRow;
 use super::windows::Windows;
 use crate::array::convert;

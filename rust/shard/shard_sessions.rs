@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
-use super::changes::SessionChanges;
 use super::clock::ShardClock;
 use super::incoming::Incoming;
 use super::layout_parts::PartsRead;
 use super::layout_ranges::{self, JoinedSessions};
+use super::session_changes::SessionChanges;
 use super::shard_state::ShardState;
 use crate::batch::session_groups::SessionColumns;
 use crate::core::aggregate::functions::count::COUNT;

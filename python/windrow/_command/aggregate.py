@@ -35,15 +35,15 @@ def aggregates(given: Iterable[str]) -> dict[str, Aggregate]:
     >>> aggregates(["clicks=count", "best=max_by:page,amount"])["best"]
     max_by('page', 'amount')
     """
-    found = dict[str, Aggregate]()
+    by_name = dict[str, Aggregate]()
     for text in given:
         name, equals, call = text.partition("=")
         if not name or not equals or not call:
             raise bad_value(ARGUMENT, text, _ALLOWED)
-        if name in found:
+        if name in by_name:
             raise bad_value(ARGUMENT, text, f"a name that no other aggregate has; {name!r} is there twice")
-        found[name] = _aggregate(text, call)
-    return found or {"count": functions.count()}
+        by_name[name] = _aggregate(text, call)
+    return by_name or {"count": functions.count()}
 
 
 def _aggregate(text: str, call: str) -> Aggregate:
@@ -51,30 +51,31 @@ def _aggregate(text: str, call: str) -> Aggregate:
     if name not in FUNCTIONS:
         raise unknown_word(f"{ARGUMENT} {text}: function", name, sorted(FUNCTIONS))
     function = FUNCTIONS[name]
-    taken = [known for known in inspect.signature(function).parameters.values() if known.kind is not known.KEYWORD_ONLY]
-    many = any(known.kind is known.VAR_POSITIONAL for known in taken)
-    least = sum(known.default is known.empty and known.kind is not known.VAR_POSITIONAL for known in taken)
+    parameters = inspect.signature(function).parameters.values()
+    taken = [each for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    many = any(each.kind is each.VAR_POSITIONAL for each in taken)
+    least = sum(each.default is each.empty and each.kind is not each.VAR_POSITIONAL for each in taken)
     parts = [] if not colon else [rest] if len(taken) == 1 else rest.split(",")
     if len(parts) < least or (len(parts) > len(taken) and not many) or "" in parts:
         raise bad_value(ARGUMENT, text, _allowed(name, taken, least))
     slots = taken + taken[-1:] * (len(parts) - len(taken))
-    return function(*(_argument(text, known, part) for known, part in zip(slots, parts, strict=False)))
+    return function(*(_argument(text, parameter, part) for parameter, part in zip(slots, parts, strict=False)))
 
 
 def _allowed(name: str, taken: list[Parameter], least: int) -> str:
     """The call syntax of a function, with an example."""
-    needed, more = [known.name for known in taken[:least]], [known.name for known in taken[least:]]
+    needed, more = [each.name for each in taken[:least]], [each.name for each in taken[least:]]
     if not needed:
         return f"{name} or {name}:{','.join(more)}"
     called = f"{name}:{','.join(needed)}" + "".join(f"[,{option}]" for option in more)
     return f"{called}, such as {name}:{','.join(_EXAMPLES.get(parameter, parameter) for parameter in needed)}"
 
 
-def _argument(text: str, known: Parameter, part: str) -> str | float:
+def _argument(text: str, parameter: Parameter, part: str) -> str | float:
     """Keeps a column name as text and parses a number."""
-    if known.name in _COLUMNS:
+    if parameter.name in _COLUMNS:
         return part
     try:
         return int(part) if part.isdecimal() else float(part)
     except ValueError:
-        raise bad_value(ARGUMENT, text, f"a number as {known.name}, in the place of {part!r}") from None
+        raise bad_value(ARGUMENT, text, f"a number as {parameter.name}, in the place of {part!r}") from None

@@ -61,10 +61,10 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     )
     sliding.add_argument("--resolution", metavar="DURATION", help="what times are floored to (one tick of the column)")
     _add_output(sliding)
-    asked, unknown = parser.parse_known_args(given)
+    options, unknown = parser.parse_known_args(given)
     if unknown:
-        _refuse(unknown, asked.command, {"sessions": sessions, "sliding": sliding})
-    return asked
+        _refuse(unknown, options.command, {"sessions": sessions, "sliding": sliding})
+    return options
 
 
 def _refuse(unknown: Sequence[str], command: str, parsers: Mapping[str, argparse.ArgumentParser]) -> Never:

@@ -42,7 +42,7 @@ class File:
     @classmethod
     def of(cls, argument: str, path: str) -> File:
         """The file at a path. Raises `ValueError` if its ending is not in `ENDINGS`."""
-        ending = next((known for known in ENDINGS if path.lower().endswith(known)), None)
+        ending = next((name for name in ENDINGS if path.lower().endswith(name)), None)
         if ending is None:
             raise bad_value(argument, path, ALLOWED)
         kind, delimiter = ENDINGS[ending]

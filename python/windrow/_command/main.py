@@ -19,7 +19,7 @@ from windrow._command.arguments import arguments
 from windrow._command.file import File
 from windrow._command.gap_column import GapColumn
 from windrow._command.picture import check_out, picture
-from windrow._command.progress import Bar, bar_over
+from windrow._command.progress import Bar, progress_bar
 from windrow._command.source import CsvFormat, Source
 from windrow._command.time_column import TimeColumn
 from windrow._local.counters import LeftOut, counters
@@ -44,9 +44,9 @@ _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryEr
 
 def main(given: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 0, 2 for bad input or a bad argument, or 130 after Ctrl-C."""
-    asked = arguments(sys.argv[1:] if given is None else given)
+    options = arguments(sys.argv[1:] if given is None else given)
     try:
-        run(asked)
+        run(options)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of the output has closed it
@@ -58,95 +58,95 @@ def main(given: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run(asked: Namespace) -> None:
+def run(options: Namespace) -> None:
     """Reads, windows and writes what the arguments ask for. Raises an error if an argument is wrong."""
-    files = [File.of("FILE", path) for path in asked.files]
+    files = [File.of("FILE", path) for path in options.files]
     for file in files:
         if not file.path.is_file():
             raise bad_value("FILE", str(file.path), "a file that is there")
-    out = None if asked.out is None else File.of("--out", asked.out)
+    out = None if options.out is None else File.of("--out", options.out)
     if out is not None:
         sink.check(out, files)
-    windows, chosen = windows_of(asked), aggregates(asked.agg)
-    csv = CsvFormat(asked.delimiter, asked.nulls, _types(asked))
-    source = Source(files, csv, TimeColumn(asked.time, asked.time_format, asked.time_unit), gap_of(asked))
+    windows, chosen = windows_of(options), aggregates(options.agg)
+    csv = CsvFormat(options.delimiter, options.nulls, _types(options))
+    source = Source(files, csv, TimeColumn(options.time, options.time_format, options.time_unit), gap_of(options))
     if out is None or out.format == "csv":
-        plan = windowed_by(source, asked, windows, chosen, Bar())._plan(chosen)
-        sink.check_columns(Query(plan.spec, plan.schema).output_schema, asked.keys)
+        plan = windowed_by(source, options, windows, chosen, Bar())._plan(chosen)
+        sink.check_columns(Query(plan.spec, plan.schema).output_schema, options.keys)
     drawn = None
-    if asked.timeline:
-        check_out(asked.timeline_out)
-        reader = source.reader(columns_of(asked), Bar())
-        drawn = picture(reader, windows, asked.timeline, keys=asked.keys, time=asked.time)
-    bar = Bar() if asked.quiet else bar_over(files)
+    if options.timeline:
+        check_out(options.timeline_out)
+        reader = source.reader(columns_of(options), Bar())
+        drawn = picture(reader, windows, options.timeline, keys=options.keys, time=options.time)
+    bar = Bar() if options.quiet else progress_bar(files)
     with bar:
-        windowed = windowed_by(source, asked, windows, chosen, bar)
+        windowed = windowed_by(source, options, windows, chosen, bar)
         with warnings.catch_warnings():  # the summary below reports records that were left out
             warnings.simplefilter("ignore", LeftOut)
             table = windowed.agg(**chosen)
-    told = counters(table)
-    sink.write(sink.in_order(table, asked.keys) if asked.sort else table, out, asked.delimiter)
+    counted = counters(table)
+    sink.write(sink.in_order(table, options.keys) if options.sort else table, out, options.delimiter)
     if drawn is not None:
-        drawn.save(asked.timeline_out)
-    if not asked.quiet:
-        print(_told(told, "standard output" if out is None else str(out.path)), file=sys.stderr)
+        drawn.save(options.timeline_out)
+    if not options.quiet:
+        print(_summary(counted, "standard output" if out is None else str(out.path)), file=sys.stderr)
 
 
-def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
+def windows_of(options: Namespace) -> SessionWindows | SlidingWindows:
     """The windows that the arguments ask for."""
-    if asked.command == "sliding":
-        return SlidingWindows.with_time_difference(asked.difference, resolution=asked.resolution)
-    if asked.gap is not None:
+    if options.command == "sliding":
+        return SlidingWindows.with_time_difference(options.difference, resolution=options.resolution)
+    if options.gap is not None:
         for option in ("--max-gap", "--invalid-gap", "--gap-unit"):
-            value = getattr(asked, option.strip("-").replace("-", "_"))
+            value = getattr(options, option.strip("-").replace("-", "_"))
             if value is not None:
                 raise bad_value(option, value, "none beside --gap: it is of gaps of each record, --dynamic-gap")
-        return SessionWindows.with_gap(asked.gap, max_duration=asked.max_duration, end_when=asked.end_when)
-    invalid: InvalidGap = asked.invalid_gap or "drop"
+        return SessionWindows.with_gap(options.gap, max_duration=options.max_duration, end_when=options.end_when)
+    invalid: InvalidGap = options.invalid_gap or "drop"
     return SessionWindows.with_dynamic_gap(
-        asked.dynamic_gap,
-        max_gap=asked.max_gap,
+        options.dynamic_gap,
+        max_gap=options.max_gap,
         invalid_gap=invalid,
-        max_duration=asked.max_duration,
-        end_when=asked.end_when,
+        max_duration=options.max_duration,
+        end_when=options.end_when,
     )
 
 
-def _types(asked: Namespace) -> dict[str, str]:
+def _types(options: Namespace) -> dict[str, str]:
     """The types of CSV columns that are not inferred. The --end-when column is boolean, even if it has no values."""
-    end_when = getattr(asked, "end_when", None)
-    return ({} if end_when is None else {end_when: "bool"}) | dict(asked.types)
+    end_when = getattr(options, "end_when", None)
+    return ({} if end_when is None else {end_when: "bool"}) | dict(options.types)
 
 
-def gap_of(asked: Namespace) -> GapColumn | None:
+def gap_of(options: Namespace) -> GapColumn | None:
     """The gap column, or None if there is none."""
-    own = getattr(asked, "dynamic_gap", None)
-    return None if own is None else GapColumn(own, asked.gap_unit)
+    column = getattr(options, "dynamic_gap", None)
+    return None if column is None else GapColumn(column, options.gap_unit)
 
 
-def columns_of(asked: Namespace) -> dict[str, list[str]]:
+def columns_of(options: Namespace) -> dict[str, list[str]]:
     """The columns that windowing reads, by option."""
-    own = {"--dynamic-gap": getattr(asked, "dynamic_gap", None), "--end-when": getattr(asked, "end_when", None)}
-    named = {option: [column] for option, column in own.items() if column is not None}
-    return {"--key": asked.keys, "--time": [asked.time]} | named
+    columns = {"--dynamic-gap": getattr(options, "dynamic_gap", None), "--end-when": getattr(options, "end_when", None)}
+    named = {option: [column] for option, column in columns.items() if column is not None}
+    return {"--key": options.keys, "--time": [options.time]} | named
 
 
 def windowed_by(
     source: Source,
-    asked: Namespace,
+    options: Namespace,
     windows: SessionWindows | SlidingWindows,
     chosen: dict[str, Aggregate],
     bar: Bar,
 ) -> WindowedData[Any]:
     """A windowed query over the rows of the files."""
-    named = columns_of(asked) | {
+    named = columns_of(options) | {
         f"--agg {name}": list(call_of(aggregate).columns) for name, aggregate in chosen.items()
     }
-    windowed = group_by(source.reader(named, bar), asked.keys, time=asked.time).windowed_by(windows)
-    return windowed if asked.threads is None else windowed.threads(asked.threads)
+    windowed = group_by(source.reader(named, bar), options.keys, time=options.time).windowed_by(windows)
+    return windowed if options.threads is None else windowed.threads(options.threads)
 
 
-def _told(counted: dict[str, int], out: str) -> str:
+def _summary(counted: dict[str, int], out: str) -> str:
     """A line about records and windows, then lines about records left out and gaps cut, if any."""
     lines = [f"windrow: {counted['records']:,} records, {counted['windows']:,} windows: {out}"]
     left = [f"{counted[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counted.get(name)]

@@ -32,9 +32,9 @@ def picture(
     wanted = [_key(text, fields) for text in texts]
     batches = []
     for batch in reader:
-        own = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
-        if own:
-            batches.append(batch.take(pa.array(own)))
+        rows = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
+        if rows:
+            batches.append(batch.take(pa.array(rows)))
     events = pa.Table.from_batches(batches, schema=reader.schema)
     windowed = group_by(events, keys, time=time).windowed_by(windows)
     return timeline(events, windowed, [key if len(keys) > 1 else key[0] for key in wanted])
@@ -51,9 +51,9 @@ def check_out(path: str) -> None:
 def _key(text: str, fields: Sequence[pa.Field[Any]]) -> Key:
     parts = [text] if len(fields) == 1 else text.split(",")
     if len(parts) != len(fields):
-        names = ",".join(known.name for known in fields)
+        names = ",".join(field.name for field in fields)
         raise bad_value("--timeline", text, f"a value of each key column, with commas between them: {names}")
-    return tuple(_value(text, part, known) for part, known in zip(parts, fields, strict=True))
+    return tuple(_value(text, part, field) for part, field in zip(parts, fields, strict=True))
 
 
 def _value(text: str, part: str, field: pa.Field[Any]) -> Any:

@@ -47,7 +47,7 @@ class TerminalBar(Bar):
         self._bar.close()
 
 
-def bar_over(files: Sequence[File]) -> Bar:
+def progress_bar(files: Sequence[File]) -> Bar:
     """A bar for these files. It shows nothing without a terminal or without `tqdm`."""
     if not sys.stderr.isatty():
         return Bar()

@@ -85,10 +85,10 @@ class Source:
             TypeError: the time column holds no times, or the gap column holds no durations.
             OSError: a file cannot be read.
         """
-        known = self._schema(self.files[0])
+        schema = self._schema(self.files[0])
         for option, columns in named.items():
             for column in columns:
-                column_position(option, column, known.names)
+                column_position(option, column, schema.names)
         wanted = list(dict.fromkeys(column for columns in named.values() for column in columns))
         kinds, casts = self._kinds(wanted, named.get("--key", ())), _no_casts(wanted)
         place = wanted.index(self.time.name)
@@ -104,28 +104,28 @@ class Source:
 
         If no file shows a type, keys are text and values are integers: all numeric aggregates accept integers.
         """
-        found: dict[str, pa.DataType] = {}
+        kinds: dict[str, pa.DataType] = {}
         for file in self.files:
             schema = self._schema(file)
             for column in wanted:
-                if column in schema.names and pa.types.is_null(found.get(column, pa.null())):
-                    found[column] = schema.field(schema.names.index(column)).type
-            if file.format == "parquet" or not any(pa.types.is_null(kind) for kind in found.values()):
+                if column in schema.names and pa.types.is_null(kinds.get(column, pa.null())):
+                    kinds[column] = schema.field(schema.names.index(column)).type
+            if file.format == "parquet" or not any(pa.types.is_null(kind) for kind in kinds.values()):
                 break
         none = {column: pa.string() if column in keys else pa.int64() for column in wanted}
-        told = self.files[0].format == "parquet"
-        return [kind if told or not pa.types.is_null(kind) else none[column] for column, kind in found.items()]
+        is_parquet = self.files[0].format == "parquet"
+        return [kind if is_parquet or not pa.types.is_null(kind) else none[column] for column, kind in kinds.items()]
 
     def _batches(self, wanted: list[str], schema: pa.Schema, casts: list[Cast], bar: Bar) -> Batches:
         for file in self.files:
             for batch in self._read(file, wanted, bar):
                 arrays = [cast(batch.column(name)) for name, cast in zip(wanted, casts, strict=True)]
-                for place, (known, array) in enumerate(zip(schema, arrays, strict=True)):
+                for place, (expected, array) in enumerate(zip(schema, arrays, strict=True)):
                     if pa.types.is_null(array.type):
-                        arrays[place] = array.cast(known.type)
-                    elif array.type != known.type:
-                        allowed = f"the type that it has in the first file, {known.type}"
-                        raise bad_value(f"{file.path}: column {known.name!r}", str(array.type), allowed)
+                        arrays[place] = array.cast(expected.type)
+                    elif array.type != expected.type:
+                        allowed = f"the type that it has in the first file, {expected.type}"
+                        raise bad_value(f"{file.path}: column {expected.name!r}", str(array.type), allowed)
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         bar.finish()
 
@@ -213,7 +213,9 @@ def _hint(file: File, said: str) -> str:
         return " (CSV is read as UTF-8: iconv -f latin1 -t utf-8 makes it of Latin-1)"
     if "conversion error to bool" in said:
         return " (true and false, or 1 and 0)"
-    return " (types are told by a file's begin: --type COLUMN=string says another)" if "conversion" in said else ""
+    return (
+        " (types are inferred from the start of a file; --type COLUMN=string sets one)" if "conversion" in said else ""
+    )
 
 
 def _no_casts(columns: Sequence[str]) -> list[Cast]:

@@ -45,7 +45,7 @@ class LeftOut(UserWarning):
     def __init__(self, counters: Mapping[str, int]) -> None:
         """Takes the counters of a query."""
         self.counters = {name: counters[name] for name in ("records", *_LEFT_OUT, _CUT)}
-        super().__init__(_told(counters))
+        super().__init__(_summary(counters))
 
 
 def counters(result: Any) -> dict[str, int]:
@@ -97,7 +97,7 @@ def warn_left_out(counted: Mapping[str, int]) -> None:
         warnings.warn(LeftOut(counted), stacklevel=calls_to_user())
 
 
-def _told(counted: Mapping[str, int]) -> str:
+def _summary(counted: Mapping[str, int]) -> str:
     parts = []
     left_out = {name: counted[name] for name in _LEFT_OUT if counted[name]}
     if left_out:

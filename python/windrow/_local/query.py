@@ -70,7 +70,7 @@ class LocalInput(Input[pa.Table]):
             windows = self.reader(plan).read_all()
             counted = {**counters(windows), "windows": windows.num_rows}
             return windows.replace_schema_metadata(metadata(counted))
-        return _told(plan, self._record_by_record if plan.functions else self._all_at_once)
+        return _with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
 
     @property
     def in_order(self) -> bool:
@@ -116,7 +116,7 @@ class LocalInput(Input[pa.Table]):
 
     def with_windows(self, plan: Plan) -> pa.Table:
         """All rows in their order, with `window` and the aggregates. Counters as in `run`."""
-        return _told(plan, self._with_windows)
+        return _with_progress(plan, self._with_windows)
 
     def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
         stream = self._all_columns()
@@ -129,7 +129,7 @@ class LocalInput(Input[pa.Table]):
         counted_rows = named if progress is None else progress.reading(named, table.num_rows)
         read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
-        batches, of_row, counters = self._read(progress, lambda: query.run_over(read, plan.options.threads, parts))
+        batches, of_row, counters = self._read(progress, lambda: query.run_with_rows(read, plan.options.threads, parts))
         windows = _table(finish, iter(batches), core)
         added = windows.drop_columns(list(plan.keys))
         batches_of_windows = added.to_batches() or [no_rows(added.schema)]
@@ -200,7 +200,7 @@ def _shown(plan: Plan, table: pa.Table) -> pa.Table:
     return table.select(list(origins.shown)).append_column(INPUT, of_input)
 
 
-def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:
+def _with_progress(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:
     """The result of `work`, with its progress reported to the end."""
     with _progress(plan) as progress:
         made = work(plan, progress)

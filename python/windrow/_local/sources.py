@@ -252,8 +252,8 @@ class _Pandas(Columns):
         return pa.Table.from_pandas(self._projected(positions), schema=schema, preserve_index=False)
 
     def _projected(self, positions: Sequence[int]) -> Any:
-        own = [position for position in positions if position < self._columns]
-        frame = self._frame.iloc[:, own].set_axis([self._names[position] for position in own], axis=1)
+        of_frame = [position for position in positions if position < self._columns]
+        frame = self._frame.iloc[:, of_frame].set_axis([self._names[position] for position in of_frame], axis=1)
         for position in positions:
             if position >= self._columns:
                 level, name = self._levels[position - self._columns]
@@ -278,8 +278,8 @@ class Union(Columns):
     @property
     def rows(self) -> int | None:
         """The rows of all inputs."""
-        known = [rows for table in self._inputs if (rows := table.rows) is not None]
-        return sum(known) if len(known) == len(self._inputs) else None
+        counts = [rows for table in self._inputs if (rows := table.rows) is not None]
+        return sum(counts) if len(counts) == len(self._inputs) else None
 
     @property
     def raised(self) -> BaseException | None:

@@ -123,13 +123,13 @@ class CogroupedData(GroupedData[Result]):
 
     def _origins(self, columns: Collection[str]) -> Origins:
         shared = [*self.keys, *([self._gap] if self._gap is not None else [])]
-        own = [{**{name: name for name in shared}, self.time: grouped.time} for grouped in self.inputs.values()]
-        for names, (name, grouped) in zip(own, self.inputs.items(), strict=True):
+        columns_of = [{**{name: name for name in shared}, self.time: grouped.time} for grouped in self.inputs.values()]
+        for names, (name, grouped) in zip(columns_of, self.inputs.items(), strict=True):
             if self.tick is not None and grouped.tick is not None:
                 names[self.tick] = grouped.tick
             names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
             names |= dict(zip(self._stream.columns, grouped._stream.columns, strict=True))
-        return Origins(tuple(self.inputs), self._column, tuple(own))
+        return Origins(tuple(self.inputs), self._column, tuple(columns_of))
 
 
 class _Inputs(Input[Result]):

@@ -82,17 +82,17 @@ class FrameInput(Input[DataFrame]):
 
         Uses column numbers, because names may contain any character.
         """
-        names = list(dict.fromkeys([*schema.names, *(name for own in origins.columns for name in own)]))
+        names = list(dict.fromkeys([*schema.names, *(name for columns in origins.columns for name in columns)]))
         parts = list(zip(inputs, origins.columns, strict=True))
-        types = {name: given._type(own[name]) for given, own in parts for name in own}
+        types = {name: given._type(source[name]) for given, source in parts for name in source}
         frames = []
-        for number, (given, own) in enumerate(parts):
+        for number, (given, source) in enumerate(parts):
             columns = []
             for name in names:
                 if name == origins.column:
                     columns.append(F.lit(number))
-                elif name in own:
-                    columns.append(F.col(f"_{given.columns.index(own[name])}"))
+                elif name in source:
+                    columns.append(F.col(f"_{given.columns.index(source[name])}"))
                 else:
                     columns.append(F.lit(None).cast(types[name]))
             frames.append(numbered(given._frame).select(*columns))
@@ -102,7 +102,7 @@ class FrameInput(Input[DataFrame]):
         """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
         fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
         plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
-        arrow = Query.over(plan.spec, plan.schema).output_schema
+        arrow = Query.rows_with_windows(plan.spec, plan.schema).output_schema
         rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
         output = StructType([*rows, *self._window_columns(plan, arrow)])
         if plan.finish is None:

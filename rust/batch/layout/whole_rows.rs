@@ -11,8 +11,8 @@ use crate::array::named::unnamed;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::format::block_reader::{BlockReader, numbers};
-use crate::plan::over_query::rows_schema;
 use crate::plan::query::Query;
+use crate::plan::rows_with_windows::rows_schema;
 
 /// The row layout of one query.
 pub(in crate::batch) struct WholeRows {

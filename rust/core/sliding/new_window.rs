@@ -5,7 +5,7 @@ use super::sliding_operator::SlidingOperator;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::change::{Sink, WindowUpdate};
+use crate::core::operator::change::{Sink, WindowChange};
 use crate::core::operator::record::KeyedRecord;
 use crate::core::store::{StoreKey, WindowEntry};
 use crate::core::time::Time;
@@ -36,16 +36,9 @@ impl SlidingOperator {
                             largest: time,
                             slot,
                         };
-                        let known = self.put(key, entry, states);
-                        let slot = Some(slot);
-                        let update = WindowUpdate {
-                            key,
-                            window,
-                            time,
-                            slot,
-                            known,
-                        };
-                        self.emit_update(update, states, out)?;
+                        let was_stored = self.put(key, entry, states);
+                        let upsert = WindowChange::upsert(window, time, slot, was_stored);
+                        self.emit_update(key, upsert, states, out)?;
                     }
                 }
             }
@@ -82,33 +75,17 @@ impl SlidingOperator {
             if let Some(old) = &old {
                 states.release(old.slot);
             }
-            let known = old.is_some();
-            let update = WindowUpdate {
-                key,
-                window,
-                time,
-                slot: None,
-                known,
-            };
-            return self.emit_update(update, states, out);
+            let delete = WindowChange::delete(window, time, old.is_some());
+            return self.emit_update(key, delete, states, out);
         }
-        let known = self.put(
-            key,
-            WindowEntry {
-                start,
-                largest: time,
-                slot,
-            },
-            states,
-        );
-        let update = WindowUpdate {
-            key,
-            window,
-            time,
-            slot: Some(slot),
-            known,
+        let entry = WindowEntry {
+            start,
+            largest: time,
+            slot,
         };
-        self.emit_update(update, states, out)
+        let was_stored = self.put(key, entry, states);
+        let upsert = WindowChange::upsert(window, time, slot, was_stored);
+        self.emit_update(key, upsert, states, out)
     }
 
     /// Copies a stored window's states. Returns the copy and the window's largest time.

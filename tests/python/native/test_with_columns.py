@@ -193,7 +193,7 @@ def test_long_lists_come_back_in_several_batches() -> None:
     table = table_of([(1, row, None) for row in range(rows)], [])
     windows, asked = wr.SessionWindows.with_gap(TICK), {"ids": wr.collect_list("id")}
     here = windowed(table, windows).with_columns(**asked)
-    plan = Query.over(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
+    plan = Query.rows_with_windows(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
     packer, merger = plan.packer(0), plan.merger()
     packed = [*packer.push(table.combine_chunks().to_batches()[0]), *packer.finish()]
     there = [one for batch in packed for one in merger.push(batch)] + merger.finish()

@@ -30,14 +30,14 @@ use crate::format::block::BlockKind;
 use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::keys::KeyInterner;
-use crate::plan::over_query::{numbered, rows_schema};
 use crate::plan::query::Query;
+use crate::plan::rows_with_windows::{numbered, rows_schema};
 
 /// The low bits of a row's number are its place in its batch. The higher bits number the batch.
 const PLACE_BITS: u32 = 32;
 
 /// The operator of a query over rows.
-pub(super) struct OverRows {
+pub(super) struct ReturnedRows {
     query: Arc<Query>,
     windows: Arc<Query>,
     operator: Box<dyn BatchOperator>,
@@ -56,7 +56,7 @@ struct HeldRows {
     waiting: usize,
 }
 
-impl OverRows {
+impl ReturnedRows {
     /// Starts without rows.
     pub fn new(query: Arc<Query>, windows: Arc<Query>) -> Result<Self> {
         Ok(Self {
@@ -214,7 +214,7 @@ pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, ScalarBuffer<i
     Ok((of_row, numbers.values().clone()))
 }
 
-impl BatchOperator for OverRows {
+impl BatchOperator for ReturnedRows {
     fn add(&mut self, input: Records) -> Result<()> {
         self.before.add(input)
     }
