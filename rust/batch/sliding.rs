@@ -212,10 +212,6 @@ impl BatchOperator for SlidingQuery {
         )
     }
 
-    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
-        Ok(())
-    }
-
     fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
         let records = SlidingRecords::read(&self.query, block)?;
         let SlidingRecords {
@@ -242,12 +238,8 @@ impl BatchOperator for SlidingQuery {
                 .map(|input| input.gather(&sorted.rows))
                 .collect::<Result<_>>()?,
         };
-        Ok(vec![ShardRows {
-            kind: BlockKind::Records,
-            rows: columns.write()?,
-            shards: sorted.shards,
-            times: sorted.times,
-        }])
+        let rows = columns.write()?;
+        Ok(vec![ShardRows::new(BlockKind::Records, rows, sorted)])
     }
 
     fn close(

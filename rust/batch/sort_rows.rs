@@ -137,10 +137,6 @@ impl BatchOperator for SortRows {
         self.push(self.layout.join(input.output, &seq_nos)?)
     }
 
-    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
-        Ok(())
-    }
-
     fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
         self.push(self.layout.read(block)?)
     }
@@ -157,12 +153,7 @@ impl BatchOperator for SortRows {
             .layout
             .write(&self.gather(&pick(&addresses, &sorted.rows)?)?)?;
         self.clear();
-        Ok(vec![ShardRows {
-            kind: BlockKind::Records,
-            rows,
-            shards: sorted.shards,
-            times: sorted.times,
-        }])
+        Ok(vec![ShardRows::new(BlockKind::Records, rows, sorted)])
     }
 
     fn close(

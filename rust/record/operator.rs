@@ -9,7 +9,7 @@ use super::bulk::{self, BatchContext};
 use super::change_batch;
 use super::changes::Changes;
 use super::judgement::Judgement;
-use super::operator_states::CurrentRecord;
+use super::operator_states::{CurrentRecord, OperatorStates};
 use super::state_part::StatePart;
 use super::state_store::StateStore;
 use super::store_query::{self, KeyRange, StoreQuery};
@@ -239,26 +239,33 @@ impl Operator {
         judgement: &Judgement,
         changes: &mut Changes,
     ) -> Result<()> {
-        let Self {
-            state,
-            keys,
-            interrupt,
-            ..
-        } = self;
+        let query = Arc::clone(&self.state.query);
+        self.with_numbered(batch, |events, windows, states, interrupt| {
+            let mut context = BatchContext {
+                events,
+                states,
+                out: changes,
+                interrupt,
+            };
+            windows.add_in_bulk(&query, judgement, &mut context)
+        })
+    }
+
+    /// Adds the rows of a batch, with numbered keys, by `add`.
+    pub(super) fn with_numbered<T>(
+        &mut self,
+        batch: &RecordBatch,
+        add: impl FnOnce(&EventBatch, &mut Windows, &mut OperatorStates<'_>, &Interrupt) -> Result<T>,
+    ) -> Result<T> {
+        let Self { state, keys, .. } = self;
         let query = Arc::clone(&state.query);
         let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
         let columns = events.columns(&query)?;
         let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
-        let mut context = BatchContext {
-            events: &events,
-            states: &mut states,
-            out: changes,
-            interrupt,
-        };
-        windows.add_in_bulk(&query, judgement, &mut context)?;
+        let added = add(&events, windows, &mut states, &self.interrupt)?;
         state.seq_nos += events.rows() as u64;
-        Ok(())
+        Ok(added)
     }
 
     fn add_each(

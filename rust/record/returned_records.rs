@@ -2,6 +2,7 @@
 //! window's aggregates. The window has all records of the micro-batch up to its end. If records
 //! have an order, it has only the records up to this one.
 
+use std::iter;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
@@ -10,11 +11,10 @@ use arrow_select::take::take;
 
 use super::judgement::Judgement;
 use super::operator::Operator;
-use super::operator_states::{OperatorStates, lower};
+use super::operator_states::OperatorStates;
 use super::window_runs::{Member, WindowRuns};
 use super::windows::Windows;
 use crate::array::halves::in_halves;
-use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
@@ -83,45 +83,36 @@ impl Operator {
         batch: &RecordBatch,
         judgement: &Judgement,
     ) -> Result<Vec<RecordBatch>> {
-        let Self {
-            state,
-            keys,
-            interrupt,
-            ..
-        } = self;
-        let query = Arc::clone(&state.query);
-        let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
-        let columns = events.columns(&query)?;
-        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
-        let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
-        let Windows::Sliding(operator) = windows else {
-            return Err(Error::Internal("sliding windows end at records"));
-        };
-        let mut records = Vec::with_capacity(events.rows());
-        for (row, &key) in events.ids().iter().enumerate() {
-            // Ticks arrive as progress.
-            if let Event::Record(record) = events.event(row, &query)?
-                && let Ok(record) = judgement.admit(operator, record)
-                && let Some(window) = operator.window_at(&record)?
-            {
-                let row = record.row;
-                records.push(ReturnedRecord { key, window, row });
+        let query = Arc::clone(&self.state.query);
+        self.with_numbered(batch, |events, windows, states, interrupt| {
+            let Windows::Sliding(operator) = windows else {
+                return Err(Error::Internal("sliding windows end at records"));
+            };
+            let mut records = Vec::with_capacity(events.rows());
+            for (row, &key) in events.ids().iter().enumerate() {
+                // Ticks arrive as progress.
+                if let Event::Record(record) = events.event(row, &query)?
+                    && let Ok(record) = judgement.admit(operator, record)
+                    && let Some(window) = operator.window_at(&record)?
+                {
+                    let row = record.row;
+                    records.push(ReturnedRecord { key, window, row });
+                }
             }
-        }
-        let mut returned = ReturnedWindows {
-            of_row: vec![None; events.rows()],
-            states: query.accumulators(),
-        };
-        match judgement {
-            Judgement::Start => {
-                returned.add_together(&records, operator, &events, &mut states, interrupt)?;
+            let mut returned = ReturnedWindows {
+                of_row: vec![None; events.rows()],
+                states: query.accumulators(),
+            };
+            match judgement {
+                Judgement::Start => {
+                    returned.add_together(&records, operator, events, states, interrupt)?;
+                }
+                Judgement::Arrival | Judgement::Order { .. } => {
+                    returned.add_in_order(&records, operator, events, states, interrupt)?;
+                }
             }
-            Judgement::Arrival | Judgement::Order { .. } => {
-                returned.add_in_order(&records, operator, &events, &mut states, interrupt)?;
-            }
-        }
-        state.seq_nos += events.rows() as u64;
-        returned.batches(&query, events.keys(), interrupt)
+            returned.batches(&query, events.keys(), interrupt)
+        })
     }
 }
 
@@ -269,7 +260,7 @@ impl ReturnedWindows {
                     .collect::<std::result::Result<Vec<_>, _>>()?;
                 let lowered = self.states.lower(&slots);
                 let mut columns = vec![query.window(&windows)?];
-                columns.extend(lower(query, &keys, lowered, &[], &slots, &windows)?);
+                columns.extend(query.results(&keys, &windows, lowered, &mut iter::empty())?);
                 let columns = columns
                     .iter()
                     .map(|column| take(column, &places, None))

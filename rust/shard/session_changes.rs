@@ -1,6 +1,7 @@
 //! The changes of a micro-batch in update mode. Deletes of the old windows of changed sessions come
 //! first, then upserts of their new windows.
 
+use std::iter;
 use std::ops::Range;
 
 use arrow_array::RecordBatch;
@@ -17,7 +18,6 @@ use crate::core::sort::pick;
 use crate::core::window::Window;
 use crate::plan::query::Query;
 use crate::record::change_batch;
-use crate::record::operator_states::lower;
 
 /// The changes of sessions: all deletes, then all upserts.
 pub(super) struct SessionChanges {
@@ -97,14 +97,8 @@ impl SessionChanges {
                     keys.key_columns(&own)?,
                     changes,
                     |keys, slots, windows| {
-                        lower(
-                            query,
-                            keys,
-                            sessions.states.lower(slots),
-                            &[],
-                            slots,
-                            windows,
-                        )
+                        let lowered = sessions.states.lower(slots);
+                        query.results(keys, windows, lowered, &mut iter::empty())
                     },
                 )
             };

@@ -7,6 +7,7 @@ use crate::core::aggregate::states::States;
 use crate::core::error::Result;
 use crate::core::operator::change::{Sink, WindowChange};
 use crate::core::operator::record::KeyedRecord;
+use crate::core::operator::window_operator::WindowKind;
 use crate::core::store::{StoreKey, WindowEntry};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -29,16 +30,13 @@ impl SlidingOperator {
                     self.create(record, start, base, states, out)?
                 }
                 NewWindow::Copy { start, .. } => {
-                    if let Some((slot, time)) = copied.take() {
-                        let window = Window::sliding(start, self.windows.sliding.difference);
+                    if let Some((slot, largest)) = copied.take() {
                         let entry = WindowEntry {
                             start,
-                            largest: time,
+                            largest,
                             slot,
                         };
-                        let was_stored = self.put(key, entry, states);
-                        let upsert = WindowChange::upsert(window, time, slot, was_stored);
-                        self.emit_update(key, upsert, states, out)?;
+                        self.put_and_emit(key, entry, states, out)?;
                     }
                 }
             }
@@ -83,8 +81,20 @@ impl SlidingOperator {
             largest: time,
             slot,
         };
+        self.put_and_emit(key, entry, states, out)
+    }
+
+    /// Stores a window and emits its value.
+    fn put_and_emit<S: States>(
+        &mut self,
+        key: StoreKey,
+        entry: WindowEntry,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let window = self.windows.window(&entry);
         let was_stored = self.put(key, entry, states);
-        let upsert = WindowChange::upsert(window, time, slot, was_stored);
+        let upsert = WindowChange::upsert(window, entry.largest, entry.slot, was_stored);
         self.emit_update(key, upsert, states, out)
     }
 
