@@ -65,7 +65,7 @@ impl RowColumns {
         let of_row = of_row.columns().first();
         let of_row = of_row.and_then(|column| column.as_primitive_opt::<Int64Type>());
         let (Some(first), Some(of_row)) = (windows.first(), of_row) else {
-            return Err(Error::Internal("there are windows, and rows"));
+            return Err(Error::Internal("windows or rows are missing"));
         };
         let fields = first.schema_ref().fields().iter();
         let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
@@ -230,7 +230,7 @@ impl Query {
                 let row = usize::try_from(number)
                     .ok()
                     .and_then(|row| of_row.get_mut(row));
-                let row = row.ok_or_else(|| Error::Internal("a row has a number"))?;
+                let row = row.ok_or_else(|| Error::Internal("a row has no number"))?;
                 *row = before + i64::from(position);
             }
             before += batch.num_rows() as i64;

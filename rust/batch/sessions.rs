@@ -286,7 +286,7 @@ impl BatchOperator for SessionTable {
         self.keys.intern(&columns, &mut keys)?;
         let (keys, of_waiting) = keys
             .split_at_checked(open.len())
-            .ok_or(Error::Internal("each session has a key"))?;
+            .ok_or(Error::Internal("a session has no key"))?;
         self.groups.waiting().renumber(of_waiting);
         let extents = pick(&sessions.extents, numbers)?;
         let (states, rows) = (&sessions.states, sessions.rows.as_ref());

@@ -127,7 +127,7 @@ impl SortRows {
 
     fn times_of(&self, batch: &RecordBatch) -> Result<ArrayRef> {
         let time = batch.column_by_name(self.query.time.name());
-        convert::canonical(time.ok_or(Error::Internal("rows have a time"))?)
+        convert::canonical(time.ok_or(Error::Internal("a row has no time"))?)
     }
 }
 
@@ -170,7 +170,7 @@ impl BatchOperator for SortRows {
         let addresses: Vec<_> = sorted.iter().map(|&(_, _, address)| address).collect();
         let (leaving, staying) = addresses
             .split_at_checked(complete)
-            .ok_or(Error::Internal("a part of the rows leaves"))?;
+            .ok_or(Error::Internal("more rows leave than there are"))?;
         let width = self.bytes / self.rows.max(1);
         let most = (self.query.limits.merge_bytes / width.max(1)).clamp(1, RESULT_ROWS);
         let output = &self.query.output;

@@ -87,7 +87,7 @@ impl KeyInterner {
     pub fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         if columns.len() != self.columns.len() {
             return Err(Error::Internal(
-                "a batch has another number of key columns than declared",
+                "a batch does not have the declared number of key columns",
             ));
         }
         if columns
@@ -128,7 +128,7 @@ impl KeyInterner {
                     .collect::<Result<Vec<_>>>()?;
                 keys.intern(&arrays, hashes, ids)
             }
-            _ => Err(Error::Internal("typed keys have one column")),
+            _ => Err(Error::Internal("typed keys have several columns")),
         }
     }
 

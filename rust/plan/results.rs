@@ -71,7 +71,7 @@ impl Query {
     ) -> Result<Vec<ArrayRef>> {
         let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
         let mut lowered = lowered.into_iter();
-        let missing = || Error::Internal("each aggregate has a column of results");
+        let missing = || Error::Internal("an aggregate has no column of results");
         let column = |aggregate: &AggregatePlan| {
             if aggregate.is_window_id() {
                 return self.window_ids(keys, windows);
@@ -141,7 +141,7 @@ impl Query {
             } => {
                 let built_in = |aggregate: &&AggregatePlan| aggregate.states().is_some();
                 let Some(plan) = self.aggregates.iter().filter(built_in).nth(aggregate) else {
-                    return Error::Internal("a result belongs to an aggregate");
+                    return Error::Internal("a result belongs to no aggregate");
                 };
                 Error::Overflow {
                     column: plan.name.clone(),

@@ -52,7 +52,7 @@ impl Query {
         let mut of_rows = Self::of_rows(spec, input)?;
         let rows = of_rows.output;
         let QueryOutput::Rows { columns } = of_rows.output_kind else {
-            return Err(Error::Internal("a query for rows gives rows"));
+            return Err(Error::Internal("a query for rows does not give rows"));
         };
         let window_columns = windows.window_columns().map(|field| {
             let nullable = field.as_ref().clone().with_nullable(true);

@@ -183,7 +183,7 @@ impl Changes {
         let row = self
             .rows
             .get_mut(position)
-            .ok_or(Error::Internal("a window has its row"))?;
+            .ok_or(Error::Internal("a window has no row"))?;
         let (window, was_stored) = (change.window, row.change.was_stored);
         let slot = match (change.slot, row.change.slot) {
             (Some(slot), Some(copy)) => {

@@ -160,7 +160,7 @@ impl Operator {
     pub(super) fn check_usable(&self) -> Result<()> {
         self.failed.map_or(Ok(()), |call| {
             Err(unusable(format!(
-                "an earlier {call} failed half way: restore a new operator from saved pages"
+                "an earlier {call} failed halfway: restore a new operator from saved pages"
             )))
         })
     }
@@ -170,9 +170,9 @@ impl Operator {
         self.check_usable()?;
         match self.part {
             StatePart::Whole => Ok(()),
-            StatePart::Pages => Err(unusable("it has a part of a state only, to be looked at")),
+            StatePart::Pages => Err(unusable("it has only a part of a state, for reading")),
             StatePart::Runs | StatePart::Changed => Err(unusable(
-                "it has those runs of a state only that one micro-batch touches",
+                "it has only the runs of a state that one micro-batch touches",
             )),
         }
     }

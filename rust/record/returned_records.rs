@@ -63,7 +63,7 @@ impl Operator {
         progress: &[SourceTime],
     ) -> Result<Vec<RecordBatch>> {
         if !self.spec.returns_records {
-            return Err(Error::Internal("a query asks for its records"));
+            return Err(Error::Internal("a query does not return records"));
         }
         let judgement = match times {
             Some(times) => Judgement::order(times, batch.num_rows(), 1, false)?,
@@ -86,7 +86,7 @@ impl Operator {
         let query = Arc::clone(&self.state.query);
         self.with_numbered(batch, |events, windows, states, interrupt| {
             let Windows::Sliding(operator) = windows else {
-                return Err(Error::Internal("sliding windows end at records"));
+                return Err(Error::Internal("a query that returns records has no sliding windows"));
             };
             let mut records = Vec::with_capacity(events.rows());
             for (row, &key) in events.ids().iter().enumerate() {

@@ -139,7 +139,7 @@ impl ShardSessions {
     /// finished. Errors of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
         if self.pushed.is_some() {
-            return Err(wrong("the one before it is not finished"));
+            return Err(wrong("the previous one is not finished"));
         }
         if self.state.clock.catch_up() {
             // Join parts first, so that no part closes by itself.

@@ -67,7 +67,7 @@ impl StoredWindows {
         let read: BTreeSet<PageName> = pages.iter().map(|page| page.name).collect();
         if read != *names || pages.len() != names.len() {
             return Err(broken(
-                "pages are missing, or others than those that are needed",
+                "pages are missing, or are not the needed ones",
             ));
         }
         Ok(pages)

@@ -45,7 +45,7 @@ impl WholeRows {
         let last = rows.columns().last();
         let seq_nos = last.and_then(|array| array.as_primitive_opt::<Int64Type>());
         Ok(seq_nos
-            .ok_or(Error::Internal("rows have an arrival"))?
+            .ok_or(Error::Internal("a row has no arrival number"))?
             .values())
     }
 

@@ -178,11 +178,11 @@ impl Accumulators {
     pub fn merge(&mut self, into: &[Slot], other: &Self, from: &[Slot]) -> Result<()> {
         if self.aggregates.len() != other.aggregates.len() {
             return Err(Error::Internal(
-                "states of different queries cannot be merged",
+                "states of different queries are merged",
             ));
         }
         if into.len() != from.len() {
-            return Err(Error::Internal("each state is merged into a slot"));
+            return Err(Error::Internal("a state has no slot to merge into"));
         }
         for (aggregate, other) in self.aggregates.iter_mut().zip(&other.aggregates) {
             aggregate.states.merge(into, other.states.as_ref(), from)?;
@@ -253,7 +253,7 @@ impl Accumulators {
             })
         } else {
             Err(Error::Internal(
-                "there are more state columns than the aggregates have",
+                "there are too many state columns",
             ))
         }
     }
@@ -291,7 +291,7 @@ impl Accumulators {
     ///
     /// # Errors
     ///
-    /// As [`Self::lower`], and where a column is missing; those of the interrupt.
+    /// As [`Self::lower`], a missing column, and the errors of the interrupt.
     pub fn sweep(
         &self,
         times: &[Time],

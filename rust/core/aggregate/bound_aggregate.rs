@@ -48,7 +48,7 @@ impl BoundAggregate {
         let inputs = rows.inputs.get(self.arguments.clone());
         Ok(InputRows {
             inputs: inputs.ok_or(Error::Internal(
-                "an aggregate takes a column that is not there",
+                "an aggregate takes a missing column",
             ))?,
             ..rows
         })

@@ -119,10 +119,9 @@ impl SessionWindows {
             return Err(Error::Argument {
                 argument: "max_duration, end_when".into(),
                 got: "sessions that wait for late records".into(),
-                allowed:
-                    "records in the order of time: where one comes behind others, sessions that \
-                          were emitted would be cut elsewhere"
-                        .into(),
+                allowed: "records in time order: a late record would move the cuts of sessions that \
+                          were already emitted"
+                    .into(),
             });
         }
         let least = longest.saturating_add(self.grace.unwrap_or_default());
