@@ -69,7 +69,7 @@ pub(crate) struct ShardRows {
 
 impl ShardRows {
     /// Rows of a kind, in the order of `sorted`.
-    pub fn new(kind: BlockKind, rows: RecordBatch, sorted: SortedByShard) -> Self {
+    pub(super) fn new(kind: BlockKind, rows: RecordBatch, sorted: SortedByShard) -> Self {
         let SortedByShard { shards, times, .. } = sorted;
         Self {
             kind,

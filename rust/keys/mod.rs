@@ -27,7 +27,7 @@ use arrow_schema::{DataType, Field};
 
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
-use bytes::BytesKeys;
+use byte_keys::BytesKeys;
 use key_column::KeyColumn;
 pub use key_column::groupable;
 use primitive::PrimitiveKeys;

@@ -7,7 +7,6 @@ use hashbrown::hash_table::Entry;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::operator_states::OperatorStates;
-use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Op, Sink, WindowChange};

@@ -86,7 +86,9 @@ impl Operator {
         let query = Arc::clone(&self.state.query);
         self.with_numbered(batch, |events, windows, states, interrupt| {
             let Windows::Sliding(operator) = windows else {
-                return Err(Error::Internal("a query that returns records has no sliding windows"));
+                return Err(Error::Internal(
+                    "a query that returns records has no sliding windows",
+                ));
             };
             let mut records = Vec::with_capacity(events.rows());
             for (row, &key) in events.ids().iter().enumerate() {

@@ -130,7 +130,9 @@ fn put_all<E: WindowRow>(
 /// As [`read`].
 pub(super) fn join(state: &mut StateStore, pages: &[StoredWindows]) -> Result<()> {
     let (Windows::Sessions(sessions), true) = (&state.windows, state.functions.is_empty()) else {
-        return Err(broken("it holds parts of windows, which this query stores whole"));
+        return Err(broken(
+            "it holds parts of windows, which this query stores whole",
+        ));
     };
     let query = Arc::clone(&state.query);
     let mut table = SessionTable::new(Arc::clone(&query), sessions.windows.gap)?;

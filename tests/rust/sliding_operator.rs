@@ -67,7 +67,7 @@ impl RowSpan {
         &'a mut self,
         events: &'a [Event],
     ) -> impl FnMut(&[u8], WindowChange, &mut Members) -> Result<()> + 'a {
-        move |change, states| {
+        move |name, change, states| {
             let place = (name[0], change.window.start.0);
             let members = states.of(change.slot.unwrap());
             match change.op {

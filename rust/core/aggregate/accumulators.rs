@@ -177,9 +177,7 @@ impl Accumulators {
     /// `other` has other aggregates, or `into` and `from` differ in length.
     pub fn merge(&mut self, into: &[Slot], other: &Self, from: &[Slot]) -> Result<()> {
         if self.aggregates.len() != other.aggregates.len() {
-            return Err(Error::Internal(
-                "states of different queries are merged",
-            ));
+            return Err(Error::Internal("states of different queries are merged"));
         }
         if into.len() != from.len() {
             return Err(Error::Internal("a state has no slot to merge into"));
@@ -252,9 +250,7 @@ impl Accumulators {
                 free: Vec::new(),
             })
         } else {
-            Err(Error::Internal(
-                "there are too many state columns",
-            ))
+            Err(Error::Internal("there are too many state columns"))
         }
     }
 

@@ -260,9 +260,9 @@ fn overflow(window: usize, reason: &'static str) -> Error {
 /// The other vector of states, which must be of the same kind.
 fn downcast<T: Aggregate>(other: &dyn Aggregate) -> Result<&T> {
     let other: &dyn Any = other;
-    other.downcast_ref().ok_or(Error::Internal(
-        "states of different aggregates are merged",
-    ))
+    other
+        .downcast_ref()
+        .ok_or(Error::Internal("states of different aggregates are merged"))
 }
 
 #[cfg(test)]

@@ -121,9 +121,7 @@ macro_rules! primitive {
             fn view<'a>(column: &'a Column<'_>) -> Result<&'a [$type]> {
                 match &column.values {
                     Values::$kind(values) => Ok(values),
-                    _ => Err(Error::Internal(
-                        "an aggregate got a column of another kind",
-                    )),
+                    _ => Err(Error::Internal("an aggregate got a column of another kind")),
                 }
             }
 
@@ -228,9 +226,7 @@ impl Scalar for Box<[u8]> {
     fn view<'a>(column: &'a Column<'_>) -> Result<&'a Bytes<'a>> {
         match &column.values {
             Values::Bytes(bytes) => Ok(bytes),
-            _ => Err(Error::Internal(
-                "an aggregate got a column of another kind",
-            )),
+            _ => Err(Error::Internal("an aggregate got a column of another kind")),
         }
     }
 

@@ -119,9 +119,10 @@ impl SessionWindows {
             return Err(Error::Argument {
                 argument: "max_duration, end_when".into(),
                 got: "sessions that wait for late records".into(),
-                allowed: "records in time order: a late record would move the cuts of sessions that \
+                allowed:
+                    "records in time order: a late record would move the cuts of sessions that \
                           were already emitted"
-                    .into(),
+                        .into(),
             });
         }
         let least = longest.saturating_add(self.grace.unwrap_or_default());
