@@ -79,7 +79,7 @@ def group_by(
         source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or
             integers. They have no effect in a batch.
         order: the integer column that orders the records of a source, such as Kafka's offset. It has no effect in a
-            batch, and in a `StreamDriver` the order of feeding is the order.
+            batch. A `StreamDriver` takes records in the order in which you feed them.
         stream_time: with `"source"` each source of a stream has its own time and its own windows, like a partition in
             Kafka. With `"slowest"` all have one time, that of the slowest, for sources that share keys. It has no
             effect in a batch.
