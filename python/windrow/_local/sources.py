@@ -1,17 +1,23 @@
-"""Arrow data of other libraries, read column by column. Converts only the columns that a query names."""
+"""Arrow data of other libraries, read column by column, and results in the kind of the data.
+
+Converts only the columns that a query names.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._local.counters import ATTRIBUTE, described
+from windrow._local.pandas_results import pandas_column, pandas_frame
+from windrow._local.results import Kinds, duckdb_relation, polars_frame, pyarrow_table
 from windrow._plan.input import ALLOWED, ARROW_CASTS, TimeCasts
-from windrow._plan.plan import Origins
+from windrow._plan.plan import INPUT, Origins
 
 _POLARS_CASTS = TimeCasts(
     text="pl.col({0}).str.to_datetime()",
@@ -60,6 +66,36 @@ class Columns(ABC):
         """The exception of Python code that produces a stream. The stream interface passes on only its message."""
         return None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no rows; False if that is unknown before reading."""
+        return self.rows == 0
+
+    def kind(self, position: int) -> Any:
+        """The library's own type of a column."""
+        return self.schema([position]).field(0).type
+
+    def kinds(self, columns: Mapping[str, str]) -> Kinds:
+        """The library's own types of result columns. `columns` has the column of the data that each is of."""
+        names = list(self.names)
+        return {name: self.kind(names.index(column)) for name, column in columns.items() if names.count(column) == 1}
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        """Rows in the kind of the data, with the counters if that has a place for them."""
+        return described(pyarrow_table(rows, kinds), counted)
+
+    def held(self) -> Columns:
+        """The same columns with their rows in memory: a stream is read, and a lazy query runs."""
+        return _Held(self, pa.RecordBatchReader.from_stream(self.stream(range(len(self.names)))).read_all())
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        """The rows of the data with more columns, in its kind; only if the rows are held."""
+        raise bad_type("data", self, "rows in memory")
+
+    def shown(self, rows: pa.Table) -> pa.Table:
+        """The columns in which the held rows come back."""
+        return rows
+
 
 def columns_of(data: Any, libraries: set[str]) -> Columns:
     """The columns of `data`. `libraries` define its type. Raises `TypeError` if it has no Arrow data."""
@@ -73,7 +109,7 @@ def columns_of(data: Any, libraries: set[str]) -> Columns:
         return _Table(_joined(data))
     kind = type(data).__name__
     if "polars" in libraries and kind in ("DataFrame", "LazyFrame"):
-        return _Polars(data)
+        return _Polars(data, lazy=kind == "LazyFrame")
     if {"duckdb", "_duckdb"} & libraries and kind == "DuckDBPyRelation":
         return _DuckDB(data)
     if "pandas" in libraries and hasattr(data, "iloc") and hasattr(data, "columns"):
@@ -125,6 +161,29 @@ class _Table(Columns):
     def stream(self, positions: Sequence[int]) -> Any:
         return self._table.select(list(positions)).replace_schema_metadata(None)
 
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        return described(pyarrow_table(rows, kinds), counted, self._table.schema)
+
+    def held(self) -> Columns:
+        return self
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        rows = _appended(self._table, added)
+        return described(pyarrow_table(rows, kinds), counted, self._table.schema, rows=True)
+
+
+class _Held(_Table):
+    """Rows that were read of other columns, whose kind the result has."""
+
+    def __init__(self, of: Columns, table: pa.Table) -> None:
+        super().__init__(table)
+        self._of = of
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        rows = _appended(self._of.shown(self._table), added)
+        own = {name: name for name in rows.column_names if rows.column_names.count(name) == 1 and name in self.names}
+        return self._of.result(rows, {**self._of.kinds(own), **kinds}, counted)
+
 
 class _Reader(Columns):
     """A reader can be read once. A second query over it would see nothing, so it is an error."""
@@ -164,9 +223,11 @@ class _Reader(Columns):
 
 
 class _Polars(Columns):
-    """The projection is collected when the query runs."""
+    """The projection is collected when the query runs. `lazy`: whether results are lazy frames."""
 
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, *, lazy: bool) -> None:
+        self._given = frame
+        self._lazy = lazy
         self._frame = frame.lazy()
         self._rows: int | None = getattr(frame, "height", None)  # a lazy frame has none
         self._names: list[str] = self._frame.collect_schema().names()
@@ -189,6 +250,24 @@ class _Polars(Columns):
     def stream(self, positions: Sequence[int]) -> Any:
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
         return pa.RecordBatchReader.from_stream(self._projected(positions).collect())
+
+    @property
+    def is_empty(self) -> bool:
+        return (self._frame.head(1).collect().height if self._rows is None else self._rows) == 0
+
+    def kind(self, position: int) -> Any:
+        return self._frame.collect_schema().dtypes()[position]
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        frame = polars_frame(rows, kinds)
+        return frame.lazy() if self._lazy else frame
+
+    def held(self) -> Columns:
+        return self if self._rows is not None else _Polars(self._frame.collect(), lazy=True)
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        frame = self._given.hstack(polars_frame(added, kinds).get_columns())
+        return frame.lazy() if self._lazy else frame
 
     def _projected(self, positions: Sequence[int]) -> Any:
         # pl.col reads "*" and "^...$" as patterns; selectors take columns by position.
@@ -217,8 +296,24 @@ class _DuckDB(Columns):
         return pa.RecordBatchReader.from_stream(self.stream(positions).limit(0)).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
-        quoted = ('"' + self.names[i].replace('"', '""') + '"' for i in positions)
-        return self._relation.project(", ".join(quoted))
+        if list(positions) == list(range(len(self.names))) and "BIT" not in map(str, self._relation.types):
+            return self._relation  # two columns may have one name
+        return self._relation.project(", ".join(self._column(position) for position in positions))
+
+    @property
+    def is_empty(self) -> bool:
+        return self._relation.limit(1).fetchone() is None
+
+    def kind(self, position: int) -> Any:
+        return str(self._relation.types[position])
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        return duckdb_relation(self._relation, rows, kinds)
+
+    def _column(self, position: int) -> str:
+        quoted = '"' + self.names[position].replace('"', '""') + '"'
+        # In Arrow the bits are bytes of DuckDB's own, which it reads as other bits.
+        return f"CAST({quoted} AS VARCHAR) AS {quoted}" if self.kind(position) == "BIT" else quoted
 
 
 class _Pandas(Columns):
@@ -251,6 +346,34 @@ class _Pandas(Columns):
         schema = self.schema(positions)
         return pa.Table.from_pandas(self._projected(positions), schema=schema, preserve_index=False)
 
+    def kind(self, position: int) -> Any:
+        if position < self._columns:
+            return self._frame.dtypes.iloc[position]
+        level, _ = self._levels[position - self._columns]
+        return self._frame.index.get_level_values(level).dtype
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        frame = pandas_frame(rows, kinds, arrow=self._is_arrow)
+        labels = {str(label): label for label in self._frame.columns}
+        frame.columns = [labels.get(name, name) if name in kinds else name for name in rows.column_names]
+        frame.attrs[ATTRIBUTE] = dict(counted)
+        return frame
+
+    def held(self) -> Columns:
+        return self
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        frame = self._frame.assign()  # a copy, as deep as this pandas needs
+        for name in added.column_names:
+            frame[name] = pandas_column(added[name], kinds.get(name), arrow=self._is_arrow).array
+        frame.attrs[ATTRIBUTE] = dict(counted)
+        return frame
+
+    @property
+    def _is_arrow(self) -> bool:
+        """Whether the times of the frame are Arrow-backed; then new columns are so, too."""
+        return any(str(kind).startswith("timestamp[") for kind in self._frame.dtypes)
+
     def _projected(self, positions: Sequence[int]) -> Any:
         own = [position for position in positions if position < self._columns]
         frame = self._frame.iloc[:, own].set_axis([self._names[position] for position in own], axis=1)
@@ -280,6 +403,30 @@ class Union(Columns):
         """The rows of all inputs."""
         known = [rows for table in self._inputs if (rows := table.rows) is not None]
         return sum(known) if len(known) == len(self._inputs) else None
+
+    def kind(self, position: int) -> Any:
+        """The own type of a column if all inputs that have it are of one library and of this type, else None."""
+        first, name = self._inputs[0], self.names[position]
+        inputs = zip(self._inputs, self._origins.columns, strict=True)
+        found = [(table, table.names.index(own[name])) for table, own in inputs if name in own]
+        if not found or any(type(table) is not type(first) for table, _ in found):
+            return None
+        kinds = [table.kind(place) for table, place in found]
+        return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
+
+    def kinds(self, columns: Mapping[str, str]) -> Kinds:
+        """The types that `kind` has."""
+        return {name: kind for name, kind in super().kinds(columns).items() if kind is not None}
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        """Rows in the kind of the first input."""
+        return self._inputs[0].result(rows, kinds, counted)
+
+    def shown(self, rows: pa.Table) -> pa.Table:
+        """The columns of the data, and the name of each row's input."""
+        names = pa.array(self._origins.names)
+        of_input = pa.chunked_array([names.take(numbers) for numbers in rows[self._origins.column].chunks], names.type)
+        return rows.select(list(self._origins.shown)).append_column(INPUT, of_input)
 
     @property
     def raised(self) -> BaseException | None:
@@ -316,6 +463,12 @@ class Union(Columns):
                     else:
                         columns.append(pa.nulls(batch.num_rows, field.type))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _appended(rows: pa.Table, added: pa.Table) -> pa.Table:
+    for field, column in zip(added.schema, added.columns, strict=True):
+        rows = rows.append_column(field, column)
+    return rows
 
 
 def _without_metadata(schema: pa.Schema, positions: Sequence[int]) -> pa.Schema:

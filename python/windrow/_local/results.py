@@ -1,0 +1,95 @@
+"""Results in the kind of the data: rows of Arrow as a table of pyarrow, or a frame of another library.
+
+`kinds` has the library's own type of each result column that is of a column of the data, such as a key. Arrow has one
+type where a library has several: pandas' `int64` and `Int64`, categories, Polars' Enum, DuckDB's UUID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+Kinds = Mapping[str, Any]
+"""Types of a library by the name of the result column."""
+
+_RELATION = (
+    "a relation of a connection that reads Arrow tables (SET python_enable_replacements = true), or what "
+    "relation.to_arrow_table() returns"
+)
+
+
+def without_views(kind: pa.DataType) -> pa.DataType:
+    """The type with large strings and binaries in place of views, which pyarrow can neither sort, take nor join."""
+    if str(kind) in ("string_view", "binary_view"):
+        return pa.large_string() if str(kind) == "string_view" else pa.large_binary()
+    if isinstance(kind, pa.StructType):
+        fields = (kind.field(position) for position in range(kind.num_fields))
+        return pa.struct([field.with_type(without_views(field.type)) for field in fields])
+    if isinstance(kind, pa.ListType | pa.LargeListType):
+        field = kind.value_field.with_type(without_views(kind.value_type))
+        return pa.list_(field) if isinstance(kind, pa.ListType) else pa.large_list(field)
+    return kind
+
+
+def schema_without_views(schema: pa.Schema) -> pa.Schema:
+    """The same columns without views."""
+    fields = [field.with_type(without_views(field.type)) for field in schema]
+    return pa.schema(fields).with_metadata(schema.metadata)
+
+
+def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
+    """The column in a type that holds its values, such as a dictionary of them."""
+    if column.type == kind:
+        return column
+    if pa.types.is_null(kind) or not len(column):
+        return pa.chunked_array([pa.nulls(len(column), kind)])
+    if pa.types.is_dictionary(kind):
+        return column.cast(kind.value_type).dictionary_encode().cast(kind)
+    return column.cast(kind)
+
+
+def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
+    """A table whose columns have the types of the data, without views."""
+    schema = schema_without_views(rows.schema)
+    fields, columns = list(schema), list(rows.columns)
+    for place, (field, column) in enumerate(zip(schema, rows.columns, strict=True)):
+        kind = kinds.get(field.name, field.type)
+        if pa.types.is_null(kind) and column.null_count < len(column):
+            kind = field.type  # another input of a cogroup has values
+        columns[place] = of_type(column, without_views(kind))
+        fields[place] = field.with_type(columns[place].type)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields).with_metadata(schema.metadata))
+
+
+def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
+    """A `polars.DataFrame`."""
+    import polars as pl
+
+    frame: Any = pl.from_arrow(rows)
+    casts = []
+    for name, kind in kinds.items():
+        column = frame.get_column(name)
+        if kind == pl.Null and column.null_count() == len(column):
+            casts.append(pl.Series(name, [None] * len(column), dtype=pl.Null))
+        elif column.dtype != kind:
+            casts.append(column.cast(kind))
+    return frame.with_columns(casts)
+
+
+def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
+    """A relation on the connection of `relation`."""
+    columns = (
+        f'CAST(c{place} AS {kinds[name]}) AS "{quoted}"' if name in kinds else f'c{place} AS "{quoted}"'
+        for place, name in enumerate(rows.column_names)
+        for quoted in [name.replace('"', '""')]
+    )
+    # DuckDB finds the table by the name of this variable, and the relation keeps it.
+    windrow_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
+    try:
+        return relation.query("windrow_data", f"SELECT {', '.join(columns)} FROM windrow_rows")
+    except Exception as error:
+        if type(error).__name__ != "CatalogException":
+            raise
+        raise TypeError(f"data: got a DuckDBPyRelation, which cannot read the result; allowed: {_RELATION}") from error
