@@ -104,7 +104,7 @@ def described(
         data: the schema of the data. If pandas made it, its metadata has pandas' types.
         rows: whether the result has the rows of the data, and so its index, too.
     """
-    of_data = dict(data.metadata or {}) if data is not None else {}
+    of_data: dict[Any, Any] = {} if data is None else {**(data.metadata or {})}
     pandas: dict[str, Any] = json.loads(of_data.get(b"pandas", b"{}"))
     columns = [column for column in pandas.get("columns", ()) if rows or column["field_name"] in table.column_names]
     named = {column["field_name"] for column in columns}

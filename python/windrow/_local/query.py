@@ -16,6 +16,7 @@ from windrow._executor.batch import finals, folds_in_order
 from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream
 from windrow._executor.free_memory import free_memory
 from windrow._local.counters import counters, warn_left_out
+from windrow._local.empty_columns import fitted, of_schema
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
 from windrow._local.results import Kinds, schema_without_views
@@ -75,6 +76,21 @@ class LocalInput(Input[Any]):
             return self._table.result(windows, self._kinds(plan, windows), counted)
         return _told(plan, self._record_by_record if plan.functions else self._all_at_once)
 
+    def holds_nothing(self, column: str) -> bool:
+        """Whether a column has no value: it is of Arrow's null type, or there are no rows."""
+        position = self.columns.index(column)
+        return pa.types.is_null(self._table.schema([position]).field(0).type) or self._table.is_empty
+
+    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
+        """The plan with types that its aggregates allow for the columns that hold nothing."""
+
+        def check(plan: Plan) -> object:
+            if plan.functions:
+                return folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
+            return (Query.with_rows if rows else Query)(plan.spec, plan.schema)
+
+        return fitted(plan, check, holds_nothing)
+
     @property
     def in_order(self) -> bool:
         """True: rows in this process have an order."""
@@ -83,7 +99,7 @@ class LocalInput(Input[Any]):
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time
-        stream = self._table.stream([self.columns.index(name) for name in schema.names])
+        stream = _typed(self._table.stream([self.columns.index(name) for name in schema.names]), schema)
         reader = pa.RecordBatchReader.from_stream(rebased_stream(stream, schema))
         # pyarrow's `take` fails on an empty batch with an offset into its buffers.
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
@@ -131,7 +147,7 @@ class LocalInput(Input[Any]):
         query = Query.with_rows(plan.spec, plan.schema, free_memory())
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
-        stream = held.stream([self.columns.index(name) for name in plan.schema.names])
+        stream = _typed(held.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
         counted_rows = stream if progress is None else progress.reading(stream, held.rows)
         read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
@@ -141,7 +157,7 @@ class LocalInput(Input[Any]):
         batches_of_windows = added.to_batches() or [no_rows(added.schema)]
         threads = plan.options.threads
         of_rows = RowColumns([*map(rebased, batches_of_windows)], of_row, free_memory(), threads).read_all(threads)
-        columns = {
+        columns: Any = {
             field.name: pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
             for field in added.schema
         }
@@ -186,7 +202,7 @@ class LocalInput(Input[Any]):
         raise failed if raised is None else raised
 
     def _stream(self, plan: Plan, progress: Progress | None) -> Any:
-        stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
+        stream = _typed(self._table.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
         return rebased_stream(counted, plan.schema)
 
@@ -239,6 +255,18 @@ def _reported(plan: Plan, counted: Mapping[str, int]) -> Mapping[str, int]:
     if plan.options.observation is not None:
         report(plan.options.observation, counted)
     return counted
+
+
+def _typed(stream: Any, schema: pa.Schema) -> Any:
+    """A stream in the types of a plan, which differ from its own for columns without values."""
+    own = stream.schema if isinstance(stream, pa.Table) else None
+    if own is None:
+        stream = pa.RecordBatchReader.from_stream(stream)
+        own = stream.schema
+    if own.types == schema.types:
+        return stream
+    reader = pa.RecordBatchReader.from_stream(stream)
+    return pa.RecordBatchReader.from_batches(schema, (of_schema(batch, schema) for batch in reader))
 
 
 def _without_views(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:

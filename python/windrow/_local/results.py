@@ -20,17 +20,21 @@ _RELATION = (
 )
 
 
-def without_views(kind: pa.DataType) -> pa.DataType:
+def without_views(kind: Any) -> pa.DataType:
     """The type with large strings and binaries in place of views, which pyarrow can neither sort, take nor join."""
     if str(kind) in ("string_view", "binary_view"):
         return pa.large_string() if str(kind) == "string_view" else pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        values: Any = without_views(kind.value_type)
+        kind = pa.dictionary(kind.index_type, values, kind.ordered)
     if isinstance(kind, pa.StructType):
         fields = (kind.field(position) for position in range(kind.num_fields))
         return pa.struct([field.with_type(without_views(field.type)) for field in fields])
     if isinstance(kind, pa.ListType | pa.LargeListType):
         field = kind.value_field.with_type(without_views(kind.value_type))
         return pa.list_(field) if isinstance(kind, pa.ListType) else pa.large_list(field)
-    return kind
+    whole: pa.DataType = kind
+    return whole
 
 
 def schema_without_views(schema: pa.Schema) -> pa.Schema:
@@ -44,10 +48,17 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     if column.type == kind:
         return column
     if pa.types.is_null(kind) or not len(column):
-        return pa.chunked_array([pa.nulls(len(column), kind)])
-    if pa.types.is_dictionary(kind):
-        return column.cast(kind.value_type).dictionary_encode().cast(kind)
-    return column.cast(kind)
+        nulls: Any = pa.nulls(len(column), kind)
+        return pa.chunked_array([nulls])
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(kind.value_type).dictionary_encode()
+    chunks: Any = column.chunks
+    parts = [(part.indices.cast(kind.index_type), part.dictionary.cast(kind.value_type)) for part in chunks]
+    of_parts: Any = pa.DictionaryArray.from_arrays
+    encoded: pa.ChunkedArray[Any] = pa.chunked_array([of_parts(*part, ordered=kind.ordered) for part in parts])
+    return encoded
 
 
 def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:

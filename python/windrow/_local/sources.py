@@ -302,7 +302,7 @@ class _DuckDB(Columns):
 
     @property
     def is_empty(self) -> bool:
-        return self._relation.limit(1).fetchone() is None
+        return not self._relation.limit(1).fetchall()
 
     def kind(self, position: int) -> Any:
         return str(self._relation.types[position])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -100,6 +100,14 @@ class Input(ABC, Generic[Result]):
     @abstractmethod
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""
+
+    def holds_nothing(self, column: str) -> bool:
+        """Whether the column has no value, so that its type says nothing: it is Arrow's null, or there are no rows."""
+        return False
+
+    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
+        """The plan with types that its aggregates allow for the columns that hold nothing."""
+        return plan
 
     @property
     def in_order(self) -> bool:
