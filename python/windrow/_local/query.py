@@ -23,9 +23,10 @@ from windrow._local.results import Kinds, schema_without_views
 from windrow._local.sources import Columns, Union, columns_of
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import BOUNDS, flat
-from windrow._plan.input import Input, TimeCasts
+from windrow._plan.input import Input
 from windrow._plan.observation import is_observation, report
 from windrow._plan.plan import Origins, Plan
+from windrow._plan.time_casts import TimeCasts
 
 Read = TypeVar("Read")
 """The result of reading an input."""
@@ -57,6 +58,14 @@ class LocalInput(Input[Any]):
     def time_casts(self) -> TimeCasts:
         """How the library of the data makes timestamps."""
         return self._table.time_casts
+
+    def sample(self, column: str) -> list[Any]:
+        """Some values of a column, without nulls; none of a stream that can be read once."""
+        return self._table.sample(self.columns.index(column))
+
+    def unnamed(self, argument: str) -> str | None:
+        """How to name the index of a pandas frame, if it has the times and no name."""
+        return self._table.unnamed_times if argument == "time" else None
 
     def check_threads(self, count: int) -> None:
         """Accepts any number."""

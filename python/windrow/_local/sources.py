@@ -16,22 +16,45 @@ from windrow._arguments.errors import bad_type, bad_value
 from windrow._local.counters import ATTRIBUTE, described
 from windrow._local.pandas_results import pandas_column, pandas_frame
 from windrow._local.results import Kinds, duckdb_relation, polars_frame, pyarrow_table
-from windrow._plan.input import ALLOWED, ARROW_CASTS, TimeCasts
+from windrow._plan.input import ALLOWED
 from windrow._plan.plan import INPUT, Origins
+from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 
 _POLARS_CASTS = TimeCasts(
     text="pl.col({0}).str.to_datetime()",
-    milliseconds='pl.from_epoch({0}, time_unit="ms")',
+    zoned='pl.col({0}).str.to_datetime(time_zone="UTC")',
+    format='pl.col({0}).str.to_datetime("{2}")',
+    formats={},
+    integers={unit: f'pl.from_epoch({{0}}, time_unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
+    floats='(pl.col({0}).cast(pl.Float64) * {2}).round().cast(pl.Int64).cast(pl.Datetime("us"))',
     date="pl.col({0}).cast(pl.Datetime)",
 )
 _DUCKDB_CASTS = TimeCasts(
-    text="CAST({1} AS TIMESTAMP)", milliseconds="make_timestamp_ms({1})", date="CAST({1} AS TIMESTAMP)"
+    text="CAST({1} AS TIMESTAMP)",
+    zoned="CAST({1} AS TIMESTAMPTZ)",
+    format="strptime({1}, '{2}')",
+    formats={},
+    integers={
+        "s": "make_timestamp(CAST({1} AS BIGINT) * 1000000)",
+        "ms": "make_timestamp_ms({1})",
+        "us": "make_timestamp({1})",
+        "ns": "make_timestamp_ns({1})",
+    },
+    floats="make_timestamp(CAST(round(CAST({1} AS DOUBLE) * {2}) AS BIGINT))",
+    date="CAST({1} AS TIMESTAMP)",
 )
 _PANDAS_CASTS = TimeCasts(
     text='pandas.to_datetime(frame[{0}], format="ISO8601")',
-    milliseconds='pandas.to_datetime(frame[{0}], unit="ms")',
+    zoned='pandas.to_datetime(frame[{0}], format="ISO8601", utc=True)',
+    format='pandas.to_datetime(frame[{0}], format="{2}")',
+    formats={},
+    integers={unit: f'pandas.to_datetime(frame[{{0}}], unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
+    floats='pandas.to_datetime(frame[{0}].astype("float64") * {2}, unit="us").dt.round("us")',
     date="pandas.to_datetime(frame[{0}])",
 )
+_SAMPLE = 1_000
+"""Rows that are looked at for a hint."""
+
 _spent: WeakSet[pa.RecordBatchReader] = WeakSet()
 
 
@@ -70,6 +93,15 @@ class Columns(ABC):
     def is_empty(self) -> bool:
         """Whether there are no rows; False if that is unknown before reading."""
         return self.rows == 0
+
+    def sample(self, position: int) -> list[Any]:
+        """Some values of a column, without nulls; none if reading would use them up."""
+        return []
+
+    @property
+    def unnamed_times(self) -> str | None:
+        """How to name times that are there without a name; None if there are none."""
+        return None
 
     def kind(self, position: int) -> Any:
         """The library's own type of a column."""
@@ -160,6 +192,9 @@ class _Table(Columns):
 
     def stream(self, positions: Sequence[int]) -> Any:
         return self._table.select(list(positions)).replace_schema_metadata(None)
+
+    def sample(self, position: int) -> list[Any]:
+        return [value for value in self._table.column(position)[:_SAMPLE].to_pylist() if value is not None]
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         return described(pyarrow_table(rows, kinds), counted, self._table.schema)
@@ -255,6 +290,10 @@ class _Polars(Columns):
     def is_empty(self) -> bool:
         return (self._frame.head(1).collect().height if self._rows is None else self._rows) == 0
 
+    def sample(self, position: int) -> list[Any]:
+        values: list[Any] = self._projected([position]).head(_SAMPLE).collect().to_series().drop_nulls().to_list()
+        return values
+
     def kind(self, position: int) -> Any:
         return self._frame.collect_schema().dtypes()[position]
 
@@ -304,6 +343,10 @@ class _DuckDB(Columns):
     def is_empty(self) -> bool:
         return not self._relation.limit(1).fetchall()
 
+    def sample(self, position: int) -> list[Any]:
+        rows = self._relation.project(self._column(position)).limit(_SAMPLE).fetchall()
+        return [value for (value,) in rows if value is not None]
+
     def kind(self, position: int) -> Any:
         return str(self._relation.types[position])
 
@@ -345,6 +388,17 @@ class _Pandas(Columns):
     def stream(self, positions: Sequence[int]) -> Any:
         schema = self.schema(positions)
         return pa.Table.from_pandas(self._projected(positions), schema=schema, preserve_index=False)
+
+    def sample(self, position: int) -> list[Any]:
+        values: list[Any] = self._projected([position]).iloc[:_SAMPLE, 0].dropna().tolist()
+        return values
+
+    @property
+    def unnamed_times(self) -> str | None:
+        index = self._frame.index
+        if index.names != [None] or index.dtype.kind != "M":
+            return None
+        return 'the index, if it has a name: frame.rename_axis("ts")'
 
     def kind(self, position: int) -> Any:
         if position < self._columns:

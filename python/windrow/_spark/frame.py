@@ -28,12 +28,19 @@ from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import bad_column_type
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
-from windrow._plan.input import Input, TimeCasts
+from windrow._plan.input import Input
 from windrow._plan.plan import Origins, Plan
+from windrow._plan.time_casts import TimeCasts
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
-    text="F.to_timestamp({0})", milliseconds="F.timestamp_millis({0})", date='F.col({0}).cast("timestamp")'
+    text="F.to_timestamp({0})",
+    zoned="F.to_timestamp({0})",
+    format='F.to_timestamp({0}, "{2}")',
+    formats={"%m/%d/%Y %I:%M %p": "M/d/yyyy h:mm a"},
+    integers={"s": "F.timestamp_seconds({0})", "ms": "F.timestamp_millis({0})"},
+    floats='F.timestamp_micros(F.round(F.col({0}).cast("double") * {2}).cast("bigint"))',
+    date='F.col({0}).cast("timestamp")',
 )
 _SUMS = ("sum", "sum_distinct")
 _LISTS = ("collect_list", "collect_set")
