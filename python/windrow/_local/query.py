@@ -15,12 +15,13 @@ from windrow._arguments.errors import bad_type
 from windrow._executor.batch import finals, folds_in_order
 from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream
 from windrow._executor.free_memory import free_memory
+from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
 from windrow._local.empty_columns import fitted, of_schema
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
 from windrow._local.results import Kinds, schema_without_views
-from windrow._local.sources import Columns, Union, columns_of
+from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import BOUNDS, flat
 from windrow._plan.input import Input
@@ -199,7 +200,7 @@ class LocalInput(Input[Any]):
         for name, call in plan.aggregates:
             if name in rows.column_names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
                 columns[name] = call.columns[0]
-        return self._table.kinds({name: column for name, column in columns.items() if name in rows.column_names})
+        return self._table.dtypes({name: column for name, column in columns.items() if name in rows.column_names})
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""

@@ -14,11 +14,6 @@ import pyarrow as pa
 Kinds = Mapping[str, Any]
 """Types of a library by the name of the result column."""
 
-_RELATION = (
-    "a relation of a connection that reads Arrow tables (SET python_enable_replacements = true), or what "
-    "relation.to_arrow_table() returns"
-)
-
 
 def without_views(kind: Any) -> pa.DataType:
     """The type with large strings and binaries in place of views, which pyarrow can neither sort, take nor join."""
@@ -72,35 +67,3 @@ def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
         columns[place] = of_type(column, without_views(kind))
         fields[place] = field.with_type(columns[place].type)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields).with_metadata(schema.metadata))
-
-
-def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
-    """A `polars.DataFrame`."""
-    import polars as pl
-
-    frame: Any = pl.from_arrow(rows)
-    casts = []
-    for name, kind in kinds.items():
-        column = frame.get_column(name)
-        if kind == pl.Null and column.null_count() == len(column):
-            casts.append(pl.Series(name, [None] * len(column), dtype=pl.Null))
-        elif column.dtype != kind:
-            casts.append(column.cast(kind))
-    return frame.with_columns(casts)
-
-
-def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
-    """A relation on the connection of `relation`."""
-    columns = (
-        f'CAST(c{place} AS {kinds[name]}) AS "{quoted}"' if name in kinds else f'c{place} AS "{quoted}"'
-        for place, name in enumerate(rows.column_names)
-        for quoted in [name.replace('"', '""')]
-    )
-    # DuckDB finds the table by the name of this variable, and the relation keeps it.
-    windrow_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
-    try:
-        return relation.query("windrow_data", f"SELECT {', '.join(columns)} FROM windrow_rows")
-    except Exception as error:
-        if type(error).__name__ != "CatalogException":
-            raise
-        raise TypeError(f"data: got a DuckDBPyRelation, which cannot read the result; allowed: {_RELATION}") from error
