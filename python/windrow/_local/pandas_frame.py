@@ -116,7 +116,8 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
 
     column = column.cast(without_views(column.type))
     if isinstance(kind, pd.ArrowDtype):
-        return pd.Series(pd.arrays.ArrowExtensionArray(of_type(column, kind.pyarrow_dtype)))
+        own: Any = kind.pyarrow_dtype
+        return pd.Series(pd.arrays.ArrowExtensionArray(column if pa.types.is_nested(own) else of_type(column, own)))
     if kind is None and arrow:
         return pd.Series(pd.arrays.ArrowExtensionArray(column))
     if kind is not None and hasattr(kind, "__from_arrow__"):

@@ -50,6 +50,8 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     if not pa.types.is_dictionary(column.type):
         column = column.cast(kind.value_type).dictionary_encode()
     chunks: Any = column.chunks
+    if any(len(part.dictionary) > 2**7 for part in chunks):
+        kind = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)  # the data has a dictionary for each chunk
     parts = [(part.indices.cast(kind.index_type), part.dictionary.cast(kind.value_type)) for part in chunks]
     of_parts: Any = pa.DictionaryArray.from_arrays
     encoded: pa.ChunkedArray[Any] = pa.chunked_array([of_parts(*part, ordered=kind.ordered) for part in parts])
@@ -62,8 +64,10 @@ def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
     fields, columns = list(schema), list(rows.columns)
     for place, (field, column) in enumerate(zip(schema, rows.columns, strict=True)):
         kind = kinds.get(field.name, field.type)
-        if pa.types.is_null(kind) and column.null_count < len(column):
-            kind = field.type  # another input of a cogroup has values
+        # A column of nulls may have values in another input of a cogroup.
+        is_null = pa.types.is_null(kind) and column.null_count == len(column)
+        if not is_null and not pa.types.is_dictionary(kind):
+            kind = field.type
         columns[place] = of_type(column, without_views(kind))
         fields[place] = field.with_type(columns[place].type)
     return pa.Table.from_arrays(columns, schema=pa.schema(fields).with_metadata(schema.metadata))
