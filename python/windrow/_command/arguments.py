@@ -93,7 +93,12 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         "--key", action="append", default=[], dest="keys", metavar="COLUMN", help="a key column; repeat it for several"
     )
     parser.add_argument(
-        "--time", required=True, metavar="COLUMN", help="the time column: timestamps, dates, text or numbers"
+        "--time",
+        action="append",
+        required=True,
+        dest="times",
+        metavar="COLUMN",
+        help="the time column: timestamps, dates, text or numbers; repeat it for a date and a time in two columns",
     )
     parser.add_argument(
         "--time-format", metavar="FORMAT", help="of times in text that is not ISO 8601: %%d/%%b/%%Y:%%H:%%M:%%S %%z"

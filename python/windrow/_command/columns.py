@@ -24,15 +24,19 @@ class Column:
 
     Attributes:
         name: its name in the query.
-        source: its name in the files.
+        sources: its name in the files; several columns of text are joined with blanks.
         type: its type.
         cast: makes values of this type from those in the files.
     """
 
     name: str
-    source: str
+    sources: tuple[str, ...]
     type: pa.DataType
     cast: Cast
+
+    def values(self, batch: pa.RecordBatch) -> pa.Array[Any]:
+        """The values in a batch of the files."""
+        return self.cast(_joined([batch.column(source) for source in self.sources]))
 
 
 @dataclass
@@ -61,13 +65,14 @@ class Columns:
         """The column for a use; `option` names it in errors."""
         if (column, use) not in self._columns:
             kind, converted = self._resolved(option, column, use)
-            equal = (each for each in self if each.source == column and converted is _same and each.cast is _same)
+            equal = (each for each in self if each.sources == (column,) and converted is _same and each.cast is _same)
             made = next(equal, None)
             if made is None:
                 name, names = column, [each.name for each in self]
                 while name in names:
                     name = f"{name}_{use}"
-                made = Column(name, column, kind, converted)
+                sources = tuple(self.time.columns) if use == "time" else (column,)
+                made = Column(name, sources, kind, converted)
             self._columns[column, use] = made
         return self._columns[column, use]
 
@@ -76,7 +81,7 @@ class Columns:
         return self.sample(option, column)[1] and column not in self.format.types
 
     def _resolved(self, option: str, column: str, use: Use) -> tuple[pa.DataType, Cast]:
-        sample, is_text = self.sample(option, column)
+        sample, is_text = self.sample(option, column) if use != "time" else self._times(option)
         first: Cast = _same
         if column in self.format.types:
             kind = self.format.types[column]
@@ -99,8 +104,24 @@ class Columns:
         kind = shown or pa.float64()
         return kind, number(option, column, kind, self.format)
 
+    def _times(self, option: str) -> tuple[pa.Array[Any], bool]:
+        """The first values of the time column, or of the columns that make it."""
+        samples = [self.sample(option, column) for column in self.time.columns]
+        if len(samples) > 1:
+            rows = min(len(sample) for sample, _ in samples)
+            return _joined([sample[:rows] for sample, _ in samples]), True
+        return samples[0]
+
     def _pointed(self, values: pa.Array[Any]) -> pa.Array[Any]:
         return pc.replace_substring(values, self.format.decimal, ".")
+
+
+def _joined(arrays: list[pa.Array[Any]]) -> Any:
+    """The only array, or the text of several with blanks between; null where one is."""
+    if len(arrays) == 1:
+        return arrays[0]
+    texts: Any = [array.cast(pa.string()) for array in arrays]
+    return pc.binary_join_element_wise(*texts, " ")
 
 
 def _same(values: pa.Array[Any]) -> pa.Array[Any]:

@@ -83,10 +83,10 @@ def _run(asked: Namespace, files: list[File]) -> None:
     _check_text(asked, files)
     source = Source(files, _text_format(asked))
     form = None if asked.time_format is None else TimeFormat(asked.time_format)
-    columns = source.columns(TimeColumn(asked.time, form, asked.time_unit), gap_of(asked))
+    columns = source.columns(TimeColumn(tuple(asked.times), form, asked.time_unit), gap_of(asked))
     for key in asked.keys:
         columns.of("--key", key, "value")
-    time = columns.of("--time", asked.time, "time").name
+    time = columns.of("--time", " ".join(asked.times), "time").name
     windows = windows_of(asked, columns)
     drawn = None
     if asked.timeline:

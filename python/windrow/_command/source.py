@@ -61,17 +61,17 @@ class Source:
         return pa.RecordBatchReader.from_batches(schema, self._batches(columns, schema, bar))
 
     def _batches(self, columns: Columns, schema: pa.Schema, bar: Bar) -> Batches:
-        wanted = list(dict.fromkeys(column.source for column in columns))
+        wanted = list(dict.fromkeys(source for column in columns for source in column.sources))
         for file in self.files:
             for batch in self._read(file, wanted, bar):
                 with _named(file):
-                    arrays = [column.cast(batch.column(column.source)) for column in columns]
+                    arrays = [column.values(batch) for column in columns]
                 for place, (column, array) in enumerate(zip(columns, arrays, strict=True)):
                     if pa.types.is_null(array.type):
                         arrays[place] = array.cast(column.type)
                     elif array.type != column.type:
                         allowed = f"the type that it has in the first file, {column.type}"
-                        raise bad_value(f"{file}: column {column.source!r}", str(array.type), allowed)
+                        raise bad_value(f"{file}: column {column.name!r}", str(array.type), allowed)
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         bar.finish()
 

@@ -28,12 +28,12 @@ class TimeColumn:
     """The time column of the input, and how to read its values.
 
     Attributes:
-        name: its name.
+        columns: its name, or those of several columns of text that are joined with blanks, such as a date and a time.
         format: the `strptime` format of its text; None for ISO 8601.
         unit: the unit of its numbers since 1970: `s`, `ms`, `us` or `ns`; None if numbers are not times.
     """
 
-    name: str
+    columns: tuple[str, ...]
     format: TimeFormat | None = None
     unit: Unit | None = None
 
@@ -43,6 +43,11 @@ class TimeColumn:
             raise unknown_word("--time-unit", self.unit, UNITS)
         if self.unit is not None and self.format is not None:
             raise bad_value("--time-unit", self.unit, "none with --time-format: times are numbers or text")
+
+    @property
+    def name(self) -> str:
+        """What the query calls it."""
+        return " ".join(self.columns)
 
     def cast(self, kind: pa.DataType, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
         """The timestamp type, and a function that converts values of type `kind` to it. `sample` has the first values.

@@ -211,6 +211,21 @@ def test_text_without_a_header_and_with_quotes(folder: Path, capsys: pytest.Capt
     ]
 
 
+def test_a_date_and_a_time_in_two_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rows.txt").write_text("2026-05-04 09:00:00.5 M017 ON\n2026-05-04 09:01:00 M017 OFF\n")
+    (folder / "rows.csv").write_text("ip,day,at\na,4/May/26,9:00\na,4/May/26,\n")
+    asked = ["sessions", "rows.txt", "--columns", "date,time,sensor,state", "--key", "sensor", "--gap", "5m"]
+    assert main([*asked, "--time", "date", "--time", "time"]) == 0
+    assert '"M017",2026-05-04 09:00:00.500000,2026-05-04 09:01:00.000000,2' in capsys.readouterr().out
+    asked = ["sessions", "rows.csv", "--key", "ip", "--gap", "5m", "--time-format", "%d/%b/%y %H:%M"]
+    assert main([*asked, "--time", "day", "--time", "at"]) == 0
+    told = capsys.readouterr()
+    assert f'"a",{WINDOW.format(0)},1' in told.out
+    assert "1 without a time" in told.err
+    assert main([*asked, "--time", "day", "--time", "att"]) == 2
+    assert "--time: got 'att'; allowed: a column of the data (did you mean 'at'?)" in capsys.readouterr().err
+
+
 def test_long_text_is_read_in_chunks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"user{number % 10}  2026-05-04T09:00:00  {number}" for number in range(100_000)]
     (folder / "rows.txt").write_text("\n".join(["user ts n", *rows]))
