@@ -70,7 +70,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 def run(asked: Namespace) -> None:
     """Reads, windows and writes what the arguments ask for. Raises an error if an argument is wrong."""
-    with TemporaryDirectory(prefix="windrow-") as spool:
+    with TemporaryDirectory(prefix="windrow-", ignore_cleanup_errors=True) as spool:  # Arrow may read it still
         _run(asked, input_files(asked.files, asked.format, Path(spool)))
 
 
