@@ -95,7 +95,7 @@ class Columns:
         if not is_text or use == "value":
             return sample.type, first
         if use == "boolean":
-            return pa.bool_(), number(option, column, pa.bool_(), self.format)
+            return pa.bool_(), number(option, column, pa.bool_(), self.format, "booleans")
         shown = number_type(sample, self.format)
         if use == "order" and shown is None:
             return iso(sample) or (pa.string(), _same)

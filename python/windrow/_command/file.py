@@ -65,5 +65,6 @@ class File:
                 name, compression = name.removesuffix(ending), each
         implied = next((ENDINGS[ending] for ending in ENDINGS if name.endswith(ending)), None)
         if kind is None and (implied is None or (implied == "parquet" and compression is not None)):
-            raise bad_value(argument, path, ALLOWED)
+            option = "--out-format" if argument == "--out" else "--format"
+            raise bad_value(argument, path, ALLOWED.replace("--format", option))
         return cls(Path(path), kind or implied or "csv", compression)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from windrow._command.time_column import TimeColumn
 Batches = Iterator[pa.RecordBatch]
 Rows: TypeAlias = CsvRows | JsonRows | ParquetRows
 
+_VALUE = re.compile(r"[\d\s:./T+-]*\d[\d\s:./TZ+-]*")
+"""A number or a time, which no header has."""
 _ENCODING = " (text is read as UTF-8: iconv -f latin1 -t utf-8 makes it of Latin-1)"
 
 
@@ -86,9 +89,25 @@ class Source:
     def _sample(self, option: str, column: str) -> tuple[pa.Array[Any], bool]:
         """The first values of a column, from the first file that has some, and whether they are text without types."""
         if column not in self._samples:
-            column_position(option, column, self._names())
+            names = self._names()
+            if not names and self.files[0].format == "jsonl":  # no line, so no column either
+                return pa.nulls(0, pa.string()), True
+            try:
+                column_position(option, column, names)
+            except ValueError as error:
+                raise ValueError(f"{error}{self._hint(names)}") from None
             self._samples[column] = self._first(column)
         return self._samples[column]
+
+    def _hint(self, names: Sequence[str]) -> str:
+        """The option for a file of CSV whose header does not look like one."""
+        if self.format.names is not None or self.files[0].format in ("parquet", "jsonl"):
+            return ""
+        between = next((each for each in (";", "\t", "|") if len(names) == 1 and each in names[0]), None)
+        if between is not None and self.format.delimiter is None:
+            return f"; --delimiter {'$' if between.isspace() else ''}{between!r} divides it"
+        is_value = any(_VALUE.fullmatch(name) for name in names)
+        return "; --columns names the columns of a file without a header line" if is_value else ""
 
     def _first(self, column: str) -> tuple[pa.Array[Any], bool]:
         found: pa.Array[Any] = pa.nulls(0, pa.string())

@@ -310,6 +310,17 @@ def test_numbers_as_times_name_the_option(
     assert main(["sessions", f"rows.{ending}", "--key", "user", *SESSIONS, *hint.split()]) == 0
 
 
+def test_text_where_a_unit_counts_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_csv(folder / "rows.csv", "user,ts,gap,end", [["ann", NINE, "5m", "no"]])
+    asked = ["sessions", "rows.csv", "--key", "user", "--time", "ts"]
+    told = refused(capsys, *asked, "--gap", "5m", "--time-unit", "s")
+    assert told.endswith("allowed: numbers, as the unit s counts them; text in ISO 8601 needs no --time-unit")
+    told = refused(capsys, *asked, "--dynamic-gap", "gap", "--gap-unit", "ms")
+    assert told == "--dynamic-gap: column 'gap': got '5m'; allowed: numbers, as the unit ms counts them"
+    told = refused(capsys, *asked, "--gap", "5m", "--end-when", "end")
+    assert told == "--end-when: column 'end': got 'no'; allowed: booleans (true and false, or 1 and 0)"
+
+
 def test_numbers_with_decimal_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "rows.csv").write_text(f"user;ts;x\nann;{NINE};1,5\nann;{NINE};-2,25\n")
     asked = [
