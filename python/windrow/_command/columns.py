@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._command.column_type import Cast, number, number_type, spoken
+from windrow._command.column_type import Cast, number, number_type, type_name
 from windrow._command.csv_rows import TextFormat
 from windrow._command.gap_column import GapColumn
 from windrow._command.time_column import TimeColumn, iso
@@ -66,14 +66,14 @@ class Columns:
         if (column, use) not in self._columns:
             kind, converted = self._resolved(option, column, use)
             equal = (each for each in self if each.sources == (column,) and converted is _same and each.cast is _same)
-            made = next(equal, None)
-            if made is None:
+            same = next(equal, None)
+            if same is None:
                 name, names = column, [each.name for each in self]
                 while name in names:
                     name = f"{name}_{use}"
                 sources = tuple(self.time.columns) if use == "time" else (column,)
-                made = Column(name, sources, kind, converted)
-            self._columns[column, use] = made
+                same = Column(name, sources, kind, converted)
+            self._columns[column, use] = same
         return self._columns[column, use]
 
     def is_text(self, option: str, column: str) -> bool:
@@ -90,19 +90,19 @@ class Columns:
         if use == "time" or (use == "gap" and self.gap is not None):
             if is_text and self.format.decimal != "." and (use == "gap" or self.time.unit is not None):
                 first = self._pointed
-            named: Any = self.time if use == "time" else self.gap
-            return _behind(first, named.cast(sample.type, first(sample) if is_text else sample))
+            times: Any = self.time if use == "time" else self.gap
+            return _behind(first, times.cast(sample.type, first(sample) if is_text else sample))
         if not is_text or use == "value":
             return sample.type, first
         if use == "boolean":
             return pa.bool_(), number(option, column, pa.bool_(), self.format, "booleans")
-        shown = number_type(sample, self.format)
-        if use == "order" and shown is None:
-            return iso(sample) or (pa.string(), _same)
-        if shown is None:
+        number_kind = number_type(sample, self.format)
+        if use == "order" and number_kind is None:
+            return iso(option, column, sample) or (pa.string(), _same)
+        if number_kind is None:
             number(option, column, pa.float64(), self.format, "numbers")(sample)
-        kind = shown or pa.float64()
-        return kind, number(option, column, kind, self.format)
+        kind = number_kind or pa.float64()
+        return kind, number(option, column, kind, self.format, or_text=use == "order")
 
     def _times(self, option: str) -> tuple[pa.Array[Any], bool]:
         """The first values of the time column, or of the columns that make it."""
@@ -141,6 +141,6 @@ def _converted(column: str, kind: pa.DataType) -> Cast:
             return values.cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             allowed = f"a type that holds every value of the column, which has type {values.type}"
-            raise ValueError(f"--type {column}: got {spoken(kind)!r}; allowed: {allowed} ({error})") from None
+            raise ValueError(f"--type {column}: got {type_name(kind)!r}; allowed: {allowed} ({error})") from None
 
     return converted

@@ -111,7 +111,7 @@ class CsvRows:
     def _parsed(self, chunk: bytes, names: list[str] | None, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of whole lines with fields between white space."""
         text = _EDGES.sub(b"", chunk)
-        text = _QUOTED.sub(lambda found: found[1] or b" ", text) if b'"' in text else _BLANKS.sub(b" ", text)
+        text = _QUOTED.sub(lambda match: match[1] or b" ", text) if b'"' in text else _BLANKS.sub(b" ", text)
         buffer: Any = pa.BufferReader(text)
         return pc_csv.read_csv(
             buffer,

@@ -110,7 +110,7 @@ class Source:
         return "; --columns names the columns of a file without a header line" if is_value else ""
 
     def _first(self, column: str) -> tuple[pa.Array[Any], bool]:
-        found: pa.Array[Any] = pa.nulls(0, pa.string())
+        empty: pa.Array[Any] = pa.nulls(0, pa.string())
         for file in self.files:
             schema = self._schema(file)
             if column not in schema.names:
@@ -120,8 +120,8 @@ class Source:
             values = pa.nulls(0, schema.field(column).type) if batch is None else batch.column(column)
             if not is_text or values.null_count < len(values):
                 return values, is_text
-            found = values
-        return found, True
+            empty = values
+        return empty, True
 
     def _schema(self, file: File) -> pa.Schema:
         """The columns of a file, with those of its folders."""

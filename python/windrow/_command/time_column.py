@@ -87,14 +87,26 @@ class TimeColumn:
             raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong or str(error), _ALLOWED + hint) from None
 
 
-def iso(sample: pa.Array[Any]) -> tuple[pa.DataType, Cast] | None:
-    """The type of text that is all times in ISO 8601, and its conversion; None for other text."""
+def iso(option: str, column: str, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast] | None:
+    """The type of text that is all times in ISO 8601, and its conversion; None for other text.
+
+    The conversion raises `ValueError` for other text.
+    """
     target = pa.timestamp("ns" if _has_nanoseconds(sample) else "us", "UTC" if _has_zone(sample) else None)
     try:
         sample.cast(target)
     except pa.ArrowInvalid:
         return None
-    return target, lambda values: values.cast(target)
+
+    def converted(values: pa.Array[Any]) -> pa.Array[Any]:
+        try:
+            return values.cast(target)
+        except pa.ArrowInvalid:
+            wrong = next(text for text in values.to_pylist() if text is not None and not _is_time(text, target))
+            allowed = f"times, as the first values are; --type {column}=string compares all as text"
+            raise bad_value(f"{option}: column {column!r}", wrong, allowed) from None
+
+    return target, converted
 
 
 def _hint(sample: pa.Array[Any]) -> str:

@@ -52,15 +52,15 @@ class TimeFormat:
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a directive that is unknown or there twice, and for a format without a date."""
-        used = _DIRECTIVE.findall(self._plain)
-        for directive in used:
+        directives = _DIRECTIVE.findall(self._plain)
+        for directive in directives:
             if _SAME.get(directive, directive) not in _DIRECTIVES:
                 each = ", ".join(f"%{one}" for one in sorted({*_DIRECTIVES, *_SAME, *_COMBINED}))
                 hint = "; seconds since 1970 are numbers: --time-unit s" if directive == "s" else ""
                 raise bad_value(ARGUMENT, self.text, f"the directives {each}, and not %{directive}{hint}")
-        named = [name for name in self._names if self._names.count(name) > 1]
-        if named:
-            raise bad_value(ARGUMENT, self.text, f"each directive once, and %{named[0]} is there twice")
+        twice = [name for name in self._names if self._names.count(name) > 1]
+        if twice:
+            raise bad_value(ARGUMENT, self.text, f"each directive once, and %{twice[0]} is there twice")
         groups = set(self._names)
         if not (groups & {"m", "b"} and "d" in groups and groups & {"Y", "y"}):
             raise bad_value(ARGUMENT, self.text, "a format with year, month and day, such as '%d/%m/%Y %H:%M'")
@@ -75,7 +75,7 @@ class TimeFormat:
     @property
     def _plain(self) -> str:
         """The format with single directives."""
-        return _DIRECTIVE.sub(lambda found: _COMBINED.get(found[1], found[0]), self.text)
+        return _DIRECTIVE.sub(lambda match: _COMBINED.get(match[1], match[0]), self.text)
 
     @property
     def _names(self) -> list[str]:
@@ -85,10 +85,10 @@ class TimeFormat:
     def _pattern(self) -> str:
         """The regular expression of the format, in the syntax of RE2."""
         pattern, place = "", 0
-        for found in _DIRECTIVE.finditer(self._plain):
-            pattern += _literal(self._plain[place : found.start()])
-            pattern += _DIRECTIVES.get(_SAME.get(found[1], found[1]), "")
-            place = found.end()
+        for match in _DIRECTIVE.finditer(self._plain):
+            pattern += _literal(self._plain[place : match.start()])
+            pattern += _DIRECTIVES.get(_SAME.get(match[1], match[1]), "")
+            place = match.end()
         return rf"^\s*{pattern}{_literal(self._plain[place:])}\s*$"
 
     def type_of(self, sample: pa.Array[Any]) -> pa.DataType:
