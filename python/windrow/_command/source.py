@@ -110,18 +110,19 @@ class Source:
         return "; --columns names the columns of a file without a header line" if is_value else ""
 
     def _first(self, column: str) -> tuple[pa.Array[Any], bool]:
-        empty: pa.Array[Any] = pa.nulls(0, pa.string())
+        """The values of the first batch that has some, and whether they are text without a type."""
+        empty: tuple[pa.Array[Any], bool] | None = None
         for file in self.files:
             schema = self._schema(file)
             if column not in schema.names:
                 continue
             is_text = file.format != "parquet" or column in dict(file.partitions)
-            batch = next((batch for batch in self._read(file, [column], Bar()) if batch.num_rows), None)
-            values = pa.nulls(0, schema.field(column).type) if batch is None else batch.column(column)
-            if not is_text or values.null_count < len(values):
-                return values, is_text
-            empty = values
-        return empty, True
+            for batch in self._read(file, [column], Bar()):
+                values = batch.column(column)
+                if values.null_count < len(values):
+                    return values, is_text
+            empty = empty or (pa.nulls(0, schema.field(column).type), is_text)
+        return empty or (pa.nulls(0, pa.string()), True)
 
     def _schema(self, file: File) -> pa.Schema:
         """The columns of a file, with those of its folders."""
