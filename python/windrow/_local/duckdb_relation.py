@@ -80,9 +80,9 @@ def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
         for quoted in [name.replace('"', '""')]
     )
     # DuckDB finds the table by the name of this variable, and the relation keeps it.
-    windrow_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
+    windrow_result_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
     try:
-        return relation.query("windrow_data", f"SELECT {', '.join(columns)} FROM windrow_rows")
+        return relation.query("windrow_data", f"SELECT {', '.join(columns)} FROM windrow_result_rows")
     except Exception as error:
         if type(error).__name__ != "CatalogException":
             raise

@@ -87,7 +87,8 @@ def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
     """A `polars.DataFrame`."""
     import polars as pl
 
-    frame: Any = pl.from_arrow(rows)
+    # Without the metadata of fields, which may name the categories of one input of a cogroup.
+    frame: Any = pl.from_arrow(pa.Table.from_arrays(rows.columns, names=rows.column_names))
     casts = []
     for name, kind in kinds.items():
         column = frame.get_column(name)
