@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
 from windrow._plan.time_casts import TimeCasts
@@ -45,11 +46,11 @@ class PolarsColumns(Columns):
         return self._names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return pa.RecordBatchReader.from_stream(self._projected(positions).head(0).collect()).schema
+        return _reader(self._projected(positions).head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-        return pa.RecordBatchReader.from_stream(self._projected(positions).collect())
+        return _reader(self._projected(positions).collect())
 
     @property
     def is_empty(self) -> bool:
@@ -81,6 +82,15 @@ class PolarsColumns(Columns):
         if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
             raise pa.ArrowTypeError("an Object of Polars is no Arrow data, but addresses of Python objects")
         return projected
+
+
+def _reader(frame: Any) -> pa.RecordBatchReader:
+    if hasattr(pa, "string_view"):
+        return stream_reader(frame)
+    import polars as pl
+
+    table: pa.Table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    return table.to_reader()
 
 
 def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:

@@ -320,7 +320,7 @@ def test_objects_and_wide_integers_of_polars_come_back() -> None:
 DUCKDB = {
     "enum": "'x'::ENUM ('y', 'x')",
     "hugeint": "170141183460469231731687303715884105727::HUGEINT",
-    "uuid": "'{0}'::UUID".format(UUID(int=7)),
+    "uuid": f"'{UUID(int=7)}'::UUID",
     "bit": "'101'::BIT",
     "json": """'{"a": 1}'::JSON""",
     "decimal": "1.50::DECIMAL(9, 2)",
@@ -331,8 +331,8 @@ DUCKDB = {
     "timestamp_ns": "TIMESTAMP_NS '2026-01-01'",
     "timestamptz": "TIMESTAMPTZ '2026-01-01 10:00:00+01'",
     "array": "[1, 2]::INTEGER[2]",
-    "struct": "{{'a': 'x'::ENUM ('y', 'x')}}".format(),
-    "map": "MAP {{'a': 1}}".format(),
+    "struct": "{'a': 'x'::ENUM ('y', 'x')}",
+    "map": "MAP {'a': 1}",
     "null": "NULL",
     "small": "5::UTINYINT",
 }
@@ -404,12 +404,12 @@ def test_dictionaries_of_keys_come_back() -> None:
 
 
 def test_the_times_of_a_key_at_scale_are_the_same_in_all_libraries() -> None:
-    rows = 10_000
+    many = range(10_000)
     table = pa.table(
         {
-            "user": [f"u{row % 97}" for row in range(rows)],
-            "ts": [at(row // 50) for row in range(rows)],
-            "id": [1] * rows,
+            "user": [f"u{row % 97}" for row in many],
+            "ts": [at(row // 50) for row in many],
+            "id": [1] * 10_000,
         }
     )
     expected: dict[str, list[int]] = {}
