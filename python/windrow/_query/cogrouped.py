@@ -39,6 +39,8 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
     Every input has its own stream time. A record is late by the time of its own input, and a window closes when the
     slowest input has passed it. An input without any record yet keeps every window open.
 
+    In this process inputs may be of different libraries. The result has the kind of the first.
+
     Args:
         **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names.
 
