@@ -219,8 +219,7 @@ def _stream(opened: Input[Result], source: object, order: ColumnName | None, str
     for field in fields:
         if (
             not _is_integer(field.type)
-            and not pa.types.is_string(field.type)
-            and not pa.types.is_large_string(field.type)
+            and str(field.type) not in ("string", "large_string", "string_view")
             and not opened.holds_nothing(field.name)
         ):
             raise bad_column_type(

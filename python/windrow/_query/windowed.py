@@ -36,6 +36,7 @@ from windrow._plan.input import Result
 from windrow._plan.observation import Observation
 from windrow._plan.plan import Callback, Emit, Late, Options, Plan
 from windrow._query.grouping import Grouping
+from windrow._query.notebook import ShownInNotebooks
 from windrow._query.resolve import resolved, without_names
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -48,7 +49,7 @@ _MOST_THREADS = 1_024
 
 
 @dataclass(frozen=True)
-class WindowedData(Generic[Result]):
+class WindowedData(ShownInNotebooks, Generic[Result]):
     """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:
