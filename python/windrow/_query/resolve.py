@@ -46,8 +46,9 @@ def resolved(
         argument = aggregate_argument(name)
         _check_fits(argument, call, windows, rows)
         resolved_parts[name] = grouped._resolved(argument, call)
-        fields |= {field.name: field for field in _read(grouped, argument, resolved_parts[name])}
-    return Plan(
+        # The key, time or gap of an empty column has the type that it needs, not the column's own.
+        fields = {field.name: field for field in _read(grouped, argument, resolved_parts[name])} | fields
+    plan = Plan(
         keys=grouped.keys,
         time=grouped.time,
         tick=grouped.tick,
@@ -59,6 +60,7 @@ def resolved(
         stream=grouped._stream,
         finish=finish_of(calls, parts, (*grouped.keys, WINDOW), ("op",) if options.op else ()),
     )
+    return grouped._input.fitted(plan, rows=rows, holds_nothing=grouped._input.holds_nothing)
 
 
 def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, str]:
@@ -119,6 +121,15 @@ def without_names(given: Sequence[object], call: str = "agg") -> TypeError:
     named = (_shown(call_of(each)) for each in flat if isinstance(each, Aggregate))
     shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
     return bad_type("aggregates", given[0], f"aggregates by name, such as {call}({shown})")
+
+
+def to_rows(name: str) -> str:
+    """What to write for a method of the result, or for an aggregate."""
+    if name in functions.__all__:
+        return f'aggregates go into agg, by name: .agg(result=windrow.{name}("column"))'
+    if name == "windowed_by":
+        return "it is windowed already; other windows start from the same group_by(...)"
+    return "its rows come from agg, which gives the kind of the data: .agg(n=windrow.count())"
 
 
 def _shown(call: AggregateCall) -> str:
