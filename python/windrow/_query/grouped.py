@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Never, get_args, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, get_args, overload
 
 import pyarrow as pa
 
@@ -25,21 +25,27 @@ from windrow._windows.session import DynamicGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
     from pyspark.sql import DataFrame
 
     from windrow._arguments.column import ColumnName
 
+Frame = TypeVar("Frame", "DataFrame", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame", "duckdb.DuckDBPyRelation")
+"""Data whose results have its own type."""
+
 
 @overload
 def group_by(  # type: ignore[overload-overlap]
-    data: DataFrame,
+    data: Frame,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
-) -> GroupedData[DataFrame]: ...
+) -> GroupedData[Frame]: ...
 
 
 @overload
@@ -62,14 +68,14 @@ def group_by(
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
-) -> GroupedData[DataFrame] | GroupedData[pa.Table]:
+) -> GroupedData[Any]:
     """Groups records by key columns (Kafka's `KStream.groupBy`). `windowed_by` follows.
 
     Args:
         data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table,
             RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
             pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its index are
-            columns.
+            columns. Results have the kind of the data: see `WindowedData.agg`.
         keys: one or more columns, by their exact names, or all of them in one list. A record whose keys are all null is
             left out and counted (`null_keys`). A plain column of Spark or Polars works as a name, here and below:
             `F.col("user")`, `pl.col("user")`.
@@ -79,7 +85,7 @@ def group_by(
         source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or
             integers. They have no effect in a batch.
         order: the integer column that orders the records of a source, such as Kafka's offset. It has no effect in a
-            batch, and in a `StreamDriver` the order of feeding is the order.
+            batch. A `StreamDriver` takes records in the order in which you feed them.
         stream_time: with `"source"` each source of a stream has its own time and its own windows, like a partition in
             Kafka. With `"slowest"` all have one time, that of the slowest, for sources that share keys. It has no
             effect in a batch.
@@ -190,6 +196,8 @@ _KEYS = (
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
     field = opened.field("keys", key, compared=True)
     if not groupable(field.type):
+        if opened.holds_nothing(key):
+            return field.with_type(pa.string())
         raise bad_column_type("keys", key, field.type, _KEYS)
     return field
 
@@ -197,7 +205,9 @@ def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
 def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     field = opened.field("time", time)
     if not pa.types.is_timestamp(field.type):
-        cast = opened.time_casts.of(time, field.type)
+        if opened.holds_nothing(time):
+            return field.with_type(pa.timestamp("us"))
+        cast = opened.time_casts.of(time, field.type, opened.sample(time))
         made = "" if cast is None else f": {cast}"
         raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
     return field
@@ -209,8 +219,8 @@ def _stream(opened: Input[Result], source: object, order: ColumnName | None, str
     for field in fields:
         if (
             not _is_integer(field.type)
-            and not pa.types.is_string(field.type)
-            and not pa.types.is_large_string(field.type)
+            and str(field.type) not in ("string", "large_string", "string_view")
+            and not opened.holds_nothing(field.name)
         ):
             raise bad_column_type(
                 "source", field.name, field.type, "strings or integers, as a topic and a partition are"
@@ -218,7 +228,7 @@ def _stream(opened: Input[Result], source: object, order: ColumnName | None, str
     offsets = None if order is None else column_name("order", order)
     if offsets is not None:
         field = opened.field("order", offsets)
-        if not _is_integer(field.type):
+        if not _is_integer(field.type) and not opened.holds_nothing(offsets):
             raise bad_column_type("order", offsets, field.type, "integers, as offsets are")
         if stream_time == "slowest":
             raise bad_value("order", offsets, 'None with stream_time="slowest", where sources have no common order')
