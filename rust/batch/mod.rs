@@ -44,3 +44,6 @@ mod tuning;
 mod window_batches;
 mod window_columns;
 mod workers;
+
+#[cfg(test)]
+mod tests;

@@ -25,3 +25,6 @@ pub mod sort;
 pub mod store;
 pub mod time;
 pub mod window;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -22,6 +22,9 @@ pub mod shard_hash;
 pub mod sort_key;
 mod table;
 
+#[cfg(test)]
+mod tests;
+
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 

@@ -40,3 +40,6 @@ mod window_pages;
 mod window_row;
 mod window_runs;
 pub(crate) mod windows;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -39,3 +39,6 @@ mod session_changes;
 pub mod shard_sessions;
 mod shard_state;
 mod sorted_sessions;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -31,3 +31,6 @@ pub mod source_time;
 pub(crate) mod stored_run;
 pub(crate) mod stored_windows;
 pub(crate) mod touched;
+
+#[cfg(test)]
+mod tests;

@@ -17,3 +17,6 @@ pub mod record;
 mod slowest_source;
 pub mod stream_time;
 pub mod window_operator;
+
+#[cfg(test)]
+mod tests;

@@ -17,3 +17,6 @@ pub mod pending_changes;
 pub mod session_choice;
 pub mod session_operator;
 pub mod session_windows;
+
+#[cfg(test)]
+pub(crate) mod tests;

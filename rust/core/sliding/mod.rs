@@ -20,3 +20,6 @@ pub mod plan;
 pub mod row_buffer;
 pub mod sliding_operator;
 pub mod sliding_windows;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -24,6 +24,9 @@ pub mod session_store;
 pub mod window_store;
 pub mod window_table;
 
+#[cfg(test)]
+mod tests;
+
 pub use changed_keys::ChangedKeys;
 pub use entry::{SessionEntry, StoreEntry, WindowEntry};
 pub use key_table::{KeyTable, StoreKey};

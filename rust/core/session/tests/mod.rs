@@ -1,0 +1,6 @@
+//! Tests of this room.
+
+mod bounds;
+pub(crate) mod cuts;
+pub(crate) mod session_batch;
+pub(crate) mod sessions;

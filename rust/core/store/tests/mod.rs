@@ -1,0 +1,4 @@
+//! Tests of this room.
+
+mod store;
+mod store_queries;

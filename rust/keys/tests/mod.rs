@@ -1,0 +1,4 @@
+//! Tests of this room.
+
+mod keys;
+mod values;

@@ -1,0 +1,13 @@
+//! Tests of this room.
+
+mod bulk;
+mod changed_runs;
+mod cogroup;
+mod operator;
+pub(crate) mod operator_batches;
+mod page_damage;
+mod page_restarts;
+mod pages;
+mod returned_records;
+mod sources;
+pub(crate) mod touched_runs;

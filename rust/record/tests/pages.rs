@@ -1,0 +1,248 @@
+//! State pages: an operator goes on from those that were saved.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::plan::spec::Spec;
+use crate::record::operator::Operator;
+use crate::state::page::{Label, PageKind};
+use proptest::prelude::*;
+
+use crate::record::tests::operator_batches::{
+    DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec,
+};
+use crate::shard::tests::shard_stream::apply;
+
+const UPDATES: &str = r#","grace":15,"emit":"update","every_record":true,"op":true"#;
+const CLOSES: &str = r#","grace":15,"late":"emit","op":true"#;
+
+pub(crate) fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
+    rows(&operator.push(&batch(records)).unwrap())
+}
+
+pub(crate) fn restored(spec: &Spec, pages: &[Vec<u8>]) -> Operator {
+    let mut again = operator(spec);
+    again
+        .restore(&pages.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        .unwrap();
+    again
+}
+
+pub(crate) fn refusal(spec: &Spec, pages: &[&[u8]]) -> String {
+    operator(spec).restore(pages).unwrap_err().to_string()
+}
+
+/// An operator of sessions that has seen records, and its pages.
+pub(crate) fn saved() -> (Spec, Vec<Vec<u8>>) {
+    let spec = spec(SESSIONS, UPDATES);
+    let mut operator = operator(&spec);
+    pushed(
+        &mut operator,
+        &[
+            fed("a", 1, 3),
+            fed("b", 40, 4),
+            fed("a", 45, 5),
+            fed("ab", 47, 6),
+        ],
+    );
+    let pages = operator.pages().unwrap();
+    assert!(pages.len() > 1);
+    (spec, pages)
+}
+
+fn queries() -> impl Strategy<Value = Spec> {
+    let kinds = prop::sample::select(vec![SESSIONS, DYNAMIC, SLIDING]);
+    let inputs = prop::sample::select(vec!["", r#","inputs":{"column":"input","count":2}"#]);
+    (kinds, prop::sample::select(vec![UPDATES, CLOSES]), inputs)
+        .prop_map(|(kind, emission, inputs)| spec(kind, &(emission.to_owned() + inputs)))
+}
+
+proptest! {
+    #![proptest_config(crate::core::tests::cases::usually(128))]
+
+    #[test]
+    fn an_operator_goes_on_from_its_pages(spec in queries(), records in feeds(60), cuts in prop::collection::vec(0..60_usize, 0..6)) {
+        let mut whole = operator(&spec);
+        let mut cut = operator(&spec);
+        for (nth, record) in records.iter().enumerate() {
+            if cuts.contains(&nth) {
+                let pages = cut.pages().unwrap();
+                cut = restored(&spec, &pages);
+                prop_assert_eq!(cut.pages().unwrap(), pages, "a restored operator has the same pages");
+                prop_assert_eq!(cut.counters(), whole.counters());
+                prop_assert_eq!(cut.windows_open(), whole.windows_open());
+                prop_assert_eq!(cut.stream_time(), whole.stream_time());
+            }
+            prop_assert_eq!(pushed(&mut cut, std::slice::from_ref(record)), pushed(&mut whole, std::slice::from_ref(record)));
+        }
+        prop_assert_eq!(rows(&cut.finish().unwrap()), rows(&whole.finish().unwrap()));
+    }
+
+    #[test]
+    fn changed_pages_keep_a_saved_state_true(spec in queries(), records in feeds(60), cuts in prop::collection::vec(0..60_usize, 1..6)) {
+        let mut whole = operator(&spec);
+        let mut kept: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for (nth, record) in records.iter().enumerate() {
+            pushed(&mut whole, std::slice::from_ref(record));
+            if !cuts.contains(&nth) {
+                continue;
+            }
+            apply(&mut kept, whole.changed_pages().unwrap());
+            let mut again = restored(&spec, &kept.values().cloned().collect::<Vec<_>>());
+            let changed = again.changed_pages().unwrap();
+            prop_assert_eq!(changed.len(), 1, "nothing but the head differs from what was restored");
+            let mut snapshot = whole.pages().unwrap();
+            snapshot.sort();
+            let mut kept: Vec<Vec<u8>> = kept.values().cloned().collect();
+            kept.sort();
+            prop_assert_eq!(kept, snapshot, "both ways save the same pages");
+        }
+    }
+}
+
+#[test]
+fn a_label_tells_what_lies_in_a_page() {
+    let (_, pages) = saved();
+    let labels: Vec<Label> = pages
+        .iter()
+        .map(|page| Label::read(page).unwrap())
+        .collect();
+    assert_eq!(labels[0].form, PageKind::Head);
+    let bounds: Vec<_> = labels[1..]
+        .iter()
+        .map(|label| (label.id().unwrap(), label.bounds().unwrap()))
+        .collect();
+    for (place, bounds) in &bounds {
+        assert!(
+            bounds.keys.0 <= bounds.keys.1 && bounds.times.0 <= bounds.times.1,
+            "{place}: {bounds:?}"
+        );
+    }
+    let keys: Vec<&[u8]> = bounds
+        .iter()
+        .flat_map(|(_, bounds)| [bounds.keys.0.as_slice(), &bounds.keys.1])
+        .collect();
+    assert!(
+        keys.contains(&b"a".as_slice()) && keys.contains(&b"b".as_slice()),
+        "{keys:?}"
+    );
+}
+
+#[test]
+fn a_long_segment_is_cut_into_pages() {
+    let spec = spec(SLIDING, UPDATES);
+    let mut operator = operator(&spec);
+    let records: Vec<Fed> = (0..4000)
+        .map(|nth| fed(["a", "b", "ab"][nth % 3], 1 + nth as i64 / 100, 1))
+        .collect();
+    pushed(&mut operator, &records);
+    let pages = operator.pages().unwrap();
+    let longest = pages.iter().map(Vec::len).max().unwrap();
+    assert!(
+        pages.len() > 3 && longest < 200_000,
+        "{} pages, the longest of {longest} bytes",
+        pages.len()
+    );
+    assert_eq!(restored(&spec, &pages).pages().unwrap(), pages);
+}
+
+#[test]
+fn another_query_is_refused_by_what_differs() {
+    let (_, pages) = saved();
+    let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
+    let told = refusal(&spec(r#"{"kind":"session","gap":11}"#, UPDATES), &pages);
+    assert!(
+        told.contains("another specification: windows was")
+            && told.contains("\"gap\":10")
+            && told.contains("\"gap\":11")
+            && told.ends_with(", in microseconds"),
+        "{told}"
+    );
+    let until = format!(r#"{UPDATES},"until":60000000"#);
+    let told = refusal(&spec(SESSIONS, &until), &pages);
+    assert!(
+        told.ends_with("specification: retention was null and is 60000000, in microseconds"),
+        "{told}"
+    );
+}
+
+/// The pages of this version of the format.
+fn vectors() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/pages-4")
+}
+
+/// Kind of windows, and the records whose state was saved: enough keys that pages have integers in fewer
+/// bytes; the reaches of the sessions with one gap are differences from the column before.
+fn fixtures() -> [(&'static str, &'static str, Vec<Fed>); 3] {
+    let mut records = vec![
+        fed("a", 100, 1),
+        fed("b", 104, 2),
+        Fed {
+            value: None,
+            ..fed("a", 107, 0)
+        },
+        fed("ab", 112, -3),
+        Fed {
+            key: None,
+            ..fed("", 113, 0)
+        },
+        Fed {
+            tick: true,
+            ..fed("", 114, 0)
+        },
+        fed("", 109, 4),
+        fed("a", 80, 5),
+    ];
+    let keys = || "c d e f g h i j k l m n o p q r s t u v w x y z".split(' ');
+    records.extend(keys().zip(1..).map(|(key, value)| fed(key, 113, value)));
+    let spread = keys().zip(1..);
+    let spread = spread.map(|(key, value)| fed(key, 2_000 + 20 * value, value));
+    let windows = r#"{"kind":"session","gap":5000}"#;
+    [
+        ("sessions", windows, spread.collect()),
+        ("dynamic", DYNAMIC, records.clone()),
+        ("sliding", SLIDING, records),
+    ]
+}
+
+/// Writes the pages of this version. For a new version, once: call it from the test below with a
+/// new folder's name.
+#[expect(dead_code, reason = "called by hand, once for each version")]
+fn write_vectors() {
+    for (name, windows, records) in fixtures() {
+        let mut operator = operator(&spec(windows, CLOSES));
+        pushed(&mut operator, &records);
+        let folder = vectors().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (nth, page) in operator.pages().unwrap().iter().enumerate() {
+            std::fs::write(folder.join(format!("{nth}.arrows")), page).unwrap();
+        }
+    }
+}
+
+#[test]
+fn saved_pages_of_this_version_stay_readable() {
+    for (name, windows, records) in fixtures() {
+        let files = std::fs::read_dir(vectors().join(name)).unwrap();
+        let pages: Vec<Vec<u8>> = files
+            .map(|file| std::fs::read(file.unwrap().path()).unwrap())
+            .collect();
+        assert!(pages.len() > 1, "{name}");
+        let has = |text: &[u8]| {
+            let mut each = pages.iter().flat_map(|page| page.windows(text.len()));
+            each.any(|part| part == text)
+        };
+        assert!(has(b"windrow.least"), "{name}");
+        assert_eq!(has(b"windrow.base"), name == "sessions", "{name}");
+        let spec = spec(windows, CLOSES);
+        let mut fresh = operator(&spec);
+        pushed(&mut fresh, &records);
+        let mut again = restored(&spec, &pages);
+        assert_eq!(again.counters(), fresh.counters(), "{name}");
+        assert_eq!(
+            rows(&again.finish().unwrap()),
+            rows(&fresh.finish().unwrap()),
+            "{name}"
+        );
+    }
+}

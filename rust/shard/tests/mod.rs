@@ -1,0 +1,5 @@
+//! Tests of this room.
+
+mod session_ranges;
+mod session_runs;
+pub(crate) mod shard_stream;

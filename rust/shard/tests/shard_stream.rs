@@ -1,0 +1,269 @@
+//! A stream of micro-batches of one shard, beside a record operator that is never saved.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::batch::packer::Packer;
+use crate::core::operator::change::{Emit, Late};
+use crate::core::operator::stream_time::Source;
+use crate::core::time::Time;
+use crate::plan::limits::Limits;
+use crate::plan::query::Query;
+use crate::plan::spec::Spec;
+use crate::record::operator::Operator;
+use crate::record::store_query::StoreQuery;
+use crate::shard::shard_sessions::ShardSessions;
+use crate::state::page::ChangedPage;
+use crate::state::source_time::SourceTime;
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use proptest::prelude::*;
+
+use crate::record::tests::operator_batches::{Fed, batch, schema, spec_of};
+
+pub(crate) const AGGREGATES: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
+    {"name":"low","function":"min","columns":["x"]}]"#;
+const COUNTED: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
+    {"name":"low","function":"min","columns":["x"]},{"name":"windrow.records","function":"count"}]"#;
+
+/// Runs with indexes of their own and many compactions; ranges of few keys.
+pub(crate) fn small() -> Limits {
+    Limits {
+        page_bytes: 600,
+        index_rows: 2,
+        segment_runs: 2,
+        block_bytes: 200,
+        ..Limits::default()
+    }
+}
+
+/// Another grace now and then, some of which change the length of segments.
+pub(crate) fn restarts() -> impl Strategy<Value = Option<i64>> {
+    let graces = prop::sample::select(vec![0, 5, 15, 16, 30]);
+    prop::option::weighted(0.06, graces)
+}
+
+pub(crate) type Pages = BTreeMap<String, Vec<u8>>;
+
+/// Changes pages; only what is there is dropped.
+pub(crate) fn apply(pages: &mut Pages, changed: Vec<ChangedPage>) {
+    for (name, page) in changed {
+        match page {
+            Some(page) => drop(pages.insert(name, page)),
+            None => assert!(pages.remove(&name).is_some(), "{name} is there"),
+        }
+    }
+}
+
+/// Key, window and three aggregates.
+const FINAL: usize = 5;
+/// And `op`, and `time`.
+const CHANGE: usize = 7;
+
+/// The first columns of windows as text, sorted, without those of late records.
+fn shown(batches: &[RecordBatch], columns: usize) -> Vec<String> {
+    let rows = batches.iter().flat_map(|batch| {
+        let columns = (0..columns)
+            .map(|column| batch.column(column))
+            .collect::<Vec<_>>();
+        let options = arrow_cast::display::FormatOptions::default().with_null("null");
+        let ops = batch.column_by_name("op");
+        let ops = ops.map(|ops| ops.as_string::<i32>().clone());
+        (0..batch.num_rows())
+            .filter(move |&row| ops.as_ref().is_none_or(|ops| ops.value(row) != "late"))
+            .map(|row| {
+                let cell = |array: &&Arc<dyn arrow_array::Array>| {
+                    let shown = arrow_cast::display::ArrayFormatter::try_new(array, &options);
+                    shown.unwrap().value(row).to_string()
+                };
+                columns.iter().map(cell).collect::<Vec<_>>().join(" ")
+            })
+            .collect::<Vec<_>>()
+    });
+    let mut rows: Vec<String> = rows.collect();
+    rows.sort();
+    rows
+}
+
+/// The packed blocks of some rows.
+pub(crate) fn packed(counted: &Spec, rows: &[Fed], split: u32, limits: Limits) -> Vec<RecordBatch> {
+    let mut query = Query::new(counted, &schema()).unwrap();
+    query.limits = limits;
+    let mut packer = Packer::new(Arc::new(query), split).unwrap();
+    let mut blocks = packer.push(&batch(rows)).unwrap();
+    blocks.extend(packer.finish().unwrap());
+    blocks
+}
+
+pub(crate) fn joined(blocks: &[RecordBatch]) -> RecordBatch {
+    let schema = crate::format::packed::schema();
+    arrow_select::concat::concat_batches(&schema, blocks).unwrap()
+}
+
+pub(crate) struct Stream {
+    pub(crate) spec: Spec,
+    pub(crate) counted: Spec,
+    limits: Limits,
+    shard: u32,
+    /// The record operator, which is never saved.
+    reference: Operator,
+    pub(crate) pages: Pages,
+    /// The pages that the last micro-batch has asked for.
+    pub(crate) needed: Vec<String>,
+}
+
+impl Stream {
+    pub(crate) fn new(windows: &str, limits: Limits, shard: u32) -> Self {
+        Self::emitting(Emit::Close, windows, limits, shard)
+    }
+
+    pub(crate) fn emitting(emit: Emit, windows: &str, limits: Limits, shard: u32) -> Self {
+        let more = r#","grace":15"#;
+        let mut spec = spec_of(windows, AGGREGATES, more);
+        let mut counted = spec_of(windows, COUNTED, more);
+        (spec.emit, counted.emit) = (emit, emit);
+        (spec.tick, counted.tick) = (None, None);
+        (spec.shards, counted.shards) = (4, 1);
+        Self {
+            reference: Operator::new(&spec, &schema(), Vec::new()).unwrap(),
+            spec,
+            counted,
+            limits,
+            shard,
+            pages: Pages::new(),
+            needed: Vec::new(),
+        }
+    }
+
+    pub(crate) fn sessions(&self) -> ShardSessions {
+        let sessions = ShardSessions::new(&self.spec, &schema(), self.shard).unwrap();
+        let mut sessions = sessions.with_limits(self.limits);
+        if let Some(head) = self.pages.get("head") {
+            sessions.restore(head).unwrap();
+        }
+        sessions
+    }
+
+    fn operator(&self, late: Late) -> Operator {
+        let spec = Spec {
+            late,
+            ..self.spec.clone()
+        };
+        let mut operator = Operator::new(&spec, &schema(), Vec::new()).unwrap();
+        if !self.pages.is_empty() {
+            let pages: Vec<&[u8]> = self.pages.values().map(Vec::as_slice).collect();
+            operator.restore(&pages).unwrap();
+        }
+        operator
+    }
+
+    /// The query comes back with another grace.
+    pub(crate) fn restart(&mut self, grace: i64) {
+        let pages = self.reference.pages().unwrap();
+        self.spec.grace = Some(grace);
+        self.reference = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+        let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
+        self.reference.restore(&pages).unwrap();
+    }
+
+    /// The query keeps sessions after they have closed.
+    pub(crate) fn keeping(mut self, until: i64) -> Self {
+        (self.spec.until, self.counted.until) = (Some(until), Some(until));
+        self.reference = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+        self
+    }
+
+    /// A micro-batch: the rows of the record operator, and those of runs, or of an operator that
+    /// goes on from their state.
+    pub(crate) fn push(&mut self, rows: &[Fed], by_operator: bool) -> (Vec<String>, Vec<String>) {
+        let rows: Vec<Fed> = rows.iter().filter(|row| !row.tick).cloned().collect();
+        let (one, two) = rows.split_at(rows.len() / 2);
+        let mut blocks = packed(&self.counted, one, 0, self.limits);
+        blocks.extend(packed(&self.counted, two, 1, self.limits));
+        let blocks = joined(&blocks);
+        let moves = |row: &&Fed| row.key.is_some() && row.gap.is_some_and(|gap| gap > 0);
+        let latest = rows.iter().filter(moves).filter_map(|row| row.time).max();
+        let progress: Vec<SourceTime> = latest
+            .map(|time| SourceTime {
+                input: 0,
+                source: Source(0),
+                time: Time(time),
+            })
+            .into_iter()
+            .collect();
+        let columns = match self.spec.emit {
+            Emit::Close => FINAL,
+            Emit::Update => CHANGE,
+        };
+        let records = batch(&rows);
+        let pushed = self.reference.push_micro_batch(&records, None, &progress);
+        let wanted = pushed.unwrap();
+        let wanted = shown(&wanted, columns);
+        if by_operator {
+            // A late policy that comes and goes, which asks for the record operator.
+            let mut operator = self.operator(Late::Emit);
+            let pushed = operator.push_micro_batch(&records, None, &progress);
+            let found = pushed.unwrap();
+            let found = shown(&found, columns);
+            apply(&mut self.pages, operator.changed_pages().unwrap());
+            return (wanted, found);
+        }
+        let mut sessions = self.sessions();
+        let names = sessions.push(&blocks, &progress).unwrap();
+        let needed: Vec<&[u8]> = names
+            .iter()
+            .map(|name| self.pages[name].as_slice())
+            .collect();
+        let (rows, changed) = sessions.finish(&needed).unwrap();
+        apply(&mut self.pages, changed);
+        self.needed = names;
+        let (own, reference) = (sessions.counters(), self.reference.counters());
+        assert_eq!(own.records, reference.records);
+        assert_eq!(own.late, reference.late);
+        assert_eq!(own.windows_closed, reference.windows_closed);
+        assert_eq!(own.updates, reference.updates);
+        assert_eq!(sessions.stream_time(), self.reference.stream_time());
+        let (open, parts) = (self.reference.windows_open(), sessions.windows_open());
+        match self.spec.emit {
+            Emit::Close if self.spec.until.is_none() => {
+                assert!(parts >= open && parts < 1_000, "{parts}");
+            }
+            _ => assert_eq!(parts, open),
+        }
+        (wanted, shown(&rows, columns))
+    }
+
+    /// Pushes records in micro-batches of these sizes, some of them by an operator or after a restart with
+    /// another grace: rows and open windows are those of the record operator after each.
+    pub(crate) fn follow(
+        &mut self,
+        mut records: &[Fed],
+        cuts: Vec<(usize, bool, Option<i64>)>,
+    ) -> Result<(), TestCaseError> {
+        for (size, by_operator, grace) in cuts.into_iter().cycle().take(300) {
+            grace.into_iter().for_each(|grace| self.restart(grace));
+            let (rows, others) = records.split_at(size.min(records.len()));
+            records = others;
+            let (wanted, found) = self.push(rows, by_operator);
+            prop_assert_eq!(wanted, found);
+            let (wanted, found) = self.open();
+            prop_assert_eq!(wanted, found);
+            if records.is_empty() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is open, of the record operator and of one that has the pages.
+    pub(crate) fn open(&self) -> (Vec<String>, Vec<String>) {
+        let all = StoreQuery::Due {
+            from: Time::MIN,
+            to: Time::MAX,
+        };
+        let select = |operator: &Operator| {
+            shown(&operator.select(all, &(None, None), false).unwrap(), FINAL)
+        };
+        (select(&self.reference), select(&self.operator(Late::Drop)))
+    }
+}
