@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type
+from windrow._executor.batches import stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
 from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
@@ -77,7 +78,7 @@ class Columns(ABC):
 
     def held(self) -> Columns:
         """The same columns with their rows in memory: a stream is read, and a lazy query runs."""
-        return HeldColumns(self, pa.RecordBatchReader.from_stream(self.stream(range(len(self.names)))).read_all())
+        return HeldColumns(self, stream_reader(self.stream(range(len(self.names)))).read_all())
 
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """The rows of the data with more columns, in its kind; only if the rows are held."""

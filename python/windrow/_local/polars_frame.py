@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
 from windrow._plan.time_casts import TimeCasts
@@ -45,11 +46,11 @@ class PolarsColumns(Columns):
         return self._names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return pa.RecordBatchReader.from_stream(self._projected(positions).head(0).collect()).schema
+        return _reader(self._projected(positions).head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-        return pa.RecordBatchReader.from_stream(self._projected(positions).collect())
+        return _reader(self._projected(positions).collect())
 
     @property
     def is_empty(self) -> bool:
@@ -83,11 +84,21 @@ class PolarsColumns(Columns):
         return projected
 
 
+def _reader(frame: Any) -> pa.RecordBatchReader:
+    if hasattr(pa, "string_view"):
+        return stream_reader(frame)
+    import polars as pl
+
+    table: pa.Table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    return table.to_reader()
+
+
 def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
     """A `polars.DataFrame`."""
     import polars as pl
 
-    frame: Any = pl.from_arrow(rows)
+    # Without the metadata of fields, which may name the categories of one input of a cogroup.
+    frame: Any = pl.from_arrow(pa.Table.from_arrays(rows.columns, names=rows.column_names))
     casts = []
     for name, kind in kinds.items():
         column = frame.get_column(name)

@@ -13,7 +13,7 @@ from windrow._aggregates.evaluation import Finish
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import bad_type
 from windrow._executor.batch import finals, folds_in_order
-from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream
+from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
@@ -110,7 +110,7 @@ class LocalInput(Input[Any]):
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time
         stream = _typed(self._table.stream([self.columns.index(name) for name in schema.names]), schema)
-        reader = pa.RecordBatchReader.from_stream(rebased_stream(stream, schema))
+        reader = stream_reader(rebased_stream(stream, schema))
         # pyarrow's `take` fails on an empty batch with an offset into its buffers.
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
 
@@ -123,7 +123,7 @@ class LocalInput(Input[Any]):
     def _reader(self, plan: Plan) -> pa.RecordBatchReader:
         with ExitStack() as failed:
             progress = failed.enter_context(_progress(plan))
-            stream = pa.RecordBatchReader.from_stream(self._stream(plan, progress))
+            stream = stream_reader(self._stream(plan, progress))
             blocks, counters = self._read(progress, lambda: packed(plan, stream))
             reader = reader_of(plan, blocks, counters, progress)
             failed.pop_all()  # the bar stays while the reader is read
@@ -271,11 +271,11 @@ def _typed(stream: Any, schema: pa.Schema) -> Any:
     """A stream in the types of a plan, which differ from its own for columns without values."""
     own = stream.schema if isinstance(stream, pa.Table) else None
     if own is None:
-        stream = pa.RecordBatchReader.from_stream(stream)
+        stream = stream_reader(stream)
         own = stream.schema
     if own.types == schema.types:
         return stream
-    reader = pa.RecordBatchReader.from_stream(stream)
+    reader = stream_reader(stream)
     return pa.RecordBatchReader.from_batches(schema, (of_schema(batch, schema) for batch in reader))
 
 

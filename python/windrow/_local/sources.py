@@ -9,6 +9,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._executor.batches import stream_reader
 from windrow._local.columns import Columns, TableColumns, without_metadata
 from windrow._local.duckdb_relation import RelationColumns
 from windrow._local.pandas_frame import PandasColumns
@@ -39,7 +40,7 @@ def columns_of(data: Any, libraries: set[str]) -> Columns:
         return PandasColumns(data)
     if hasattr(data, "__arrow_c_stream__"):
         try:
-            return _Reader(pa.RecordBatchReader.from_stream(data))
+            return _Reader(stream_reader(data))
         except pa.ArrowException as error:
             raise bad_type("data", data, f"{ALLOWED} of columns with names ({error})") from error
     raise bad_type("data", data, _instead(data) or ALLOWED)
@@ -130,7 +131,7 @@ class Union(Columns):
         if not found or any(type(table) is not type(first) for table, _ in found):
             return None
         kinds = [table.dtype(place) for table, place in found]
-        return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
+        return kinds[0] if all(repr(kind) == repr(kinds[0]) for kind in kinds) else None
 
     def dtypes(self, columns: Mapping[str, str]) -> Kinds:
         """The types that `dtype` has."""
@@ -161,7 +162,9 @@ class Union(Columns):
         for table, own in zip(self._inputs, self._origins.columns, strict=True):
             places = {name: table.names.index(own[name]) for name in schema.names if name in own}
             distinct = sorted(set(places.values()))
-            reader = pa.RecordBatchReader.from_stream(table.stream(distinct))
+            reader = stream_reader(table.stream(distinct))
+            if isinstance(table, RelationColumns):  # a connection has one open result
+                reader = reader.read_all().to_reader()
             opened.append((reader, {name: distinct.index(place) for name, place in places.items()}))
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, opened))
 
