@@ -85,15 +85,15 @@ def calls(texts: Iterable[str]) -> list[Call]:
     >>> calls(["clicks=count", "best=max_by:page,amount"])[1]
     Call(name='best', function='max_by', arguments=(('column', 'page'), ('by', 'amount')))
     """
-    aggregates = dict[str, Call]()
+    by_name = dict[str, Call]()
     for text in texts:
         name, equals, call = text.partition("=")
         if not name or not equals or not call:
             raise bad_value(ARGUMENT, text, _ALLOWED)
-        if name in aggregates:
+        if name in by_name:
             raise bad_value(ARGUMENT, text, f"a name that no other aggregate has; {name!r} is there twice")
-        aggregates[name] = _call(text, name, call)
-    return list(aggregates.values()) or [Call("count", "count")]
+        by_name[name] = _call(text, name, call)
+    return list(by_name.values()) or [Call("count", "count")]
 
 
 def _call(text: str, result: str, call: str) -> Call:

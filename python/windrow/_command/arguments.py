@@ -30,10 +30,10 @@ class _Parser(argparse.ArgumentParser):
 def arguments(given: Sequence[str]) -> argparse.Namespace:
     """The parsed command line. Exits with code 2 if it is wrong."""
     parser, commands = parsers()
-    asked, unknown = parser.parse_known_args(given)
+    options, unknown = parser.parse_known_args(given)
     if unknown:
-        _refuse(unknown, asked.command, commands)
-    return asked
+        _refuse(unknown, options.command, commands)
+    return options
 
 
 def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:

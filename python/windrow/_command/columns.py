@@ -41,7 +41,7 @@ class Column:
 
 @dataclass
 class Columns:
-    """The columns of a query, in the order in which they are asked for.
+    """The columns of a query, in the order of their first use.
 
     Attributes:
         sample: the first values of a column, as they are in the files, and whether they are text without a type. The

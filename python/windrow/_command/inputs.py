@@ -52,9 +52,9 @@ def _of(path: str, kind: Format | None, copy: Path) -> list[File]:
             if match.name.startswith("_"):  # _SUCCESS
                 continue
             files += _folder(match, base, kind) if match.is_dir() else [_part(match, base, kind)]
-        unique = {file.path: file for file in files if file.path.stat().st_size} or {file.path: file for file in files}
-        if unique:
-            return list(unique.values())
+        by_path = {file.path: file for file in files if file.path.stat().st_size} or {file.path: file for file in files}
+        if by_path:
+            return list(by_path.values())
         raise bad_value(ARGUMENT, path, "a pattern that a file matches")
     raise bad_value(ARGUMENT, path, "a file that is there")
 

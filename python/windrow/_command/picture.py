@@ -33,9 +33,9 @@ def picture(
     wanted = [_key(text, fields) for text in texts]
     batches = []
     for batch in reader:
-        own = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
-        if own:
-            batches.append(batch.take(pa.array(own)))
+        rows = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
+        if rows:
+            batches.append(batch.take(pa.array(rows)))
     events = pa.Table.from_batches(batches, schema=reader.schema)
     if not events.num_rows:
         shown = ", ".join(str(text) for text in texts)
