@@ -54,7 +54,7 @@ class TimeColumn:
                 raise bad_column_type(ARGUMENT, self.name, kind, allowed)
             counted = pa.timestamp(self.unit)
             return counted, lambda values: counts(ARGUMENT, self.name, values).cast(counted)
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
             if self.format is not None:
                 return _MICROSECONDS, self._parsed
             target = pa.timestamp("ns" if _has_nanoseconds(sample) else "us", "UTC" if _has_zone(sample) else None)

@@ -9,6 +9,7 @@
 | `stream/` | the steps of a streaming query |
 | `tasks` | one record operator for each source |
 | `batches` | record batches: as Arrow IPC streams, in the form the core takes, with counters |
+| `empty_arrays` | arrays without values, as Spark sends them |
 | `blocks` | packed blocks, in memory or on disk |
 | `free_memory` | how much memory this process may still take |
 """

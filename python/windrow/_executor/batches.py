@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._executor.empty_arrays import has_lists, with_offsets
+
 Batches = Iterator[pa.RecordBatch]
 """The input and output of Spark's `mapInArrow`."""
 
@@ -20,7 +22,7 @@ def ipc_stream(batch: pa.RecordBatch) -> pa.Buffer:
 
 
 def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch. If it nests structs in structs, at any depth, a copy in which every buffer starts at its first value.
+    """The batch `with_offsets`. If it nests structs in structs, at any depth, a copy whose buffers start at its values.
 
     A sliced struct starts inside its buffers. The core applies its offset to the children, but pyarrow has already
     applied it to them. A copy through Arrow IPC has no offsets.
@@ -29,6 +31,7 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     >>> rebased(pa.record_batch({"v": nested.slice(1)}))["v"].offset
     0
     """
+    batch = with_offsets(batch)
     if not any(_cuts_twice(field.type) for field in batch.schema):
         return batch
     return pa.ipc.open_stream(ipc_stream(batch)).read_next_batch()
@@ -36,11 +39,24 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
     """A stream with `rebased` batches. Returns the stream itself if no column needs it."""
-    if not any(_cuts_twice(field.type) for field in schema):
+    if not any(_cuts_twice(field.type) or has_lists(field.type) for field in schema):
         return stream
-    reader = pa.RecordBatchReader.from_stream(stream)
+    reader = stream_reader(stream)
     copied = pa.ipc.read_schema(reader.schema.serialize())  # an unregistered extension type becomes its storage type
     return pa.RecordBatchReader.from_batches(copied, (rebased(batch) for batch in reader))
+
+
+def stream_reader(stream: Any) -> pa.RecordBatchReader:
+    """Reads any object with `__arrow_c_stream__`. Data of pyarrow comes as it is."""
+    if isinstance(stream, pa.RecordBatchReader):
+        return stream
+    if isinstance(stream, pa.Table):
+        return stream.to_reader()
+    if hasattr(pa.RecordBatchReader, "from_stream"):
+        return pa.RecordBatchReader.from_stream(stream)
+    of_capsule: Any = pa.RecordBatchReader
+    reader: pa.RecordBatchReader = of_capsule._import_from_c_capsule(stream.__arrow_c_stream__())  # pyarrow 14
+    return reader
 
 
 def _cuts_twice(kind: Any, cut: bool = False) -> bool:
@@ -74,7 +90,7 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     # Spark sends the session's time zone and, if configured, large strings. The plan knows one form of each type.
     columns = [
         column if column.type == field.type else column.cast(field.type)
-        for column, field in zip(batch.columns, schema, strict=True)
+        for column, field in zip(with_offsets(batch).columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

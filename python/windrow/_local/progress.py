@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
+from windrow._executor.batches import stream_reader
 from windrow._plan.plan import Callback
 
 RECORDS, WINDOWS = "records", "windows"
@@ -55,7 +56,7 @@ class Progress:
 
     def reading(self, stream: Any, total: int | None) -> pa.RecordBatchReader:
         """The same rows, counted as they are read."""
-        reader = pa.RecordBatchReader.from_stream(stream)
+        reader = stream_reader(stream)
         return pa.RecordBatchReader.from_batches(reader.schema, self._told(reader, total))
 
     def parts(self, done: int) -> None:

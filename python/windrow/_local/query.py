@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow._aggregates.evaluation import Finish
 from windrow._executor.batch import finals, folds_in_order
-from windrow._executor.batches import Batches, no_rows, rebased, rebased_stream
+from windrow._executor.batches import Batches, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._local.counters import counters, metadata, warn_left_out
 from windrow._local.progress import Progress
@@ -81,7 +81,7 @@ class LocalInput(Input[pa.Table]):
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time
         stream = self._table.stream([self.columns.index(name) for name in schema.names])
-        reader = pa.RecordBatchReader.from_stream(rebased_stream(stream, schema))
+        reader = stream_reader(rebased_stream(stream, schema))
         # pyarrow's `take` fails on an empty batch with an offset into its buffers.
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
 
@@ -89,7 +89,7 @@ class LocalInput(Input[pa.Table]):
         """The result in batches. Its schema metadata has all counters except `windows`."""
         with ExitStack() as failed:
             progress = failed.enter_context(_progress(plan))
-            stream = pa.RecordBatchReader.from_stream(self._stream(plan, progress))
+            stream = stream_reader(self._stream(plan, progress))
             blocks, counters = self._read(progress, lambda: packed(plan, stream))
             reader = reader_of(plan, blocks, counters, progress)
             failed.pop_all()  # the bar stays while the reader is read
@@ -120,7 +120,7 @@ class LocalInput(Input[pa.Table]):
 
     def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
         stream = self._all_columns()
-        table = self._read(progress, lambda: pa.RecordBatchReader.from_stream(stream).read_all())
+        table = self._read(progress, lambda: stream_reader(stream).read_all())
         query = Query.with_rows(plan.spec, plan.schema, free_memory())
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)

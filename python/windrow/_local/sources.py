@@ -10,6 +10,7 @@ from weakref import WeakSet
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._executor.batches import stream_reader
 from windrow._plan.input import ALLOWED, ARROW_CASTS, TimeCasts
 from windrow._plan.plan import Origins
 
@@ -80,7 +81,7 @@ def columns_of(data: Any, libraries: set[str]) -> Columns:
         return _Pandas(data)
     if hasattr(data, "__arrow_c_stream__"):
         try:
-            return _Reader(pa.RecordBatchReader.from_stream(data))
+            return _Reader(stream_reader(data))
         except pa.ArrowException as error:
             raise bad_type("data", data, f"{ALLOWED} of columns with names ({error})") from error
     raise bad_type("data", data, _instead(data) or ALLOWED)
@@ -184,11 +185,11 @@ class _Polars(Columns):
         return self._names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return pa.RecordBatchReader.from_stream(self._projected(positions).head(0).collect()).schema
+        return stream_reader(self._projected(positions).head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-        return pa.RecordBatchReader.from_stream(self._projected(positions).collect())
+        return stream_reader(self._projected(positions).collect())
 
     def _projected(self, positions: Sequence[int]) -> Any:
         # pl.col reads "*" and "^...$" as patterns; selectors take columns by position.
@@ -214,7 +215,7 @@ class _DuckDB(Columns):
         return names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return pa.RecordBatchReader.from_stream(self.stream(positions).limit(0)).schema
+        return stream_reader(self.stream(positions).limit(0)).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
         quoted = ('"' + self.names[i].replace('"', '""') + '"' for i in positions)
@@ -296,7 +297,7 @@ class Union(Columns):
         for table, own in zip(self._inputs, self._origins.columns, strict=True):
             places = {name: table.names.index(own[name]) for name in schema.names if name in own}
             distinct = sorted(set(places.values()))
-            reader = pa.RecordBatchReader.from_stream(table.stream(distinct))
+            reader = stream_reader(table.stream(distinct))
             opened.append((reader, {name: distinct.index(place) for name, place in places.items()}))
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, opened))
 

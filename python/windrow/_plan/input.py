@@ -40,7 +40,7 @@ class TimeCasts(NamedTuple):
     def of(self, column: str, kind: pa.DataType) -> str | None:
         """The cast for a column of this type; None where there is none."""
         names = repr(column), '"' + column.replace('"', '""') + '"'
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
             return self.text.format(*names)
         if pa.types.is_integer(kind):
             return self.milliseconds.format(*names) + " where it counts milliseconds since 1970"
