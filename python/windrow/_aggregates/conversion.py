@@ -57,18 +57,14 @@ def _without_hidden(array: Any) -> Any:
     if pa.types.is_struct(kind):
         fields = [_without_hidden(field) for field in array.flatten()]
         return pa.StructArray.from_arrays(fields, fields=list(kind), mask=array.is_null()) if fields else array
-    if not isinstance(kind, (*LIST_TYPES, pa.MapType)):
+    if not (pa.types.is_map(kind) or isinstance(kind, LIST_TYPES)):
         return array
     copied = _copied(array)
-    given, made = {"type": kind, "mask": copied.is_null()}, type(copied)
-    if pa.types.is_map(kind):
-        return made.from_arrays(copied.offsets, _without_hidden(copied.keys), _without_hidden(copied.items), **given)
+    if str(kind).startswith(("list_view", "large_list_view")):
+        return copied
+    own = copied.buffers()[: 1 if pa.types.is_fixed_size_list(kind) else 2]
     values = _without_hidden(copied.values)
-    if pa.types.is_fixed_size_list(kind):
-        return made.from_arrays(values, **given)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return made.from_arrays(copied.offsets, values, **given)
-    return copied
+    return pa.Array.from_buffers(kind, len(copied), own, copied.null_count, children=[values])
 
 
 def _copied(lists: Any) -> Any:

@@ -21,6 +21,14 @@ def ipc_stream(batch: pa.RecordBatch) -> pa.Buffer:
     return sink.getvalue()
 
 
+def ipc_streams(batches: Batches, schema: bytes) -> Batches:
+    """Each batch from Spark as one row with an IPC stream, in the columns of `schema`."""
+    columns = read_schema(schema)
+    for batch in batches:
+        stream = ipc_stream(conformed(batch, columns)).to_pybytes()
+        yield pa.RecordBatch.from_arrays([pa.array([stream], pa.binary())], names=["stream"])
+
+
 def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch `with_offsets`. If it nests structs in structs, at any depth, a copy whose buffers start at its values.
 

@@ -22,7 +22,7 @@ def open_input(data: object) -> Input[Any]:
     Raises:
         TypeError: nothing that windrow reads.
         ValueError: a streaming DataFrame with a watermark.
-        ImportError: a DataFrame of a PySpark that is older than 4.1.
+        ImportError: a DataFrame of a PySpark that is older than 3.5.
     """
     if isinstance(data, Input):
         return data
@@ -36,6 +36,9 @@ def open_input(data: object) -> Input[Any]:
 
         check_pyspark("data", "a DataFrame")  # an older one lacks what the next import names
         if getattr(data, "isStreaming", False) is True:
+            from windrow._spark.release import check_stream
+
+            check_stream(data)  # an older Spark lacks what the next import names
             from windrow._spark.streaming import StreamInput
 
             return StreamInput.of(data)

@@ -8,11 +8,14 @@ from weakref import WeakSet
 
 from windrow._arguments.errors import bad_type, calls_to_user
 from windrow._spark.environment import check_pyspark
+from windrow._spark.release import has_setting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_PAGES = "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch"
+_PAGES_OF_4_0 = "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 SETTINGS = {
@@ -26,7 +29,7 @@ SETTINGS = {
     # Counting rows would read each page before writing it.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     # How many pages travel to Python at once. A page has at most about 256 KiB.
-    "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "64",
+    _PAGES: "64",
 }
 """The settings of `configure`."""
 
@@ -52,7 +55,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
 
     Raises:
         TypeError: not a SparkSession.
-        ImportError: PySpark is older than 4.1.
+        ImportError: PySpark is older than 3.5.
 
     >>> from pyspark.sql import SparkSession
     >>> for key, value in configure(SparkSession.builder.getOrCreate()).items():
@@ -67,16 +70,20 @@ def configure(spark: SparkSession) -> dict[str, str]:
     if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
         raise bad_type("spark", spark, "a SparkSession")
     check_pyspark("spark", "a session")
-    for key, value in SETTINGS.items():
+    settings = dict(SETTINGS)
+    if not has_setting(spark, _PAGES):
+        settings[_PAGES_OF_4_0] = settings[_PAGES]
+    settings = {key: value for key, value in settings.items() if "arrow" not in key or has_setting(spark, key)}
+    for key, value in settings.items():
         spark.conf.set(key, value)
-    return dict(SETTINGS)
+    return settings
 
 
 def warn_unless_configured(spark: SparkSession) -> None:
     """Warns the user, once per session, if a query will be slow because `configure` was not called."""
     if spark in _warned:
         return
-    if spark.conf.get(_BYTES, None) != SETTINGS[_BYTES]:
+    if spark.conf.get(_BYTES, None) != SETTINGS[_BYTES] and has_setting(spark, _BYTES):
         _warned.add(spark)
         warnings.warn(
             f"{_BYTES} is not {SETTINGS[_BYTES]}, so Spark spends most of its time on measuring Arrow batches; "

@@ -30,6 +30,7 @@ from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, TimeCasts
 from windrow._plan.plan import Origins, Plan
+from windrow._spark.release import sendable
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
@@ -96,7 +97,7 @@ class FrameInput(Input[DataFrame]):
                 else:
                     columns.append(F.lit(None).cast(types[name]))
             frames.append(numbered(given._frame).select(*columns))
-        return functools.reduce(DataFrame.union, frames).toDF(*names)
+        return functools.reduce(lambda one, other: one.union(other), frames).toDF(*names)
 
     def _with_rows(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
         """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
@@ -183,14 +184,14 @@ def flat(frame: DataFrame) -> DataFrame:
 
 
 def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The columns of these names."""
+    """The columns of these names, for `mapInArrow`."""
     # mapInArrow looks columns up by unquoted names, and Spark ignores case. Columns with ambiguous names therefore go
     # by number, and the packing function restores their names.
     columns = frame.columns
     times = Counter(name.casefold() for name in columns)
     if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
-        return frame.select(*names)
-    return numbered(frame).select(*(f"_{columns.index(name)}" for name in names))
+        return sendable(frame.select(*names))
+    return sendable(numbered(frame).select(*(f"_{columns.index(name)}" for name in names)))
 
 
 def numbered(frame: DataFrame) -> DataFrame:

@@ -3,7 +3,7 @@
 ```text
 select(referenced columns)
 └─ mapInArrow(stream.pack)                   rows of (shard, source, first time, block), control rows for every shard
-   └─ groupBy("shard").transformWithState    the operator of a shard; its pages are in Spark's state store
+   └─ groupBy("shard").transformWithState    `processor`: the operator of a shard; its pages are in Spark's state store
       └─ observe(counters)
          └─ mapInArrow(stream.unpack)        typed rows
 ```
@@ -13,14 +13,13 @@ windrow keeps its own stream time, without watermarks or timers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -36,15 +35,17 @@ from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batches import Batches
 from windrow._executor.pickled import pickled_finish, pickled_for_stream
-from windrow._executor.shipping import remote, shipped
+from windrow._executor.shipping import shipped
 from windrow._executor.stream import change_block, returned_records
 from windrow._executor.stream.pack import PACKED, pack
-from windrow._executor.stream.query import Shipment, StreamQuery, read_columns, shipment_of
-from windrow._executor.stream.shard import SUMS, changes
+from windrow._executor.stream.query import Shipment, read_columns, shipment_of
+from windrow._executor.stream.shard import SUMS
 from windrow._plan.plan import Origins, Plan
 from windrow._spark.configure import warn_of_idle_partitions, warn_unless_configured
 from windrow._spark.environment import warn_of_interpreter
 from windrow._spark.frame import FrameInput, flat, projected
+from windrow._spark.processor import changed
+from windrow._spark.release import is_frame
 from windrow._spark.types import returned_type
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -56,9 +57,6 @@ _CLOCK = "windrow.clock"
 _WATERMARK = "spark.watermarkDelayMs"
 _STORE = "spark.sql.streaming.stateStore.providerClass"
 _TYPES = {"int32": IntegerType(), "string": StringType(), "int64": LongType(), "binary": BinaryType()}
-_CHANGED = StructType(
-    [StructField("block", BinaryType()), *(StructField(name, LongType()) for name in (*SUMS, "stream_time"))]
-)
 
 
 class StreamInput(FrameInput):
@@ -67,7 +65,7 @@ class StreamInput(FrameInput):
     @classmethod
     def of(cls, data: object) -> Self:
         """Opens a streaming DataFrame. Raises `ValueError` for one with a watermark."""
-        if not isinstance(data, DataFrame):
+        if not is_frame(data):
             raise bad_type("data", data, "a streaming DataFrame")
         given = cls(data)
         for field in given._schema.fields:
@@ -137,8 +135,8 @@ class StreamInput(FrameInput):
         """Builds the steps of the query. `unpack` is the last step, and `output` are its columns."""
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
         blocks = frame.mapInArrow(shipped(pack, shipment), packed)
-        changed = blocks.groupBy("shard").transformWithState(_processor(shipment), _CHANGED, "Append", "None")
-        observed = changed.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
+        name, counters = str(plan.options.observation or OBSERVED), _counters(self._type(plan.time))
+        observed = changed(blocks, shipment).observe(name, *counters)
         result = observed.select("block").mapInArrow(unpack, output)
         return flat(result) if plan.options.flat else result
 
@@ -227,26 +225,3 @@ def _counters(time: Any) -> list[Any]:
     sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in SUMS]
     latest = F.timestamp_micros(F.min("stream_time"))
     return [*sums, (latest.cast(time) if isinstance(time, TimestampNTZType) else latest).alias("stream_time")]
-
-
-def _processor(shipment: Shipment) -> StatefulProcessor:
-    """The processor that Spark calls for each shard. Pickled by value, it loads windrow on the executor."""
-    load_query, load_changes, counted = remote(StreamQuery), remote(changes), tuple(_CHANGED.names[1:])
-
-    class Shards(StatefulProcessor):
-        def init(self, handle: Any) -> None:
-            from pyspark.sql.types import StringType, StructField, StructType
-
-            # Types given as text would cost each task two calls to the JVM.
-            name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
-            self.pages = handle.getMapState("pages", name, page)
-            self.query = load_query()(shipment)
-
-        def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-            for block, counters in load_changes()(rows, self.pages, self.query):
-                yield Row(block=block, **{name: counters.get(name) for name in counted})
-
-        def close(self) -> None:
-            pass
-
-    return Shards()
