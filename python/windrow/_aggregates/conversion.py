@@ -56,7 +56,8 @@ def _without_hidden(array: Any) -> Any:
     kind: Any = array.type
     if pa.types.is_struct(kind):
         fields = [_without_hidden(field) for field in array.flatten()]
-        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=array.is_null()) if fields else array
+        mask = array.is_null() if array.null_count else None  # the entries of a map may have none
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=mask) if fields else array
     if not (pa.types.is_map(kind) or isinstance(kind, LIST_TYPES)):
         return array
     copied = _copied(array)

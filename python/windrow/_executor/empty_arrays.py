@@ -40,6 +40,8 @@ def _mended(array: Any) -> Any:
         return array
     if pa.types.is_struct(kind):
         parts = [_mended(array.field(position)) for position in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
+        # The entries of a map may have no mask, not even one without nulls.
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
     own = array.buffers()[: 1 if isinstance(kind, pa.FixedSizeListType) else 2]
     return pa.Array.from_buffers(kind, len(array), own, array.null_count, array.offset, [_mended(array.values)])

@@ -43,7 +43,8 @@ def bare(array: Any) -> Any:
         parts = [bare(array.field(number)) for number in range(kind.num_fields)]
         if not len(array):
             return pa.Array.from_buffers(kind, 0, [None], children=parts)
-        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
     if kind.num_fields == 0:
         return array
     own: list[Any] = array.buffers()[: 1 if isinstance(kind, pa.FixedSizeListType) else 2]
@@ -58,7 +59,7 @@ def records(name: str) -> pa.RecordBatch:
     array = bare(pa.array(values, kind))
     array.validate(full=True)
     times = pa.array([at(0), at(1)], pa.timestamp("us"))
-    return pa.record_batch({"user": pa.array(["ann", "ann"]), "ts": times, "v": array})
+    return pa.RecordBatch.from_arrays([pa.array(["ann", "ann"]), times, array], names=["user", "ts", "v"])
 
 
 def windowed(data: Any, windows: Any = SESSIONS, key: str = "user") -> Any:
