@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._executor.empty_arrays import has_lists, with_offsets
+from windrow._executor.empty_arrays import has_lists, rebuilt, with_offsets
 
 Batches = Iterator[pa.RecordBatch]
 """The input and output of Spark's `mapInArrow`."""
@@ -96,10 +96,7 @@ def read_schema(serialized: bytes) -> pa.Schema:
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch from Spark, cast to the columns of a plan."""
     # Spark sends the session's time zone and, if configured, large strings. The plan knows one form of each type.
-    columns = [
-        column if column.type == field.type else column.cast(field.type)
-        for column, field in zip(with_offsets(batch).columns, schema, strict=True)
-    ]
+    columns = [rebuilt(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-_LISTS = (pa.ListType, pa.LargeListType, pa.MapType, pa.FixedSizeListType)
+_LISTS: Any = (pa.ListType, pa.LargeListType, pa.MapType, pa.FixedSizeListType)
 
 
 def has_lists(kind: Any) -> bool:
@@ -29,19 +29,26 @@ def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
     """
     if batch.num_rows and not any(has_lists(field.type) for field in batch.schema):
         return batch
-    return pa.RecordBatch.from_arrays([_mended(column) for column in batch.columns], schema=batch.schema)
+    return pa.RecordBatch.from_arrays([rebuilt(column, column.type) for column in batch.columns], schema=batch.schema)
 
 
-def _mended(array: Any) -> Any:
-    kind = array.type
+def rebuilt(array: Any, kind: Any) -> Any:
+    """The values as a type that may differ in its leaves and in what may be null, with new buffers where none are."""
+    own = array.type
     if len(array) == 0:
         return pa.nulls(0, kind)
-    if not has_lists(kind):
+    if own == kind and not has_lists(kind):
         return array
-    if pa.types.is_struct(kind):
-        parts = [_mended(array.field(position)) for position in range(kind.num_fields)]
+    if pa.types.is_struct(own) and pa.types.is_struct(kind):
+        parts = [rebuilt(array.field(position), kind.field(position).type) for position in range(kind.num_fields)]
         # The entries of a map may have no mask, not even one without nulls.
-        mask = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=mask)
-    own = array.buffers()[: 1 if isinstance(kind, pa.FixedSizeListType) else 2]
-    return pa.Array.from_buffers(kind, len(array), own, array.null_count, array.offset, [_mended(array.values)])
+        validity = array.is_valid().buffers()[1] if array.null_count else None
+        return pa.Array.from_buffers(kind, len(array), [validity], array.null_count, children=parts)
+    if not isinstance(kind, _LISTS) or type(own) is not type(kind):
+        return array if own == kind else array.cast(kind)
+    is_map, is_fixed = isinstance(kind, pa.MapType), isinstance(kind, pa.FixedSizeListType)
+    inner = pa.struct([kind.key_field, kind.item_field]) if is_map else kind.value_type
+    buffers = array.buffers()[: 1 if is_fixed else 2]
+    return pa.Array.from_buffers(
+        kind, len(array), buffers, array.null_count, array.offset, [rebuilt(array.values, inner)]
+    )

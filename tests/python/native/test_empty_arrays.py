@@ -9,7 +9,7 @@ import pytest
 
 import windrow as wr
 from windrow._executor.batch import merge, pack
-from windrow._executor.empty_arrays import with_offsets
+from windrow._executor.empty_arrays import rebuilt, with_offsets
 from windrow._executor.row_windows import with_windows
 from windrow.testing import StreamDriver
 
@@ -81,6 +81,25 @@ def test_only_arrays_without_values_get_new_buffers(name: str) -> None:
         assert mended.schema == rows.schema
         assert mended.nbytes >= 0
         assert mended["v"].to_pylist() == shown(name)[: rows.num_rows] or mended["v"].to_pylist() == shown(name)[1:]
+
+
+@pytest.mark.parametrize("cut", [slice(0, 3), slice(1, 3), slice(1, 2), slice(2, 3), slice(3, 3)])
+def test_leaves_may_change_their_type_and_parts_their_nulls(cut: slice) -> None:
+    inner = pa.struct([pa.field("a", pa.int64()), pa.field("b", pa.int64())])
+    wanted = pa.struct([pa.field("a", pa.int64()), pa.field("b", pa.duration("us"), nullable=False)])
+    lists, maps = [[{"a": 1, "b": 2}], None, []], [[("x", {"a": None, "b": 3})], [], None]
+    structs = [{"a": 1, "b": 4}, None, {"a": None, "b": 5}]
+    for values, given, kind in (
+        (structs, inner, wanted),
+        (lists, pa.list_(inner), pa.list_(wanted)),
+        (maps, pa.map_(pa.string(), inner), pa.map_(pa.string(), wanted)),
+    ):
+        found = rebuilt(pa.array(values, given)[cut], kind)
+        assert found.type == kind
+        expected = pa.array(values, given)[cut].to_pylist()
+        assert str(found.to_pylist()).replace("datetime.timedelta(microseconds=", "").replace(")}", "}") == str(
+            expected
+        )
 
 
 def fullest(windows: list[dict[str, Any]]) -> dict[str, Any]:
