@@ -185,11 +185,19 @@ class _Polars(Columns):
         return self._names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return stream_reader(self._projected(positions).head(0).collect()).schema
+        schema: pa.Schema = self._read(self._projected(positions).head(0)).schema
+        return schema
 
     def stream(self, positions: Sequence[int]) -> Any:
+        return self._read(self._projected(positions))
+
+    def _read(self, frame: Any) -> Any:
+        if not hasattr(pa, "string_view"):  # pyarrow before 16 has no views
+            from polars import CompatLevel
+
+            return frame.collect().to_arrow(compat_level=CompatLevel.oldest())
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-        return stream_reader(self._projected(positions).collect())
+        return stream_reader(frame.collect())
 
     def _projected(self, positions: Sequence[int]) -> Any:
         # pl.col reads "*" and "^...$" as patterns; selectors take columns by position.
