@@ -14,6 +14,10 @@ def table_of(frame: DataFrame) -> pa.Table:
     if hasattr(type(frame), "toArrow"):
         return frame.toArrow()
     of_frame: Any = frame
+    if "interval" in frame.schema.simpleString():  # Spark 3.5 fails to write many into an Arrow batch
+        rows, schema = frame.collect(), to_arrow_schema(frame.schema)
+        columns = [pa.array([row[place] for row in rows], field.type) for place, field in enumerate(schema)]
+        return pa.Table.from_arrays(columns, schema=schema)
     if hasattr(of_frame, "_jdf"):
         batches = of_frame._collect_as_arrow()
         return pa.Table.from_batches(batches, batches[0].schema if batches else to_arrow_schema(frame.schema))
