@@ -13,7 +13,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def on_page_markdown(markdown: str, **_others: Any) -> str:
     """Rewrites the text of a page before mkdocs renders it."""
-    return PYTHON.sub(lambda found: f"```python\n{formatted(found[1])}```", markdown)
+    return PYTHON.sub(lambda match: f"```python\n{formatted(match[1])}```", markdown)
 
 
 def formatted(code: str) -> str:

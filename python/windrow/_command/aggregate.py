@@ -63,20 +63,20 @@ class Call:
 
         With `as_text`, `min` and `max` of text that holds numbers or times return the text of the file.
         """
-        given = list[str | float]()
+        arguments = list[str | float]()
         for parameter, value in self.arguments:
             use: Use = "order" if parameter == "by" else _USES.get(self.function, "number")
             is_column = isinstance(value, str)
-            given.append(columns.of(f"{ARGUMENT} {self.name}", str(value), use).name if is_column else value)
+            arguments.append(columns.of(f"{ARGUMENT} {self.name}", str(value), use).name if is_column else value)
         if as_text and _USES.get(self.function) == "order":
             (_, column), *_ = self.arguments
             text = columns.of(f"{ARGUMENT} {self.name}", str(column), "value").name
-            if text != given[0] and columns.is_text(ARGUMENT, str(column)):
-                return FUNCTIONS[f"{self.function}_by"](text, given[0])
-        return FUNCTIONS[self.function](*given)
+            if text != arguments[0] and columns.is_text(ARGUMENT, str(column)):
+                return FUNCTIONS[f"{self.function}_by"](text, arguments[0])
+        return FUNCTIONS[self.function](*arguments)
 
 
-def calls(given: Iterable[str]) -> list[Call]:
+def calls(texts: Iterable[str]) -> list[Call]:
     """The aggregates of the command line. Without any, `count`.
 
     Raises `ValueError` for text that is not `name=function:column`, a repeated name, a wrong number of arguments, or
@@ -85,15 +85,15 @@ def calls(given: Iterable[str]) -> list[Call]:
     >>> calls(["clicks=count", "best=max_by:page,amount"])[1]
     Call(name='best', function='max_by', arguments=(('column', 'page'), ('by', 'amount')))
     """
-    by_name = dict[str, Call]()
-    for text in given:
+    aggregates = dict[str, Call]()
+    for text in texts:
         name, equals, call = text.partition("=")
         if not name or not equals or not call:
             raise bad_value(ARGUMENT, text, _ALLOWED)
-        if name in by_name:
+        if name in aggregates:
             raise bad_value(ARGUMENT, text, f"a name that no other aggregate has; {name!r} is there twice")
-        by_name[name] = _call(text, name, call)
-    return list(by_name.values()) or [Call("count", "count")]
+        aggregates[name] = _call(text, name, call)
+    return list(aggregates.values()) or [Call("count", "count")]
 
 
 def _call(text: str, result: str, call: str) -> Call:

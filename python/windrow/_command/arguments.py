@@ -30,10 +30,10 @@ class _Parser(argparse.ArgumentParser):
 def arguments(given: Sequence[str]) -> argparse.Namespace:
     """The parsed command line. Exits with code 2 if it is wrong."""
     parser, commands = parsers()
-    options, unknown = parser.parse_known_args(given)
+    asked, unknown = parser.parse_known_args(given)
     if unknown:
-        _refuse(unknown, options.command, commands)
-    return options
+        _refuse(unknown, asked.command, commands)
+    return asked
 
 
 def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -93,7 +93,12 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         "--key", action="append", default=[], dest="keys", metavar="COLUMN", help="a key column; repeat it for several"
     )
     parser.add_argument(
-        "--time", required=True, metavar="COLUMN", help="the time column: timestamps, dates, text or numbers"
+        "--time",
+        action="append",
+        required=True,
+        dest="times",
+        metavar="COLUMN",
+        help="the time column: timestamps, dates, text or numbers; repeat it for a date and a time in two columns",
     )
     parser.add_argument(
         "--time-format", metavar="FORMAT", help="of times in text that is not ISO 8601: %%d/%%b/%%Y:%%H:%%M:%%S %%z"

@@ -71,10 +71,12 @@ def cast(values: pa.Array[Any], kind: pa.DataType, text: TextFormat) -> pa.Array
         return values.cast(kind)
 
 
-def number(option: str, column: str, kind: pa.DataType, text: TextFormat, allowed: str | None = None) -> Cast:
+def number(
+    option: str, column: str, kind: pa.DataType, text: TextFormat, allowed: str | None = None, *, or_text: bool = False
+) -> Cast:
     """A function that makes numbers, booleans or dates of text. It raises `ValueError` for other text.
 
-    `allowed` describes the values in the message; the default names the type.
+    `allowed` describes the values in the message; the default names the type. `or_text` says that text is possible too.
     """
 
     def converted(values: pa.Array[Any]) -> pa.Array[Any]:
@@ -84,16 +86,16 @@ def number(option: str, column: str, kind: pa.DataType, text: TextFormat, allowe
             texts = (value for value in values.to_pylist() if value is not None)
             wrong = next(value for value in texts if not _is(value, kind, text))
             source = "that --type names" if option == "--type" else "of the first values"
-            kinds = allowed or f"{spoken(kind)}, the type {source}"
+            kinds = allowed or f"{type_name(kind)}, the type {source}"
             fix = _fix(column, wrong, kind, text)
-            if option == "--type" and fix.startswith("; --null"):
+            if (option == "--type" or or_text) and fix.startswith("; --null"):
                 fix += f", --type {column}=string keeps all as text"
             raise bad_value(f"{option}: column {column!r}", wrong, kinds + fix) from None
 
     return converted
 
 
-def spoken(kind: pa.DataType) -> str:
+def type_name(kind: pa.DataType) -> str:
     """The name of a type that `--type` has."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
@@ -114,7 +116,7 @@ def _fix(column: str, wrong: str, kind: pa.DataType, text: TextFormat) -> str:
         return " (true and false, or 1 and 0)"
     better = number_type(pa.array([wrong], pa.string()), text)
     if better is not None and better != kind:
-        return f"; --type {column}={spoken(better)} reads it"
+        return f"; --type {column}={type_name(better)} reads it"
     if "," in wrong and text.decimal == "." and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", wrong):
         return "; --decimal , reads it"
     return f"; --null {shlex.quote(wrong)} makes it null"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -69,6 +70,9 @@ class Epoch:
 
     def _error(self, wrong: object) -> ValueError:
         allowed = f"numbers up to {2**63 - 1}"
+        if isinstance(wrong, str) and not re.match(r"\s*[+-]?\d+(\.\d*)?\s*$", wrong):
+            plain = "; text in ISO 8601 needs no --time-unit" if self.argument == "--time" else ""
+            allowed = f"numbers, as the unit {self.unit} counts them{plain}"
         if isinstance(wrong, str) and "." in wrong:
             allowed += f" in whole {self.ticks}, as the first values are; --type {self.column}=double reads fractions"
         return bad_value(f"{self.argument}: column {self.column!r}", wrong, allowed)

@@ -63,7 +63,8 @@ class File:
         for ending, each in COMPRESSIONS.items():
             if name.endswith(ending):
                 name, compression = name.removesuffix(ending), each
-        implied = next((ENDINGS[ending] for ending in ENDINGS if name.endswith(ending)), None)
-        if kind is None and (implied is None or (implied == "parquet" and compression is not None)):
-            raise bad_value(argument, path, ALLOWED)
-        return cls(Path(path), kind or implied or "csv", compression)
+        usual = next((ENDINGS[ending] for ending in ENDINGS if name.endswith(ending)), None)
+        if kind is None and (usual is None or (usual == "parquet" and compression is not None)):
+            option = "--out-format" if argument == "--out" else "--format"
+            raise bad_value(argument, path, ALLOWED.replace("--format", option))
+        return cls(Path(path), kind or usual or "csv", compression)

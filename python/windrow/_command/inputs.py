@@ -52,9 +52,9 @@ def _of(path: str, kind: Format | None, copy: Path) -> list[File]:
             if match.name.startswith("_"):  # _SUCCESS
                 continue
             files += _folder(match, base, kind) if match.is_dir() else [_part(match, base, kind)]
-        by_path = {file.path: file for file in files if file.path.stat().st_size} or {file.path: file for file in files}
-        if by_path:
-            return list(by_path.values())
+        unique = {file.path: file for file in files if file.path.stat().st_size} or {file.path: file for file in files}
+        if unique:
+            return list(unique.values())
         raise bad_value(ARGUMENT, path, "a pattern that a file matches")
     raise bad_value(ARGUMENT, path, "a file that is there")
 
@@ -64,10 +64,10 @@ def _sniffed(path: Path, label: str, kind: Format | None) -> File:
     with path.open("rb") as stream:
         begin = stream.read(4)
     compression = next((each for magic, each in _COMPRESSIONS.items() if begin.startswith(magic)), None)
-    implied: Format = "parquet" if begin == b"PAR1" else "csv"
-    if implied == "csv" and open_text(File(path, "csv", compression))[1].read(64).lstrip().startswith(b"{"):
-        implied = "jsonl"
-    return File(path, kind or implied, compression, label=label)
+    implicit: Format = "parquet" if begin == b"PAR1" else "csv"
+    if implicit == "csv" and open_text(File(path, "csv", compression))[1].read(64).lstrip().startswith(b"{"):
+        implicit = "jsonl"
+    return File(path, kind or implicit, compression, label=label)
 
 
 def _base(pattern: Path) -> Path:

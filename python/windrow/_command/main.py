@@ -23,7 +23,7 @@ from windrow._command.file import File
 from windrow._command.gap_column import GapColumn
 from windrow._command.inputs import input_files
 from windrow._command.picture import check_out, picture
-from windrow._command.progress import Bar, progress_bar
+from windrow._command.progress import Bar, bar_over
 from windrow._command.sink import Sink, in_order
 from windrow._command.source import Source
 from windrow._command.time_column import TimeColumn
@@ -54,9 +54,9 @@ _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryEr
 
 def main(given: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 0, 2 for bad input or a bad argument, or 130 after Ctrl-C."""
-    options = arguments(sys.argv[1:] if given is None else given)
+    asked = arguments(sys.argv[1:] if given is None else given)
     try:
-        run(options)
+        run(asked)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of the output has closed it
@@ -68,77 +68,77 @@ def main(given: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run(options: Namespace) -> None:
+def run(asked: Namespace) -> None:
     """Reads, windows and writes what the arguments ask for. Raises an error if an argument is wrong."""
-    with TemporaryDirectory(prefix="windrow-") as spool:
-        _run(options, input_files(options.files, options.format, Path(spool)))
+    with TemporaryDirectory(prefix="windrow-", ignore_cleanup_errors=True) as spool:  # Arrow may read it still
+        _run(asked, input_files(asked.files, asked.format, Path(spool)))
 
 
-def _run(options: Namespace, files: list[File]) -> None:
-    out = Sink.of(options.out, options.out_format, options.delimiter, options.decimal)
+def _run(asked: Namespace, files: list[File]) -> None:
+    out = Sink.of(asked.out, asked.out_format, asked.delimiter, asked.decimal)
     out.check(files)
-    aggregates = calls(options.agg)
-    if not options.keys and any(call.name == SERIES for call in aggregates):
+    aggregates = calls(asked.agg)
+    if not asked.keys and any(call.name == SERIES for call in aggregates):
         raise bad_value("--agg", SERIES, "another name, where there is no --key")
-    _check_text(options, files)
-    source = Source(files, _text_format(options))
-    form = None if options.time_format is None else TimeFormat(options.time_format)
-    columns = source.columns(TimeColumn(options.time, form, options.time_unit), gap_of(options))
-    for key in options.keys:
+    _check_text(asked, files)
+    source = Source(files, _text_format(asked))
+    form = None if asked.time_format is None else TimeFormat(asked.time_format)
+    columns = source.columns(TimeColumn(tuple(asked.times), form, asked.time_unit), gap_of(asked))
+    for key in asked.keys:
         columns.of("--key", key, "value")
-    time = columns.of("--time", options.time, "time").name
-    windows = windows_of(options, columns)
+    time = columns.of("--time", " ".join(asked.times), "time").name
+    windows = windows_of(asked, columns)
     drawn = None
-    if options.timeline:
-        check_out(options.timeline_out)
-        reader, keys = _reader(source, columns, options, Bar()), options.keys or [SERIES]
-        drawn = picture(reader, windows, options.timeline if options.keys else [_all(options)], keys=keys, time=time)
+    if asked.timeline:
+        check_out(asked.timeline_out)
+        reader, keys = _reader(source, columns, asked, Bar()), asked.keys or [SERIES]
+        drawn = picture(reader, windows, asked.timeline if asked.keys else [_all(asked)], keys=keys, time=time)
     chosen = {call.name: call.over(columns, as_text=out.format in ("csv", "tsv")) for call in aggregates}
-    plan = _windowed(_reader(source, columns, options, Bar()), options, windows, time)._plan(chosen)
-    out.check_columns(Query(plan.spec, plan.schema).output_schema, options.keys)
-    with Bar() if options.quiet else progress_bar(files, always=options.progress) as bar:
-        windowed = _windowed(_reader(source, columns, options, bar), options, windows, time)
+    plan = _windowed(_reader(source, columns, asked, Bar()), asked, windows, time)._plan(chosen)
+    out.check_columns(Query(plan.spec, plan.schema).output_schema, asked.keys)
+    with Bar() if asked.quiet else bar_over(files, always=asked.progress) as bar:
+        windowed = _windowed(_reader(source, columns, asked, bar), asked, windows, time)
         with warnings.catch_warnings():  # the summary below reports records that were left out
             warnings.simplefilter("ignore", LeftOut)
             table = windowed.agg(**chosen)
     counted_rows = counters(table)
-    if not options.keys:
+    if not asked.keys:
         table = table.drop_columns(SERIES)
-    out.write(in_order(table, options.keys) if options.sort else table)
+    out.write(in_order(table, asked.keys) if asked.sort else table)
     if drawn is not None:
-        drawn.save(options.timeline_out)
-    if not options.quiet:
+        drawn.save(asked.timeline_out)
+    if not asked.quiet:
         lines = _summary(counted_rows, str(out))
-        lines += [f"windrow: picture: {options.timeline_out}"] if drawn is not None else []
+        lines += [f"windrow: picture: {asked.timeline_out}"] if drawn is not None else []
         print("\n".join(lines), file=sys.stderr)
 
 
-def _all(options: Namespace) -> str:
+def _all(asked: Namespace) -> str:
     """The key of a picture without --key."""
-    wrong = next((key for key in options.timeline if key is not None), None)
+    wrong = next((key for key in asked.timeline if key is not None), None)
     if wrong is not None:
         raise bad_value("--timeline", wrong, "no KEY where there is no --key; write the option after the files")
     return ALL
 
 
-def _check_text(options: Namespace, files: list[File]) -> None:
+def _check_text(asked: Namespace, files: list[File]) -> None:
     """Raises `ValueError` for options that files of these formats do not have."""
-    if options.nulls and all(file.format == "parquet" for file in files):
-        raise bad_value("--null", options.nulls[0], "none with Parquet, which has nulls of its own")
-    if options.columns is not None and any(file.format in ("parquet", "jsonl") for file in files):
-        raise bad_value("--columns", options.columns, "none with Parquet and JSON Lines, which name their columns")
+    if asked.nulls and all(file.format == "parquet" for file in files):
+        raise bad_value("--null", asked.nulls[0], "none with Parquet, which has nulls of its own")
+    if asked.columns is not None and any(file.format in ("parquet", "jsonl") for file in files):
+        raise bad_value("--columns", asked.columns, "none with Parquet and JSON Lines, which name their columns")
 
 
-def _text_format(options: Namespace) -> TextFormat:
-    names = None if options.columns is None else options.columns.split(",")
-    types = {column: type_of(column, name) for column, name in options.types}
-    return TextFormat(options.delimiter, options.nulls, names, types, options.decimal)
+def _text_format(asked: Namespace) -> TextFormat:
+    names = None if asked.columns is None else asked.columns.split(",")
+    types = {column: type_of(column, name) for column, name in asked.types}
+    return TextFormat(asked.delimiter, asked.nulls, names, types, asked.decimal)
 
 
-def _reader(source: Source, columns: Columns, options: Namespace, bar: Bar) -> pa.RecordBatchReader:
+def _reader(source: Source, columns: Columns, asked: Namespace, bar: Bar) -> pa.RecordBatchReader:
     """The rows. Without a key, all have the same one."""
     reader = source.reader(columns, bar)
-    if options.keys:
+    if asked.keys:
         return reader
     schema = reader.schema.append(pa.field(SERIES, pa.string()))
     key = pa.scalar(ALL, pa.string())
@@ -146,40 +146,40 @@ def _reader(source: Source, columns: Columns, options: Namespace, bar: Bar) -> p
     return pa.RecordBatchReader.from_batches(schema, (pa.RecordBatch.from_arrays(row, schema=schema) for row in rows))
 
 
-def windows_of(options: Namespace, columns: Columns) -> SessionWindows | SlidingWindows:
+def windows_of(asked: Namespace, columns: Columns) -> SessionWindows | SlidingWindows:
     """The windows that the arguments ask for. Adds their columns."""
-    if options.command == "sliding":
-        return SlidingWindows.with_time_difference(options.difference, resolution=options.resolution)
-    if options.gap is not None:
+    if asked.command == "sliding":
+        return SlidingWindows.with_time_difference(asked.difference, resolution=asked.resolution)
+    if asked.gap is not None:
         for option in ("--max-gap", "--invalid-gap", "--gap-unit"):
-            value = getattr(options, option.strip("-").replace("-", "_"))
+            value = getattr(asked, option.strip("-").replace("-", "_"))
             if value is not None:
                 raise bad_value(option, value, "none with --gap: it is for --dynamic-gap, the gaps of records")
-    end_when = options.end_when and columns.of("--end-when", options.end_when, "boolean").name
-    if options.gap is not None:
-        return SessionWindows.with_gap(options.gap, max_duration=options.max_duration, end_when=end_when)
-    invalid: InvalidGap = options.invalid_gap or "drop"
+    end_when = asked.end_when and columns.of("--end-when", asked.end_when, "boolean").name
+    if asked.gap is not None:
+        return SessionWindows.with_gap(asked.gap, max_duration=asked.max_duration, end_when=end_when)
+    invalid: InvalidGap = asked.invalid_gap or "drop"
     return SessionWindows.with_dynamic_gap(
-        columns.of("--dynamic-gap", options.dynamic_gap, "gap").name,
-        max_gap=options.max_gap,
+        columns.of("--dynamic-gap", asked.dynamic_gap, "gap").name,
+        max_gap=asked.max_gap,
         invalid_gap=invalid,
-        max_duration=options.max_duration,
+        max_duration=asked.max_duration,
         end_when=end_when,
     )
 
 
-def gap_of(options: Namespace) -> GapColumn | None:
+def gap_of(asked: Namespace) -> GapColumn | None:
     """The gap column, or None if there is none."""
-    column = getattr(options, "dynamic_gap", None)
-    return None if column is None else GapColumn(column, options.gap_unit)
+    own = getattr(asked, "dynamic_gap", None)
+    return None if own is None else GapColumn(own, asked.gap_unit)
 
 
 def _windowed(
-    reader: pa.RecordBatchReader, options: Namespace, windows: SessionWindows | SlidingWindows, time: str
+    reader: pa.RecordBatchReader, asked: Namespace, windows: SessionWindows | SlidingWindows, time: str
 ) -> WindowedData[Any]:
     """A windowed query over the rows of the files."""
-    windowed = group_by(reader, options.keys or [SERIES], time=time).windowed_by(windows)
-    return windowed if options.threads is None else windowed.threads(options.threads)
+    windowed = group_by(reader, asked.keys or [SERIES], time=time).windowed_by(windows)
+    return windowed if asked.threads is None else windowed.threads(asked.threads)
 
 
 def _summary(counts: dict[str, int], out: str) -> list[str]:

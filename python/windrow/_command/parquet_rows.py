@@ -44,9 +44,9 @@ def _inner(field: pa.Field[Any]) -> Iterator[pa.Field[Any]]:
         return
     for place in range(field.type.num_fields):
         inner = field.type.field(place)
-        named = inner.with_name(f"{field.name}.{inner.name}").with_nullable(True)
-        yield named
-        yield from _inner(named)
+        leaf = inner.with_name(f"{field.name}.{inner.name}").with_nullable(True)
+        yield leaf
+        yield from _inner(leaf)
 
 
 def _field(batch: pa.RecordBatch, name: str) -> pa.Array[Any]:

@@ -33,9 +33,9 @@ def picture(
     wanted = [_key(text, fields) for text in texts]
     batches = []
     for batch in reader:
-        rows = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
-        if rows:
-            batches.append(batch.take(pa.array(rows)))
+        own = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
+        if own:
+            batches.append(batch.take(pa.array(own)))
     events = pa.Table.from_batches(batches, schema=reader.schema)
     if not events.num_rows:
         shown = ", ".join(str(text) for text in texts)
@@ -58,11 +58,10 @@ def check_out(path: str) -> None:
 def _key(text: str | None, fields: Sequence[pa.Field[Any]]) -> Key:
     """The key that a text names. Values of several key columns are a line of CSV."""
     names = ",".join(field.name for field in fields)
-    if text is None:
-        raise bad_value("--timeline", text, f"a value of each key column, with commas between them: {names}")
-    parts = [text] if len(fields) == 1 else next(csv.reader([text]), [])
-    if len(parts) != len(fields):
-        raise bad_value("--timeline", text, f"a value of each key column, with commas between them: {names}")
+    parts = [] if text is None else [text] if len(fields) == 1 else next(csv.reader([text]), [])
+    if text is None or len(parts) != len(fields):
+        several = "; a value with a comma in double quotes" if len(fields) > 1 else ""
+        raise bad_value("--timeline", text, f"a value of each key column, with commas between them: {names}{several}")
     return tuple(_value(text, part, each) for part, each in zip(parts, fields, strict=True))
 
 

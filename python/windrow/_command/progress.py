@@ -68,7 +68,7 @@ class Lines(Bar):
         print("windrow: all read, windows follow", file=sys.stderr, flush=True)
 
 
-def progress_bar(files: Sequence[File], *, always: bool = False) -> Bar:
+def bar_over(files: Sequence[File], *, always: bool = False) -> Bar:
     """A bar for these files. Without a terminal or without `tqdm`, it shows lines with `always`, else nothing."""
     total = sum(file.path.stat().st_size for file in files)
     if sys.stderr.isatty():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ from windrow._command.time_column import TimeColumn
 Batches = Iterator[pa.RecordBatch]
 Rows: TypeAlias = CsvRows | JsonRows | ParquetRows
 
+_VALUE = re.compile(r"[\d\s:./T+-]*\d[\d\s:./TZ+-]*")
+"""A number or a time, which no header has."""
 _ENCODING = " (text is read as UTF-8: iconv -f latin1 -t utf-8 makes it of Latin-1)"
 
 
@@ -61,17 +64,17 @@ class Source:
         return pa.RecordBatchReader.from_batches(schema, self._batches(columns, schema, bar))
 
     def _batches(self, columns: Columns, schema: pa.Schema, bar: Bar) -> Batches:
-        wanted = list(dict.fromkeys(column.source for column in columns))
+        wanted = list(dict.fromkeys(source for column in columns for source in column.sources))
         for file in self.files:
             for batch in self._read(file, wanted, bar):
                 with _named(file):
-                    arrays = [column.cast(batch.column(column.source)) for column in columns]
+                    arrays = [column.values(batch) for column in columns]
                 for place, (column, array) in enumerate(zip(columns, arrays, strict=True)):
                     if pa.types.is_null(array.type):
                         arrays[place] = array.cast(column.type)
                     elif array.type != column.type:
                         allowed = f"the type that it has in the first file, {column.type}"
-                        raise bad_value(f"{file}: column {column.source!r}", str(array.type), allowed)
+                        raise bad_value(f"{file}: column {column.name!r}", str(array.type), allowed)
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         bar.finish()
 
@@ -86,23 +89,40 @@ class Source:
     def _sample(self, option: str, column: str) -> tuple[pa.Array[Any], bool]:
         """The first values of a column, from the first file that has some, and whether they are text without types."""
         if column not in self._samples:
-            column_position(option, column, self._names())
+            names = self._names()
+            if not names and self.files[0].format == "jsonl":  # no line, so no column either
+                return pa.nulls(0, pa.string()), True
+            try:
+                column_position(option, column, names)
+            except ValueError as error:
+                raise ValueError(f"{error}{self._hint(names)}") from None
             self._samples[column] = self._first(column)
         return self._samples[column]
 
+    def _hint(self, names: Sequence[str]) -> str:
+        """The option for a file of CSV whose header does not look like one."""
+        if self.format.names is not None or self.files[0].format in ("parquet", "jsonl"):
+            return ""
+        between = next((each for each in (";", "\t", "|") if len(names) == 1 and each in names[0]), None)
+        if between is not None and self.format.delimiter is None:
+            return f"; --delimiter {'$' if between.isspace() else ''}{between!r} divides it"
+        is_value = any(_VALUE.fullmatch(name) for name in names)
+        return "; --columns names the columns of a file without a header line" if is_value else ""
+
     def _first(self, column: str) -> tuple[pa.Array[Any], bool]:
-        sample: pa.Array[Any] = pa.nulls(0, pa.string())
+        """The values of the first batch that has some, and whether they are text without a type."""
+        empty: tuple[pa.Array[Any], bool] | None = None
         for file in self.files:
             schema = self._schema(file)
             if column not in schema.names:
                 continue
             is_text = file.format != "parquet" or column in dict(file.partitions)
-            batch = next((batch for batch in self._read(file, [column], Bar()) if batch.num_rows), None)
-            values = pa.nulls(0, schema.field(column).type) if batch is None else batch.column(column)
-            if not is_text or values.null_count < len(values):
-                return values, is_text
-            sample = values
-        return sample, True
+            for batch in self._read(file, [column], Bar()):
+                values = batch.column(column)
+                if values.null_count < len(values):
+                    return values, is_text
+            empty = empty or (pa.nulls(0, schema.field(column).type), is_text)
+        return empty or (pa.nulls(0, pa.string()), True)
 
     def _schema(self, file: File) -> pa.Schema:
         """The columns of a file, with those of its folders."""

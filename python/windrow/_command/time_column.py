@@ -28,12 +28,12 @@ class TimeColumn:
     """The time column of the input, and how to read its values.
 
     Attributes:
-        name: its name.
+        columns: its name, or those of several columns of text that are joined with blanks, such as a date and a time.
         format: the `strptime` format of its text; None for ISO 8601.
         unit: the unit of its numbers since 1970: `s`, `ms`, `us` or `ns`; None if numbers are not times.
     """
 
-    name: str
+    columns: tuple[str, ...]
     format: TimeFormat | None = None
     unit: Unit | None = None
 
@@ -43,6 +43,11 @@ class TimeColumn:
             raise unknown_word("--time-unit", self.unit, UNITS)
         if self.unit is not None and self.format is not None:
             raise bad_value("--time-unit", self.unit, "none with --time-format: times are numbers or text")
+
+    @property
+    def name(self) -> str:
+        """What the query calls it."""
+        return " ".join(self.columns)
 
     def cast(self, kind: pa.DataType, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
         """The timestamp type, and a function that converts values of type `kind` to it. `sample` has the first values.
@@ -82,14 +87,26 @@ class TimeColumn:
             raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong or str(error), _ALLOWED + hint) from None
 
 
-def iso(sample: pa.Array[Any]) -> tuple[pa.DataType, Cast] | None:
-    """The type of text that is all times in ISO 8601, and its conversion; None for other text."""
+def iso(option: str, column: str, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast] | None:
+    """The type of text that is all times in ISO 8601, and its conversion; None for other text.
+
+    The conversion raises `ValueError` for other text.
+    """
     target = pa.timestamp("ns" if _has_nanoseconds(sample) else "us", "UTC" if _has_zone(sample) else None)
     try:
         sample.cast(target)
     except pa.ArrowInvalid:
         return None
-    return target, lambda values: values.cast(target)
+
+    def converted(values: pa.Array[Any]) -> pa.Array[Any]:
+        try:
+            return values.cast(target)
+        except pa.ArrowInvalid:
+            wrong = next(text for text in values.to_pylist() if text is not None and not _is_time(text, target))
+            allowed = f"times, as the first values are; --type {column}=string compares all as text"
+            raise bad_value(f"{option}: column {column!r}", wrong, allowed) from None
+
+    return target, converted
 
 
 def _hint(sample: pa.Array[Any]) -> str:

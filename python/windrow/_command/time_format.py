@@ -52,15 +52,15 @@ class TimeFormat:
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a directive that is unknown or there twice, and for a format without a date."""
-        used = _DIRECTIVE.findall(self._plain)
-        for directive in used:
+        directives = _DIRECTIVE.findall(self._plain)
+        for directive in directives:
             if _SAME.get(directive, directive) not in _DIRECTIVES:
                 each = ", ".join(f"%{one}" for one in sorted({*_DIRECTIVES, *_SAME, *_COMBINED}))
                 hint = "; seconds since 1970 are numbers: --time-unit s" if directive == "s" else ""
                 raise bad_value(ARGUMENT, self.text, f"the directives {each}, and not %{directive}{hint}")
-        named = [name for name in self._names if self._names.count(name) > 1]
-        if named:
-            raise bad_value(ARGUMENT, self.text, f"each directive once, and %{named[0]} is there twice")
+        twice = [name for name in self._names if self._names.count(name) > 1]
+        if twice:
+            raise bad_value(ARGUMENT, self.text, f"each directive once, and %{twice[0]} is there twice")
         groups = set(self._names)
         if not (groups & {"m", "b"} and "d" in groups and groups & {"Y", "y"}):
             raise bad_value(ARGUMENT, self.text, "a format with year, month and day, such as '%d/%m/%Y %H:%M'")

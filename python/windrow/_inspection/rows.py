@@ -58,13 +58,15 @@ def rows_of(
     ends = windows.end_when if isinstance(windows, SessionWindows) else None
     extra = [name for name in (grouped.tick, gaps, ends) if name is not None]
     names = list(dict.fromkeys([*grouped.keys, grouped.time, *extra, *grouped._stream.columns]))
-    table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped.keys, keys)
+    known = {field.name: field for field in grouped._fields}
+    fields = [known.get(name) or opened.field("events", name) for name in names]
+    table = opened.rows(pa.schema(fields), grouped.keys, keys)
     table = table.cast(schema_without_views(table.schema))  # pyarrow's `take` does not support views
     if grouped._stream.order is not None:
         table = table.take(pc.sort_indices(table, sort_keys=[(grouped._stream.order, "ascending")]))
     field: Any = pc.is_valid(table[grouped.time])
     if grouped.tick is not None:
-        ticking: Any = table[grouped.tick]
+        ticking: Any = table[grouped.tick].cast(pa.bool_())
         field = pc.and_not(field, pc.fill_null(ticking, False))
     rows = places(keys, [table[key] for key in grouped.keys])
     valid = pc.take(field, pa.array(rows, pa.int64())).to_pylist()

@@ -55,7 +55,8 @@ def counters(result: Any) -> dict[str, int]:
 
     They are in the schema metadata of the result (`b"windrow.records"` and so on). Operations that keep the metadata
     keep them: slices, filters, sorts, projections, Parquet and Arrow files, and `to_pandas()`, which puts them into
-    `DataFrame.attrs["windrow"]` (pyarrow 22 or later). Polars and DuckDB drop them: read them before the conversion.
+    `DataFrame.attrs["windrow"]` (pyarrow 22 or later). A result of pandas has them there, too. Polars and DuckDB have
+    no place for them: `WindowedData.observe` reports them for data of every kind.
 
     Args:
         result: a pyarrow Table, RecordBatch, RecordBatchReader or Schema, or a pandas DataFrame.
@@ -81,7 +82,7 @@ def counters(result: Any) -> dict[str, int]:
     if not counted:
         raise ValueError(
             f"result: got a {type(result).__name__} without counters; allowed: {_ALLOWED}. Grouping, joining and "
-            "conversion by way of Polars or DuckDB do not keep them: take them before"
+            "conversion by way of Polars or DuckDB do not keep them: .observe(windrow.Observation()) does"
         )
     return counted
 
@@ -136,7 +137,7 @@ def _summary(counted: Mapping[str, int]) -> str:
     if counted[_CUT]:
         parts.append(f"gaps are cut to max_gap ({_CUT} {counted[_CUT]:,})")
     return (
-        f"{', and '.join(parts)}: windrow.counters(result) has the numbers, "
+        f"{', and '.join(parts)}: .observe(windrow.Observation()) reports the numbers, "
         'warnings.filterwarnings("ignore", category=windrow.LeftOut) silences this'
     )
 
@@ -159,7 +160,7 @@ def _instead(result: object) -> str | None:
         )
     if library in ("polars", "duckdb", "_duckdb"):
         name = "Polars" if library == "polars" else "DuckDB"
-        return f"the pyarrow.Table that agg gave, before its conversion: {name} has no place for counters"
+        return f"a pyarrow Table or a pandas frame ({name} has no place for counters: .observe(windrow.Observation()))"
     return None
 
 

@@ -26,6 +26,7 @@ _CASTS = TimeCasts(
     floats="make_timestamp(CAST(round(CAST({1} AS DOUBLE) * {2}) AS BIGINT))",
     date="CAST({1} AS TIMESTAMP)",
 )
+_VIEW = "windrow_data"
 _RELATION = (
     "a relation of a connection that reads Arrow tables (SET python_enable_replacements = true), or what "
     "relation.to_arrow_table() returns"
@@ -81,9 +82,11 @@ def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
         for quoted in [name.replace('"', '""')]
     )
     # DuckDB finds the table by the name of this variable, and the relation keeps it.
-    windrow_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
+    windrow_result_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
     try:
-        return relation.query("windrow_data", f"SELECT {', '.join(columns)} FROM windrow_rows")
+        result = relation.query(_VIEW, f"SELECT {', '.join(columns)} FROM windrow_result_rows")
+        relation.query(_VIEW, f"DROP VIEW IF EXISTS {_VIEW}")  # before DuckDB 2 the view of the data stays
+        return result
     except Exception as error:
         if type(error).__name__ != "CatalogException":
             raise

@@ -46,11 +46,11 @@ class PolarsColumns(Columns):
         return self._names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        schema: pa.Schema = _arrow(self._projected(positions).head(0)).schema
-        return schema
+        return _reader(self._projected(positions).head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
-        return _arrow(self._projected(positions))
+        # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
+        return _reader(self._projected(positions).collect())
 
     @property
     def is_empty(self) -> bool:
@@ -84,21 +84,21 @@ class PolarsColumns(Columns):
         return projected
 
 
-def _arrow(frame: Any) -> Any:
-    """The rows of a lazy frame."""
-    if not hasattr(pa, "string_view"):  # pyarrow before 16 has no views
-        from polars import CompatLevel
+def _reader(frame: Any) -> pa.RecordBatchReader:
+    if hasattr(pa, "string_view"):
+        return stream_reader(frame)
+    import polars as pl
 
-        return frame.collect().to_arrow(compat_level=CompatLevel.oldest())
-    # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-    return stream_reader(frame.collect())
+    table: pa.Table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    return table.to_reader()
 
 
 def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
     """A `polars.DataFrame`."""
     import polars as pl
 
-    frame: Any = pl.from_arrow(rows)
+    # Without the metadata of fields, which may name the categories of one input of a cogroup.
+    frame: Any = pl.from_arrow(pa.Table.from_arrays(rows.columns, names=rows.column_names))
     casts = []
     for name, kind in kinds.items():
         column = frame.get_column(name)

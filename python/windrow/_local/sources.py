@@ -131,7 +131,7 @@ class Union(Columns):
         if not found or any(type(table) is not type(first) for table, _ in found):
             return None
         kinds = [table.dtype(place) for table, place in found]
-        return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
+        return kinds[0] if all(repr(kind) == repr(kinds[0]) for kind in kinds) else None
 
     def dtypes(self, columns: Mapping[str, str]) -> Kinds:
         """The types that `dtype` has."""
@@ -163,6 +163,8 @@ class Union(Columns):
             places = {name: table.names.index(own[name]) for name in schema.names if name in own}
             distinct = sorted(set(places.values()))
             reader = stream_reader(table.stream(distinct))
+            if isinstance(table, RelationColumns):  # a connection has one open result
+                reader = reader.read_all().to_reader()
             opened.append((reader, {name: distinct.index(place) for name, place in places.items()}))
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema, opened))
 

@@ -7,5 +7,6 @@
 | `cogrouped` | `cogroup` |
 | `windowed` | options and aggregates |
 | `resolve` | the plan of a query |
+| `notebook` | queries as tables in notebooks |
 | `detect` | the library that data is of |
 """

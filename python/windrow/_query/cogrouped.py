@@ -39,6 +39,8 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
     Every input has its own stream time. A record is late by the time of its own input, and a window closes when the
     slowest input has passed it. An input without any record yet keeps every window open.
 
+    In this process inputs may be of different libraries. The result has the kind of the first.
+
     Args:
         **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names.
 
@@ -172,7 +174,15 @@ class _Inputs(Input[Result]):
             name: {column: opened.field(f"with_columns: {name}", column) for column in opened.columns}
             for name, opened in self._inputs.items()
         }
-        of_rows, schema = by_name(plan, _origins_of(plan), fields)
+        try:
+            of_rows, schema = by_name(plan, _origins_of(plan), fields)
+        except TypeError:
+            nothing = {
+                name: {column: field.with_type(pa.null()) for column, field in of_input.items()}
+                for name, of_input in fields.items()
+                if all(map(self._inputs[name].holds_nothing, of_input))
+            }
+            of_rows, schema = by_name(plan, _origins_of(plan), {**fields, **nothing})
         return self._first.union(list(self._inputs.values()), schema, _origins_of(of_rows)).with_windows(of_rows)
 
     def holds_nothing(self, column: str) -> bool:

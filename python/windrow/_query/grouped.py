@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Never, get_args, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, get_args, overload
 
 import pyarrow as pa
 
@@ -25,21 +25,27 @@ from windrow._windows.session import DynamicGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
     from pyspark.sql import DataFrame
 
     from windrow._arguments.column import ColumnName
 
+Frame = TypeVar("Frame", "DataFrame", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame", "duckdb.DuckDBPyRelation")
+"""Data whose results have its own type."""
+
 
 @overload
 def group_by(  # type: ignore[overload-overlap]
-    data: DataFrame,
+    data: Frame,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
-) -> GroupedData[DataFrame]: ...
+) -> GroupedData[Frame]: ...
 
 
 @overload
@@ -62,14 +68,14 @@ def group_by(
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
-) -> GroupedData[DataFrame] | GroupedData[pa.Table]:
+) -> GroupedData[Any]:
     """Groups records by key columns (Kafka's `KStream.groupBy`). `windowed_by` follows.
 
     Args:
         data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table,
             RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
             pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its index are
-            columns.
+            columns. Results have the kind of the data: see `WindowedData.agg`.
         keys: one or more columns, by their exact names, or all of them in one list. A record whose keys are all null is
             left out and counted (`null_keys`). A plain column of Spark or Polars works as a name, here and below:
             `F.col("user")`, `pl.col("user")`.
@@ -213,8 +219,7 @@ def _stream(opened: Input[Result], source: object, order: ColumnName | None, str
     for field in fields:
         if (
             not _is_integer(field.type)
-            and not pa.types.is_string(field.type)
-            and not pa.types.is_large_string(field.type)
+            and str(field.type) not in ("string", "large_string", "string_view")
             and not opened.holds_nothing(field.name)
         ):
             raise bad_column_type(

@@ -14,10 +14,11 @@ from windrow._arguments.duration import is_duration
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Origins, Stream
+from windrow._query.notebook import ShownInNotebooks
 
 
 @dataclass(frozen=True)
-class Grouping(Generic[Result]):
+class Grouping(ShownInNotebooks, Generic[Result]):
     """Records grouped by key.
 
     Attributes:

@@ -65,7 +65,7 @@ def arrow(result: Any) -> pa.Table:
         return result.lazy().collect().to_arrow()
     if hasattr(result, "iloc"):
         return pa.Table.from_pandas(result, preserve_index=False)
-    return pa.RecordBatchReader.from_stream(result).read_all()
+    return result.to_arrow_table()
 
 
 def ticks(column: pa.ChunkedArray | pa.Array) -> list[int | None]:

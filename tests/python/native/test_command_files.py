@@ -73,6 +73,21 @@ def test_a_zone_is_told_by_the_first_file_with_rows(folder: Path, capsys: pytest
     assert "2026-05-04 07:00:00.000000Z" in capsys.readouterr().out
 
 
+def test_types_are_those_of_the_first_values_however_late_they_come(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = "".join("ann,2026-05-04 09:00:00,\n" for _ in range(100_000))
+    (name,) = files(folder, late=f"user,ts,amount\n{late}ann,2026-05-04 09:00:00,2.5\n")
+    assert main(["sessions", name, *ASKED]) == 0
+    assert capsys.readouterr().out.endswith(",100001,2.5\n")
+    schema = pa.schema([("user", pa.string()), ("ts", pa.string())])
+    pq.write_table(schema.empty_table(), folder / "empty.parquet")
+    times = ["2026-05-04T09:00:00.123456789+02:00"]
+    pq.write_table(pa.table({"user": ["a"], "ts": times}, schema=schema), folder / "zoned.parquet")
+    assert main(["sessions", "empty.parquet", "zoned.parquet", *SESSIONS, "--quiet"]) == 0
+    assert '"a",2026-05-04 07:00:00.123456789Z,' in capsys.readouterr().out
+
+
 def test_a_column_that_a_file_has_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice, once = files(folder, twice="user,ts,user\na,2026-05-04 09:00:00,b\n", once=f"user,ts,amount\n{FIRST}")
     assert refused(capsys, twice, *SESSIONS).startswith("--key: got 'user'; allowed: a name that one column has")

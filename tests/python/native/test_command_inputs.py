@@ -195,6 +195,35 @@ def test_what_cannot_be_read(case: str, folder: Path, capsys: pytest.CaptureFixt
     assert line.count("\n") == 1
 
 
+HEADERS = {
+    "user;ts\na;2026-05-04\n": "; --delimiter ';' divides it",
+    "user\tts\na\t2026-05-04\n": "; --delimiter $'\\t' divides it",
+    "user|ts\na|2026-05-04\n": "; --delimiter '|' divides it",
+    "ann,2026-05-04T09:00Z\nbob,2026-05-04T09:00Z\n": "; --columns names the columns of a file without a header line",
+    "ann,7\nbob,8\n": "; --columns names the columns of a file without a header line",
+    "usr,ts\na,2026-05-04\n": "which has 'usr', 'ts'",
+}
+
+
+@pytest.mark.parametrize("text", HEADERS)
+def test_a_header_that_is_none_names_the_option(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rows.csv").write_text(text)
+    assert main(["sessions", "rows.csv", *SESSIONS]) == 2
+    assert capsys.readouterr().err.endswith(f"{HEADERS[text]}\n")
+
+
+def test_json_without_a_line_gives_no_window(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rows.jsonl").touch()
+    asked = ["sessions", "rows.jsonl", *SESSIONS, *SUM, "--agg", "m=max:n", "--agg", "b=bool_or:ok"]
+    assert main(asked) == 0
+    told = capsys.readouterr()
+    assert told.out == '"user","window_start","window_end","s","m","b"\n'
+    assert "0 records, 0 windows" in told.err
+    (folder / "more.jsonl").write_text(jsonl())
+    assert main(["sessions", "rows.jsonl", "more.jsonl", *SESSIONS, *SUM]) == 0
+    assert capsys.readouterr().out == ANSWER
+
+
 def test_a_format_that_the_name_does_not_tell(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "rows.dat").write_text(CSV)
     assert main(["sessions", "rows.dat", *SESSIONS, *SUM, "--format", "csv"]) == 0
@@ -209,6 +238,21 @@ def test_text_without_a_header_and_with_quotes(folder: Path, capsys: pytest.Capt
         f'"ann",{WINDOW.format(0)},2',
         f'"ann  lee",{WINDOW.format(0)},1',
     ]
+
+
+def test_a_date_and_a_time_in_two_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rows.txt").write_text("2026-05-04 09:00:00.5 M017 ON\n2026-05-04 09:01:00 M017 OFF\n")
+    (folder / "rows.csv").write_text("ip,day,at\na,4/May/26,9:00\na,4/May/26,\n")
+    asked = ["sessions", "rows.txt", "--columns", "date,time,sensor,state", "--key", "sensor", "--gap", "5m"]
+    assert main([*asked, "--time", "date", "--time", "time"]) == 0
+    assert '"M017",2026-05-04 09:00:00.500000,2026-05-04 09:01:00.000000,2' in capsys.readouterr().out
+    asked = ["sessions", "rows.csv", "--key", "ip", "--gap", "5m", "--time-format", "%d/%b/%y %H:%M"]
+    assert main([*asked, "--time", "day", "--time", "at"]) == 0
+    told = capsys.readouterr()
+    assert f'"a",{WINDOW.format(0)},1' in told.out
+    assert "1 without a time" in told.err
+    assert main([*asked, "--time", "day", "--time", "att"]) == 2
+    assert "--time: got 'att'; allowed: a column of the data (did you mean 'at'?)" in capsys.readouterr().err
 
 
 def test_long_text_is_read_in_chunks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,25 @@ def test_a_picture_of_several_key_columns(folder: Path) -> None:
     assert "shop '2'" in (folder / "timeline.svg").read_text()
 
 
+def test_keys_with_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "shops.csv").write_text('user,shop,ts\n"Smith, John",1,2026-05-04 09:00\n"a ""b""",2,2026-05-04 09:00\n')
+    asked = ["sessions", "shops.csv", "--time", "ts", "--gap", "5m", "--out", "out.csv", "--key", "user"]
+    assert main([*asked, "--timeline", "Smith, John", "--timeline", 'a "b"']) == 0
+    picture = (folder / "timeline.svg").read_text()
+    assert "user 'Smith, John'" in picture
+    assert "user 'a &quot;b&quot;'" in picture or "user 'a \"b\"'" in picture
+    assert main([*asked, "--key", "shop", "--timeline", '"Smith, John",1']) == 0
+    assert "user 'Smith, John', shop '1'" in (folder / "timeline.svg").read_text()
+    capsys.readouterr()
+    assert main([*asked, "--key", "shop", "--timeline", "Smith, John"]) == 2
+    assert "--timeline: got 'Smith, John'; allowed: keys of which the files have records" in capsys.readouterr().err
+    assert main([*asked, "--key", "shop", "--timeline", "Smith, John,1"]) == 2
+    told = capsys.readouterr().err
+    assert (
+        "a value of each key column, with commas between them: user,shop; a value with a comma in double quotes" in told
+    )
+
+
 PICTURES = {
     "a key without events": (
         ["--timeline", "eve"],

@@ -138,6 +138,28 @@ def test_min_and_max_compare_numbers_as_numbers_and_times_as_times(
     assert typed["max_t"] == datetime(2026, 5, 4, 8, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "told"),
+    [
+        (
+            "7",
+            "A12",
+            "int64, the type of the first values; --null A12 makes it null, --type code=string keeps all as text",
+        ),
+        ("7", "7.5", "int64, the type of the first values; --type code=double reads it"),
+        ("2026-05-04", "soon", "times, as the first values are; --type code=string compares all as text"),
+    ],
+)
+def test_an_order_that_later_values_do_not_have(
+    first: str, later: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(folder / "rows.csv", "user,ts,code", [["ann", NINE, first]] * 60_000 + [["ann", NINE, later]])
+    asked = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--agg", "top=max:code", "--quiet"]
+    assert refused(capsys, *asked) == f"--agg top: column 'code': got '{later}'; allowed: {told}"
+    assert main([*asked, "--type", "code=string"]) == 0
+    assert capsys.readouterr().out.endswith(f',"{max(first, later)}"\n')
+
+
 TYPES = {
     "int64": ("7", "7.5", "--type x=double reads it"),
     "uint64": ("18446744073709551615", "-1", "--type x=int64 reads it"),
@@ -308,6 +330,17 @@ def test_numbers_as_times_name_the_option(
     told = refused(capsys, "sessions", f"rows.{ending}", "--key", "user", *SESSIONS)
     assert told.endswith(f": {hint}")
     assert main(["sessions", f"rows.{ending}", "--key", "user", *SESSIONS, *hint.split()]) == 0
+
+
+def test_text_where_a_unit_counts_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_csv(folder / "rows.csv", "user,ts,gap,end", [["ann", NINE, "5m", "no"]])
+    asked = ["sessions", "rows.csv", "--key", "user", "--time", "ts"]
+    told = refused(capsys, *asked, "--gap", "5m", "--time-unit", "s")
+    assert told.endswith("allowed: numbers, as the unit s counts them; text in ISO 8601 needs no --time-unit")
+    told = refused(capsys, *asked, "--dynamic-gap", "gap", "--gap-unit", "ms")
+    assert told == "--dynamic-gap: column 'gap': got '5m'; allowed: numbers, as the unit ms counts them"
+    told = refused(capsys, *asked, "--gap", "5m", "--end-when", "end")
+    assert told == "--end-when: column 'end': got 'no'; allowed: booleans (true and false, or 1 and 0)"
 
 
 def test_numbers_with_decimal_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
