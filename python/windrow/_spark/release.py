@@ -71,7 +71,7 @@ def check_stream(frame: Any) -> None:
 
 
 def may_cut(spark: Any) -> bool:
-    """Whether the version is one that cuts large state values, unless the vendor has corrected it."""
+    """Whether the version is one that cuts large state values, unless a vendor has corrected it there."""
     return spark.version in _CUTS
 
 
