@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka check bench bench-stream bench-kafka soak clean toolchain package wheel
+.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka test-versions check bench bench-stream bench-kafka soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -111,6 +111,9 @@ test-spark: package ## the tests and examples that start a Spark, in two Sparks 
 
 test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, kills, and Kafka Streams beside windrow
 	$(PYTEST) tests/kafka
+
+test-versions: package maven ## the tests of Spark on each version of tests/versions (VERSIONS="3.5 4.0", SMOKE=--smoke), and a table
+	$(PY) tools/versions.py $(SMOKE) $(VERSIONS)
 
 check: package ## formats, lints, types, docs, licences, the stub against the binary, and the rules of the house
 	cargo fmt --check

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.list_types import LIST_TYPES
+
 _TEXTS = ("string", "large_string", "string_view")
-_LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
 
 
 def no_values(kind: Any) -> pa.Array[Any]:
@@ -52,22 +53,19 @@ def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
 
 def _without_hidden(array: Any) -> Any:
     """The same values, without the hidden ones behind nulls and outside of lists, which a cast would read."""
-    kind = array.type
+    kind: Any = array.type
     if pa.types.is_struct(kind):
         fields = [_without_hidden(field) for field in array.flatten()]
-        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=array.is_null()) if fields else array
-    if not isinstance(kind, (*_LISTS, pa.MapType)):
+        mask = array.is_null() if array.null_count else None  # the entries of a map may have none
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=mask) if fields else array
+    if not (pa.types.is_map(kind) or isinstance(kind, LIST_TYPES)):
         return array
     copied = _copied(array)
-    given, made = {"type": kind, "mask": copied.is_null()}, type(copied)
-    if pa.types.is_map(kind):
-        return made.from_arrays(copied.offsets, _without_hidden(copied.keys), _without_hidden(copied.items), **given)
+    if str(kind).startswith(("list_view", "large_list_view")):
+        return copied
+    own = copied.buffers()[: 1 if pa.types.is_fixed_size_list(kind) else 2]
     values = _without_hidden(copied.values)
-    if pa.types.is_fixed_size_list(kind):
-        return made.from_arrays(values, **given)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return made.from_arrays(copied.offsets, values, **given)
-    return copied
+    return pa.Array.from_buffers(kind, len(copied), own, copied.null_count, children=[values])
 
 
 def _copied(lists: Any) -> Any:
@@ -94,7 +92,7 @@ def _becomes(actual: Any, wanted: Any) -> bool:
     if pa.types.is_map(actual) or pa.types.is_map(wanted):
         both = pa.types.is_map(actual) and pa.types.is_map(wanted)
         return both and _becomes(actual.key_type, wanted.key_type) and _becomes(actual.item_type, wanted.item_type)
-    if isinstance(actual, _LISTS) and isinstance(wanted, _LISTS):
+    if isinstance(actual, LIST_TYPES) and isinstance(wanted, LIST_TYPES):
         return _becomes(actual.value_type, wanted.value_type)
     if pa.types.is_struct(actual) and pa.types.is_struct(wanted):
         theirs, ours = {field.name: field.type for field in actual}, {field.name: field.type for field in wanted}
@@ -130,7 +128,7 @@ def _check_numbers(array: Any, cast: Any) -> None:
     elif pa.types.is_struct(array.type):
         for name in (field.name for field in array.type):
             _check_numbers(array.field(name), cast.field(name))
-    elif isinstance(array.type, _LISTS):
+    elif isinstance(array.type, LIST_TYPES):
         _check_numbers(array.flatten(), cast.flatten())
     elif _is_number(array.type) and array.type != cast.type:
         if pa.types.is_floating(cast.type):

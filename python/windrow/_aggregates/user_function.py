@@ -222,7 +222,7 @@ def aggregate(
         raise bad_value("aggregate(schema=)", schema, f"at most {DEEPEST} lists, maps and structs nested in each other")
     if not is_made(kind):
         raise bad_value("aggregate(schema=)", schema, _MADE)
-    fields = [field.name for field in kind.fields] if isinstance(kind, pa.StructType) else []
+    fields = [field.name for field in kind] if isinstance(kind, pa.StructType) else []
     if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")
     return Aggregate(Accumulation("python", names, init=init, add=add, merge=merge, type=kind, schema=schema))

@@ -6,5 +6,6 @@
 | `duration` | lengths of time, in words or as a `timedelta` |
 | `column` | names of columns, from text or from columns of Spark and Polars |
 | `integer` | whole numbers |
+| `list_types` | the list types of the installed pyarrow |
 | `ddl` | types in Spark's words |
 """

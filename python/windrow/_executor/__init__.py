@@ -10,6 +10,7 @@
 | `tasks` | one record operator for each source |
 | `batches` | record batches: as Arrow IPC streams, in the form the core takes, with counters |
 | `declared` | the columns that a user declares, against those that Spark sends |
+| `empty_arrays` | arrays without values, as Spark sends them |
 | `blocks` | packed blocks, in memory or on disk |
 | `free_memory` | how much memory this process may still take |
 """

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._executor.declared import check_declared
+from windrow._executor.empty_arrays import has_lists, rebuilt, with_offsets
 
 Batches = Iterator[pa.RecordBatch]
 """The input and output of Spark's `mapInArrow`."""
@@ -21,8 +22,16 @@ def ipc_stream(batch: pa.RecordBatch) -> pa.Buffer:
     return sink.getvalue()
 
 
+def ipc_streams(batches: Batches, schema: bytes) -> Batches:
+    """Each batch from Spark as one row with an IPC stream, in the columns of `schema`."""
+    columns = read_schema(schema)
+    for batch in batches:
+        stream = ipc_stream(conformed(batch, columns)).to_pybytes()
+        yield pa.RecordBatch.from_arrays([pa.array([stream], pa.binary())], names=["stream"])
+
+
 def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch. If it nests structs in structs, at any depth, a copy in which every buffer starts at its first value.
+    """The batch `with_offsets`. If it nests structs in structs, at any depth, a copy whose buffers start at its values.
 
     A sliced struct starts inside its buffers. The core applies its offset to the children, but pyarrow has already
     applied it to them. A copy through Arrow IPC has no offsets.
@@ -31,6 +40,7 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     >>> rebased(pa.record_batch({"v": nested.slice(1)}))["v"].offset
     0
     """
+    batch = with_offsets(batch)
     if not any(_cuts_twice(field.type) for field in batch.schema):
         return batch
     return pa.ipc.open_stream(ipc_stream(batch)).read_next_batch()
@@ -38,7 +48,7 @@ def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
     """A stream with `rebased` batches. Returns the stream itself if no column needs it."""
-    if not any(_cuts_twice(field.type) for field in schema):
+    if not any(_cuts_twice(field.type) or has_lists(field.type) for field in schema):
         return stream
     reader = stream_reader(stream)
     copied = pa.ipc.read_schema(reader.schema.serialize())  # an unregistered extension type becomes its storage type
@@ -96,15 +106,11 @@ def read_schema(serialized: bytes) -> pa.Schema:
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch from Spark, cast to the columns of a plan."""
     # Spark sends the session's time zone and, if configured, large strings. The plan knows one form of each type.
-    columns = [_conformed(column, field) for column, field in zip(batch.columns, schema, strict=True)]
+    for column, field in zip(batch.columns, schema, strict=True):
+        if column.type != field.type:
+            check_declared(column.type, field)
+    columns = [rebuilt(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _conformed(column: pa.Array[Any], field: pa.Field[Any]) -> pa.Array[Any]:
-    if column.type == field.type:
-        return column
-    check_declared(column.type, field)
-    return column.cast(field.type)
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -86,11 +86,10 @@ def _maps(values: Sequence[Any], kind: Any) -> Any:
     items = _field(list(chain.from_iterable(value.values() for value in maps)), kind.item_field)
     if not isinstance(keys, pa.Array) or not isinstance(items, pa.Array):
         return None
-    offsets: list[int | None] = _offsets(values)
-    if len(maps) < len(values):
-        offsets = [None if value is None else offset for value, offset in zip([*values, ()], offsets, strict=True)]
-    made: Any = pa.MapArray  # its stub knows some types of values
-    return made.from_arrays(pa.array(offsets, pa.int32()), keys, items, type=kind)
+    entries = pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
+    nulls = pa.array([value is None for value in values], pa.bool_())
+    lists = pa.ListArray.from_arrays(pa.array(_offsets(values), pa.int32()), entries, mask=nulls)
+    return pa.Array.from_buffers(kind, len(lists), lists.buffers()[:2], lists.null_count, children=[entries])
 
 
 def _offsets(values: Sequence[Any]) -> Any:

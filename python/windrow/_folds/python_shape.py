@@ -13,16 +13,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.list_types import LIST_TYPES
+
 Shaper = Callable[[Any], Any]
 """From a value that is not None, as `to_pylist` gives it, to its shape."""
 
-_LISTS = (pa.ListType, pa.LargeListType, pa.FixedSizeListType, pa.ListViewType, pa.LargeListViewType)
 _BYTES = ("binary", "large_binary", "binary_view")
 
 
 def is_list(kind: pa.DataType) -> bool:
     """Whether values are lists of any layout."""
-    return isinstance(kind, _LISTS)
+    return isinstance(kind, LIST_TYPES)
 
 
 def is_bytes(kind: pa.DataType) -> bool:

@@ -24,7 +24,7 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
     Raises:
         TypeError: nothing that windrow reads, or what is declared has a wrong type.
         ValueError: what is declared differs from the data, or is missing inside a pipeline.
-        ImportError: a DataFrame of a PySpark that is older than 4.1.
+        ImportError: a DataFrame of a PySpark that is older than 3.5.
     """
     if isinstance(data, Input):
         return data
@@ -41,6 +41,9 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
 
         columns = None if schema is None else declared_schema(schema)
         if is_streaming(data, streaming, declared=columns is not None):
+            from windrow._spark.release import check_stream
+
+            check_stream(data)  # an older Spark lacks what the next import names
             from windrow._spark.streaming import StreamInput
 
             return StreamInput.of(data, columns)

@@ -111,7 +111,7 @@ def group_by(
         TypeError: data that cannot be read or is grouped already, a source that is no name, a key type that cannot be
             grouped, a time column without timestamps, a tick column without booleans, or a source or order column of
             another type.
-        ImportError: a DataFrame of a PySpark older than 4.1.
+        ImportError: a DataFrame of a PySpark older than 3.5.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa

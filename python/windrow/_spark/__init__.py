@@ -1,4 +1,4 @@
-"""Queries over Spark DataFrames. `configure`, `environment` and `ticks` import no PySpark at load time.
+"""Queries over Spark DataFrames. `configure`, `environment`, `release` and `ticks` import no PySpark at load time.
 
 | file | what |
 |---|---|
@@ -8,6 +8,8 @@
 | `declared` | DataFrames whose columns and kind the user declares, for pipelines |
 | `batch` | queries over a batch DataFrame |
 | `streaming` | queries over a streaming DataFrame |
+| `processor` | the stateful step of a streaming query, over rows or over pandas frames |
+| `release` | what differs between the releases of Spark |
 | `ticks` | a stream of ticks by the wall clock |
 | `types` | converts Spark types and Arrow types |
 """

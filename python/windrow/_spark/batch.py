@@ -22,11 +22,12 @@ of the result. Spark observes them once at the end, and a filter drops them.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
@@ -40,7 +41,7 @@ from pyspark.sql.types import (
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type
 from windrow._executor.batch import fold, merge, pack, pack_rows
-from windrow._executor.batches import Batches
+from windrow._executor.batches import Batches, ipc_streams
 from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
 from windrow._executor.shipping import shipped
@@ -48,6 +49,7 @@ from windrow._plan.flat import WINDOW
 from windrow._plan.observation import Observation, is_observation
 from windrow._plan.plan import INPUT, PACK_COUNTERS, Origins, Plan
 from windrow._plan.sequence import SEQUENCE
+from windrow._spark import release
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, flat, numbered, projected
@@ -65,7 +67,7 @@ class BatchInput(FrameInput):
     @classmethod
     def of(cls, data: object, schema: StructType | None = None) -> Self:
         """Opens a batch DataFrame, of which the user may declare the schema. `TypeError` for other Spark objects."""
-        if not isinstance(data, DataFrame):
+        if not release.is_frame(data):
             raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
         return cls(data, schema, declared=schema is not None)
 
@@ -73,6 +75,7 @@ class BatchInput(FrameInput):
         """Raises `TypeError` unless it is an `Observation`, of windrow or of PySpark."""
         if not is_observation(observation):
             raise bad_type("observation", observation, "a windrow.Observation or a pyspark.sql.Observation")
+        release.check_observation(self._frame)
 
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """Collects these columns of the rows that have a wanted key."""
@@ -83,8 +86,11 @@ class BatchInput(FrameInput):
             for name, value in zip(keys, key, strict=True):
                 equal &= F.col(places[name]).eqNullSafe(F.lit(value))
             is_wanted |= equal
-        rows = numbered(self._frame).where(is_wanted).select(*places.values()).toArrow()
-        return rows.rename_columns(schema.names).cast(schema)
+        rows = numbered(self._frame).where(is_wanted).select(*places.values())
+        step = shipped(ipc_streams, schema.serialize().to_pybytes())
+        collected = release.sendable(rows).mapInArrow(step, StructType([StructField("stream", BinaryType())])).collect()
+        batches = (pa.ipc.open_stream(row[0]).read_next_batch() for row in collected)
+        return pa.Table.from_batches(batches, schema)
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
         """The rows of several inputs in one frame."""
@@ -131,7 +137,7 @@ class BatchInput(FrameInput):
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
         keys = [columns[key] for key in plan.keys]
-        lacks_key = functools.reduce(Column.__and__, map(F.isnull, keys))
+        lacks_key = functools.reduce(operator.and_, map(F.isnull, keys))
         # Rows whose keys are all null have no window. There may be many, so they are spread by time.
         apart = F.when(lacks_key, columns[plan.time])
         schema = StructType([*output.fields, *_nullable_longs(observed.values())])

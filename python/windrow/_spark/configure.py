@@ -8,12 +8,15 @@ from weakref import WeakSet
 
 from windrow._arguments.errors import bad_type, bad_value, calls_to_user
 from windrow._spark.environment import check_pyspark
+from windrow._spark.release import has_setting
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _STORE = "spark.sql.streaming.stateStore.providerClass"
+_PAGES = "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch"
+_PAGES_OF_4_0 = "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 SETTINGS = {
@@ -27,7 +30,7 @@ SETTINGS = {
     # Counting rows would read each page before writing it.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows": "false",
     # How many pages travel to Python at once. A page has at most about 256 KiB.
-    "spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch": "64",
+    _PAGES: "64",
 }
 """The settings of `configure`."""
 
@@ -55,7 +58,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
 
     Raises:
         TypeError: not a SparkSession.
-        ImportError: PySpark is older than 4.1.
+        ImportError: PySpark is older than 3.5.
 
     >>> from pyspark.sql import SparkSession
     >>> for key, value in configure(SparkSession.builder.getOrCreate()).items():
@@ -70,7 +73,11 @@ def configure(spark: SparkSession) -> dict[str, str]:
     if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
         raise bad_type("spark", spark, "a SparkSession")
     check_pyspark("spark", "a session")
-    refused = {key: reason for key, value in SETTINGS.items() if (reason := _refusal(spark, key, value)) is not None}
+    settings = dict(SETTINGS)
+    if not has_setting(spark, _PAGES):
+        settings[_PAGES_OF_4_0] = settings[_PAGES]
+    settings = {key: value for key, value in settings.items() if "arrow" not in key or has_setting(spark, key)}
+    refused = {key: reason for key, value in settings.items() if (reason := _refusal(spark, key, value)) is not None}
     if refused:
         is_store = _STORE in refused
         effect = "a stream fails unless RocksDB is the platform's own state store" if is_store else "queries are slower"
@@ -80,7 +87,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
             "set them there",
             stacklevel=calls_to_user(),
         )
-    return {key: value for key, value in SETTINGS.items() if key not in refused}
+    return {key: value for key, value in settings.items() if key not in refused}
 
 
 def _refusal(spark: SparkSession, key: str, value: str) -> str | None:

@@ -16,7 +16,7 @@ from weakref import WeakSet
 
 from windrow._arguments.errors import calls_to_user
 
-OLDEST = (4, 1)
+OLDEST = (3, 5)
 """The oldest supported PySpark, as (major, minor)."""
 
 

@@ -33,6 +33,7 @@ from windrow._plan.input import Input
 from windrow._plan.plan import Origins, Plan
 from windrow._plan.time_casts import TimeCasts
 from windrow._spark.declared import declared_frame, renamed, schema_of, with_schema
+from windrow._spark.release import sendable
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
@@ -114,7 +115,7 @@ class FrameInput(Input[DataFrame]):
                     columns.append(F.lit(None).cast(types[name]))
             frames.append(numbered(given._frame).select(*columns))
         fields = [StructField(name, types.get(name, IntegerType())) for name in names]
-        return functools.reduce(DataFrame.union, frames).toDF(*names), StructType(fields)
+        return functools.reduce(lambda one, other: one.union(other), frames).toDF(*names), StructType(fields)
 
     def _with_rows(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
         """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
@@ -201,16 +202,16 @@ def flat(frame: DataFrame) -> DataFrame:
 
 
 def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The columns of these names."""
+    """The columns of these names, for `mapInArrow`."""
     # mapInArrow looks columns up by unquoted names, and Spark ignores case. Columns with ambiguous names therefore go
     # by number, and the packing function restores their names.
     columns = frame.columns
     fields = [frame.schema.fields[columns.index(name)] for name in names]
     times = Counter(name.casefold() for name in columns)
     if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
-        return with_schema(frame.select(*names), fields)
+        return with_schema(sendable(frame.select(*names)), fields)
     numbers = [f"_{columns.index(name)}" for name in names]
-    return with_schema(numbered(frame).select(*numbers), renamed(fields, numbers))
+    return with_schema(sendable(numbered(frame).select(*numbers)), renamed(fields, numbers))
 
 
 def numbered(frame: DataFrame) -> DataFrame:

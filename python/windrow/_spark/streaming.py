@@ -3,7 +3,7 @@
 ```text
 select(referenced columns)
 └─ mapInArrow(stream.pack)                   rows of (shard, source, first time, block), control rows for every shard
-   └─ groupBy("shard").transformWithState    the operator of a shard; its pages are in Spark's state store
+   └─ groupBy("shard").transformWithState    `processor`: the operator of a shard; its pages are in Spark's state store
       └─ observe(counters)
          └─ mapInArrow(stream.unpack)        typed rows
 ```
@@ -14,14 +14,13 @@ windrow keeps its own stream time, without timers. A watermark before it only ma
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -37,11 +36,11 @@ from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batches import Batches
 from windrow._executor.pickled import pickled_finish, pickled_for_stream
-from windrow._executor.shipping import remote, shipped
+from windrow._executor.shipping import shipped
 from windrow._executor.stream import change_block, returned_records
 from windrow._executor.stream.pack import PACKED, pack
-from windrow._executor.stream.query import Shipment, StreamQuery, read_columns, shipment_of
-from windrow._executor.stream.shard import SUMS, changes
+from windrow._executor.stream.query import Shipment, read_columns, shipment_of
+from windrow._executor.stream.shard import SUMS
 from windrow._plan.plan import Origins, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._spark.configure import (
@@ -53,6 +52,8 @@ from windrow._spark.configure import (
 from windrow._spark.declared import check_table, with_schema
 from windrow._spark.environment import warn_of_interpreter
 from windrow._spark.frame import FrameInput, flat, projected
+from windrow._spark.processor import CHANGED, changed
+from windrow._spark.release import is_frame
 from windrow._spark.types import returned_type
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -62,9 +63,6 @@ _NUMBERS = itertools.count(1)
 
 _CLOCK = "windrow.clock"
 _TYPES = {"int32": IntegerType(), "string": StringType(), "int64": LongType(), "binary": BinaryType()}
-_CHANGED = StructType(
-    [StructField("block", BinaryType()), *(StructField(name, LongType()) for name in (*SUMS, "stream_time"))]
-)
 
 
 class StreamInput(FrameInput):
@@ -73,7 +71,7 @@ class StreamInput(FrameInput):
     @classmethod
     def of(cls, data: object, schema: StructType | None = None) -> Self:
         """Opens a streaming DataFrame, of which the user may declare the schema."""
-        if not isinstance(data, DataFrame):
+        if not is_frame(data):
             raise bad_type("data", data, "a streaming DataFrame")
         if schema is not None:
             check_table(data)
@@ -140,13 +138,13 @@ class StreamInput(FrameInput):
         """Builds the steps of the query. `unpack` is the last step, and `output` are its columns."""
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
         blocks = frame.mapInArrow(shipped(pack, shipment, self.declared), packed)
-        changed = blocks.groupBy("shard").transformWithState(_processor(shipment), _CHANGED, "Append", "None")
+        changes = changed(blocks, shipment)
         sentence = sentence_on_state_store(frame.sparkSession)
         if sentence is not None:
-            changed = changed.alias(sentence)
-        observed = changed.observe(_metrics(plan), *_counters(self._type(plan.time)))
-        changes = with_schema(observed.select("block"), _CHANGED.fields[:1])
-        result = changes.mapInArrow(unpack, output)
+            changes = changes.alias(sentence)
+        observed = changes.observe(_metrics(plan), *_counters(self._type(plan.time)))
+        packed_changes = with_schema(observed.select("block"), CHANGED.fields[:1])
+        result = packed_changes.mapInArrow(unpack, output)
         return flat(result) if plan.options.flat else result
 
     def _shipment(self, plan: Plan, output: StructType) -> tuple[Shipment, DataFrame]:
@@ -234,26 +232,3 @@ def _counters(time: Any) -> list[Any]:
     sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in SUMS]
     latest = F.timestamp_micros(F.min("stream_time"))
     return [*sums, (latest.cast(time) if isinstance(time, TimestampNTZType) else latest).alias("stream_time")]
-
-
-def _processor(shipment: Shipment) -> StatefulProcessor:
-    """The processor that Spark calls for each shard. Pickled by value, it loads windrow on the executor."""
-    load_query, load_changes, counted = remote(StreamQuery), remote(changes), tuple(_CHANGED.names[1:])
-
-    class Shards(StatefulProcessor):
-        def init(self, handle: Any) -> None:
-            from pyspark.sql.types import StringType, StructField, StructType
-
-            # Types given as text would cost each task two calls to the JVM.
-            name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
-            self.pages = handle.getMapState("pages", name, page)
-            self.query = load_query()(shipment)
-
-        def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-            for block, counters in load_changes()(rows, self.pages, self.query):
-                yield Row(block=block, **{name: counters.get(name) for name in counted})
-
-        def close(self) -> None:
-            pass
-
-    return Shards()

@@ -44,7 +44,7 @@ def ticks(
     Raises:
         TypeError: not a SparkSession, not a duration, or a name that is not text.
         ValueError: `every` is not a whole number of seconds, `delay` is negative, or both columns have one name.
-        ImportError: PySpark is older than 4.1.
+        ImportError: PySpark is older than 3.5.
 
     Source: Spark's `rate` source; Kafka Streams' wall-clock punctuation.
 

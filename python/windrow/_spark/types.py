@@ -27,6 +27,7 @@ _SIMPLE: tuple[tuple[type[spark.DataType], pa.DataType], ...] = (
 )
 
 _BINARY_COLLATION = "UTF8_BINARY"
+_VARIANTS: Any = getattr(spark, "VariantType", ())  # new in Spark 4.0
 # The metadata distinguishes a Spark variant from a struct of two binaries.
 _VARIANT = pa.struct(
     [
@@ -43,7 +44,7 @@ def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> p
         TypeError: Spark does not hand over this type, or `compared` is set and its values cannot be compared.
     """
     kind = field.dataType.simpleString()
-    for part in _parts(field.dataType):
+    for part in parts(field.dataType):
         allowed = _allowed(part, compared)
         if allowed:
             raise bad_column_type(argument, field.name, kind, allowed)
@@ -60,14 +61,14 @@ def _allowed(part: spark.DataType, compared: bool) -> str | None:
     """The allowed alternative to a refused type, else None. Applies to nested types, too."""
     if compared and getattr(part, "collation", _BINARY_COLLATION) != _BINARY_COLLATION:
         return "strings of the collation UTF8_BINARY where values are compared (cast with COLLATE UTF8_BINARY)"
-    if compared and isinstance(part, spark.VariantType):
+    if compared and isinstance(part, _VARIANTS):
         return "types that have an order where values are compared, as variants have not"
     if isinstance(part, spark.StructType) and len(set(part.names)) < len(part.names):
         return "structs that have each field name once, as Spark hands over no others"
     return None
 
 
-def _parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
+def parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
     """The type and all types nested in it."""
     yield data_type
     inner: list[spark.DataType] = []
@@ -80,7 +81,7 @@ def _parts(data_type: spark.DataType) -> Iterator[spark.DataType]:
     elif isinstance(data_type, spark.UserDefinedType):
         inner = [data_type.sqlType()]
     for part in inner:
-        yield from _parts(part)
+        yield from parts(part)
 
 
 def returned_type(data_type: spark.DataType) -> spark.DataType:
@@ -151,7 +152,7 @@ def _arrow_type(data_type: spark.DataType) -> pa.DataType | None:
         return pa.string()
     if isinstance(data_type, spark.DecimalType):
         return pa.decimal128(data_type.precision, data_type.scale)
-    if isinstance(data_type, spark.VariantType):
+    if isinstance(data_type, _VARIANTS):
         return _VARIANT
     if isinstance(data_type, spark.UserDefinedType):
         return _arrow_type(data_type.sqlType())

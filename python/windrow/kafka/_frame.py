@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow._arguments.errors import ambiguous_column, bad_column_type, bad_type, listed, unknown_column
 from windrow._spark.environment import check_pyspark
+from windrow._spark.release import try_cast
 from windrow.kafka._control import HEADER, LATEST, POC_DIGITS, POC_HEADER, SIZE, VERSION
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
     Raises:
         TypeError: not a Spark DataFrame, or a column has another type.
         ValueError: a column is missing or there twice, or the frame already has a column `tick` or `event_time`.
-        ImportError: PySpark is older than 4.1.
+        ImportError: PySpark is older than 3.5.
 
     Source: `docs/explanation/stream-time.md` describes the bytes of a control message.
 
@@ -98,7 +99,7 @@ def _milliseconds(values: Any) -> Any:
     is_whole = (F.size(values) == 1) & (F.length(body) == SIZE) & (F.hex(F.substring(body, 1, 1)) == f"{VERSION:02X}")
     # A time in range has 0 in its first two bytes. The other six fit a bigint.
     in_range = F.hex(F.substring(body, 2, 2)) == "0000"
-    return F.when(is_whole & in_range, F.conv(F.hex(F.substring(body, 4, 6)), 16, 10).try_cast("bigint"))
+    return F.when(is_whole & in_range, try_cast(F.conv(F.hex(F.substring(body, 4, 6)), 16, 10), "bigint"))
 
 
 def _digits(values: Any) -> Any:
@@ -108,7 +109,7 @@ def _digits(values: Any) -> Any:
     body = F.get(values, F.lit(0))
     text = body.cast("string")
     is_whole = (F.size(values) == 1) & (F.length(body) <= POC_DIGITS) & text.rlike(r"\A[0-9]+\z")
-    return F.when(is_whole, text.try_cast("bigint"))
+    return F.when(is_whole, try_cast(text, "bigint"))
 
 
 def _check(schema: StructType, time: str) -> None:

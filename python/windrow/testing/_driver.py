@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow._arguments.duration import Duration
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._executor.batches import stream_reader
 from windrow._executor.tasks import Source
 from windrow._folds.python_values import values_of
 from windrow._plan.flat import flat
@@ -212,7 +213,7 @@ class StreamDriver:
         if isinstance(data, pa.RecordBatch):
             table = pa.Table.from_batches([data])
         elif hasattr(data, "__arrow_c_stream__"):
-            table = pa.RecordBatchReader.from_stream(data).read_all()
+            table = stream_reader(data).read_all()
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
         # All of them, so that an error comes before any is taken; of a named input its columns also without rows.

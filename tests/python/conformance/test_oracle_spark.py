@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from ..harness.spark_scenes import events, rows, spark_sessions
+from ..harness.spark_tables import table_of
 from ..harness.tables import records
 from ..oracle.records import by_key
 
@@ -17,7 +18,7 @@ def test_the_oracles_sessions_are_sparks(spark: SparkSession) -> None:
     theirs = rows(spark_sessions(data, ["user_id"], "30 minutes", n=F.count("*")), ["user_id"])
     ours = {
         (key, start, end): {"n": len(members)}
-        for key, found in by_key(records(data.toArrow(), ["user_id"])).items()
+        for key, found in by_key(records(table_of(data), ["user_id"])).items()
         for start, end, members in sessions(found, 30 * 60 * 10**6)
     }
     assert ours == theirs

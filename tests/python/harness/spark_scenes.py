@@ -10,6 +10,7 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from .spark_tables import table_of
 from .tables import Rows, rows_of
 
 START = pd.Timestamp("2024-03-30 20:00:00")
@@ -56,7 +57,7 @@ def spark_sessions(data: DataFrame, keys: Sequence[str], gap: str, time: str = "
 
 def rows(data: DataFrame, keys: Sequence[str], skip: Sequence[str] = ()) -> Rows:
     """A collected answer, by key and bounds."""
-    return rows_of(data.toArrow(), keys, skip)
+    return rows_of(table_of(data), keys, skip)
 
 
 def typed(data: DataFrame) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ import windrow as wr
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# As little of an old PySpark as `group_by` and `configure` touch: no VariantType, as before 4.0.
+# As little of an old PySpark as `group_by` and `configure` touch.
 TYPES = (
     "class DataType: simpleString = lambda self: 'int'\n"
     "ArrayType = BinaryType = BooleanType = ByteType = DateType = DayTimeIntervalType = DecimalType = DataType\n"
@@ -31,7 +31,7 @@ TYPES = (
     "    names, fields = ['ts', 'user'], [StructField()] * 2\n"
 )
 OLD = {
-    "__init__.py": "__version__ = '3.5.3'",
+    "__init__.py": "__version__ = '3.4.4'",
     "cloudpickle.py": "",
     "sql/__init__.py": (
         "from pyspark.sql.types import StructType\n"
@@ -58,18 +58,18 @@ def test_an_old_pyspark_is_named_with_those_that_work(tmp_path: Path, call: str,
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import windrow; {call}"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = ran.stderr.strip().splitlines()[-1]
-    assert last.startswith(f"ImportError: {told} of PySpark 3.5.3; allowed: PySpark 4.1 or later"), ran.stderr
+    assert last.startswith(f"ImportError: {told} of PySpark 3.4.4; allowed: PySpark 3.5 or later"), ran.stderr
 
 
 @pytest.mark.parametrize(
     ("version", "works"),
-    [("3.5.8", False), ("4.0.2", False), ("4.1.0.dev4", True), ("4.1.0", True), ("4.10.0", True), ("10.0", True)],
+    [("3.4.9", False), ("2.10.0", False), ("3.5.0.dev4", True), ("3.5.0", True), ("3.10.0", True), ("10.0", True)],
 )
 def test_versions_are_numbers(monkeypatch: pytest.MonkeyPatch, version: str, works: bool) -> None:
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    frame = type("GroupedData", (), {"__module__": "pyspark.sql.group"})()
     monkeypatch.setattr(pyspark, "__version__", version)
     with pytest.raises(
-        TypeError if works else ImportError, match="data: got <.*a DataFrame; allowed" if works else version
+        TypeError if works else ImportError, match="data: got <.*a GroupedData; allowed" if works else version
     ):
         wr.group_by(frame, "user", time="ts")
 
@@ -86,7 +86,12 @@ def test_the_extra_asks_for_the_pyspark_that_works() -> None:
     assert str(extra()["pyspark"].specifier) == f">={OLDEST[0]}.{OLDEST[1]}"
 
 
-@pytest.mark.parametrize("version", ["2.1.4", "2.2.0", "2.3.3", "3.0.0", "3.1.1"])
+def test_the_extra_allows_the_pandas_of_the_oldest_pyspark() -> None:
+    assert "2.0.3" in extra()["pandas"].specifier
+    assert "1.5.3" not in extra()["pandas"].specifier
+
+
+@pytest.mark.parametrize("version", ["2.2.0", "2.3.3", "3.0.0", "3.1.1"])
 def test_the_extra_allows_the_pandas_that_pyspark_takes_without_a_word(
     monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 
 import windrow
 
+from ..harness.capabilities import has
+
 # Ends when its input does: also when the tests are killed.
 SERVER = """
 import sys
@@ -35,6 +37,13 @@ print("ready", flush=True)
 sys.stdin.read()
 spark.stop()
 """
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for needs in item.iter_markers("needs"):
+            if not has(needs.args[0]):
+                item.add_marker(pytest.mark.skip(reason=f"this Spark has no {needs.args[0]}"))
 
 
 @pytest.fixture(scope="session", autouse=True)

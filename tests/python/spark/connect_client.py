@@ -1,6 +1,6 @@
 """A client of Spark Connect: runs queries of windrow at the server that it is handed, and prints their rows as JSON.
 
-    python connect_client.py sc://127.0.0.1:PORT
+    python -m tests.python.spark.connect_client sc://127.0.0.1:PORT
 
 A script of its own, since one process is of Spark classic or of Connect. It needs no JVM: package `pyspark-client` will
 do.
@@ -21,6 +21,9 @@ import pyarrow as pa
 
 import windrow as wr
 from windrow.kafka import ControlMessage, with_ticks
+
+from ..harness.capabilities import has
+from ..harness.spark_tables import frame_of, table_of
 
 
 def joined(older: list[int], later: list[int]) -> list[int]:
@@ -74,15 +77,15 @@ def main(remote: str) -> None:
 
     spark = SparkSession.builder.remote(remote).getOrCreate()
     print(json.dumps({"session": type(spark).__module__, "set": wr.configure(spark)}))
-    data = spark.createDataFrame(events()).repartition(3)
+    data = frame_of(spark, events()).repartition(3)
     for name, query in CASES.items():
-        observation = Observation(name)
-        table = query(asked(data, observation)).toArrow()
+        observation = Observation(name) if has("counters on Connect") else None
+        table = table_of(query(asked(data, observation)))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         rows = base64.b64encode(sink.getvalue()).decode()
-        print(json.dumps({"case": name, "rows": rows, "counters": observation.get}))
+        print(json.dumps({"case": name, "rows": rows, "counters": observation and observation.get}))
     plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
     print(json.dumps({"plain": [*plain.keys, plain.time]}))
     told = ControlMessage(1_767_258_000_000, 0, UUID(int=1)).headers()
@@ -96,8 +99,19 @@ def main(remote: str) -> None:
         warnings.simplefilter("always")
         for shards in (50, 49, 4):
             windows = wr.SessionWindows.with_gap("1 minute", grace="1 minute")
-            wr.group_by(streamed, "tick", time=streamed.columns[0]).windowed_by(windows).shards(shards).count()
+            if has("streams on Connect"):
+                wr.group_by(streamed, "tick", time=streamed.columns[0]).windowed_by(windows).shards(shards).count()
     print(json.dumps({"warned": [str(warning.message) for warning in warned]}))
+    refused = {}
+    for name, call in (
+        ("stream", lambda: wr.group_by(streamed, "tick", time="time")),
+        ("observation", lambda: asked(data, Observation("refused"))(SESSIONS)),
+    ):
+        try:
+            call()
+        except ValueError as error:
+            refused[name] = str(error)
+    print(json.dumps({"refused": refused}))
     fails = wr.aggregate(int, failing, max, schema="bigint", columns=["amount"])
     try:
         asked(data)(SESSIONS).agg(x=fails).collect()

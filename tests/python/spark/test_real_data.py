@@ -24,6 +24,7 @@ import windrow as wr
 
 from ..harness.flights import flights
 from ..harness.spark_scenes import spark_sessions
+from ..harness.spark_tables import table_of
 from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, rows_of, ticks
 from ..oracle import vectorised
 
@@ -66,7 +67,7 @@ def real(request: pytest.FixtureRequest) -> Real:
 
 def sorted_rows(result: DataFrame, keys: list[str]) -> pa.Table:
     """All rows in an order of their own, bounds as columns."""
-    found = result.select(*keys, "window.*", *result.columns[len(keys) + 1 :]).toArrow()
+    found = table_of(result.select(*keys, "window.*", *result.columns[len(keys) + 1 :]))
     nullable = pa.table({name: found[name] for name in found.column_names})  # Spark's count is never null, and says so
     return nullable.combine_chunks().sort_by([(name, "ascending") for name in (*keys, "start")])
 

@@ -16,6 +16,7 @@ import windrow as wr
 
 from ..harness.cogroups import AskedOfInput, assert_cogroup, counts
 from ..harness.spark_scenes import START, rows, typed
+from ..harness.spark_tables import frame_of
 from ..harness.tables import Asked, assert_same, by_sessions, by_sliding, rows_of
 
 SECOND = 10**6
@@ -61,7 +62,7 @@ def tables() -> dict[str, pa.Table]:
 def frames(spark: SparkSession, made: dict[str, pa.Table], partitions: int = 3) -> dict[str, DataFrame]:
     """The same in Spark; `ts` is a TIMESTAMP, rows are dealt out to partitions."""
     return {
-        name: spark.createDataFrame(table).withColumn("ts", F.col("ts").cast("timestamp")).repartition(partitions)
+        name: frame_of(spark, table).withColumn("ts", F.col("ts").cast("timestamp")).repartition(partitions)
         for name, table in made.items()
     }
 
@@ -103,7 +104,8 @@ def test_the_query_is_lazy_and_shuffles_once(spark: SparkSession) -> None:
     assert tracker.getJobIdsForGroup(None) == before
     plan = result._jdf.queryExecution().optimizedPlan().toString()
     assert (plan.count("RepartitionByExpression"), plan.count("Union")) == (1, 1)
-    assert "a.b" not in plan, "columns that nothing names are not read"
+    projects = [line for line in plan.splitlines() if "Project" in line]
+    assert not any("a.b" in line for line in projects), "columns that nothing names are not read"
 
 
 def test_columns_keep_their_spark_types(spark: SparkSession) -> None:

@@ -65,6 +65,8 @@ def test_char_and_varchar_come_back_as_strings(spark: SparkSession) -> None:
         data = of_one_session(
             spark, "CAST('ab' AS CHAR(4)) AS c", "CAST('xy' AS VARCHAR(3)) AS v", "array(CAST('z' AS CHAR(2))) AS a"
         )
+        if data.schema["c"].dataType == StringType():
+            pytest.skip("this Spark has no spark.sql.preserveCharVarcharTypeInfo")
         assert [data.schema[name].dataType.simpleString() for name in "cva"] == [
             "char(4)",
             "varchar(3)",
@@ -100,6 +102,7 @@ def test_a_struct_with_a_field_name_twice_is_refused_at_the_call(spark: SparkSes
     assert sessions(data, "cased").agg(x=wr.first("cased")).collect()[0].x == (1, 2)
 
 
+@pytest.mark.needs("variants")
 def test_variants_are_values_that_cannot_be_compared(spark: SparkSession) -> None:
     data = of_one_session(spark, "parse_json(concat('{\"a\": ', id, '}')) AS v")
     got = sessions(data).agg(n=wr.count("v"), first=wr.first("v"), all=wr.collect_list("v"), most=wr.max_by("v", "ts"))
@@ -128,6 +131,7 @@ def test_user_defined_types_are_what_they_store(spark: SparkSession) -> None:
     assert [row[2:] for row in got.collect()] == [(2, points[0], points[1], points[:2])]
 
 
+@pytest.mark.needs("calendar intervals in schemas")
 def test_intervals_of_months_are_refused_for_every_aggregate(spark: SparkSession) -> None:
     data = of_one_session(spark, "INTERVAL '1-1' YEAR TO MONTH AS m", "make_interval(0, 1) AS c")
     for column in ("m", "c"):
@@ -161,7 +165,8 @@ def test_a_plain_column_stands_for_its_name(spark: SparkSession) -> None:
 
 def test_a_computed_column_is_selected_first(spark: SparkSession) -> None:
     data = of_one_session(spark, "named_struct('b', 1) AS a", "2 AS `a.b`", "3 AS `1`", "4 AS `lower(k)`")
-    others = [F.lower("k"), F.col("k").alias("ts"), F.col("a.b"), F.col("`a.b`"), F.lit(1), F.lit("k"), F.col("*")]
+    others = [F.lower("k"), F.col("k").alias("ts"), F.col("a.b"), F.col("`a.b`"), F.lit(1), F.col("*")]
+    others += [F.lit("k")] * (repr(F.lit("k")) != repr(F.col("k")))  # Spark 3.5 shows both alike
     for computed in others:
         with pytest.raises(TypeError, match="^keys: got Column<.*, a Column; allowed: .*select it as a column first"):
             wr.group_by(data, computed, time="ts")

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
+from ..harness.spark_tables import table_of
 from ..harness.streams import applied, play
 from ..harness.tables import alike, assert_same, rows_of
 from ..scenes import utc
@@ -63,7 +64,7 @@ def test_a_batch_gives_what_this_process_gives(spark: SparkSession, kind: str, a
     frame = spark.createDataFrame(table.to_pandas(), f"{DDL}, high boolean")
     seen = Observation("computed")
     windowed = wr.group_by(frame, "user", time="ts").windowed_by(KINDS[kind])
-    got = windowed.observe(seen).agg(**asked).toArrow()
+    got = table_of(windowed.observe(seen).agg(**asked))
     here = wr.group_by(table, "user", time="ts").windowed_by(KINDS[kind]).agg(**asked)
     assert got.column_names == here.column_names
     assert len(here) > 30
@@ -101,6 +102,7 @@ def named(row: dict[str, Any]) -> tuple[Any, ...]:
 QUERIES = {"close": ASKED, "update": {name: ASKED[name] for name in ("high", "share", "usual", "text", "width")}}
 
 
+@pytest.mark.needs("streams")
 @pytest.mark.parametrize("emit", QUERIES)
 def test_a_stream_gives_what_a_batch_gives(spark: SparkSession, tmp_path: Path, emit: Any) -> None:
     table = flagged(events(7))

@@ -15,25 +15,28 @@ import pytest
 
 import windrow as wr
 
+from ..harness.capabilities import has
 from ..harness.tables import assert_same, rows_of
 from . import connect_client
 
-CLIENT = Path(connect_client.__file__)
+ROOT = Path(__file__).resolve().parents[3]
+
+pytestmark = pytest.mark.needs("Connect")
 
 
 @pytest.fixture(scope="module")
 def output(remote: str) -> list[dict[str, Any]]:
     """What the client printed."""
-    command = [sys.executable, str(CLIENT), remote]
+    command = [sys.executable, "-m", connect_client.__name__, remote]
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=plain)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=plain, cwd=ROOT)
     assert ran.returncode == 0, ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
 def test_the_session_is_of_connect_and_takes_the_settings(output: list[dict[str, Any]]) -> None:
     assert output[0]["session"] == "pyspark.sql.connect.session"
-    assert output[0]["set"]["spark.sql.execution.arrow.maxBytesPerBatch"] == "2147483647"
+    assert output[0]["set"]["spark.sql.execution.arrow.maxRecordsPerBatch"] == "10000"
 
 
 @pytest.mark.parametrize("case", connect_client.CASES)
@@ -45,7 +48,7 @@ def test_rows_and_counters_are_those_of_this_process(output: list[dict[str, Any]
     assert_same(got, wanted)
     assert len(wanted) > 50
     counted = wr.counters(here)
-    assert found["counters"] == counted
+    assert found["counters"] == (counted if has("counters on Connect") else None)
     assert min(counted["null_keys"], counted["null_times"]) > 0
 
 
@@ -59,6 +62,15 @@ def test_control_messages_are_told_from_data(output: list[dict[str, Any]]) -> No
     assert found == {"ticks": [[False, None], [True, 1_767_258_000_000], [True, None]], "streams": True}
 
 
+def test_what_this_connect_lacks_is_refused_at_the_call(output: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in output if "refused" in line]
+    lacks = {"stream": "streams on Connect", "observation": "counters on Connect"}
+    assert found["refused"].keys() == {name for name, capability in lacks.items() if not has(capability)}
+    for name, message in found["refused"].items():
+        assert {"stream": "allowed: batch only", "observation": "allowed: Spark classic"}[name] in message
+
+
+@pytest.mark.needs("streams on Connect")
 def test_far_more_partitions_than_shards_are_told_once_a_query(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "warned" in line]
     assert ["at most 49 of which" in warning for warning in found["warned"]] == [True, False]
@@ -68,4 +80,5 @@ def test_a_failing_function_is_told_with_its_line(output: list[dict[str, Any]]) 
     line = connect_client.failing.__code__.co_firstlineno + 1
     raised = output[-1]["raised"]
     assert 'aggregate "x": add failed for the record at 2026-01-01T' in raised
-    assert f"ZeroDivisionError: integer division or modulo by zero ({CLIENT}:{line}, in failing: return held" in raised
+    place = f"{connect_client.__file__}:{line}, in failing: return held"
+    assert f"ZeroDivisionError: integer division or modulo by zero ({place}" in raised

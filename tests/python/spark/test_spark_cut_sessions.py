@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 
 from ..harness.spark_scenes import events, rows
+from ..harness.spark_tables import table_of
 from ..harness.tables import Asked, assert_windows, gap_of, records, rows_of
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record
@@ -42,7 +43,7 @@ def data(spark: SparkSession) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def table(data: DataFrame) -> pa.Table:
-    collected = data.toArrow()
+    collected = table_of(data)
     return collected.set_column(1, "ts", collected["ts"].cast(pa.timestamp("us", "UTC")))
 
 
@@ -73,7 +74,7 @@ def test_python_functions_and_rows_with_their_session_are_those_of_this_process(
     asked = {"n": wr.count(), "session": wr.window_id()}
     names = ["user_id", "ts", "items", "word", "n", "session"]
     order = [(name, "ascending") for name in names]
-    there = windowed(data).with_columns(**asked).toArrow().select(names).sort_by(order)
+    there = table_of(windowed(data).with_columns(**asked)).select(names).sort_by(order)
     assert there.to_pylist() == windowed(table).with_columns(**asked).select(names).sort_by(order).to_pylist()
     assert len(records(table, ["user_id"])) == there.num_rows == 4_000
 
@@ -90,6 +91,7 @@ def test_a_column_of_nulls_alone_is_never_true(data: DataFrame) -> None:
     assert rows(whole, ["user_id"]) == rows(none, ["user_id"])
 
 
+@pytest.mark.needs("streams")
 def test_a_streaming_frame_and_a_column_of_another_type_are_refused_at_the_call(
     spark: SparkSession, data: DataFrame
 ) -> None:

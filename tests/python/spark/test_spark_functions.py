@@ -25,6 +25,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 
 from ..harness.spark_scenes import rows, typed
+from ..harness.spark_tables import frame_of, table_of
 from ..harness.tables import Rows, assert_same, by_sessions, by_sliding, records, rows_of
 from ..oracle.records import Record, by_key
 
@@ -93,7 +94,7 @@ def events(rows: int, keys: int, ties: bool, seed: int) -> pd.DataFrame:
 
 
 def data(spark: SparkSession, frame: pd.DataFrame, partitions: int) -> DataFrame:
-    plain = spark.createDataFrame(pa.Table.from_pandas(frame, preserve_index=False))
+    plain = frame_of(spark, pa.Table.from_pandas(frame, preserve_index=False))
     typed = plain.withColumn("ts", F.col("ts").cast("timestamp"))
     return typed.coalesce(1) if partitions == 1 else typed.repartition(partitions)
 
@@ -156,7 +157,7 @@ def test_results_have_the_types_of_spark(spark: SparkSession) -> None:
     assert {name: types[name] for name in wanted.columns} == typed(wanted)
     (row,), (source,) = result.collect(), given.collect()
     assert [row[f"{name}_"] for name in columns] == [source[name] for name in columns]
-    (plain,) = result.toArrow().to_pylist()
+    (plain,) = table_of(result).to_pylist()
     got = [plain[f"_{place}"] for place in range(len(schemas))]
     assert [
         dict(value) if isinstance(value, list) and schema.startswith("map") else value

@@ -13,6 +13,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 import windrow as wr
 
 from ..harness.spark_scenes import START, events, frame, rows, spark_sessions, typed
+from ..harness.spark_tables import table_of
 from ..harness.tables import Asked, alike, assert_same, assert_windows, by_sliding, rows_of
 
 SECOND = 10**6
@@ -181,8 +182,8 @@ def test_sliding_windows_equal_the_oracle(spark: SparkSession, partitions: int) 
     windows = wr.SlidingWindows.with_time_difference("1 hour")
     aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
     result = wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**aggregates)
-    got = rows_of(result.toArrow(), ["user_id"])
-    assert_windows(got, data.toArrow(), ["user_id"], by_sliding(3600 * SECOND, 1), asked)
+    got = rows_of(table_of(result), ["user_id"])
+    assert_windows(got, table_of(data), ["user_id"], by_sliding(3600 * SECOND, 1), asked)
     assert len(got) > 1_500
 
 
@@ -191,7 +192,7 @@ def test_sliding_windows_in_spark_equal_those_in_process(spark: SparkSession) ->
     windows = wr.SlidingWindows.with_time_difference("10 minutes", resolution="1 second")
     asked = {"n": wr.count(), "spread": wr.stddev("amount"), "spend": wr.sum("amount"), "low": wr.min("word")}
     in_spark = rows(wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**asked), ["user_id"])
-    alone = rows_of(wr.group_by(data.toArrow(), "user_id", time="ts").windowed_by(windows).agg(**asked), ["user_id"])
+    alone = rows_of(wr.group_by(table_of(data), "user_id", time="ts").windowed_by(windows).agg(**asked), ["user_id"])
     assert_same(in_spark, alone)
 
 

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 from windrow.kafka import with_ticks
 
+from ..harness.spark_tables import frame_of, table_of
 from ..harness.streams import Folder, Run, play, source
 from ..scenes import EPOCH
 
@@ -115,8 +116,8 @@ def milliseconds(moment: datetime | None) -> float | None:
 
 def tick_times(spark: SparkSession, rows: list[dict[str, Any]], **given: Any) -> list[tuple[bool, float | None]]:
     """Whether each row is a tick, and its time in milliseconds."""
-    found = with_ticks(spark.createDataFrame(kafka(rows)), **given).orderBy("offset").select("tick", "event_time")
-    return [(row["tick"], milliseconds(row["event_time"])) for row in found.toArrow().to_pylist()]
+    found = with_ticks(frame_of(spark, kafka(rows)), **given).orderBy("offset").select("tick", "event_time")
+    return [(row["tick"], milliseconds(row["event_time"])) for row in table_of(found).to_pylist()]
 
 
 def test_rows_are_ticks_or_data_and_have_their_time(spark: SparkSession) -> None:
@@ -168,17 +169,17 @@ def test_random_rows_are_what_plain_python_says(spark: SparkSession) -> None:
 
 
 def test_data_is_left_as_it_is(spark: SparkSession) -> None:
-    given = spark.createDataFrame(kafka([row for row, _, _ in CASES.values()]))
+    given = frame_of(spark, kafka([row for row, _, _ in CASES.values()]))
     found = with_ticks(given)
     assert found.columns == [*given.columns, "tick", "event_time"]
-    assert found.drop("tick", "event_time").toArrow() == given.toArrow()
+    assert table_of(found.drop("tick", "event_time")) == table_of(given)
     assert found.schema["tick"].dataType.simpleString() == "boolean"
     assert found.schema["event_time"].dataType.simpleString() == "timestamp"
 
 
 def test_the_time_of_data_may_stand_in_another_column(spark: SparkSession) -> None:
     rows = [{"value": b"5"}, control(), {"value": b"6"}]
-    given = spark.createDataFrame(kafka(rows)).withColumn(
+    given = frame_of(spark, kafka(rows)).withColumn(
         "at `ts`", F.timestamp_millis(F.col("value").cast("string").cast("bigint")).cast("timestamp_ntz")
     )
     found = with_ticks(given, time="at `ts`").orderBy("offset")
@@ -225,7 +226,7 @@ def test_a_frame_that_is_none_of_a_kafka_source_is_named(
     error: type[Exception],
     message: str,
 ) -> None:
-    frame = change(spark.createDataFrame(kafka([{}])))
+    frame = change(frame_of(spark, kafka([{}])))
     with pytest.raises(error, match=message):
         with_ticks(frame, **given)
 
@@ -252,6 +253,7 @@ def sessions(frame: DataFrame, **options: Any) -> DataFrame:
     return grouped.windowed_by(windows).max_ahead("36500 days").shards(2).agg(n=wr.count())
 
 
+@pytest.mark.needs("streams")
 def test_control_messages_close_the_windows_of_their_partition_and_are_no_data(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -271,6 +273,7 @@ def test_control_messages_close_the_windows_of_their_partition_and_are_no_data(
     assert run.total("late") + run.total("ahead") + run.total("null_keys") + run.total("null_times") == 0
 
 
+@pytest.mark.needs("streams")
 @pytest.mark.parametrize(("order", "counted", "late"), [("offset", 1, 1), (None, 2, 0)])
 def test_with_an_order_a_control_message_counts_where_it_stands(
     spark: SparkSession, tmp_path: Path, order: str | None, counted: int, late: int
@@ -326,7 +329,7 @@ def test_a_micro_batch_that_is_tried_again_has_the_ticks_that_it_had(spark: Spar
 
     def sink(frame: DataFrame, number: int) -> None:
         assert all(row.tick for row in frame.collect())
-        tries.append((number, sorted(row["ts"] for row in frame.toArrow().to_pylist())))
+        tries.append((number, sorted(row["ts"] for row in table_of(frame).to_pylist())))
         if failing and len(tries) >= 3 and tries[-1][1]:
             raise SinkError
 
@@ -357,6 +360,7 @@ def test_a_micro_batch_that_is_tried_again_has_the_ticks_that_it_had(spark: Spar
     assert len(found) >= 4
 
 
+@pytest.mark.needs("streams")
 def test_ticks_by_the_wall_clock_close_what_a_quiet_stream_leaves_open(spark: SparkSession, tmp_path: Path) -> None:
     now = datetime.now(UTC)
     schema = pa.schema([("user", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("part", pa.int32())])

@@ -12,6 +12,8 @@ import pytest
 import windrow as wr
 from windrow.plot import timeline
 
+from ..harness.spark_tables import table_of
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -44,8 +46,9 @@ def test_a_text_of_a_data_frame_is_that_of_a_batch(clicks: DataFrame) -> None:
 
 def test_a_picture_of_a_data_frame_is_that_of_its_rows(clicks: DataFrame) -> None:
     windowed = wr.group_by(clicks, "user", time="when.ts").windowed_by(FIVE)
+    pytest.importorskip("matplotlib")
     picture = timeline(clicks, windowed, keys=["ann", "it's"])
-    rows = clicks.toArrow()
+    rows = table_of(clicks)
     same = timeline(rows, wr.group_by(rows, "user", time="when.ts").windowed_by(FIVE), ["ann", "it's"], stream=False)
     assert picture.svg == same.svg
 
@@ -58,6 +61,7 @@ def test_only_the_rows_of_the_keys_are_collected(clicks: DataFrame) -> None:
     assert opened.rows(schema, ["user"], [(None,)]).num_rows == 1
 
 
+@pytest.mark.needs("streams")
 def test_a_stream_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     stream = spark.readStream.schema("user string, ts timestamp").csv(str(tmp_path))
     windowed = wr.group_by(stream, "user", time="ts").windowed_by(FIVE)

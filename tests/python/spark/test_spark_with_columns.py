@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 
 from ..harness.spark_scenes import events
+from ..harness.spark_tables import table_of
 
 ASKED = {"n": wr.count(), "spend": wr.sum("items"), "most": wr.max("items"), "window_id": wr.window_id()}
 SESSIONS = wr.SessionWindows.with_gap("10 minutes")
@@ -38,7 +39,7 @@ def numbered(spark: SparkSession) -> DataFrame:
 
 
 def in_order(frame: DataFrame) -> pa.Table:
-    return frame.orderBy("id").toArrow()
+    return table_of(frame.orderBy("id"))
 
 
 @pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
@@ -109,7 +110,7 @@ def test_records_of_all_inputs_come_back_by_name_with_what_this_process_gives(
     assert answer.columns[:9] == ["user_id", "ts", "id", "items", "a.list", "V", "tick", "paid", "v"]
     ticks = here.filter(pc.equal(here["tick"], True))
     assert ticks["window"].null_count == len(ticks) > 0  # they are no records
-    records, there = here.sort_by("id"), answer.toArrow().sort_by("id")
+    records, there = here.sort_by("id"), table_of(answer).sort_by("id")
     assert there.select(records.column_names).to_pylist() == records.to_pylist()
     assert set(there["input"].to_pylist()) == {"views", "buys"}
     assert records["window"].null_count > 0
@@ -130,6 +131,10 @@ def test_what_spark_cannot_do_is_refused_at_the_call(spark: SparkSession) -> Non
         windowed(data.selectExpr("*", "make_ym_interval(1) AS months"), SESSIONS).with_columns()
     with pytest.raises(ValueError, match="with_columns: got 'items'"):
         windowed(data.selectExpr("*", "1 AS items"), SESSIONS).with_columns()
+
+
+@pytest.mark.needs("streams")
+def test_a_cogroup_of_streams_is_refused_at_the_call(spark: SparkSession) -> None:
     stream = spark.readStream.format("rate").load().selectExpr("value AS user_id", "timestamp AS ts")
     grouped = wr.group_by(stream, "user_id", time="ts")
     with pytest.raises(

@@ -25,6 +25,8 @@ from ..faults.events import events
 from ..faults.scenario import check, play
 from ..harness.streams import Folder
 
+pytestmark = pytest.mark.needs("streams")
+
 pc: Any = pyarrow.compute  # its stubs know no column of any type
 LONG = int(os.environ.get("WINDROW_KILLS", "50"))
 FIRST = int(os.environ.get("WINDROW_FIRST_SEED", "0"))

@@ -17,8 +17,11 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
+from ..harness.spark_tables import table_of
 from ..harness.streams import Folder, Run, play, source, start
 from ..scenes import MIDNIGHT, utc
+
+pytestmark = pytest.mark.needs("streams")
 
 SCHEMA = pa.schema(
     [
@@ -252,7 +255,7 @@ def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
         changes = frame.select(
             "user", F.col("window.start").alias("start"), F.col("window.end").alias("stop"), "n", "op"
         )
-        rows = changes.toArrow()  # noqa: F841 (DuckDB finds it); once: each action would compute the frame again
+        rows = table_of(changes)  # noqa: F841 (DuckDB finds it); once: each action would compute the frame again
         with duckdb.connect(file) as db:
             if db.execute("select count(*) from done where batch = ?", [number]).fetchone() != (0,):
                 return

@@ -20,6 +20,8 @@ from pyspark.sql import SparkSession
 from ..harness.recorded_streams import DDL, INPUTS, Scaled, Shape, answered, cuts, files, query, recorded_runs, shapes
 from ..harness.streams import Folder, Run, source, start
 
+pytestmark = pytest.mark.needs("streams")
+
 SAMPLE = {
     ("session", "update"): 2,
     ("session", "close"): 1,

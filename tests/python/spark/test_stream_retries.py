@@ -19,6 +19,8 @@ import windrow as wr
 from ..harness.streams import Folder, Run, source, start
 from ..scenes import EPOCH
 
+pytestmark = pytest.mark.needs("streams")
+
 DEADLINE = 90  # seconds
 MINUTE = 60_000  # milliseconds
 SPACE = 200  # of records, in milliseconds

@@ -18,6 +18,8 @@ from windrow.testing import StreamDriver
 from ..harness.streams import applied, play
 from ..scenes import utc
 
+pytestmark = pytest.mark.needs("streams")
+
 SCHEMA = pa.schema(
     [
         ("user", pa.string()),

@@ -19,6 +19,8 @@ from ..harness.streams import Folder, Run, play, source, start
 from ..oracle.sliding import world
 from ..scenes import EPOCH, MIDNIGHT, utc
 
+pytestmark = pytest.mark.needs("streams")
+
 TICK = timedelta(milliseconds=1)
 SCHEMA = pa.schema(
     [

@@ -15,6 +15,8 @@ import windrow as wr
 
 from ..harness.streams import Folder, source
 
+pytestmark = pytest.mark.needs("streams")
+
 
 def grouped(data: DataFrame) -> Any:
     windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")

@@ -15,9 +15,12 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow as wr
 import windrow.state
 
+from ..harness.spark_tables import frame_of
 from ..harness.streams import Run, play
 from ..oracle.stream_rows import RowStream, StreamRecord
 from ..scenes import EPOCH, MIDNIGHT, utc
+
+pytestmark = pytest.mark.needs("streams")
 
 TICK = timedelta(microseconds=1)
 TYPES: list[Any] = [
@@ -94,7 +97,7 @@ def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark
     assert held == {row["id"] for row in rows[:70]} - {row["id"] for row in run.rows} != set()
     assert all(row.n == len(row.records) for row in waiting)
     play(spark, tmp_path, [table([]), table(rows[70:]), tick(600)], query, DDL, run=run)  # from its checkpoint
-    expected = query(spark.createDataFrame(table(rows))).collect()
+    expected = query(frame_of(spark, table(rows))).collect()
     assert by_id(run.rows) == by_id([row.asDict(recursive=True) for row in expected])
     left_out = [row["id"] for row in run.rows if row["window"] is None]
     counted = sum(run.total(counter) for counter in ("null_keys", "null_times", "bad_gaps"))

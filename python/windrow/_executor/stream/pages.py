@@ -12,6 +12,9 @@ from windrow._executor.stream.index import HEAD, INDEX, QUERY, Index, Page
 from windrow._executor.tasks import Source
 from windrow._native import decode_page, encode_page
 
+_PROBE = "probe"
+"""The name of a large text that is there for a moment."""
+
 
 class PageState(Protocol):
     """A map in Spark's state store, from names to texts. Each name and text is a row of one column."""
@@ -27,6 +30,25 @@ class PageState(Protocol):
 
     def removeKey(self, key: tuple[str]) -> None:  # noqa: N802 (Spark's name)
         """Removes a name."""
+
+
+def probe(state: PageState, size: int = 1 << 20) -> None:
+    """Writes a large text to a state that has no index yet, and reads it again.
+
+    Raises:
+        RuntimeError: the text that comes back is another one.
+    """
+    if state.getValue((INDEX,)) is not None:
+        return
+    text = "".join(map(str, range(size // 4)))[:size]
+    state.updateValue((_PROBE,), (text,))
+    back = state.getValue((_PROBE,))
+    state.removeKey((_PROBE,))
+    if back is None or back[0] != text:
+        raise RuntimeError(
+            f"state: a value of {len(text):,} characters came back as another one, so this Spark cuts large state "
+            "values (SPARK-53870); allowed: a Spark without this error, from 4.0.2 on"
+        )
 
 
 class Pages:

@@ -107,7 +107,7 @@ def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
         return rows
     fields = list(query.row_type)
     row = pa.StructArray.from_arrays([rows.column(name) for name in query.record_names], fields=fields)
-    return rows.append_column(pa.field(ROW, row.type), row)
+    return pa.RecordBatch.from_arrays([*rows.columns, row], schema=query.taken)
 
 
 def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,54 @@
+"""Arrays without values, whose offsets have no buffer or one without bytes. Spark up to 4.1 sends such lists.
+
+Arrow's format allows it, but pyarrow and the core read the first offset of every array.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+_LISTS: Any = (pa.ListType, pa.LargeListType, pa.MapType, pa.FixedSizeListType)
+
+
+def has_lists(kind: Any) -> bool:
+    """Whether a list or a map is in the type, which may have values while its elements have none."""
+    if isinstance(kind, _LISTS):
+        return True
+    return pa.types.is_struct(kind) and any(has_lists(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, with new buffers for each array without values, at any depth.
+
+    >>> nothing = pa.Array.from_buffers(pa.string(), 0, [None, pa.py_buffer(b""), pa.py_buffer(b"")])
+    >>> lists = pa.Array.from_buffers(pa.list_(pa.string()), 1, [None, pa.py_buffer(bytes(8))], children=[nothing])
+    >>> with_offsets(pa.record_batch({"v": lists}))["v"].values.buffers()[1] == nothing.buffers()[1]
+    False
+    """
+    if batch.num_rows and not any(has_lists(field.type) for field in batch.schema):
+        return batch
+    return pa.RecordBatch.from_arrays([rebuilt(column, column.type) for column in batch.columns], schema=batch.schema)
+
+
+def rebuilt(array: Any, kind: Any) -> Any:
+    """The values as a type that may differ in its leaves and in what may be null, with new buffers where none are."""
+    own = array.type
+    if len(array) == 0:
+        return pa.nulls(0, kind)
+    if own == kind and not has_lists(kind):
+        return array
+    if pa.types.is_struct(own) and pa.types.is_struct(kind):
+        parts = [rebuilt(array.field(position), kind.field(position).type) for position in range(kind.num_fields)]
+        # The entries of a map may have no mask, not even one without nulls.
+        validity = array.is_valid().buffers()[1] if array.null_count else None
+        return pa.Array.from_buffers(kind, len(array), [validity], array.null_count, children=parts)
+    if not isinstance(kind, _LISTS) or type(own) is not type(kind):
+        return array if own == kind else array.cast(kind)
+    is_map, is_fixed = isinstance(kind, pa.MapType), isinstance(kind, pa.FixedSizeListType)
+    inner = pa.struct([kind.key_field, kind.item_field]) if is_map else kind.value_type
+    buffers = array.buffers()[: 1 if is_fixed else 2]
+    return pa.Array.from_buffers(
+        kind, len(array), buffers, array.null_count, array.offset, [rebuilt(array.values, inner)]
+    )

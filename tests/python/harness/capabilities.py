@@ -1,0 +1,60 @@
+"""What the installed Spark has, by its methods and files. A test that needs it has the mark `needs`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def _grouped() -> Any:
+    from pyspark.sql import GroupedData
+
+    return GroupedData
+
+
+def _grouped_on_connect() -> Any:
+    from pyspark.sql.connect.group import GroupedData
+
+    return GroupedData
+
+
+def _frame_on_connect() -> Any:
+    from pyspark.sql.connect.dataframe import DataFrame
+
+    return DataFrame
+
+
+def _types() -> Any:
+    from pyspark.sql import types
+
+    return types
+
+
+def _functions() -> Any:
+    from pyspark.sql import functions
+
+    return functions
+
+
+def _server() -> bool:
+    import pyspark
+
+    return any(Path(pyspark.__file__).with_name("jars").glob("spark-connect_*.jar"))
+
+
+FOUND: dict[str, Callable[[], bool]] = {
+    "streams": lambda: any(hasattr(_grouped(), f"transformWithState{form}") for form in ("", "InPandas")),
+    "streams on Connect": lambda: hasattr(_grouped_on_connect(), "transformWithState"),
+    "Connect": _server,
+    "counters on Connect": lambda: hasattr(_frame_on_connect(), "toArrow"),
+    "a mode that chooses among equals": lambda: "deterministic" in inspect.signature(_functions().mode).parameters,
+    "calendar intervals in schemas": lambda: hasattr(_types(), "CalendarIntervalType"),
+    "variants": lambda: hasattr(_types(), "VariantType"),
+}
+
+
+def has(capability: str) -> bool:
+    """Whether the installed Spark has it."""
+    return FOUND[capability]()

@@ -1,0 +1,132 @@
+"""What a release of Spark lacks is found by its methods, and refused in one sentence at the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import windrow as wr
+from windrow._executor.stream.index import INDEX
+from windrow._executor.stream.pages import probe
+from windrow._spark.release import check_observation, check_stream, has_setting, is_frame
+
+from ..harness.steps import DictState
+
+CUTS = {"4.0.0": "fa33ea000a0bda9e5a3fa1af98e8e85b8cc5e4d4", "4.0.1": "29434ea766b0fc3c3bf6eaadb43a8f931133649e"}
+
+
+class Session:
+    """A session of a Spark with this version, which a vendor may have built from another commit."""
+
+    def __init__(self, version: str, commit: str) -> None:
+        self.version = version
+        self.commit = commit
+        self.conf = self
+
+    def get(self, key: str) -> str | None:
+        if key != "known":
+            raise KeyError(key)
+        return "1"
+
+    def sql(self, query: str) -> Session:
+        assert query == "SELECT version()"
+        return self
+
+    def first(self) -> tuple[str]:
+        return (f"{self.version} {self.commit}",)
+
+
+def frame(
+    *methods: str, connect: bool = False, version: str = "4.0.2", commit: str = "c0ffee", of_4: bool = True
+) -> Any:
+    """A streaming DataFrame, whose groups have these methods."""
+    grouped = type("GroupedData", (), dict.fromkeys(methods))()
+    members: dict[str, Any] = {"groupBy": lambda _: grouped, "isStreaming": True}
+    members["sparkSession"] = Session(version, commit)
+    members |= {"toArrow": None} if of_4 else {}
+    module = "pyspark.sql.connect.dataframe" if connect else "pyspark.sql.dataframe"
+    return type("DataFrame", (), {**members, "__module__": module})()
+
+
+ROWS, PANDAS = "transformWithState", "transformWithStateInPandas"
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "3.5": (
+        lambda: frame(of_4=False),
+        "batch only, as this Spark has no transformWithState; streams from Spark 4.0.2 on",
+    ),
+    "3.5 on Connect": (lambda: frame(connect=True, of_4=False), "batch only, as this Spark has no transformWithState"),
+    "4.0 on Connect": (lambda: frame(connect=True), "batch only, as Spark Connect has transformWithState from 4.1 on"),
+    **{
+        version: (
+            lambda version=version, commit=commit: frame(PANDAS, version=version, commit=commit),  # type: ignore[misc]
+            f"batch only, as Spark {version} cuts large state values (SPARK-53870); streams from 4.0.2 on",
+        )
+        for version, commit in CUTS.items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_stream_is_refused_where_its_state_cannot_be_kept(name: str) -> None:
+    made, message = REFUSED[name]
+    with pytest.raises(ValueError, match="data: got 'a streaming DataFrame of PySpark") as raised:
+        wr.group_by(made(), "user", time="ts")
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        frame(ROWS, PANDAS),
+        frame(ROWS, connect=True),
+        frame(PANDAS, version="4.0.2"),
+        frame(PANDAS, version="16.2", of_4=False),  # a vendor's 3.5 with the operator of 4.0
+        frame(PANDAS, version="4.0.1", commit="ba5eba11"),  # a vendor's
+        frame(ROWS, PANDAS, version="4.0.1", commit=CUTS["4.0.1"]),
+    ],
+)
+def test_a_stream_is_taken_wherever_one_of_the_methods_is(given: Any) -> None:
+    check_stream(given)
+
+
+def test_an_observation_is_refused_on_a_connect_that_never_fills_it() -> None:
+    for taken in (frame(), frame(connect=True), frame(of_4=False)):
+        check_observation(taken)
+    with pytest.raises(
+        ValueError, match=r"observation: got .* before 4\.0'; allowed: Spark classic, or Connect from 4\.0"
+    ):
+        check_observation(frame(connect=True, of_4=False))
+
+
+def test_frames_are_told_by_their_names() -> None:
+    assert is_frame(frame())
+    assert is_frame(frame(connect=True))
+    for other in ("DataFrame", "pyspark.pandas.frame"), ("GroupedData", "pyspark.sql.group"), ("DataFrame", "pandas"):
+        assert not is_frame(type(other[0], (), {"__module__": other[1]})())
+
+
+def test_a_setting_is_there_if_the_session_has_a_value_or_a_default() -> None:
+    assert has_setting(Session("", ""), "known")
+    assert not has_setting(Session("", ""), "unknown")
+
+
+class Cut(DictState):
+    """A state that keeps 64 KiB of a value, as a Spark with SPARK-53870 may."""
+
+    def updateValue(self, key: tuple[str], value: tuple[str]) -> None:  # noqa: N802
+        super().updateValue(key, (value[0][: 1 << 16],))
+
+
+def test_a_vendors_store_that_cuts_a_large_value_is_found_before_a_state_is_in_it() -> None:
+    for state in (DictState(), Cut()):
+        state.updateValue((INDEX,), ("what was kept before",))
+        probe(state)
+        assert [*state.pages] == [INDEX]
+    whole = DictState()
+    probe(whole)
+    assert not whole.pages
+    with pytest.raises(RuntimeError, match=r"state: a value of 1,048,576 characters came back as another one.*4\.0\.2"):
+        probe(Cut())

@@ -1,0 +1,144 @@
+"""Runs the tests of Spark on each version that `tests/versions` pins, and prints a table of what passed.
+
+    versions.py [--smoke] [VERSION ...]    such as 3.5; without a version, all of them
+
+An environment is in `target/versions/VERSION`. It is made again when its pins or the Python change. `PYTHON` names a
+Python other than the first that `toolchain.sh` finds. Exits with 1 if a test failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "tests" / "versions"
+ENVIRONMENTS = ROOT / "target" / "versions"
+TESTS = ["tests/python/spark", "tests/python/conformance"]
+SMOKE = [
+    f"tests/python/spark/test_{name}.py"
+    for name in ("spark_sessions", "spark_with_columns", "spark_functions", "stream_sessions", "stream_state")
+]
+SHOWN = ("pyarrow", "pandas", "numpy")
+CONNECT = {"3.5": "org.apache.spark:spark-connect_2.12:3.5.7"}
+"""The server of Spark Connect, of versions whose package has none. Maven has it by name."""
+OUTCOMES = ("passed", "lacking", "failed")
+
+
+@dataclass
+class Outcome:
+    """What the tests of one version did, by kind."""
+
+    version: str
+    python: str
+    packages: dict[str, str]
+    seconds: float = 0.0
+    counts: dict[str, Counter[str]] = field(default_factory=lambda: {"batch": Counter(), "streams": Counter()})
+
+    @property
+    def failed(self) -> bool:
+        """Whether a test failed, or none passed."""
+        total = sum(self.counts.values(), Counter[str]())
+        return bool(total["failed"]) or not total["passed"]
+
+
+def pins_of(version: str) -> dict[str, str]:
+    """The pinned packages of a version."""
+    lines = (PINS / f"spark-{version}.txt").read_text().splitlines()
+    return dict(line.split("==") for line in lines if "==" in line)
+
+
+def environment(version: str) -> Path:
+    """The Python of a version's environment, which is made if need be."""
+    python = subprocess.run([ROOT / "tools" / "toolchain.sh", "python"], check=True, capture_output=True, text=True)
+    folder, pins = ENVIRONMENTS / version, PINS / f"spark-{version}.txt"
+    stamp = f"{python.stdout}{(PINS / 'tools.txt').read_text()}{pins.read_text()}"
+    stamped, found = folder / "stamp", folder / "bin" / "python"
+    if not stamped.is_file() or stamped.read_text() != stamp:
+        print(f"windrow: making {folder.relative_to(ROOT)} (some minutes)", flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run([python.stdout.strip(), "-m", "venv", folder], check=True)
+        pip = [found, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-r", pins], check=True)
+        (packages,) = folder.glob("lib/python*/site-packages")
+        (packages / "windrow.pth").write_text(f"{ROOT / 'python'}\n")
+        if version in CONNECT:
+            copy = ["mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"]
+            jars = packages / "pyspark" / "jars"
+            subprocess.run([*copy, f"-Dartifact={CONNECT[version]}", f"-DoutputDirectory={jars}"], check=True)
+        stamped.write_text(stamp)
+    return found
+
+
+def tried(version: str, smoke: bool) -> Outcome:
+    """Runs the tests on one version."""
+    python = environment(version)
+    shown = subprocess.run(
+        [python, "-c", "import platform; print(platform.python_version())"], capture_output=True, text=True, check=True
+    )
+    outcome = Outcome(version, shown.stdout.strip(), pins_of(version))
+    results = ENVIRONMENTS / version / "tests.xml"
+    results.unlink(missing_ok=True)
+    command = [python, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "spark and not soak", "-q"]
+    command += ["-p", "no:cacheprovider", f"--junitxml={results}", *(SMOKE if smoke else TESTS)]
+    if not smoke:
+        command.append("--ignore=tests/python/spark/test_recipes.py")  # they have a soak of their own
+    own = {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python)}
+    print(f"windrow: the tests on PySpark {outcome.packages['pyspark']}", flush=True)
+    start = time.monotonic()
+    subprocess.run(command, cwd=ROOT, env=os.environ | own, check=False)
+    outcome.seconds = time.monotonic() - start
+    if results.is_file():
+        for case in ET.parse(results).iter("testcase"):
+            kind = "streams" if ".test_stream" in case.get("classname", "") else "batch"
+            ended = {part.tag for part in case}
+            found = "failed" if ended & {"failure", "error"} else "lacking" if "skipped" in ended else "passed"
+            outcome.counts[kind][found] += 1
+    return outcome
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """A row for each version: its packages, and how many tests passed, lack what they need, or failed."""
+    head = [
+        "PySpark",
+        "Python",
+        *SHOWN,
+        *(f"{kind}: {' / '.join(OUTCOMES)}" for kind in ("batch", "streams")),
+        "minutes",
+    ]
+    rows = [head]
+    for outcome in outcomes:
+        counts = [" / ".join(str(kind[each]) for each in OUTCOMES) for kind in outcome.counts.values()]
+        packages = [outcome.packages[name] for name in SHOWN]
+        rows.append([outcome.packages["pyspark"], outcome.python, *packages, *counts, f"{outcome.seconds / 60:.1f}"])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def main() -> int:
+    """Runs all versions, also after one that failed."""
+    known = sorted(path.stem.removeprefix("spark-") for path in PINS.glob("spark-*.txt"))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("versions", nargs="*", help=f"of {', '.join(known)}")
+    parser.add_argument("--smoke", action="store_true", help="some files of tests, in a few minutes")
+    options = parser.parse_args()
+    unknown = set(options.versions) - set(known)
+    if unknown:
+        parser.error(f"versions: got {sorted(unknown)}; allowed: {known}")
+    outcomes = [tried(version, options.smoke) for version in options.versions or known]
+    print(table(outcomes))
+    return int(any(outcome.failed for outcome in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
