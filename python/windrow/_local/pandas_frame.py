@@ -161,7 +161,9 @@ def _objects(column: pa.ChunkedArray[Any]) -> list[Any]:
             return dicts
         return [value if valid else None for value, valid in zip(dicts, column.is_valid().to_pylist(), strict=True)]
     if pa.types.is_timestamp(column.type):
-        times: Any = column.to_pandas()
+        times: list[Any] = column.to_pandas().astype(object).tolist()
+        if not column.null_count:
+            return times
         return [time if valid else None for time, valid in zip(times, column.is_valid().to_pylist(), strict=True)]
     values: list[Any] = column.to_pylist()
     return values

@@ -16,7 +16,7 @@ from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 Result = TypeVar("Result")
-"""What a query over an input gives: a Spark `DataFrame` or a `pyarrow.Table`."""
+"""What a query over an input gives: a Spark `DataFrame`, or in this process the kind of the data."""
 
 ALLOWED = (
     "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "

@@ -277,7 +277,7 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "toPandas before agg": (lambda: WINDOWED.toPandas, "its rows come from agg"),
     "sum of windows": (lambda: WINDOWED.sum, r"by name: \.agg\(result=windrow.sum\(.column.\)\)$"),
     "windowed twice": (lambda: WINDOWED.windowed_by, "windowed already"),
-    "a private name": (lambda: WINDOWED._repr_html_, "'WindowedData' object has no attribute '_repr_html_'$"),
+    "a private name": (lambda: WINDOWED._repr_latex_, "'WindowedData' object has no attribute '_repr_latex_'$"),
     "alias": (lambda: SPENT.alias, r"its name goes before it, as in agg\(clicks=windrow.count\(\)\)$"),
     "an aggregate over": (lambda: SPENT.over, "'Aggregate' object has no attribute 'over'$"),
 }
