@@ -12,13 +12,13 @@ import pyarrow as pa
 from windrow._aggregates import arithmetic
 from windrow._aggregates.call import AggregateCall, Computed
 from windrow._aggregates.evaluation import Number
-from windrow._arguments.column import column_name
 from windrow._arguments.ddl import arrow_type
 from windrow._arguments.errors import bad_type, bad_value, no_attribute
+from windrow._arguments.expression import column_reference
 from windrow._arguments.integer import index_of
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 _NAMES = ("alias", "name")
 """What names a column in Spark and Polars."""
@@ -151,7 +151,7 @@ def call_of(aggregate: Aggregate) -> AggregateCall:
 
 def of_columns(function: str, options: Mapping[str, Any] | None = None, /, **columns: ColumnName) -> Aggregate:
     """An aggregate over columns, each under the argument that names it; `TypeError` for what is no column."""
-    names = (column_name(f"{function}({argument}=)", column) for argument, column in columns.items())
+    names = (column_reference(f"{function}({argument}=)", column) for argument, column in columns.items())
     return Aggregate(AggregateCall(function, tuple(names), **(options or {})))
 
 

@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING
 
 from windrow._aggregates.aggregate import Aggregate, of_columns
 from windrow._aggregates.call import AggregateCall
-from windrow._arguments.column import column_name
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.expression import column_reference
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 
 def count(column: ColumnName | None = None) -> Aggregate:
@@ -55,7 +55,7 @@ def count_if(column: ColumnName) -> Aggregate:
     >>> day.agg(shared=wr.count_if("shared"))["shared"].to_pylist()
     [1]
     """
-    return count().where(column)
+    return Aggregate(AggregateCall("count", condition=column_reference("count_if(column=)", column)))
 
 
 def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
@@ -70,7 +70,7 @@ def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
     >>> day.agg(cities=wr.count_distinct("city"), pairs=wr.count_distinct("city", "fare")).to_pylist()[0]["pairs"]
     2
     """
-    names = (column_name("count_distinct(column=)", each) for each in (column, *columns))
+    names = (column_reference("count_distinct(column=)", each) for each in (column, *columns))
     return Aggregate(AggregateCall("count_distinct", tuple(names)))
 
 

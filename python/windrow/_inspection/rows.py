@@ -56,8 +56,8 @@ def rows_of(
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
     ends = windows.end_when if isinstance(windows, SessionWindows) else None
     extra = [name for name in (grouped.tick, gaps, ends) if name is not None]
-    names = list(dict.fromkeys([*grouped.keys, grouped.time, *extra, *grouped._stream.columns]))
-    table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped.keys, keys)
+    names = list(dict.fromkeys([*grouped._keys, grouped.time, *extra, *grouped._stream.columns]))
+    table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped._keys, keys)
     table = table.cast(pa.schema([field.with_type(_whole(field.type)) for field in table.schema]))
     if grouped._stream.order is not None:
         table = table.take(pc.sort_indices(table, sort_keys=[(grouped._stream.order, "ascending")]))
@@ -65,7 +65,7 @@ def rows_of(
     if grouped.tick is not None:
         ticking: Any = table[grouped.tick]
         field = pc.and_not(field, pc.fill_null(ticking, False))
-    rows = places(keys, [table[key] for key in grouped.keys])
+    rows = places(keys, [table[key] for key in grouped._keys])
     valid = pc.take(field, pa.array(rows, pa.int64())).to_pylist()
     picked = [row for row, counts in zip(rows, valid, strict=True) if counts]
     if len(picked) > most:
@@ -93,7 +93,7 @@ def _records(
     table: pa.Table, grouped: Grouping[Any], gaps: str | None, lengths: Lengths, picked: Sequence[int]
 ) -> list[Record]:
     rows = table.take(pa.array(picked, pa.int64()))
-    keys = list(zip(*(rows[key].to_pylist() for key in grouped.keys), strict=True))
+    keys = list(zip(*(rows[key].to_pylist() for key in grouped._keys), strict=True))
     times: list[Any] = rows[grouped.time].cast(pa.int64()).to_pylist()
     if gaps is None:
         cells = zip(picked, keys, times, strict=True)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from copy import copy
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
 from windrow._aggregates.evaluation import Finish
+from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import finals, folds_in_order
 from windrow._executor.batches import Batches, no_rows, rebased, rebased_stream
 from windrow._executor.free_memory import free_memory
 from windrow._local.counters import counters, metadata, warn_left_out
+from windrow._local.expressions import output_name, with_columns
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
 from windrow._local.sources import Columns, Union, columns_of
 from windrow._native import Query, RowColumns
-from windrow._plan.flat import flat
+from windrow._plan.flat import flat, shown
 from windrow._plan.input import Input, TimeCasts
 from windrow._plan.plan import INPUT, Origins, Plan
 
@@ -31,6 +34,7 @@ class LocalInput(Input[pa.Table]):
     def __init__(self, table: Columns) -> None:
         """Reads the columns of a table."""
         self._table = table
+        self.expressions = {}
 
     @classmethod
     def of(cls, data: object, libraries: set[str]) -> Self:
@@ -53,6 +57,17 @@ class LocalInput(Input[pa.Table]):
     def time_casts(self) -> TimeCasts:
         """How the library of the data makes timestamps."""
         return self._table.time_casts
+
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        """What the library calls the column."""
+        return output_name(self._table, argument, expression, list(self.row_columns))
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        """The same with columns that the library computes, or Arrow."""
+        other = copy(self)
+        other._table = with_columns(self._table, expressions)
+        other.expressions = {**self.expressions, **expressions}
+        return other
 
     def check_threads(self, count: int) -> None:
         """Accepts any number."""
@@ -102,7 +117,7 @@ class LocalInput(Input[pa.Table]):
         stream = self._stream(plan, progress)
         batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
         windows = _table(finish, iter(batches), query.output_schema)
-        return _counted(plan, windows, counters, windows.num_rows)
+        return _counted(shown(plan, windows), counters, windows.num_rows)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> pa.Table:
         folds = folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
@@ -112,7 +127,7 @@ class LocalInput(Input[pa.Table]):
         rows, counters = self._read(progress, lambda: query.run(stream))
         fed = rows if progress is None else progress.making(rows)
         windows = _table(finish, finals(folds, fed), folds.output_schema)
-        return _counted(plan, windows, counters, windows.num_rows)
+        return _counted(shown(plan, windows), counters, windows.num_rows)
 
     def with_windows(self, plan: Plan) -> pa.Table:
         """All rows in their order, with `window` and the aggregates. Counters as in `run`."""
@@ -125,7 +140,7 @@ class LocalInput(Input[pa.Table]):
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
         named = table.select([self.columns.index(name) for name in plan.schema.names])
-        table = _shown(plan, table)
+        table = _shown(plan, table.select(range(len(self.row_columns))))
         counted_rows = named if progress is None else progress.reading(named, table.num_rows)
         read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
@@ -135,10 +150,12 @@ class LocalInput(Input[pa.Table]):
         batches_of_windows = added.to_batches() or [no_rows(added.schema)]
         threads = plan.options.threads
         of_rows = RowColumns([*map(rebased, batches_of_windows)], of_row, free_memory(), threads).read_all(threads)
-        for field in added.schema:
-            column = pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
-            table = table.append_column(field.name, column)
-        return _counted(plan, table, counters, windows.num_rows)
+        columns = [pa.chunked_array([batch.column(each.name) for batch in of_rows], each.type) for each in added.schema]
+        beside = pa.Table.from_arrays(columns, added.schema.names)
+        beside = flat(beside) if plan.options.flat else beside
+        for name, column in zip(beside.column_names, beside.columns, strict=True):
+            table = table.append_column(name, column)
+        return _counted(table, counters, windows.num_rows)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
@@ -217,8 +234,7 @@ def _hands_lists(plan: Plan) -> bool:
     return bool(lists) and set(lists) <= set(plan.finish.parts)
 
 
-def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:
+def _counted(table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:
     """A result with its counters. Warns if records were left out."""
     warn_left_out(counters)
-    shown = flat(table) if plan.options.flat else table
-    return shown.replace_schema_metadata(metadata({**counters, "windows": windows}))
+    return table.replace_schema_metadata(metadata({**counters, "windows": windows}))

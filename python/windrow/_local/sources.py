@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 from weakref import WeakSet
 
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.expression import CONSTANT, DUCKDB, FIELD, POLARS, PYARROW, ColumnExpression
 from windrow._plan.input import ALLOWED, ARROW_CASTS, TimeCasts
 from windrow._plan.plan import Origins
 
@@ -30,7 +32,19 @@ _spent: WeakSet[pa.RecordBatchReader] = WeakSet()
 
 
 class Columns(ABC):
-    """The columns of a table in this process."""
+    """The columns of a table in this process.
+
+    Attributes:
+        language: the library of its expressions.
+        kind: what kind of data it is, with an article.
+    """
+
+    language = PYARROW
+    kind = "Arrow data"
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
+        """The same with columns that the library of the data computes, all of its language; None if Arrow does."""
+        return None
 
     @property
     @abstractmethod
@@ -166,6 +180,9 @@ class _Reader(Columns):
 class _Polars(Columns):
     """The projection is collected when the query runs."""
 
+    language = POLARS
+    kind = "a Polars frame"
+
     def __init__(self, frame: Any) -> None:
         self._frame = frame.lazy()
         self._rows: int | None = getattr(frame, "height", None)  # a lazy frame has none
@@ -174,6 +191,21 @@ class _Polars(Columns):
     @property
     def rows(self) -> int | None:
         return self._rows
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns:
+        import polars as pl
+        from polars import selectors
+
+        other, frame = copy(self), self._frame
+        for place, (name, expression) in enumerate(expressions.items(), len(self._names)):
+            computed = _polars_expression(expression).alias(name)
+            if expression.input is None:
+                frame = frame.with_columns(computed)
+            else:  # a cogroup may name columns by the name of the input
+                prefixed = frame.with_columns(pl.all().name.prefix(f"{expression.input}."))
+                frame = prefixed.with_columns(computed).select(selectors.by_index(*range(place), -1))
+        other._frame, other._names = frame, frame.collect_schema().names()
+        return other
 
     @property
     def time_casts(self) -> TimeCasts:
@@ -200,9 +232,44 @@ class _Polars(Columns):
         return projected
 
 
+def _polars_expression(expression: ColumnExpression) -> Any:
+    import polars as pl
+    from polars import selectors
+
+    if expression.language == CONSTANT:
+        return pl.lit(expression.value)
+    if expression.language != FIELD:
+        return expression.value
+    column, *fields = expression.value
+    found: Any = selectors.by_name(column).as_expr()
+    for field in fields:
+        found = found.struct.field(field)
+    return found
+
+
 class _DuckDB(Columns):
+    language = DUCKDB
+    kind = "a DuckDB relation"
+
     def __init__(self, relation: Any) -> None:
         self._relation = relation
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns:
+        import duckdb
+
+        relation = self._relation
+        for name, expression in expressions.items():
+            relation = relation if expression.input is None else relation.set_alias(expression.input)
+            computed: Any = expression.value
+            if expression.language == FIELD:
+                column, *fields = expression.value
+                computed = '"' + column.replace('"', '""') + '"'
+                for field in (each.replace("'", "''") for each in fields):
+                    computed = f"struct_extract({computed}, '{field}')"
+            if expression.language != DUCKDB:
+                computed = duckdb.SQLExpression(str(computed))
+            relation = relation.select(duckdb.StarExpression(), computed.alias(name))
+        return _DuckDB(relation)
 
     @property
     def time_casts(self) -> TimeCasts:
@@ -223,6 +290,8 @@ class _DuckDB(Columns):
 
 class _Pandas(Columns):
     """The columns, then the named index levels that no column shadows. NaN and NaT become nulls."""
+
+    kind = "a pandas frame"
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

@@ -38,7 +38,7 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     if isinstance(windows, SessionWindows) and windows.end_when is not None:
         # Null in the records of other inputs, which may have a column of this name.
         names[windows.end_when] = _hidden(windows.end_when, shown)
-        windows = windows._ending(names[windows.end_when])
+        windows = windows._over(lambda argument, column: names[column] if argument == "end_when" else column)
     fields_by_name = {names[field.name]: field.with_name(names[field.name]) for field in plan.schema} | shown
     columns_of_inputs = (
         {name: name for name in columns} | {names[column]: field for column, field in given.items() if column in names}

@@ -3,6 +3,7 @@
 | file | what |
 |---|---|
 | `grouping` | what windows and aggregates are resolved against |
+| `projection` | a column for each expression of a query |
 | `grouped` | `group_by` |
 | `cogrouped` | `cogroup` |
 | `windowed` | options and aggregates |

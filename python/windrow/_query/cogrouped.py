@@ -18,11 +18,14 @@ from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._arguments.expression import ColumnExpression, Reference
 from windrow._plan.cogroup_rows import by_name, check_type
+from windrow._plan.flat import WINDOW
 from windrow._plan.input import Input, Result
-from windrow._plan.plan import Origins, Plan, Stream
+from windrow._plan.plan import SERIES, Origins, Plan, Stream
 from windrow._query.grouped import GroupedData
 from windrow._query.grouping import gap_field
+from windrow._query.projection import Projection
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -91,16 +94,57 @@ class CogroupedData(GroupedData[Result]):
 
     inputs: Mapping[str, GroupedData[Result]]
     _column: str = field(repr=False)
-    _gap: str | None = field(default=None, repr=False)
+    _gaps: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def _with_gap(self, column: str) -> Self:
-        if _split(column)[0] in self.inputs:
+    def _with_gap(self, column: Reference) -> tuple[Self, str]:
+        if isinstance(column, str) and _split(column)[0] in self.inputs:
             raise bad_value("column", column, "a column that every input has, by its own name")
-        gaps = {name: gap_field(f"{name}: column", each._input, column) for name, each in self.inputs.items()}
+        projections = self._projections()
+        own = {name: projection.name(f"{name}: column", column) for name, projection in projections.items()}
+        grouped = self._over(projections)
+        gaps = {name: gap_field(f"{name}: column", each._input, own[name]) for name, each in grouped.inputs.items()}
         first, *others = gaps
         for name in others:
             check_type(name, gaps[name], first, gaps[first])
-        return replace(self, _fields=(*self._fields, gaps[first].with_nullable(True)), _gap=column)
+        fields = (*self._fields, gaps[first].with_nullable(True))
+        return replace(grouped, _fields=fields, _gaps=own), own[first]
+
+    def _projections(self) -> Mapping[str, Projection[Result]]:
+        return {name: Projection(grouped._input) for name, grouped in self.inputs.items()}
+
+    def _name(self, projections: Mapping[str, Projection[Result]], argument: str, column: Reference) -> tuple[str, str]:
+        if isinstance(column, str):
+            of_input, name = _split(column)
+            if of_input not in projections:
+                return column, column  # no column: the error comes from who reads it
+            column = name
+        else:
+            of_input = self._input_of(argument, column)
+            column = replace(column, input=of_input)
+        name, shown = projections[of_input].column(argument, column)
+        return f"{of_input}.{name}", f"{of_input}.{shown}"
+
+    def _input_of(self, argument: str, expression: ColumnExpression) -> str:
+        """The one input whose columns an expression names."""
+        if expression.column is not None and _split(expression.column)[0] in self.inputs:
+            return _split(expression.column)[0]
+        found, refused = list[str](), list[ValueError]()
+        for name, grouped in self.inputs.items():
+            try:
+                grouped._input.output_name(argument, replace(expression, input=name))
+                found.append(name)
+            except ValueError as error:
+                refused.append(error)
+        if len(found) != 1:
+            first = next(iter(self.inputs))
+            allowed = f"an expression over columns of one input, with its name before them, as in {first}.amount"
+            raise bad_value(argument, expression, allowed) from (refused[0] if refused else None)
+        return found[0]
+
+    def _over(self, projections: Mapping[str, Projection[Result]]) -> Self:
+        inputs = {name: replace(each, _input=projections[name].input) for name, each in self.inputs.items()}
+        opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
+        return replace(self, inputs=inputs, _input=opened)
 
     def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         inputs = tuple(self.inputs)
@@ -122,9 +166,14 @@ class CogroupedData(GroupedData[Result]):
         return replace(aggregate, inputs=inputs, input=named[0] if named else None)
 
     def _origins(self, columns: Collection[str]) -> Origins:
-        shared = [*self.keys, *([self._gap] if self._gap is not None else [])]
-        own = [{**{name: name for name in shared}, self.time: grouped.time} for grouped in self.inputs.values()]
+        gap = next(iter(self._gaps.values()), None)
+        own = [
+            {**dict(zip(self._keys, grouped._keys, strict=True)), self.time: grouped.time}
+            for grouped in self.inputs.values()
+        ]
         for names, (name, grouped) in zip(own, self.inputs.items(), strict=True):
+            if gap is not None:
+                names[gap] = self._gaps[name]
             if self.tick is not None and grouped.tick is not None:
                 names[self.tick] = grouped.tick
             names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
@@ -138,6 +187,11 @@ class _Inputs(Input[Result]):
     def __init__(self, inputs: Mapping[str, Input[Result]]) -> None:
         self._inputs = inputs
         self._first = next(iter(inputs.values()))
+        self.expressions = {
+            f"{name}.{column}": expression
+            for name, opened in inputs.items()
+            for column, expression in opened.expressions.items()
+        }
 
     @property
     def columns(self) -> Sequence[str]:
@@ -145,7 +199,17 @@ class _Inputs(Input[Result]):
 
     @property
     def row_columns(self) -> Sequence[str]:
-        return list(dict.fromkeys(column for opened in self._inputs.values() for column in opened.columns))
+        return list(dict.fromkeys(column for opened in self._inputs.values() for column in opened.row_columns))
+
+    @property
+    def is_case_sensitive(self) -> bool:
+        return self._first.is_case_sensitive
+
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        raise bad_type("inputs", self, "what group_by(...) returned")
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        raise bad_type("inputs", self, "what group_by(...) returned")
 
     def check_observation(self, observation: object) -> None:
         self._first.check_observation(observation)
@@ -167,7 +231,7 @@ class _Inputs(Input[Result]):
 
     def with_windows(self, plan: Plan) -> Result:
         fields = {
-            name: {column: opened.field(f"with_columns: {name}", column) for column in opened.columns}
+            name: {column: opened.field(f"with_columns: {name}", column) for column in opened.row_columns}
             for name, opened in self._inputs.items()
         }
         of_rows, schema = by_name(plan, _origins_of(plan), fields)
@@ -192,17 +256,18 @@ def _origins_of(plan: Plan) -> Origins:
 
 
 def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Result]) -> CogroupedData[Result]:
-    names = Names(first.keys, inputs=inputs)
+    names = Names([WINDOW], inputs=inputs)
+    keys = tuple(names.unused(key) for key in first.keys or (SERIES,))
     time = names.unused(first.time)
     tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
     column = names.unused("windrow.input")
-    shared = [*zip((*first.keys, time), first._fields, strict=False)]
+    shared = [*zip((*keys, time), first._fields, strict=False)]
     fields = [field.with_name(name).with_nullable(True) for name, field in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
     fields.append(pa.field(column, pa.int32()))
     opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
     stream = _stream_of(first._stream, names)
-    return CogroupedData(first.keys, time, tick, opened, tuple(fields), stream, dict(inputs), column)
+    return CogroupedData(first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column)
 
 
 def _stream_of(first: Stream, names: Names) -> Stream:
@@ -222,7 +287,7 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
         )
     if other.keys != grouped.keys:
         raise bad_value(f"{name}: keys", other.keys, f"the keys of {first}, {listed(grouped.keys)}")
-    for key_or_time, first_field in zip(other._fields, grouped._fields[: len(grouped.keys) + 1], strict=False):
+    for key_or_time, first_field in zip(other._fields, grouped._fields[: len(grouped._keys) + 1], strict=False):
         check_type(name, key_or_time, first, first_field)
     ours, theirs = other._stream, grouped._stream
     if len(ours.source) != len(theirs.source):

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Never, get_args, overload
 import pyarrow as pa
 
 from windrow import functions
-from windrow._arguments.column import column_name, column_names
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, no_attribute, unknown_word
+from windrow._arguments.expression import Reference, column_reference, column_references
+from windrow._arguments.other_names import other_name
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Stream, StreamTime
 from windrow._query.detect import open_input
 from windrow._query.grouping import Grouping, boolean_field
+from windrow._query.projection import Projection, checked_keys
 from windrow._query.windowed import WindowedData
 from windrow._windows.session import DynamicGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -27,7 +29,7 @@ from windrow._windows.sliding import SlidingWindows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 
 @overload
@@ -101,22 +103,22 @@ def group_by(
     """
     if isinstance(data, GroupedData | WindowedData):
         raise TypeError(f"data: got {type(data).__name__}, which is grouped already; allowed: data that is not grouped")
-    opened = open_input(data)
-    names = column_names("keys", keys)
-    if not names:
-        raise bad_value("keys", keys, "one or more key columns")
-    fields = [_key_field(opened, key) for key in names]
-    for position, key in enumerate(names):
-        if key in names[:position]:
-            raise bad_value("keys", key, "each key column once")
-    fields.append(_time_field(opened, column_name("time", time)))
-    ticks = None if tick is None else column_name("tick", tick)
+    projection = Projection(open_input(data))
+    references = column_references("keys", keys)
+    names, shown = checked_keys([projection.key(key) for key in references])
+    names = names or (projection.series(),)
+    times = projection.name("time", column_reference("time", time))
+    ticks = None if tick is None else projection.name("tick", column_reference("tick", tick))
+    sources = tuple(projection.name("source", column) for column in _sources(source))
+    orders = None if order is None else projection.name("order", column_reference("order", order))
+    opened = projection.input
+    fields = [*(_key_field(opened, key) for key in names), _time_field(opened, times)]
     if ticks is not None:
         fields.append(boolean_field("tick", opened, ticks))
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
-    stream = _stream(opened, source, order, stream_time)
-    return GroupedData(names, fields[len(names)].name, ticks, opened, tuple(fields), stream)
+    stream = _stream(opened, sources, orders, stream_time)
+    return GroupedData(shown, times, ticks, opened, names, tuple(fields), stream)
 
 
 @dataclass(frozen=True)
@@ -151,16 +153,15 @@ flat=False, progress=False))
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
-        for key in self.keys:
-            if key.casefold() == "window":
-                raise bad_value("keys", key, "any name but 'window', the result's column of windows: rename the column")
-        windows._check_time(self._fields[len(self.keys)])
+        windows._check_time(self._fields[len(self._keys)])
         self._input.check_windows(windows)
-        grouped = self
+        grouped, named = self, dict[str, str]()
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
-            grouped = grouped._with_gap(windows.gap.column)
+            grouped, named["column"] = grouped._with_gap(windows.gap.column)
         if isinstance(windows, SessionWindows) and windows.end_when is not None:
-            grouped = grouped._with_end_when(windows.end_when)
+            grouped, named["end_when"] = grouped._with_end_when(windows.end_when)
+        if named:
+            windows = windows._over(lambda argument, _: named[argument])
         return WindowedData(grouped, windows)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
@@ -178,7 +179,7 @@ def _to_windows(name: str) -> str | None:
         return f"{windowed}.{name}({'' if name == 'count' else '...'})"
     if name in functions.__all__:
         return f'{windowed}.agg(result=windrow.{name}("column"))'
-    return None
+    return other_name(name)
 
 
 _KEYS = (
@@ -203,8 +204,11 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     return field
 
 
-def _stream(opened: Input[Result], source: object, order: ColumnName | None, stream_time: StreamTime) -> Stream:
-    sources = _sources(opened, source)
+def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, stream_time: StreamTime) -> Stream:
+    for position, column in enumerate(sources):
+        opened.field("source", column)
+        if column in sources[:position]:
+            raise bad_value("source", column, "each source column once")
     fields = [opened.field("source", column) for column in sources]
     for field in fields:
         if (
@@ -215,31 +219,23 @@ def _stream(opened: Input[Result], source: object, order: ColumnName | None, str
             raise bad_column_type(
                 "source", field.name, field.type, "strings or integers, as a topic and a partition are"
             )
-    offsets = None if order is None else column_name("order", order)
-    if offsets is not None:
-        field = opened.field("order", offsets)
+    if order is not None:
+        field = opened.field("order", order)
         if not _is_integer(field.type):
-            raise bad_column_type("order", offsets, field.type, "integers, as offsets are")
+            raise bad_column_type("order", order, field.type, "integers, as offsets are")
         if stream_time == "slowest":
-            raise bad_value("order", offsets, 'None with stream_time="slowest", where sources have no common order')
+            raise bad_value("order", order, 'None with stream_time="slowest", where sources have no common order')
         fields.append(field)
-    return Stream(sources, offsets, stream_time, tuple(fields))
+    return Stream(sources, order, stream_time, tuple(fields))
 
 
 def _is_integer(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
 
 
-def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:
+def _sources(source: object) -> tuple[Reference, ...]:
     if source is None:
         return ()
-    columns = column_names("source", source) if isinstance(source, list | tuple) else (_source(source),)
-    for position, column in enumerate(columns):
-        opened.field("source", column)
-        if column in columns[:position]:
-            raise bad_value("source", column, "each source column once")
-    return columns
-
-
-def _source(source: object) -> str:
-    return column_name("source", source, "the name of a column, or a list of names")
+    if isinstance(source, list | tuple):
+        return column_references("source", source)
+    return (column_reference("source", source, "the name of a column, or a list of names"),)

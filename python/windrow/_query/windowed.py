@@ -31,8 +31,9 @@ from windrow._aggregates.aggregate import Aggregate
 from windrow._arguments.duration import Duration, microseconds
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.integer import integer
+from windrow._arguments.other_names import other_name
 from windrow._plan.flat import BOUNDS
-from windrow._plan.input import Result
+from windrow._plan.input import Input, Result
 from windrow._plan.plan import Callback, Emit, Late, Options, Plan
 from windrow._query.grouping import Grouping
 from windrow._query.resolve import resolved, without_names
@@ -313,7 +314,8 @@ class WindowedData(Generic[Result]):
             raise bad_value(
                 "with_columns", given, "neither of emit('update') and late('emit'): a record comes back once"
             )
-        return self.grouped._input.with_windows(self._plan(aggregates, rows=True))
+        opened, plan = self._resolved(aggregates, rows=True)
+        return opened.with_windows(plan)
 
     def count(self) -> Result:
         """Counts the records of each window: short for `agg(count=windrow.count())`, with the same errors.
@@ -346,7 +348,8 @@ class WindowedData(Generic[Result]):
         """
         if _by_position:
             raise without_names(_by_position)
-        return self.grouped._input.reader(self._plan(aggregates))
+        opened, plan = self._resolved(aggregates)
+        return opened.reader(plan)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
@@ -363,9 +366,13 @@ class WindowedData(Generic[Result]):
         return self
 
     def _result(self, chosen: dict[str, Aggregate]) -> Result:
-        return self.grouped._input.run(self._plan(chosen))
+        opened, plan = self._resolved(chosen)
+        return opened.run(plan)
 
-    def _plan(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> Plan:
+    def _plan(self, chosen: dict[str, Aggregate]) -> Plan:
+        return self._resolved(chosen)[1]
+
+    def _resolved(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> tuple[Input[Result], Plan]:
         return resolved(self.grouped, self.windows, self.options, chosen, rows=rows)
 
 
@@ -375,6 +382,9 @@ def _to_rows(name: str) -> str:
         return f'aggregates go into agg, by name: .agg(result=windrow.{name}("column"))'
     if name == "windowed_by":
         return "it is windowed already; other windows start from the same group_by(...)"
+    other = other_name(name)
+    if other is not None:
+        return other
     return "its rows come from agg, which gives a DataFrame of Spark or a pyarrow.Table: .agg(n=windrow.count())"
 
 

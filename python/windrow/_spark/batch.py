@@ -46,7 +46,7 @@ from windrow._executor.shipping import shipped
 from windrow._plan.flat import WINDOW
 from windrow._plan.plan import INPUT, PACK_COUNTERS, Origins, Plan
 from windrow._spark.configure import warn_unless_configured
-from windrow._spark.frame import FrameInput, flat, numbered, projected
+from windrow._spark.frame import FrameInput, numbered, projected, renamed, shown, shown_rows
 
 _PACKED = (
     StructField("shard", IntegerType(), nullable=False),
@@ -115,10 +115,17 @@ class BatchInput(FrameInput):
                 StructType([*output.fields, *_nullable_longs(observed.values())]),
             )
         )
-        return _result(plan, result, observed, F.count("window").alias("windows"))
+        return shown(plan, _result(plan, result, observed, F.count("window").alias("windows")))
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All rows, each with its window, as a lazy frame."""
+        if plan.origins is not None:
+            frame = self._rows_with_windows(plan)
+            return renamed(frame, frame.columns, len(plan.origins.shown) + 1, flat=plan.options.flat)
+        given, plan = self._apart(plan)
+        return shown_rows(plan, given._rows_with_windows(plan), self)
+
+    def _rows_with_windows(self, plan: Plan) -> DataFrame:
         plan, core, output = self._with_rows(plan)
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
@@ -142,12 +149,12 @@ class BatchInput(FrameInput):
 
 
 def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any) -> DataFrame:
-    """The result of the last step with the plan's options applied. Observes `counts` with the counters."""
+    """The result of the last step. Observes `counts` with the counters."""
     if plan.options.observation is not None:
         frame = _observed(frame, plan.options.observation, observed, *counts)
     if plan.origins is not None and plan.origins.shown:
         frame = _shown(frame, plan.origins)
-    return flat(frame) if plan.options.flat else frame
+    return frame
 
 
 def _shown(frame: DataFrame, origins: Origins) -> DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -25,16 +25,22 @@ from pyspark.sql.types import (
 from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.evaluation import Finish, Named
 from windrow._aggregates.user_function import Reduction
+from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
+from windrow._arguments.expression import ColumnExpression
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, TimeCasts
 from windrow._plan.plan import Origins, Plan
+from windrow._spark.expressions import is_case_sensitive, output_name, with_columns
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
     text="F.to_timestamp({0})", milliseconds="F.timestamp_millis({0})", date='F.col({0}).cast("timestamp")'
 )
+WATERMARK = "spark.watermarkDelayMs"
+"""The metadata of a column with a watermark."""
+
 _OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by", "mode", "bit_and", "bit_or", "bit_xor")
 _SUMS = ("sum", "sum_distinct")
 _LISTS = ("collect_list", "collect_set")
@@ -43,15 +49,39 @@ _LISTS = ("collect_list", "collect_set")
 class FrameInput(Input[DataFrame]):
     """A DataFrame. Reads its schema once, without a job."""
 
-    def __init__(self, frame: DataFrame) -> None:
-        """Reads the schema."""
+    def __init__(self, frame: DataFrame, expressions: Mapping[str, ColumnExpression] | None = None) -> None:
+        """Reads the schema. The last columns are those of the expressions."""
         self._frame = frame
         self._schema = frame.schema
+        self.expressions = expressions or {}
 
     @property
     def columns(self) -> Sequence[str]:
         """The names of all columns, in order."""
         return self._schema.names
+
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        """What Spark calls the column. Spark analyses the expression, without a job."""
+        return output_name(self._frame, argument, expression, list(self.row_columns))
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        """The same with columns that Spark computes."""
+        return type(self)(with_columns(self._frame, expressions), {**self.expressions, **expressions})
+
+    def spelled(self, column: str) -> str:
+        """The name as the frame spells it. Spark ignores the case of names unless spark.sql.caseSensitive is true."""
+        if column in self.columns:
+            return column
+        alike = [name for name in self.row_columns if name.casefold() == column.casefold()]
+        return alike[0] if len(alike) == 1 and not self.is_case_sensitive else column
+
+    @property
+    def is_case_sensitive(self) -> bool:
+        """Whether Spark distinguishes names by their case."""
+        return is_case_sensitive(self._frame.sparkSession)
+
+    def _is_spelled(self, name: str, other: str) -> bool:
+        return self.is_same(name, other)
 
     @property
     def allowed_gaps(self) -> str:
@@ -98,16 +128,31 @@ class FrameInput(Input[DataFrame]):
             frames.append(numbered(given._frame).select(*columns))
         return functools.reduce(DataFrame.union, frames).toDF(*names)
 
+    def _apart(self, plan: Plan) -> tuple[Self, Plan]:
+        """The rows and a plan for them, with other names for columns that are named as something that windrow adds."""
+        finished = () if plan.finish is None else plan.finish.columns[len(plan.keys) :]
+        added = {name.casefold() for name in (WINDOW, *dict(plan.aggregates), *dict(finished))}
+        names = Names((*self.columns, *added))
+        new = {name: names.unused(name) for name in self.columns if name.casefold() in added}
+        if not new:
+            return self, plan
+        frame = self._frame.toDF(*(new.get(name, name) for name in self.columns))
+        expressions = {new.get(name, name): expression for name, expression in self.expressions.items()}
+        return type(self)(frame, expressions), plan.renamed(new)
+
     def _with_rows(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
         """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
         fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
         plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
         arrow = Query.over(plan.spec, plan.schema).output_schema
-        rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+        rows = [
+            StructField(field.name, returned_type(field.dataType), metadata=_kept(field.metadata))
+            for field in self._schema.fields
+        ]
         output = StructType([*rows, *self._window_columns(plan, arrow)])
         if plan.finish is None:
             return plan, arrow, output
-        columns = [column for column in plan.finish.columns if column[0] not in plan.keys]
+        columns = plan.finish.columns[len(plan.keys) :]
         passed = [(name, Named(name)) for name in plan.schema.names]
         finish = replace(plan.finish, columns=(*passed, *columns))
         return replace(plan, finish=finish), arrow, _finished(finish, arrow, output)
@@ -167,19 +212,34 @@ class FrameInput(Input[DataFrame]):
         return kind
 
 
-def flat(frame: DataFrame) -> DataFrame:
-    """The frame with `window_start` and `window_end` in place of `window`."""
-    # Uses column numbers, because names may contain any character.
-    names = [f"_{position}" for position in range(len(frame.columns))]
+def shown(plan: Plan, frame: DataFrame) -> DataFrame:
+    """Windows of the core as rows of the result: keys by their names, with `flat()` the bounds as columns."""
+    names: list[str | None] = [*frame.columns]
+    if plan.key_names != plan.keys:
+        names[: len(plan.keys)] = plan.key_names or (None,)
+    return renamed(frame, names, len(plan.keys), flat=plan.options.flat)
+
+
+def shown_rows(plan: Plan, frame: DataFrame, given: FrameInput) -> DataFrame:
+    """Rows with their windows as rows of the result, without the columns of expressions."""
+    rows, hidden = given.row_columns, len(given.expressions)
+    names = [*rows, *[None] * hidden, *frame.columns[len(rows) + hidden :]]
+    return renamed(frame, names, len(rows) + hidden, flat=plan.options.flat)
+
+
+def renamed(frame: DataFrame, names: Sequence[str | None], window: int, *, flat: bool) -> DataFrame:
+    """The columns by these names, without those that have none; `flat` splits the column of windows."""
+    if list(names) == frame.columns and not flat:
+        return frame
     columns = []
-    for number, name in zip(names, frame.columns, strict=True):
-        if name == WINDOW:
-            columns += [
-                F.col(f"{number}.{part}").alias(bound) for part, bound in zip(("start", "end"), BOUNDS, strict=True)
-            ]
-        else:
-            columns.append(F.col(number).alias(name))
-    return frame.toDF(*names).select(*columns)
+    for position, name in enumerate(names):
+        # Uses column numbers, because names may contain any character.
+        if flat and position == window:
+            parts = zip(("start", "end"), BOUNDS, strict=True)
+            columns += [F.col(f"_{position}.{part}").alias(bound) for part, bound in parts]
+        elif name is not None:
+            columns.append(F.col(f"_{position}").alias(name))
+    return numbered(frame).select(*columns)
 
 
 def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -191,6 +251,11 @@ def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     if all(name.isidentifier() and times[name.casefold()] == 1 for name in names):
         return frame.select(*names)
     return numbered(frame).select(*(f"_{columns.index(name)}" for name in names))
+
+
+def _kept(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The metadata of a column that its values keep: a result has no watermark."""
+    return {name: value for name, value in metadata.items() if name != WATERMARK}
 
 
 def numbered(frame: DataFrame) -> DataFrame:

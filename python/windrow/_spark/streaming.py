@@ -34,6 +34,7 @@ from pyspark.sql.types import (
 
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batches import Batches
 from windrow._executor.pickled import pickled_finish, pickled_for_stream
 from windrow._executor.shipping import remote, shipped
@@ -44,7 +45,8 @@ from windrow._executor.stream.shard import SUMS, changes
 from windrow._plan.plan import Origins, Plan
 from windrow._spark.configure import warn_of_idle_partitions, warn_unless_configured
 from windrow._spark.environment import warn_of_interpreter
-from windrow._spark.frame import FrameInput, flat, projected
+from windrow._spark.expressions import check_deterministic
+from windrow._spark.frame import WATERMARK, FrameInput, projected, shown, shown_rows
 from windrow._spark.types import returned_type
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -53,7 +55,6 @@ OBSERVED = "windrow"
 """The default name of the counters in a query's progress."""
 
 _CLOCK = "windrow.clock"
-_WATERMARK = "spark.watermarkDelayMs"
 _STORE = "spark.sql.streaming.stateStore.providerClass"
 _TYPES = {"int32": IntegerType(), "string": StringType(), "int64": LongType(), "binary": BinaryType()}
 _CHANGED = StructType(
@@ -71,7 +72,7 @@ class StreamInput(FrameInput):
             raise bad_type("data", data, "a streaming DataFrame")
         given = cls(data)
         for field in given._schema.fields:
-            if _WATERMARK in field.metadata:
+            if WATERMARK in field.metadata:
                 raise bad_value(
                     "data",
                     f"a stream with a watermark on {field.name!r}",
@@ -108,12 +109,21 @@ class StreamInput(FrameInput):
         output = self._output(plan, counted=False)
         read, core = self._shipment(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
         unpack = _last_step(plan, core, change_block.unpack, _shown(core).serialize().to_pybytes())
-        return self._unpacked(plan, *read, unpack, output)
+        return shown(plan, self._unpacked(plan, *read, unpack, output))
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All records, each with its window, as a streaming frame."""
-        needed = self._on_stream(plan)
-        returned_records.check(needed)
+        given, plan = self._apart(self._on_stream(plan))
+        returned_records.check(plan)
+        return shown_rows(plan, given._rows_with_windows(plan), self)
+
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        """What Spark calls the column. Raises `ValueError` also for an expression that is not deterministic."""
+        name = super().output_name(argument, expression)
+        check_deterministic(self._frame, argument, expression)
+        return name
+
+    def _rows_with_windows(self, needed: Plan) -> DataFrame:
         plan, core, output = self._with_rows(needed)
         shipment, frame = self._shipment_of_records(needed, _shown(core))
         unpack = _last_step(plan, core, returned_records.unpack_records, shipment)
@@ -139,8 +149,7 @@ class StreamInput(FrameInput):
         blocks = frame.mapInArrow(shipped(pack, shipment), packed)
         changed = blocks.groupBy("shard").transformWithState(_processor(shipment), _CHANGED, "Append", "None")
         observed = changed.observe(str(plan.options.observation or OBSERVED), *_counters(self._type(plan.time)))
-        result = observed.select("block").mapInArrow(unpack, output)
-        return flat(result) if plan.options.flat else result
+        return observed.select("block").mapInArrow(unpack, output)
 
     def _shipment(self, plan: Plan, output: StructType) -> tuple[Shipment, DataFrame]:
         """The query for executors, and the frame of the columns that it reads."""
@@ -180,6 +189,8 @@ class StreamInput(FrameInput):
     def _stored(self, plan: Plan, output: StructType) -> StructType:
         """The columns of `windrow.state.read`: the result, the source if each has its own windows, and stream time."""
         fields = output.fields[: len(plan.keys) + 1 + len(plan.aggregates)]
+        named = zip(plan.key_names, fields, strict=False)
+        fields[: len(plan.keys)] = [StructField(name, field.dataType, field.nullable) for name, field in named]
         of_source = plan.stream.source if plan.stream.stream_time == "source" else ()
         added = [(column, self._type(column)) for column in of_source if column not in plan.keys]
         names = Names(field.name for field in fields)

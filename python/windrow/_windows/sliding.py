@@ -62,7 +62,10 @@ class SlidingWindows(Windows):
         """
         if _by_position:
             raise positional_options(
-                "SlidingWindows.with_time_difference", _by_position, ["grace", "resolution", "retention"]
+                "SlidingWindows.with_time_difference",
+                _by_position,
+                ["grace", "resolution", "retention"],
+                "; windows of a length that start at every step are hopping windows, Spark's window(...)",
             )
         tick = None if resolution is None else microseconds("resolution", resolution)
         width = microseconds("difference", difference)
