@@ -203,7 +203,7 @@ class _Polars(Columns):
                 frame = frame.with_columns(computed)
             else:  # a cogroup may name columns by the name of the input
                 prefixed = frame.with_columns(pl.all().name.prefix(f"{expression.input}."))
-                frame = prefixed.with_columns(computed).select(selectors.by_index(*range(place), -1))
+                frame = prefixed.select(selectors.by_index(*range(place)), computed)
         other._frame, other._names = frame, frame.collect_schema().names()
         return other
 

@@ -105,6 +105,8 @@ def group_by(
         raise TypeError(f"data: got {type(data).__name__}, which is grouped already; allowed: data that is not grouped")
     projection = Projection(open_input(data))
     references = column_references("keys", keys)
+    if keys and not references:
+        raise bad_value("keys", keys[0], "key columns; group_by(data, time=...) without any is one series")
     names, shown = checked_keys([projection.key(key) for key in references])
     names = names or (projection.series(),)
     times = projection.name("time", column_reference("time", time))
@@ -211,11 +213,7 @@ def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, 
             raise bad_value("source", column, "each source column once")
     fields = [opened.field("source", column) for column in sources]
     for field in fields:
-        if (
-            not _is_integer(field.type)
-            and not pa.types.is_string(field.type)
-            and not pa.types.is_large_string(field.type)
-        ):
+        if not _is_integer(field.type) and str(field.type) not in ("string", "large_string", "string_view"):
             raise bad_column_type(
                 "source", field.name, field.type, "strings or integers, as a topic and a partition are"
             )

@@ -80,6 +80,7 @@ class Projection(Generic[Result]):
                 return name, shown_name
         if shown is None:
             shown = self._opened.output_name(argument, expression)
+            shown = shown if expression.input is None else shown.removeprefix(f"{expression.input}.")
         for name, known in self._opened.expressions.items():
             if known == expression:
                 return name, shown

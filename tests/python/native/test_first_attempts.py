@@ -71,14 +71,6 @@ def test_every_argument_that_names_a_column_takes_a_plain_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "computed", [pl.col("user").str.to_lowercase(), pl.col("user").alias("shop"), pl.col("*"), pl.lit("user")], ids=str
-)
-def test_what_is_computed_is_selected_first(computed: Any) -> None:
-    with pytest.raises(TypeError, match=r"^keys: got .*, an Expr; allowed: .*select it as a column first"):
-        sessions(CLICKS, computed)
-
-
-@pytest.mark.parametrize(
     "data",
     [
         CLICKS.to_batches(max_chunksize=1),
