@@ -128,13 +128,15 @@ class CogroupedData(GroupedData[Result]):
         """The one input whose columns an expression names."""
         if expression.column is not None and _split(expression.column)[0] in self.inputs:
             return _split(expression.column)[0]
-        found, refused = list[str](), list[ValueError]()
+        found, refused = list[str](), list[Exception]()
         for name, grouped in self.inputs.items():
             try:
                 grouped._input.output_name(argument, replace(expression, input=name))
                 found.append(name)
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 refused.append(error)
+        if refused and all(isinstance(error, TypeError) for error in refused) and not found:
+            raise refused[0]  # of another library than all inputs
         if len(found) != 1:
             first = next(iter(self.inputs))
             allowed = f"an expression over columns of one input, with its name before them, as in {first}.amount"

@@ -118,7 +118,7 @@ def asked(data: Any, of: dict[str, Any], windows: Any = GAP) -> list[tuple[Any, 
 def rows(answer: Any) -> list[dict[str, Any]]:
     """The rows of a result of any kind."""
     table = answer if isinstance(answer, pa.Table) else pa.table(answer)
-    return [{**row, "window": tuple(row["window"].values())} for row in table.to_pylist()]
+    return [{**row, "window": tuple((row["window"] or {}).values())} for row in table.to_pylist()]
 
 
 def test_every_place_of_a_column_takes_an_expression(case: tuple[Any, dict[str, Any]]) -> None:
@@ -221,20 +221,30 @@ def test_one_expression_is_one_column() -> None:
 
 
 def test_inputs_of_a_cogroup_name_themselves_in_expressions() -> None:
-    for data, of, twice in [
-        (TABLE, LANGUAGES["pyarrow"], pc.field("b.amount") * pc.scalar(2)),
-        (pl.from_arrow(TABLE), LANGUAGES["polars"], pl.col("b.amount") * 2),
-        (duckdb.from_arrow(TABLE), LANGUAGES["duckdb"], SQL("b.amount * 2")),
-    ]:
-        inputs = {name: wr.group_by(data, of["user"], time=of["ts"]) for name in ("a", "b")}
+    lower = COMPUTED.select(["user", "ts"])
+    cases: list[tuple[Any, Any, Any, Any]] = [
+        (TABLE, TABLE, LANGUAGES["pyarrow"], pc.field("b.amount") * pc.scalar(2)),
+        (pl.from_arrow(TABLE), pl.from_arrow(TABLE), LANGUAGES["polars"], pl.col("b.amount") * 2),
+        # A connection of DuckDB has one open result at a time.
+        (lower, duckdb.from_arrow(TABLE), LANGUAGES["duckdb"], SQL("b.amount * 2")),
+    ]
+    for first, second, of, twice in cases:
+        key, time = ("user", "ts") if first is lower else (of["user"], of["ts"])
+        inputs = {"a": wr.group_by(first, key, time=time), "b": wr.group_by(second, of["user"], time=of["ts"])}
         grouped = wr.cogroup(**inputs).windowed_by(GAP)
         answer = grouped.agg(n=wr.count(), twice=wr.sum(twice), large=wr.count().where(twice > 6))
-        assert sorted((row["n"], row["twice"]) for row in rows(answer)) == [(2, 4), (2, 14), (6, 12)]
+        assert sorted((row["n"], row["twice"], row["large"]) for row in rows(answer)) == [
+            (2, 4, 0),
+            (2, 14, 1),
+            (6, 12, 1),
+        ]
         tagged = grouped.with_columns(twice=wr.sum(twice))
         table = tagged if isinstance(tagged, pa.Table) else pa.table(tagged)
-        assert table.column_names == [*TABLE.column_names, "input", "window", "twice"]
+        names = dict.fromkeys([*(lower.column_names if first is lower else []), *TABLE.column_names])
+        assert table.column_names == [*names, "input", "window", "twice"]
+        assert sorted(row["twice"] for row in rows(table)[:3]) == [12, 12, 12]
     with pytest.raises(ValueError, match=r"an expression over columns of one input, .*, as in a\.amount"):
-        grouped.agg(x=wr.sum(SQL("amount * 2")))
+        wr.cogroup(a=inputs["b"], b=inputs["b"]).windowed_by(GAP).agg(x=wr.sum(SQL("amount * 2")))
 
 
 SERIES = [(at(0), at(7)), (at(30), at(30))]
