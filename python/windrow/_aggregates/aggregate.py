@@ -51,16 +51,21 @@ class Aggregate:
             raise no_attribute(self, name, hint)
 
     def where(self, column: ColumnName) -> Aggregate:
-        """The same aggregate of the records in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
+        """The same aggregate of the records in which a condition is true; SQL's `FILTER (WHERE ...)`.
 
         Null counts as false. The condition does not change which windows there are. A window without such a record gets
         the value of no records: 0 for `count`, null for `sum`.
 
         For a cogroup both are columns of one input: `wr.sum("orders.amount").where("orders.paid")`.
 
+        Args:
+            column: a boolean column, an expression, or for Spark and DuckDB SQL text: `"amount > 3"`. Text that is the
+                name of a column is that column.
+
         Raises:
-            TypeError: `column` is not a name; from `agg`, a column of anything but booleans.
-            ValueError: the aggregate has a condition already; from `agg`, a column that the data lacks.
+            TypeError: `column` is neither text nor an expression; from `agg`, a column of anything but booleans.
+            ValueError: the aggregate has a condition already; from `agg`, a column that the data lacks, or SQL text
+                that does not parse or is for other data.
 
         >>> from datetime import datetime
         >>> import pyarrow as pa

@@ -2,8 +2,9 @@
 
 Names and results are those of `pyspark.sql.functions`. Nulls are left out: a window without a value gives null, a count
 0. NaN is larger than any number. A sum that does not fit its type is an error. `docs/explanation/aggregates.md` lists
-what each does with each type. A plain column of Spark or Polars, such as `F.col("amount")`, works as its name. Every
-function raises `TypeError` at once for anything else; `agg` raises `ValueError` for a column that the data lacks.
+what each does with each type. A column is a name, or an expression in the language of the data, such as
+`F.col("amount") * 2`. Every function raises `TypeError` at once for anything else; `agg` raises `ValueError` for a
+column that the data lacks, and `TypeError` for an expression of another library.
 
 The examples of this module share these lines:
 

@@ -72,9 +72,11 @@ def group_by(
             RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
             pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its index are
             columns.
-        keys: one or more columns, by their exact names, or all of them in one list. A record whose keys are all null is
-            left out and counted (`null_keys`). A plain column of Spark or Polars works as a name, here and below:
-            `F.col("user")`, `pl.col("user")`.
+        keys: columns, or all of them in one list. A record whose keys are all null is left out and counted
+            (`null_keys`). Without keys all records are one series, and the result has no key column. A column is a
+            name, here and below, `"window.start"` for a field of a struct, or an expression in the language of the
+            data: `F.lower("user")`, `pl.col("user").str.to_lowercase()`, `pc.utf8_lower(pc.field("user"))`. The result
+            calls a key by its alias, or by the name that the library gives it.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tick: a boolean column. A row in which it is true is no record: on a stream it moves stream time, in a batch it
             is left out.
@@ -87,9 +89,11 @@ def group_by(
             effect in a batch.
 
     Raises:
-        ValueError: no key, a key or a source column twice, a column that the data lacks or has twice, an unknown word,
-            `order` with `stream_time="slowest"`, or a streaming DataFrame with a watermark.
-        TypeError: data that cannot be read or is grouped already, a source that is no name, a key type that cannot be
+        ValueError: an empty list of keys, a key or a source column twice, a column that the data lacks or has twice, an
+            expression that gives no single column, on a stream one that is not deterministic, an unknown word, `order`
+            with `stream_time="slowest"`, or a streaming DataFrame with a watermark.
+        TypeError: data that cannot be read or is grouped already, a column that is neither a name nor an expression, an
+            expression of another library than the data, a key type that cannot be
             grouped, a time column without timestamps, a tick column without booleans, or a source or order column of
             another type.
         ImportError: a DataFrame of a PySpark older than 4.1.

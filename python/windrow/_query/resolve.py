@@ -132,6 +132,8 @@ def _check_name(name: str, aggregate: Aggregate, alike: Mapping[str, str], opene
         if not called:
             called, columns = _called(aggregate)
         hint = f"; write windrow.{called}({columns})" if called in functions.__all__ else ""
+        if called == "count" and columns and hint:  # PySpark shows F.count and F.countDistinct alike
+            hint += f", or windrow.count_distinct({columns})"
         if callable(aggregate) and not hint:
             hint = "; functions of Python go into windrow.reduce(...) or windrow.aggregate(...)"
         raise bad_type(aggregate_argument(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")

@@ -93,8 +93,8 @@ class SessionWindows(Windows):
                 need it.
             max_duration: the longest distance from the first record of a session to its last, inclusive. Batch queries
                 only: on a stream a late record would move the cuts of sessions that are already emitted.
-            end_when: a boolean column, true in the last record of a session, such as a logout; null is false. A record
-                without a key or a time ends nothing. For a cogroup it is a column of one input, such as
+            end_when: a boolean column or expression, true in the last record of a session, such as a logout; null is
+                false. A record without a key or a time ends nothing. For a cogroup it is a column of one input, such as
                 `"clicks.logout"`. Batch queries only, as `max_duration`.
             retention: how long a session stays visible after it closes. On a stream a later record may then still join
                 a closed session, as in Kafka (`SessionWindows.until`, before KIP-616). A batch query does not need it.
@@ -156,8 +156,8 @@ class SessionWindows(Windows):
         sessions are those of `with_gap`.
 
         Args:
-            column: the column of the gaps: a day-time interval in Spark, a duration in Arrow. Gaps count in ticks of
-                the time column, rounded down.
+            column: the column of the gaps, or an expression: a day-time interval in Spark, a duration in Arrow. Gaps
+                count in ticks of the time column, rounded down.
             grace: as in `with_gap`.
             max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts none; on a stream it is one
                 day (KIP-362's retention).
