@@ -58,11 +58,7 @@ def output_name(table: Columns, argument: str, expression: ColumnExpression, col
 def with_columns(table: Columns, expressions: Mapping[str, ColumnExpression]) -> Columns:
     """The table with further columns, by name."""
     made = table.with_expressions(expressions)
-    if made is not None:
-        return made
-    if isinstance(table, Computed):
-        return Computed(table.table, {**table.expressions, **expressions})
-    return Computed(table, expressions)
+    return Computed(table, expressions) if made is None else made
 
 
 class Computed(Columns):
@@ -70,43 +66,43 @@ class Computed(Columns):
 
     def __init__(self, table: Columns, expressions: Mapping[str, ColumnExpression]) -> None:
         """Over a table; the expressions are of pyarrow, fields or constants."""
-        self.table = table
-        self.expressions = expressions
+        self._table = table
+        self._expressions = expressions
         self.kind = table.kind
         self._raised: BaseException | None = None
 
     @property
     def names(self) -> Sequence[str]:
         """The names of the table, then those of the expressions."""
-        return [*self.table.names, *self.expressions]
+        return [*self._table.names, *self._expressions]
 
     @property
     def time_casts(self) -> TimeCasts:
         """How the library of the table converts other columns to timestamps."""
-        return self.table.time_casts
+        return self._table.time_casts
 
     @property
     def rows(self) -> int | None:
         """The number of rows of the table."""
-        return self.table.rows
+        return self._table.rows
 
     @property
     def raised(self) -> BaseException | None:
         """The exception of an expression, or of the table's own Python code."""
-        return self._raised or self.table.raised
+        return self._raised or self._table.raised
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
         """The Arrow schema of some columns. Computes the expressions over no rows."""
         read = self._read(positions)
-        return self._columns(pa.Table.from_batches([], self.table.schema(read)), read, positions).schema
+        return self._columns(pa.Table.from_batches([], self._table.schema(read)), read, positions).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
         """Some columns as a stream."""
-        count = len(self.table.names)
+        count = len(self._table.names)
         if all(position < count for position in positions):
-            return self.table.stream(positions)
+            return self._table.stream(positions)
         read = self._read(positions)
-        reader = pa.RecordBatchReader.from_stream(self.table.stream(read))
+        reader = pa.RecordBatchReader.from_stream(self._table.stream(read))
         schema = self._columns(pa.Table.from_batches([], reader.schema), read, positions).schema
         return pa.RecordBatchReader.from_batches(schema, self._batches(reader, read, positions, schema))
 
@@ -125,8 +121,8 @@ class Computed(Columns):
 
     def _read(self, positions: Sequence[int]) -> list[int]:
         """The positions in the table of these columns, and of those that their expressions may name."""
-        names = list(self.table.names)
-        expressions = list(self.expressions.values())
+        names = list(self._table.names)
+        expressions = list(self._expressions.values())
         own = [expressions[position - len(names)] for position in positions if position >= len(names)]
         texts = [" ".join(each.value) if each.language == FIELD else str(each.value) for each in own]
         named = [place for place, name in enumerate(names) if any(name in text for text in texts)]
@@ -135,9 +131,9 @@ class Computed(Columns):
 
     def _columns(self, table: pa.Table, read: Sequence[int], positions: Sequence[int]) -> pa.Table:
         """These columns, of a table with the columns `read`."""
-        count, names = len(self.table.names), self.names
+        count, names = len(self._table.names), self.names
         computed = {position for position in positions if position >= count}
-        expressions = {position: self.expressions[names[position]] for position in sorted(computed)}
+        expressions = {position: self._expressions[names[position]] for position in sorted(computed)}
         added = dict(zip(expressions, _projected(table, list(expressions.values())), strict=True))
         columns = [added[place] if place in added else table.column(read.index(place)) for place in positions]
         fields = [

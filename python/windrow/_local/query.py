@@ -33,7 +33,7 @@ class LocalInput(Input[pa.Table]):
 
     def __init__(self, table: Columns) -> None:
         """Reads the columns of a table."""
-        self._table = table
+        self._table = self._source = table
         self.expressions = {}
 
     @classmethod
@@ -44,7 +44,7 @@ class LocalInput(Input[pa.Table]):
     @property
     def columns(self) -> Sequence[str]:
         """The names of all columns, in order."""
-        return self._table.names
+        return self._source.names
 
     def check_observation(self, observation: object) -> None:
         """Raises `TypeError`: an in-process query has its counters in the metadata of its result."""
@@ -65,8 +65,8 @@ class LocalInput(Input[pa.Table]):
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
         """The same with columns that the library computes, or Arrow."""
         other = copy(self)
-        other._table = with_columns(self._table, expressions)
         other.expressions = {**self.expressions, **expressions}
+        other._source = with_columns(self._table, other.expressions)
         return other
 
     def check_threads(self, count: int) -> None:
@@ -74,7 +74,7 @@ class LocalInput(Input[pa.Table]):
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> LocalInput:
         """The rows of several tables, one table after the other."""
-        return LocalInput(Union([opened._table for opened in inputs], schema, origins))
+        return LocalInput(Union([opened._source for opened in inputs], schema, origins))
 
     def check_progress(self, show: object) -> None:
         """Accepts any value."""
@@ -95,7 +95,7 @@ class LocalInput(Input[pa.Table]):
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time
-        stream = self._table.stream([self.columns.index(name) for name in schema.names])
+        stream = self._source.stream([self.columns.index(name) for name in schema.names])
         reader = pa.RecordBatchReader.from_stream(rebased_stream(stream, schema))
         # pyarrow's `take` fails on an empty batch with an offset into its buffers.
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
@@ -163,18 +163,18 @@ class LocalInput(Input[pa.Table]):
             return work()
         except Exception as error:
             failed = error
-        raised = self._table.raised or (progress.raised if progress is not None else None)
+        raised = self._source.raised or (progress.raised if progress is not None else None)
         raise failed if raised is None else raised
 
     def _stream(self, plan: Plan, progress: Progress | None) -> Any:
-        stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
+        stream = self._source.stream([self.columns.index(name) for name in plan.schema.names])
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
         return rebased_stream(counted, plan.schema)
 
     def _all_columns(self) -> Any:
         """All columns as a stream. Raises a `TypeError` that names a column without Arrow data."""
         try:
-            return self._table.stream(range(len(self.columns)))
+            return self._source.stream(range(len(self.columns)))
         except (pa.ArrowException, TypeError, ValueError):
             for column in self.columns:
                 self.field("with_columns", column)
@@ -183,7 +183,7 @@ class LocalInput(Input[pa.Table]):
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow strings have only one order
         try:
-            return self._table.schema([position]).field(0)
+            return self._source.schema([position]).field(0)
         except (pa.ArrowException, TypeError) as error:
             raise TypeError(
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "

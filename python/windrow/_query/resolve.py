@@ -104,7 +104,7 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
             if grouped._input.is_same(column, name):
                 hint = ", or flat()" if name == WINDOW else ""
                 raise bad_value(argument, column, f"any name but {name!r}, which the result adds: rename it{hint}")
-    return {**dict.fromkeys(grouped._keys, "a key"), **taken, **added}
+    return {**dict.fromkeys(grouped._keys, "a key"), **taken, WINDOW: "the column of windows", **added}
 
 
 def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows | SlidingWindows, rows: bool) -> None:

@@ -369,8 +369,8 @@ class WindowedData(Generic[Result]):
         opened, plan = self._resolved(chosen)
         return opened.run(plan)
 
-    def _plan(self, chosen: dict[str, Aggregate]) -> Plan:
-        return self._resolved(chosen)[1]
+    def _plan(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> Plan:
+        return self._resolved(chosen, rows=rows)[1]
 
     def _resolved(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> tuple[Input[Result], Plan]:
         return resolved(self.grouped, self.windows, self.options, chosen, rows=rows)
