@@ -123,10 +123,10 @@ class BatchInput(FrameInput):
             frame = self._rows_with_windows(plan)
             return renamed(frame, frame.columns, len(plan.origins.shown) + 1, flat=plan.options.flat)
         given, plan = self._apart(plan)
-        return shown_rows(plan, given._rows_with_windows(plan), self)
+        return shown_rows(plan, given._rows_with_windows(plan), self.row_columns, len(self.expressions))
 
     def _rows_with_windows(self, plan: Plan) -> DataFrame:
-        plan, core, output = self._with_rows(plan)
+        plan, core, output = self._with_rows(plan, len(self.columns))
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
         step = shipped(with_windows, *query, observed, finish=finish, broadcasts=broadcasts)

@@ -140,20 +140,21 @@ class FrameInput(Input[DataFrame]):
         expressions = {new.get(name, name): expression for name, expression in self.expressions.items()}
         return type(self)(frame, expressions), plan.renamed(new)
 
-    def _with_rows(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
-        """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
+    def _with_rows(self, plan: Plan, count: int) -> tuple[Plan, pa.Schema, StructType]:
+        """The plan that returns the first columns of the rows, and its result columns in Arrow and in Spark."""
         fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
         plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
-        arrow = Query.over(plan.spec, plan.schema).output_schema
+        core = list(Query.over(plan.spec, plan.schema).output_schema)
+        arrow = pa.schema([*core[:count], *core[len(fields) :]])
         rows = [
             StructField(field.name, returned_type(field.dataType), metadata=_kept(field.metadata))
-            for field in self._schema.fields
+            for field in self._schema.fields[:count]
         ]
         output = StructType([*rows, *self._window_columns(plan, arrow)])
         if plan.finish is None:
             return plan, arrow, output
         columns = plan.finish.columns[len(plan.keys) :]
-        passed = [(name, Named(name)) for name in plan.schema.names]
+        passed = [(name, Named(name)) for name in plan.schema.names[:count]]
         finish = replace(plan.finish, columns=(*passed, *columns))
         return replace(plan, finish=finish), arrow, _finished(finish, arrow, output)
 
@@ -220,11 +221,11 @@ def shown(plan: Plan, frame: DataFrame) -> DataFrame:
     return renamed(frame, names, len(plan.keys), flat=plan.options.flat)
 
 
-def shown_rows(plan: Plan, frame: DataFrame, given: FrameInput) -> DataFrame:
-    """Rows with their windows as rows of the result, without the columns of expressions."""
-    rows, hidden = given.row_columns, len(given.expressions)
-    names = [*rows, *[None] * hidden, *frame.columns[len(rows) + hidden :]]
-    return renamed(frame, names, len(rows) + hidden, flat=plan.options.flat)
+def shown_rows(plan: Plan, frame: DataFrame, rows: Sequence[str], hidden: int = 0) -> DataFrame:
+    """Rows with their windows as rows of the result, without the hidden columns that follow those of the rows."""
+    window = len(rows) + hidden
+    names = [*rows, *[None] * hidden, *frame.columns[window:]]
+    return renamed(frame, names, window, flat=plan.options.flat)
 
 
 def renamed(frame: DataFrame, names: Sequence[str | None], window: int, *, flat: bool) -> DataFrame:

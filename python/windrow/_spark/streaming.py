@@ -115,7 +115,7 @@ class StreamInput(FrameInput):
         """All records, each with its window, as a streaming frame."""
         given, plan = self._apart(self._on_stream(plan))
         returned_records.check(plan)
-        return shown_rows(plan, given._rows_with_windows(plan), self)
+        return shown_rows(plan, given._rows_with_windows(plan), self.row_columns)
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
         """What Spark calls the column. Raises `ValueError` also for an expression that is not deterministic."""
@@ -124,7 +124,7 @@ class StreamInput(FrameInput):
         return name
 
     def _rows_with_windows(self, needed: Plan) -> DataFrame:
-        plan, core, output = self._with_rows(needed)
+        plan, core, output = self._with_rows(needed, len(self.row_columns))
         shipment, frame = self._shipment_of_records(needed, _shown(core))
         unpack = _last_step(plan, core, returned_records.unpack_records, shipment)
         return self._unpacked(plan, shipment, frame, unpack, output)
@@ -158,12 +158,13 @@ class StreamInput(FrameInput):
 
     def _shipment_of_records(self, plan: Plan, shown: pa.Schema) -> tuple[Shipment, DataFrame]:
         """As `_shipment`, for a plan that returns records. `shown` are the columns of its result."""
-        records = pa.schema(list(shown)[: len(self.columns)])
+        count = len(self.row_columns)
+        records = pa.schema(list(shown)[:count])
         core = returned_records.core_plan(plan, records)
         frame, clock = self._read(core, list(read_columns(core, records)))
         stored = ""
         if isinstance(plan.windows, SessionWindows):
-            columns = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+            columns = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields[:count]]
             fields = [StructField(key, self._type(key)) for key in plan.keys]
             fields += self._window_columns(plan, shown)
             waiting = ArrayType(StructType(columns), containsNull=False)

@@ -1,4 +1,4 @@
-"""Expressions that do not fit the data: the error names the argument, the expression, both libraries, and the columns."""
+"""Expressions that do not fit the data: the error names the argument, the expression, the library and the columns."""
 
 from __future__ import annotations
 

@@ -369,14 +369,26 @@ def test_another_expression_is_refused_at_a_restart_and_an_alias_is_not(spark: S
     play(spark, tmp_path / "b", STREAM[1:2], query((F.col("amount") * 3).alias("paid")), DDL)
 
 
-def test_a_stream_of_rows_comes_back_without_the_columns_of_expressions(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("windows", "expected"), [(GAP, [16, 16, 16]), (SLIDING, [2, 12, 16])], ids=["sessions", "sliding"]
+)
+def test_a_stream_of_rows_comes_back_without_the_columns_of_expressions(
+    spark: SparkSession, tmp_path: Path, windows: Any, expected: list[int]
+) -> None:
     def query(given: DataFrame) -> DataFrame:
-        windowed = wr.group_by(given, F.lower("user"), time="ts").windowed_by(GAP)
+        windowed = wr.group_by(given, F.lower("user"), time="ts").windowed_by(windows)
         return windowed.with_columns(n=wr.sum(F.col("amount") * 2))
 
     run = play(spark, tmp_path, STREAM, query, DDL)
     assert {tuple(row) for row in run.rows} == {("user", "ts", "amount", "window", "n")}
-    assert sorted((row["user"], row["n"]) for row in run.rows)[:3] == [("ANN", 16), ("Ann", 16), ("ann", 16)]
+    assert sorted((row["user"], row["n"]) for row in run.rows)[:3] == [
+        ("ANN", expected[2]),
+        ("Ann", expected[1]),
+        ("ann", expected[0]),
+    ]
+    if windows is GAP:
+        state: Any = windrow.state.read(spark, str(tmp_path / "checkpoint"))
+        assert state.schema["records"].dataType.elementType.names == ["user", "ts", "amount"]
 
 
 @pytest.mark.parametrize("sql", ["rand()", "uuid()", "monotonically_increasing_id()", "amount + rand(3)"])

@@ -178,7 +178,8 @@ class Shard:
         operator = self._operator(number, records.select(query.keys), progress, times)
         before = operator.counters()
         if query.at_once:
-            changes = list(returned_records.with_windows(records, operator.push_over(records, progress, times)))
+            returned = records.select(query.record_names)
+            changes = list(returned_records.with_windows(returned, operator.push_over(records, progress, times)))
         else:
             changes = operator.push_micro_batch(records, progress, times)
         after = operator.counters()
