@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,13 @@ from windrow._arguments.expression import (
     wrong_language,
 )
 
+_WINDOWS = {
+    "window_time": "window.end: windows end with a record, and window_time subtracts a microsecond from their ends",
+    "window": "windows in windowed_by(...), and no window of Spark, which may hold a record several times",
+    "session_window": "windrow.SessionWindows.with_gap(...) in windowed_by(...)",
+}
+"""Functions of Spark that make windows, and what to write instead."""
+
 
 def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, columns: Sequence[str]) -> str:
     """What Spark calls the column of an expression; SQL text is its own name.
@@ -30,6 +38,9 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
     """
     if expression.language not in (SPARK, SQL, FIELD, CONSTANT):
         raise wrong_language(argument, expression, SPARK, "a Spark DataFrame", columns)
+    for called, instead in _WINDOWS.items():
+        if re.search(rf"\b{called}\(", str(expression)):
+            raise bad_value(argument, str(expression), instead)
     try:
         source, column = _source(frame, expression), _column(expression)
         names = source.select("*", column).schema.names[len(frame.columns) :]

@@ -233,6 +233,17 @@ REFUSED: dict[str, tuple[Callable[[DataFrame], Any], type[Exception], str]] = {
     "a name that is not there": (lambda data: F.col("usr") + 1, ValueError, "which has 'user_id', 'ts'"),
     "several rows": (lambda data: F.explode(F.array("items")), ValueError, "(.*generator"),
     "an aggregate": (lambda data: F.sum("items"), ValueError, "(.*GROUP"),
+    "windows of Spark": (
+        lambda data: F.window("ts", "10 minutes", "5 minutes"),
+        ValueError,
+        "allowed: windows in windowed_by",
+    ),
+    "sessions of Spark": (lambda data: F.session_window("ts", "10 minutes"), ValueError, "SessionWindows.with_gap"),
+    "the time of a window": (
+        lambda data: F.window_time("window"),
+        ValueError,
+        "allowed: window.end: windows of windrow",
+    ),
     "several columns": (lambda data: F.col("*"), ValueError, "an expression that gives one column"),
     "of Polars": (
         lambda data: pl.col("word").str.to_lowercase(),
