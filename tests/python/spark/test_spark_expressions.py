@@ -242,7 +242,7 @@ REFUSED: dict[str, tuple[Callable[[DataFrame], Any], type[Exception], str]] = {
     "the time of a window": (
         lambda data: F.window_time("window"),
         ValueError,
-        "allowed: window.end: windows of windrow",
+        "allowed: window.end: windows end",
     ),
     "several columns": (lambda data: F.col("*"), ValueError, "an expression that gives one column"),
     "of Polars": (
