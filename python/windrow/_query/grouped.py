@@ -143,7 +143,7 @@ class GroupedData(Grouping[Result]):
         Raises:
             TypeError: not windows of windrow, a dynamic gap whose column holds no durations, or an `end_when` whose
                 column holds no booleans.
-            ValueError: a key column with the name `window`; a column of a dynamic gap or of `end_when` that the data
+            ValueError: a column of a dynamic gap or of `end_when` that the data
                 lacks or has twice; a length that the time column cannot count: beyond its range, or finer than its unit
                 where that matters (sliding windows, `max_gap`, `max_duration`); or `max_duration` or `end_when` over a
                 streaming DataFrame.

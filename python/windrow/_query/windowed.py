@@ -239,10 +239,12 @@ class WindowedData(Generic[Result]):
             (`windrow.LeftOut`).
 
         Raises:
-            ValueError: no aggregate, a column that the data lacks or has twice, or a name that a key, `window` or `op`
-                has too (Spark ignores the case of names). For a streaming DataFrame also windows without a grace,
-                `every_record` without `order`, or a session whose state store is not RocksDB (`windrow.configure` sets
-                it). With `invalid_gap="error"` also a null, zero or negative gap; the message has its key and time.
+            ValueError: no aggregate, a column that the data lacks or has twice, an expression that gives no single
+                column, a key called `window` without `flat()`, or a name that a key, `window` or `op` has too (Spark
+                ignores the case of names, unless `spark.sql.caseSensitive` is true). For a streaming DataFrame also
+                windows without a grace, `every_record` without `order`, or a session whose state store is not RocksDB
+                (`windrow.configure` sets it). With `invalid_gap="error"` also a null, zero or negative gap; the message
+                has its key and time.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.

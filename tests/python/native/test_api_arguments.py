@@ -191,7 +191,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "a class of windows": (lambda: grouped().windowed_by(wr.SessionWindows), TypeError, "windows: got <class"),
     "a method of windows": (lambda: grouped().windowed_by(wr.SessionWindows.with_gap), TypeError, "windows: got"),
-    "a key called window": (lambda: grouped("window").windowed_by(GAP), ValueError, "keys: got 'window'"),
+    "a key called window": (lambda: grouped("window").windowed_by(GAP).count(), ValueError, "keys: got 'window'"),
     "an unknown emit word": (
         lambda: sessions().emit("updates"),
         ValueError,
