@@ -140,6 +140,16 @@ def test_where_takes_an_expression_and_duckdb_sql(case: tuple[Any, dict[str, Any
     assert sorted(row["n"] for row in rows(answer)) == sorted(row["n"] for row in rows(expected)) == [0, 1, 1]
 
 
+def test_a_column_wins_over_sql_of_its_name() -> None:
+    named = COMPUTED.append_column("twice > 3", pa.array([True] * COMPUTED.num_rows))
+    answer = (
+        wr.group_by(duckdb.from_arrow(named), "user", time="ts")
+        .windowed_by(GAP)
+        .agg(column=wr.count().where("twice > 3"), sql=wr.count().where("twice>3"))
+    )
+    assert sorted((row["column"], row["sql"]) for row in rows(answer)) == [(1, 1), (1, 1), (3, 1)]
+
+
 @pytest.mark.parametrize("kind", ["pyarrow", "polars"])
 def test_gaps_and_ends_are_expressions(kind: str) -> None:
     of = LANGUAGES[kind]

@@ -103,3 +103,27 @@ def test_expressions_that_are_not_deterministic_are_refused_on_a_stream(spark: S
     with pytest.raises(ValueError, match="got .*; allowed: on a stream, an expression that gives the same value when"):
         windowed.agg(x=wr.max(F.expr(sql)))
     assert windowed.agg(x=wr.max(F.current_timestamp())).isStreaming
+
+
+def test_sources_orders_and_ticks_are_expressions(spark: SparkSession, tmp_path: Path) -> None:
+    of = {
+        "side": F.col("amount") % 2,
+        "place": F.col("amount") * 10,
+        "is_tick": F.col("user").isNull(),
+        "at": F.col("ts") + F.expr("INTERVAL 1 HOUR"),
+    }
+
+    def query(given: DataFrame, of: dict[str, Any]) -> DataFrame:
+        grouped = wr.group_by(given, "user", time=of["at"], source=[of["side"]], order=of["place"], tick=of["is_tick"])
+        return grouped.windowed_by(GAP).emit("update", every_record=True).agg(n=wr.count(), s=wr.sum("amount"))
+
+    tables = [
+        table(("ann", 0, 1), ("ann", 4, 3), ("bob", 1, 2)),
+        table(("ann", 2, 5), ("ann", 3, 4), (None, 300, 7), ("bob", 6, 6)),
+    ]
+    run = play(spark, tmp_path / "a", tables, lambda given: query(given, dict(of)), DDL)
+    names = {name: name for name in of}
+    plain = play(spark, tmp_path / "b", tables, lambda given: query(given.withColumns(of), names), DDL)
+    assert sorted(map(str, run.rows)) == sorted(map(str, plain.rows))
+    assert {row["op"] for row in run.rows} == {"upsert", "delete"}
+    assert run.total("ticks") == plain.total("ticks") > 0
