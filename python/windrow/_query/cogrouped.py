@@ -140,7 +140,7 @@ class CogroupedData(GroupedData[Result]):
         if len(found) != 1:
             first = next(iter(self.inputs))
             allowed = f"an expression over columns of one input, with its name before them, as in {first}.amount"
-            raise bad_value(argument, expression, allowed) from (refused[0] if refused else None)
+            raise bad_value(argument, str(expression), allowed) from (refused[0] if refused else None)
         return found[0]
 
     def _over(self, projections: Mapping[str, Projection[Result]]) -> Self:
