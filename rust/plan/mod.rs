@@ -12,7 +12,7 @@
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that numbers the input of each row of a cogroup |
-//! | `over_query` | queries that give the rows back, each with its window |
+//! | `rows_with_windows` | queries that give the rows back, each with its window |
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
@@ -23,10 +23,10 @@ pub mod fingerprint;
 pub mod function_failure;
 pub mod input_column;
 pub mod limits;
-pub(crate) mod over_query;
 pub mod query;
 mod resolve;
 pub mod results;
+pub(crate) mod rows_with_windows;
 pub mod source_column;
 pub mod spec;
 mod window_id;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 
-use super::states::{OperatorStates, lower};
+use super::operator_states::{OperatorStates, save};
 use super::user_function::UserFunction;
 use super::windows::Windows;
 use crate::core::aggregate::SeqNo;
@@ -144,7 +144,11 @@ impl StateStore {
         windows: &[Window],
     ) -> Result<Vec<ArrayRef>> {
         let lowered = self.accumulators.lower(slots);
-        lower(&self.query, keys, lowered, &self.functions, slots, windows)
+        let query = self.query.as_ref();
+        let functions = self.functions.iter().enumerate();
+        let mut functions =
+            functions.map(|(nth, function)| save(query, nth, function.as_ref(), slots, windows));
+        query.results(keys, windows, lowered, &mut functions)
     }
 
     /// The time difference of sliding windows.

@@ -55,7 +55,7 @@ class Operation:
     operands: int
     type: pa.DataType | None = None
 
-    def over(self, operands: list[Any], rows: int) -> pa.Array[Any]:
+    def evaluate(self, operands: list[Any], rows: int) -> pa.Array[Any]:
         """The column of so many rows."""
         result = self.function(*operands)
         if isinstance(result, pa.ChunkedArray):
@@ -85,13 +85,13 @@ class Expression:
     steps: tuple[Named | Number | Operation, ...]
     last: Operation
 
-    def over(self, batch: pa.RecordBatch) -> pa.Array[Any]:
+    def evaluate(self, batch: pa.RecordBatch) -> pa.Array[Any]:
         """The column over the rows of a batch."""
         results: list[Any] = []
         for step in (*self.steps, self.last) if batch.num_rows else self._untyped():
             if isinstance(step, Operation):
                 taken = len(results) - step.operands
-                results[taken:] = [step.over(results[taken:], batch.num_rows)]
+                results[taken:] = [step.evaluate(results[taken:], batch.num_rows)]
             elif isinstance(step, pa.DataType):
                 results.append(no_values(step))
             else:
@@ -178,7 +178,7 @@ class Finish:
 
 def _computed(name: str, column: Expression, rows: _Rows) -> pa.Array[Any]:
     try:
-        return rows.spread(column.over(rows.windows))
+        return rows.spread(column.evaluate(rows.windows))
     except Exception as error:
         raise _named(name, error) from error
 

@@ -38,9 +38,22 @@ def rebased_stream(stream: Any, schema: pa.Schema) -> Any:
     """A stream with `rebased` batches. Returns the stream itself if no column needs it."""
     if not any(_cuts_twice(field.type) for field in schema):
         return stream
-    reader = pa.RecordBatchReader.from_stream(stream)
+    reader = stream_reader(stream)
     copied = pa.ipc.read_schema(reader.schema.serialize())  # an unregistered extension type becomes its storage type
     return pa.RecordBatchReader.from_batches(copied, (rebased(batch) for batch in reader))
+
+
+def stream_reader(stream: Any) -> pa.RecordBatchReader:
+    """Reads any object with `__arrow_c_stream__`. Data of pyarrow comes as it is."""
+    if isinstance(stream, pa.RecordBatchReader):
+        return stream
+    if isinstance(stream, pa.Table):
+        return stream.to_reader()
+    if hasattr(pa.RecordBatchReader, "from_stream"):
+        return pa.RecordBatchReader.from_stream(stream)
+    of_capsule: Any = pa.RecordBatchReader
+    reader: pa.RecordBatchReader = of_capsule._import_from_c_capsule(stream.__arrow_c_stream__())  # pyarrow 14
+    return reader
 
 
 def _cuts_twice(kind: Any, cut: bool = False) -> bool:

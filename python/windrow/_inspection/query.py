@@ -62,9 +62,9 @@ def trace(
         raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
     is_cut = isinstance(windows, SessionWindows) and windows._is_cut
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
-    fields = [opened.field("keys", key) for key in grouped._keys]
+    fields = grouped._fields[: len(grouped._keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
-    time = opened.field("time", grouped.time)
+    time = grouped._fields[len(grouped._keys)]
     windows = windows._on_stream(time) if streamed else windows
     lengths = Lengths.of(windows, time)
     rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)

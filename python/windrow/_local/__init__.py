@@ -2,10 +2,14 @@
 
 | file | what |
 |---|---|
-| `sources` | reads pyarrow, Polars, DuckDB, pandas and any Arrow stream, column by column |
+| `sources` | opens data of any library, and the inputs of a cogroup as one |
+| `columns` | what is read of data, column by column, and how its result becomes of the same kind; pyarrow's tables |
+| `polars_frame`, `pandas_frame`, `duckdb_relation` | the same for a library: its columns, its results |
+| `results` | results as tables of pyarrow |
+| `empty_columns` | types for columns without values |
 | `expressions` | columns that are expressions |
 | `counters` | the counters in a result, and the warning about records left out |
 | `progress` | reports progress: a callback or a bar |
-| `query` | one call of the core, a `pyarrow.Table` out |
+| `query` | one call of the core, a result of the kind of the data |
 | `reader` | a result in batches |
 """

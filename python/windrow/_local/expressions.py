@@ -22,8 +22,9 @@ from windrow._arguments.expression import (
     wrong_expression,
     wrong_language,
 )
-from windrow._local.sources import Columns
-from windrow._plan.input import TimeCasts
+from windrow._local.columns import Columns
+from windrow._local.results import Kinds
+from windrow._plan.time_casts import TimeCasts
 
 _ANY = (FIELD, CONSTANT)
 """What every library computes."""
@@ -43,7 +44,7 @@ def output_name(table: Columns, argument: str, expression: ColumnExpression, col
     if table.language == DUCKDB and any(name in text.lower() for name in multiplies):
         raise wrong_expression(argument, expression, columns, "unnest makes several rows of one")
     try:
-        with_columns(table, {"windrow.expression": expression}).schema([len(table.names)])
+        with_expressions(table, {"windrow.expression": expression}).schema([len(table.names)])
     except Exception as error:
         if not _is_of_library(error):
             raise
@@ -55,7 +56,7 @@ def output_name(table: Columns, argument: str, expression: ColumnExpression, col
     return str(expression.value.get_name()) if expression.language == DUCKDB else text
 
 
-def with_columns(table: Columns, expressions: Mapping[str, ColumnExpression]) -> Columns:
+def with_expressions(table: Columns, expressions: Mapping[str, ColumnExpression]) -> Columns:
     """The table with further columns, by name."""
     made = table.with_expressions(expressions)
     return Computed(table, expressions) if made is None else made
@@ -85,6 +86,23 @@ class Computed(Columns):
     def rows(self) -> int | None:
         """The number of rows of the table."""
         return self._table.rows
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the table has no rows."""
+        return self._table.is_empty
+
+    def sample(self, position: int) -> list[Any]:
+        """Some values of a column of the table."""
+        return self._table.sample(position) if position < len(self._table.names) else []
+
+    def dtype(self, position: int) -> Any:
+        """The library's own type of a column of the table; None for an expression, which has Arrow's."""
+        return self._table.dtype(position) if position < len(self._table.names) else None
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        """Rows in the kind of the table."""
+        return self._table.result(rows, {name: kind for name, kind in kinds.items() if kind is not None}, counted)
 
     @property
     def raised(self) -> BaseException | None:

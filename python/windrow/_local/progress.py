@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
+from windrow._executor.batches import stream_reader
 from windrow._plan.plan import Callback
 
 RECORDS, WINDOWS = "records", "windows"
@@ -55,8 +56,8 @@ class Progress:
 
     def reading(self, stream: Any, total: int | None) -> pa.RecordBatchReader:
         """The same rows, counted as they are read."""
-        reader = pa.RecordBatchReader.from_stream(stream)
-        return pa.RecordBatchReader.from_batches(reader.schema, self._told(reader, total))
+        reader = stream_reader(stream)
+        return pa.RecordBatchReader.from_batches(reader.schema, self._counted(reader, total))
 
     def parts(self, done: int) -> None:
         """Reports how many of the `PARTS` have their windows."""
@@ -87,7 +88,7 @@ class Progress:
         """Reports that all windows are done."""
         self._tell(WINDOWS, self._read, self._read, end=True)
 
-    def _told(self, reader: pa.RecordBatchReader, total: int | None) -> Iterator[pa.RecordBatch]:
+    def _counted(self, reader: pa.RecordBatchReader, total: int | None) -> Iterator[pa.RecordBatch]:
         for batch in reader:
             for start in range(0, batch.num_rows, _ROWS):
                 piece = batch.slice(start, _ROWS)

@@ -54,11 +54,11 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            held = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
+            in_order = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
             if folds:
-                made = folded(plan.spec_in_order, plan.schema, folds, held)
+                made = folded(plan.spec_in_order, plan.schema, folds, in_order)
             else:
-                made = merged(Query(plan.spec, plan.schema), held)
+                made = merged(Query(plan.spec, plan.schema), in_order)
             windows = _joined(made)
             for batch in windows if finish is None else finish.batches(windows):
                 yield shown(plan, batch).replace_schema_metadata(output.metadata)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import pyarrow as pa
 
 from windrow._arguments.column import column_position
-from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, unknown_column
+from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, listed, unknown_column
 from windrow._arguments.expression import ColumnExpression, Reference
 from windrow._plan.plan import Origins, Plan
+from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -23,36 +24,6 @@ ALLOWED = (
     "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
     "a pandas DataFrame, a list of pyarrow Tables or RecordBatches, or anything else that gives an Arrow stream "
     "(__arrow_c_stream__)"
-)
-
-
-class TimeCasts(NamedTuple):
-    """How a library makes timestamps of a column of other types; `{0}` is its name in Python, `{1}` in SQL.
-
-    Attributes:
-        text: of text in ISO 8601.
-        milliseconds: of integers that count milliseconds since 1970.
-        date: of dates.
-    """
-
-    text: str
-    milliseconds: str
-    date: str
-
-    def of(self, column: str, kind: pa.DataType) -> str | None:
-        """The cast for a column of this type; None where there is none."""
-        names = repr(column), '"' + column.replace('"', '""') + '"'
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            return self.text.format(*names)
-        if pa.types.is_integer(kind):
-            return self.milliseconds.format(*names) + " where it counts milliseconds since 1970"
-        return self.date.format(*names) if pa.types.is_date(kind) else None
-
-
-ARROW_CASTS = TimeCasts(
-    text='table[{0}].cast(pyarrow.timestamp("us"))',
-    milliseconds='table[{0}].cast("int64").cast(pyarrow.timestamp("ms"))',
-    date='table[{0}].cast(pyarrow.timestamp("us"))',
 )
 
 
@@ -139,6 +110,14 @@ class Input(ABC, Generic[Result]):
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""
 
+    def holds_nothing(self, column: str) -> bool:
+        """Whether the column has no value, so that its type says nothing: it is Arrow's null, or there are no rows."""
+        return False
+
+    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
+        """The plan with types that its aggregates allow for the columns that hold nothing."""
+        return plan
+
     @property
     def in_order(self) -> bool:
         """Whether rows have an order, in which a stream would bring them."""
@@ -157,10 +136,14 @@ class Input(ABC, Generic[Result]):
         columns = list(self.columns)
         if column in columns:
             return column_position(argument, column, columns)
+        unnamed = self.unnamed(argument)
+        if unnamed is not None:
+            shown = listed(list(self.row_columns))
+            raise bad_value(argument, column, f"{unnamed}, or a column of the data, which has {shown}")
         struct = next((before for before in _before_dots(column) if self._struct(before) is not None), None)
         fields = None if struct is None else [field.name for field in self._struct(struct) or ()]
-        shown = [name for name in columns if name not in self.expressions]
-        raise unknown_column(argument, column, shown, struct=struct, fields=fields)
+        own = [name for name in columns if name not in self.expressions]
+        raise unknown_column(argument, column, own, struct=struct, fields=fields)
 
     def field_path(self, column: str) -> tuple[str, ...] | None:
         """The path to the field of a struct that a name with dots means; None for any other name."""
@@ -204,6 +187,14 @@ class Input(ABC, Generic[Result]):
     def time_casts(self) -> TimeCasts:
         """How timestamps are made of a column of other types, in the words of the library."""
         return ARROW_CASTS
+
+    def sample(self, column: str) -> list[Any]:
+        """Some values of a column, without nulls; none if they are not at hand."""
+        return []
+
+    def unnamed(self, argument: str) -> str | None:
+        """How to name what has no name but may be what `argument` names; None if there is nothing."""
+        return None
 
     def _struct(self, column: str) -> pa.StructType | None:
         """The type of a column that is a struct."""

@@ -8,40 +8,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Never, get_args, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, get_args, overload
 
 import pyarrow as pa
 
-from windrow import functions
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.expression import Reference, column_reference, column_references
-from windrow._arguments.other_names import other_name
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Stream, StreamTime
 from windrow._query.detect import open_input
 from windrow._query.grouping import Grouping, boolean_field
+from windrow._query.missing_methods import windows_hint
 from windrow._query.projection import Projection, checked_keys
 from windrow._query.windowed import WindowedData
 from windrow._windows.session import DynamicGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
     from pyspark.sql import DataFrame
 
     from windrow._arguments.expression import ColumnName
 
+Frame = TypeVar("Frame", "DataFrame", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame", "duckdb.DuckDBPyRelation")
+"""Data whose results have its own type."""
+
 
 @overload
 def group_by(  # type: ignore[overload-overlap]
-    data: DataFrame,
+    data: Frame,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
-) -> GroupedData[DataFrame]: ...
+) -> GroupedData[Frame]: ...
 
 
 @overload
@@ -64,14 +69,14 @@ def group_by(
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
     stream_time: StreamTime = "source",
-) -> GroupedData[DataFrame] | GroupedData[pa.Table]:
+) -> GroupedData[Any]:
     """Groups records by key columns (Kafka's `KStream.groupBy`). `windowed_by` follows.
 
     Args:
         data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table,
             RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
             pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its index are
-            columns.
+            columns. Results have the kind of the data: see `WindowedData.agg`.
         keys: columns, or all of them in one list. A record whose keys are all null is left out and counted
             (`null_keys`). Without keys all records are one series, and the result has no key column. A column is a
             name, here and below, `"window.start"` for a field of a struct, or an expression in the language of the
@@ -83,7 +88,7 @@ def group_by(
         source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or
             integers. They have no effect in a batch.
         order: the integer column that orders the records of a source, such as Kafka's offset. It has no effect in a
-            batch, and in a `StreamDriver` the order of feeding is the order.
+            batch. A `StreamDriver` takes records in the order in which you feed them.
         stream_time: with `"source"` each source of a stream has its own time and its own windows, like a partition in
             Kafka. With `"slowest"` all have one time, that of the slowest, for sources that share keys. It has no
             effect in a batch.
@@ -173,19 +178,7 @@ flat=False, progress=False))
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
         def __getattr__(self, name: str) -> Never:
-            raise no_attribute(self, name, None if name.startswith("_") else _to_windows(name))
-
-
-def _to_windows(name: str) -> str | None:
-    """What to write for a method that comes behind `windowed_by`, or that PySpark's `GroupedData` has."""
-    windowed = 'windowed_by comes first: .windowed_by(windrow.SessionWindows.with_gap("5 minutes"))'
-    if name in ("agg", "aggregate"):
-        return f"{windowed}.agg(n=windrow.count())"
-    if hasattr(WindowedData, name):
-        return f"{windowed}.{name}({'' if name == 'count' else '...'})"
-    if name in functions.__all__:
-        return f'{windowed}.agg(result=windrow.{name}("column"))'
-    return other_name(name)
+            raise no_attribute(self, name, None if name.startswith("_") else windows_hint(name, WindowedData))
 
 
 _KEYS = (
@@ -197,6 +190,8 @@ _KEYS = (
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
     field = opened.field("keys", key, compared=True)
     if not groupable(field.type):
+        if opened.holds_nothing(key):
+            return field.with_type(pa.string())
         raise bad_column_type("keys", key, field.type, _KEYS)
     return field
 
@@ -204,7 +199,9 @@ def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
 def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     field = opened.field("time", time)
     if not pa.types.is_timestamp(field.type):
-        cast = opened.time_casts.of(time, field.type)
+        if opened.holds_nothing(time):
+            return field.with_type(pa.timestamp("us"))
+        cast = opened.time_casts.of(time, field.type, opened.sample(time))
         made = "" if cast is None else f": {cast}"
         raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
     return field
@@ -217,13 +214,14 @@ def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, 
             raise bad_value("source", column, "each source column once")
     fields = [opened.field("source", column) for column in sources]
     for field in fields:
-        if not _is_integer(field.type) and str(field.type) not in ("string", "large_string", "string_view"):
+        is_source = _is_integer(field.type) or str(field.type) in ("string", "large_string", "string_view")
+        if not is_source and not opened.holds_nothing(field.name):
             raise bad_column_type(
                 "source", field.name, field.type, "strings or integers, as a topic and a partition are"
             )
     if order is not None:
         field = opened.field("order", order)
-        if not _is_integer(field.type):
+        if not _is_integer(field.type) and not opened.holds_nothing(order):
             raise bad_column_type("order", order, field.type, "integers, as offsets are")
         if stream_time == "slowest":
             raise bad_value("order", order, 'None with stream_time="slowest", where sources have no common order')

@@ -54,7 +54,8 @@ def resolved(
         argument = aggregate_argument(name)
         _check_fits(argument, call, windows, rows)
         resolved_parts[name] = grouped._resolved(argument, call)
-        fields |= {field.name: field for field in _read(grouped, argument, resolved_parts[name])}
+        # The key, time or gap of an empty column has the type that it needs, not the column's own.
+        fields = {field.name: field for field in _read(grouped, argument, resolved_parts[name])} | fields
     plan = Plan(
         keys=grouped._keys,
         key_names=grouped.keys,
@@ -68,7 +69,8 @@ def resolved(
         stream=grouped._stream,
         finish=finish_of(calls, parts, (*grouped._keys, WINDOW), ("op",) if options.op else ()),
     )
-    return grouped._input, plan
+    opened = grouped._input
+    return opened, opened.fitted(plan, rows=rows, holds_nothing=opened.holds_nothing)
 
 
 def _over_names(

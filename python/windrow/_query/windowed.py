@@ -25,30 +25,31 @@ from typing import TYPE_CHECKING, Any, Generic, Never, get_args
 
 import pyarrow as pa
 
-from windrow import functions
 from windrow._aggregates import builtin
 from windrow._aggregates.aggregate import Aggregate
 from windrow._arguments.duration import Duration, microseconds
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.integer import integer
-from windrow._arguments.other_names import other_name
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Input, Result
+from windrow._plan.observation import Observation
 from windrow._plan.plan import Callback, Emit, Late, Options, Plan
 from windrow._query.grouping import Grouping
+from windrow._query.missing_methods import rows_hint
+from windrow._query.notebook import ShownInNotebooks
 from windrow._query.resolve import resolved, without_names
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
-    from pyspark.sql import Observation
+    from pyspark.sql import Observation as OfSpark
 
 _MOST_SHARDS = 65_536
 _MOST_THREADS = 1_024
 
 
 @dataclass(frozen=True)
-class WindowedData(Generic[Result]):
+class WindowedData(ShownInNotebooks, Generic[Result]):
     """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:
@@ -199,27 +200,37 @@ class WindowedData(Generic[Result]):
             self.grouped._input.check_progress(show)
         return self._with(progress=show)
 
-    def observe(self, observation: Observation | str) -> WindowedData[Result]:
-        """Has Spark report the counters of the query to PySpark's `Observation`, at the first action on the result.
+    def observe(self, observation: Observation | OfSpark | str) -> WindowedData[Result]:
+        """Reports the counters of the query to an `Observation`, of windrow or of PySpark.
 
-        A streaming query always reports them in its progress (`StreamingQueryProgress.observedMetrics`), for each
-        micro-batch; `observation` is then their name there, in place of `windrow`.
+        In this process each call of `agg`, `count`, `with_columns` or `to_reader` reports them, whatever the kind of
+        the data. In a Spark batch the first action on the result does. A streaming query always reports them in its
+        progress (`StreamingQueryProgress.observedMetrics`), for each micro-batch; `observation` is then their name
+        there, in place of `windrow`.
 
-        The counters of a batch are `records` (all rows except ticks); the records left out: `null_keys` (all key
-        columns are null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with
-        their own gaps only); then `ticks` and `windows`. For a query in this process `windrow.counters` returns them.
+        The counters are `records` (all rows except ticks); the records left out: `null_keys` (all key columns are
+        null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with their own gaps
+        only); then `ticks` and, except for a reader, `windows`. A stream has more. `windrow.counters` returns those of
+        a pyarrow Table or a pandas frame, too.
 
-        Only an action that reads the whole result reports all records, such as `count()`, `collect()` or a write. An
-        action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until
-        then, which may be 0 `records` and some `windows`. Later actions do not report again.
+        In Spark only an action that reads the whole result reports all records, such as `count()`, `collect()` or a
+        write. An action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what
+        ran until then, which may be 0 `records` and some `windows`. Later actions do not report again.
 
         Raises:
-            TypeError: not an `Observation`, for a stream not a name, or the data is not a Spark DataFrame.
+            TypeError: not an `Observation`, or for a stream not a name.
             ValueError: an empty name.
 
-        >>> from pyspark.sql import Observation, SparkSession
+        >>> seen = wr.Observation()
+        >>> visits = sessions.observe(seen).count()
+        >>> seen.get["records"], seen.get["windows"]
+        (3, 2)
+
+        In Spark:
+
+        >>> from pyspark.sql import SparkSession
         >>> spark = SparkSession.builder.getOrCreate()
-        >>> settings, seen = wr.configure(spark), Observation("visits")
+        >>> settings, seen = wr.configure(spark), wr.Observation("visits")
         >>> clicks = spark.sql("SELECT 'ann' AS user, TIMESTAMP '2026-01-01 08:00:00' AS ts")
         >>> visits = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
         >>> len(visits.observe(seen).count().collect()), seen.get["records"], seen.get["null_times"]
@@ -232,11 +243,16 @@ class WindowedData(Generic[Result]):
         """Gives the windows of each key with aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
-            A lazy DataFrame for a DataFrame of Spark, a `pyarrow.Table` for anything else. The columns are the keys,
-            `window` (a struct of `start` and `end`, both inclusive, of the type of the time column; two columns after
-            `flat()`), one column for each aggregate, and `op` after `emit("update")` or `late("emit")`. Rows have no
-            particular order. `windrow.counters` returns the counters of a table. A query that leaves records out warns
-            (`windrow.LeftOut`).
+            The kind of the data. A lazy DataFrame for a DataFrame of Spark. In this process the query runs at once: a
+            Polars DataFrame gives one, and a LazyFrame gives a LazyFrame of the finished rows; a pandas frame gives
+            one; a DuckDB relation gives one on the same connection; anything else gives a `pyarrow.Table`. A cogroup
+            has the kind of its first input.
+
+            The columns are the keys, `window` (a struct of `start` and `end`, both inclusive, of the type of the time
+            column; two columns after `flat()`), one column for each aggregate, and `op` after `emit("update")` or
+            `late("emit")`. Keys, and aggregates that choose a value of their column, have the library's type of that
+            column. Rows have no particular order. A query that leaves records out warns (`windrow.LeftOut`);
+            `observe` reports the counters.
 
         Raises:
             ValueError: no aggregate, a column that the data lacks or has twice, an expression that gives no single
@@ -271,11 +287,11 @@ class WindowedData(Generic[Result]):
         Kafka Streams has no such query.
 
         Returns:
-            A lazy DataFrame in any order for a DataFrame of Spark; for anything else a `pyarrow.Table` in the order of
-            the data, with the counters in its schema metadata. The columns are those of the data, then `window` (a
-            struct of `start` and `end`, both inclusive, of the type of the time column) and one column for each
-            aggregate, if there is any. A record that is left out for a null key, a null time or a bad gap comes back,
-            too, with a null `window` and null aggregates. So do ticks, except on a stream.
+            The kind of the data, as for `agg`. Rows are in the order of the data, except in Spark. The columns are
+            those of the data, unchanged (a pandas frame keeps its index), then `window` (a struct of `start` and `end`,
+            both inclusive, of the type of the time column) and one column for each aggregate, if there is any. A record
+            that is left out for a null key, a null time or a bad gap comes back, too, with a null `window` and null
+            aggregates. So do ticks, except on a stream.
 
             A cogroup gives the records of all inputs, in this process one input after the other. The columns are those
             of all inputs by name, null if an input lacks them; `input`, the name of the record's input, comes before
@@ -286,9 +302,9 @@ class WindowedData(Generic[Result]):
             session is, too. `spark.sql.shuffle.partitions` sets the number of tasks; `shards` does not.
 
             On a streaming DataFrame the records of a session come when it closes, and wait in the state until then. A
-            record of sliding windows comes in its own micro-batch, with the window as it is at that time. A late record
-            of a session does not come back; a late record of sliding windows comes back with nulls. Both are counted
-            (`late`). `docs/explanation/streams.md` has the details.
+            record of sliding windows comes in its own micro-batch, with the window as it is at that time. If it is
+            late, its window and aggregates are null. A late record of a session does not come back. Late records are
+            counted (`late`). `docs/explanation/streams.md` has the details.
 
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
@@ -356,7 +372,7 @@ class WindowedData(Generic[Result]):
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
         def __getattr__(self, name: str) -> Never:
-            raise no_attribute(self, name, None if name.startswith("_") else _to_rows(name))
+            raise no_attribute(self, name, None if name.startswith("_") else rows_hint(name))
 
     def _with(self, **chosen: Any) -> WindowedData[Result]:
         return replace(self, options=replace(self.options, **chosen))
@@ -376,18 +392,6 @@ class WindowedData(Generic[Result]):
 
     def _resolved(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> tuple[Input[Result], Plan]:
         return resolved(self.grouped, self.windows, self.options, chosen, rows=rows)
-
-
-def _to_rows(name: str) -> str:
-    """What to write for a method of the result, or for an aggregate."""
-    if name in functions.__all__:
-        return f'aggregates go into agg, by name: .agg(result=windrow.{name}("column"))'
-    if name == "windowed_by":
-        return "it is windowed already; other windows start from the same group_by(...)"
-    other = other_name(name)
-    if other is not None:
-        return other
-    return "its rows come from agg, which gives a DataFrame of Spark or a pyarrow.Table: .agg(n=windrow.count())"
 
 
 def _count(count: object, most: int) -> int:

@@ -36,16 +36,41 @@ def test_a_picture_of_several_key_columns(folder: Path) -> None:
     (folder / "shops.csv").write_text("user,shop,ts\nann,1,2026-05-04 09:00\nann,2,2026-05-04 09:00\n")
     asked = ["sliding", "shops.csv", "--key", "user", "--key", "shop", "--time", "ts", "--difference", "5m"]
     assert main([*asked, "--timeline", "ann,2", "--out", "out.csv"]) == 0
-    assert "shop 2" in (folder / "timeline.svg").read_text()
+    assert "shop '2'" in (folder / "timeline.svg").read_text()
+
+
+def test_keys_with_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "shops.csv").write_text('user,shop,ts\n"Smith, John",1,2026-05-04 09:00\n"a ""b""",2,2026-05-04 09:00\n')
+    asked = ["sessions", "shops.csv", "--time", "ts", "--gap", "5m", "--out", "out.csv", "--key", "user"]
+    assert main([*asked, "--timeline", "Smith, John", "--timeline", 'a "b"']) == 0
+    picture = (folder / "timeline.svg").read_text()
+    assert "user 'Smith, John'" in picture
+    assert "user 'a &quot;b&quot;'" in picture or "user 'a \"b\"'" in picture
+    assert main([*asked, "--key", "shop", "--timeline", '"Smith, John",1']) == 0
+    assert "user 'Smith, John', shop '1'" in (folder / "timeline.svg").read_text()
+    capsys.readouterr()
+    assert main([*asked, "--key", "shop", "--timeline", "Smith, John"]) == 2
+    assert "--timeline: got 'Smith, John'; allowed: keys of which the files have records" in capsys.readouterr().err
+    assert main([*asked, "--key", "shop", "--timeline", "Smith, John,1"]) == 2
+    told = capsys.readouterr().err
+    assert (
+        "a value of each key column, with commas between them: user,shop; a value with a comma in double quotes" in told
+    )
 
 
 PICTURES = {
-    "a key without events": (["--timeline", "eve"], "keys of which the events have records"),
+    "a key without events": (
+        ["--timeline", "eve"],
+        "--timeline: got 'eve'; allowed: keys of which the files have records",
+    ),
     "a picture of no format": (["--timeline", "ann", "--timeline-out", "ann.gif"], "--timeline-out: got 'ann.gif'"),
     "a picture in no folder": (["--timeline", "ann", "--timeline-out", "no/ann.svg"], "a folder that is there"),
     "too many keys": (["--timeline", "ann"] * 13, "at most 12"),
     "a key of two columns": (["--key", "amount", "--timeline", "ann"], "user,amount"),
-    "a key of another type": (["--key", "amount", "--timeline", "ann,much"], "'amount', which holds double"),
+    "a key of another type": (
+        ["--key", "amount", "--type", "amount=double", "--timeline", "ann,much"],
+        "'amount', which holds double",
+    ),
 }
 
 

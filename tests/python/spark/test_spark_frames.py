@@ -143,11 +143,12 @@ def test_settings_of_spark_do_not_change_the_answer(spark: SparkSession, conf: d
             spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
-def test_an_observation_gets_the_counters(spark: SparkSession) -> None:
+@pytest.mark.parametrize("kind", [Observation, wr.Observation], ids=["pyspark", "windrow"])
+def test_an_observation_gets_the_counters(spark: SparkSession, kind: type) -> None:
     data = events(spark, rows=1_000)
     data = data.withColumn("user_id", F.when(F.col("items") != 5, F.col("user_id")))
     data = data.withColumn("ts", F.when(F.col("items") != -5, F.col("ts")))
-    observation = Observation("sessions")
+    observation = kind(f"sessions of {kind.__module__}")
     result = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).agg(n=wr.count())
     assert result.columns == ["user_id", "window", "n"]
     windows = len(result.collect())

@@ -1,0 +1,177 @@
+"""A result of pandas: it has the index and the dtypes of the frame, and no value changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+from ..scenes import all_at
+
+GAP = wr.SessionWindows.with_gap("5 minutes")
+LARGE = 1582218195625938945
+"""An integer that no float64 holds."""
+
+#   ann   0    4         20       bob   1     no key   2       minutes
+#         ├────┤         ┤              ┤
+ROWS: dict[str, list[Any]] = {
+    "user": ["ann", "bob", None, "ann", "ann"],
+    "ts": all_at(0, 1, 2, 4, 20),
+    "id": [LARGE, None, 5, LARGE + 2, 7],
+}
+COUNTS = [2, 1, None, 2, 1]
+"""The number of records in the session of each row."""
+
+
+def sessions(data: Any, *keys: str, time: str = "ts") -> Any:
+    return wr.group_by(data, *(keys or ("user",)), time=time).windowed_by(GAP)
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(ROWS | {"id": pd.array(ROWS["id"], dtype="Int64")} | columns)
+
+
+def plain(column: Any) -> list[Any]:
+    """Values of a Series, with None for every kind of null."""
+    return [None if value is pd.NA or value is pd.NaT or value != value else value for value in column]
+
+
+def test_a_column_of_the_result_can_be_assigned_back_to_a_filtered_frame() -> None:
+    data = frame()
+    data = data[data["user"] == "ann"].copy()
+    data["n"] = sessions(data).with_columns(n=wr.count())["n"]
+    assert data["n"].tolist() == [2, 2, 1]
+    assert data.index.tolist() == [0, 3, 4]
+
+
+def test_rows_come_back_with_their_index_and_dtypes() -> None:
+    data = frame(
+        string=pd.array(["a", None, "b", "c", "d"], dtype="string"),
+        flag=pd.array([True, None, False, True, True], dtype="boolean"),
+        size=pd.Categorical(["s", "l", None, "s", "l"], categories=["xs", "l", "s"], ordered=True),
+        zoned=pd.Series(pd.to_datetime(ROWS["ts"])).dt.tz_localize("Europe/Madrid"),
+        fixed=pd.Series(pd.to_datetime(ROWS["ts"])).dt.tz_localize("+02:00"),
+        period=pd.period_range("2026-01", periods=5, freq="M"),
+        interval=pd.interval_range(0, 5),
+        sparse=pd.arrays.SparseArray([0, 0, 1, 0, 0]),
+        mixed=[1, "x", None, {}, ()],
+        backed=pd.array([1, None, 3, 4, 5], dtype=pd.ArrowDtype(pa.int16())),
+        nested=[{"a": [1]}, None, {"a": []}, {"a": [2, None]}, {}],
+    )
+    for index in (
+        pd.Index([9, 9, 3, 1, 0]),
+        pd.MultiIndex.from_product([["x"], range(5)], names=["one", None]),
+        pd.date_range("2026-01-01", periods=5, tz="UTC", name="day"),
+    ):
+        data.index = index
+        before = data.copy()
+        answer = sessions(data).with_columns(n=wr.count(), i=wr.window_id())
+        pd.testing.assert_frame_equal(answer[list(data.columns)], before)
+        pd.testing.assert_frame_equal(data, before)
+        assert answer.index.equals(index)
+        assert plain(answer["n"]) == COUNTS
+        answer.loc[answer.index[0], "string"] = "changed"
+        assert data["string"].iloc[0] == "a"
+
+
+def test_large_integers_stay_what_they_are_next_to_rows_that_are_left_out() -> None:
+    data = frame()
+    table = sessions(pa.table(ROWS)).with_columns(i=wr.window_id(), m=wr.max("id"))
+    exact = {"i": table["i"].to_pylist(), "m": table["m"].to_pylist()}
+    assert exact["m"] == [LARGE + 2, None, None, LARGE + 2, 7]
+    assert len({i for i in exact["i"] if i is not None and i != int(float(i))}) > 0
+    answer = sessions(data).with_columns(i=wr.window_id(), m=wr.max("id"))
+    for result in (answer, table.to_pandas()):
+        for name, values in exact.items():
+            assert str(result[name].dtype) == "Int64"
+            assert plain(result[name]) == values
+    assert str(sessions(data[data["user"] == "ann"]).with_columns(i=wr.window_id())["i"].dtype) == "int64"
+    small = frame(v=pd.array([200, 1, 1, 3, 4], dtype="uint8"), f=[True, False, False, True, True])
+    kept = sessions(small).with_columns(top=wr.max("v"), flag=wr.first("f"))
+    assert (str(kept["top"].dtype), plain(kept["top"])) == ("UInt8", [200, 1, None, 200, 4])
+    assert (str(kept["flag"].dtype), plain(kept["flag"])) == ("boolean", [True, False, None, True, True])
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "Europe/Madrid", "+02:00"])
+def test_windows_of_pandas_have_timestamps_of_any_unit_and_zone(unit: str, zone: str | None) -> None:
+    times = pd.Series(pd.to_datetime(ROWS["ts"])).dt.tz_localize(zone).dt.as_unit(unit)
+    result = sessions(frame(ts=times)).count()
+    assert result["window"].iloc[0].keys() == {"start", "end"}
+    assert all(isinstance(window["start"], pd.Timestamp) for window in result["window"])
+    found = result.join(pd.json_normalize(result.pop("window")))
+    lengths = (found["end"] - found["start"]).dt.total_seconds()
+    assert sorted(zip(found["user"], lengths, strict=True)) == [("ann", 0.0), ("ann", 240.0), ("bob", 0.0)]
+    assert found["start"].min() == times[0]
+    assert str(found["start"].min()) == str(times[0])
+    flat = sessions(frame(ts=times)).flat().with_columns()
+    assert flat["window_start"].dtype == flat["window_end"].dtype == times.dtype
+    assert plain(flat["window_start"]) == [times[0], times[1], None, times[0], times[4]]
+
+
+def test_keys_and_chosen_values_have_the_dtype_of_their_column() -> None:
+    data = frame(
+        user=pd.Categorical(ROWS["user"], categories=["zoe", "bob", "ann"]),
+        string=pd.array(["a", None, "b", "c", "d"], dtype="string"),
+        level=pd.Categorical([1, 2, 2, 3, 3], ordered=True),
+    )
+    result = sessions(data, "user", "string").agg(
+        low=wr.min("id"), first=wr.first("level"), by=wr.min_by("string", "id"), n=wr.count("level"), d=wr.count()
+    )
+    dtypes = {"user": "user", "string": "string", "low": "id", "first": "level", "by": "string"}
+    for name, column in dtypes.items():
+        assert result[name].dtype == data[column].dtype, name
+    assert result["user"].cat.categories.tolist() == ["zoe", "bob", "ann"]
+    assert result["n"].sum() == 5
+    index = data.set_index(["user", "string"])
+    assert sessions(index, "string").count()["string"].dtype == data["string"].dtype
+
+
+def test_arrow_backed_frames_give_arrow_backed_results() -> None:
+    kinds = {"user": pa.string(), "ts": pa.timestamp("ns", "UTC"), "id": pa.int64()}
+    data = pd.DataFrame({name: pd.array(ROWS[name], dtype=pd.ArrowDtype(kind)) for name, kind in kinds.items()})
+    answer = sessions(data).agg(n=wr.count(), m=wr.max("id"), all=wr.collect_list("id"))
+    assert all(isinstance(dtype, pd.ArrowDtype) for dtype in answer.dtypes)
+    assert (answer["m"].dtype, answer["user"].dtype) == (data["id"].dtype, data["user"].dtype)
+    rows = sessions(data).with_columns(i=wr.window_id())
+    pd.testing.assert_frame_equal(rows[list(data.columns)], data)
+    assert str(rows["i"].dtype) == "int64[pyarrow]"
+
+
+def test_lists_and_structs_of_pandas_hold_exact_values() -> None:
+    data = frame(ts=pd.Series(pd.to_datetime(ROWS["ts"])).dt.tz_localize("Europe/Madrid"))
+    result = sessions(data).agg(
+        ids=wr.collect_list("id", ignore_nulls=False), times=wr.collect_list("ts"), top=wr.top_k("ts", 1)
+    )
+    found = {(user, len(ids)): ids for user, ids in zip(result["user"], result["ids"], strict=True)}
+    assert found == {("ann", 2): [LARGE, LARGE + 2], ("ann", 1): [7], ("bob", 1): [None]}
+    assert {times[0] for times in result["times"]} == {data["ts"][0], data["ts"][1], data["ts"][4]}
+    assert {top[0]["item"] for top in result["top"]} <= set(data["ts"])
+
+
+def test_labels_that_are_no_strings_stay() -> None:
+    data = pd.DataFrame({0: ["a", "a"], ("x", 1): all_at(0, 1), 2: [1, 2]})
+    asked = wr.group_by(data, "0", time="('x', 1)").windowed_by(GAP)
+    assert list(asked.agg(n=wr.sum("2")).columns) == [0, "window", "n"]
+    assert list(asked.with_columns(n=wr.sum("2")).columns) == [0, ("x", 1), 2, "window", "n"]
+    levels = data.set_axis(pd.MultiIndex.from_tuples([("k", ""), ("t", ""), ("v", "x")]), axis=1)
+    two = wr.group_by(levels, "('k', '')", time="('t', '')").windowed_by(GAP).with_columns(n=wr.count())
+    assert two["n"].tolist() == [2, 2]
+
+
+def test_the_metadata_of_pandas_stays_in_a_table_of_pyarrow() -> None:
+    data = frame(string=pd.array(list("abcde"), dtype="string")).set_index(pd.Index(list("vwxyz"), name="row"))
+    table = pa.Table.from_pandas(data).replace_schema_metadata(
+        {**pa.Table.from_pandas(data).schema.metadata, b"mine": b"kept"}
+    )
+    answer = sessions(table).with_columns(n=wr.count())
+    assert answer.schema.metadata[b"mine"] == b"kept"
+    assert wr.counters(answer)["null_keys"] == 1
+    back = answer.to_pandas()
+    pd.testing.assert_frame_equal(back[list(data.columns)], data)
+    assert plain(back["n"]) == COUNTS
+    assert sessions(table, "string").count().to_pandas()["string"].dtype == data["string"].dtype

@@ -1,0 +1,283 @@
+"""A result has the kind of its data: frames of pandas with index and dtypes, Polars, relations of DuckDB, pyarrow."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import windrow as wr
+
+from ..harness.tables import arrow
+from ..scenes import all_at, at
+
+GAP = wr.SessionWindows.with_gap("5 minutes")
+LARGE = 1582218195625938945
+"""An integer that no float64 holds."""
+
+#   ann   0    4         20       bob   1     no key   2       minutes
+#         ├────┤         ┤              ┤
+ROWS: dict[str, list[Any]] = {
+    "user": ["ann", "bob", None, "ann", "ann"],
+    "ts": all_at(0, 1, 2, 4, 20),
+    "id": [LARGE, None, 5, LARGE + 2, 7],
+}
+COUNTS = [2, 1, None, 2, 1]
+"""The number of records in the session of each row."""
+
+
+def sessions(data: Any, *keys: str, time: str = "ts") -> Any:
+    return wr.group_by(data, *(keys or ("user",)), time=time).windowed_by(GAP)
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(ROWS | {"id": pd.array(ROWS["id"], dtype="Int64")} | columns)
+
+
+# Every way to a result
+
+LIBRARIES: dict[str, tuple[Callable[[], Any], type]] = {
+    "pandas": (frame, pd.DataFrame),
+    "polars": (lambda: pl.DataFrame(ROWS), pl.DataFrame),
+    "lazy": (lambda: pl.LazyFrame(ROWS), pl.LazyFrame),
+    "duckdb": (lambda: duckdb.from_arrow(pa.table(ROWS)), duckdb.DuckDBPyRelation),
+    "table": (lambda: pa.table(ROWS), pa.Table),
+    "batch": (lambda: pa.table(ROWS).to_batches()[0], pa.Table),
+    "reader": (lambda: pa.table(ROWS).to_reader(), pa.Table),
+    "batches": (lambda: pa.table(ROWS).to_batches(), pa.Table),
+}
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "count": lambda asked: asked.count(),
+    "agg": lambda asked: asked.agg(count=wr.count()),
+    "flat": lambda asked: asked.flat().agg(count=wr.count()),
+    "update": lambda asked: asked.emit("update").agg(count=wr.count()),
+    "late": lambda asked: asked.late("emit").agg(count=wr.count()),
+    "sliding": lambda asked: asked.grouped.windowed_by(wr.SlidingWindows.with_time_difference("5 minutes")).count(),
+    "computed": lambda asked: asked.agg(count=wr.count().then(lambda n: n), r=wr.sum("id") / wr.count()),
+    "lists for functions": lambda asked: asked.agg(
+        count=wr.collect_list("ts").then(lambda lists: lists.value_lengths())
+    ),
+    "reduce": lambda asked: asked.agg(count=wr.count(), r=wr.reduce("id", lambda one, _: one)),
+    "aggregate": lambda asked: asked.agg(
+        count=wr.aggregate(int, lambda n, _: n + 1, lambda m, n: m + n, schema="bigint", columns=["id"])
+    ),
+    "with_columns": lambda asked: asked.with_columns(count=wr.count()),
+    "flat with_columns": lambda asked: asked.flat().with_columns(count=wr.count()),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_way_gives_the_kind_that_went_in(library: str, way: str) -> None:
+    data, kind = LIBRARIES[library]
+    result = WAYS[way](sessions(data()))
+    assert isinstance(result, kind)
+    counts = arrow(result)["count"].to_pylist()
+    if "with_columns" in way:
+        assert counts == COUNTS
+    else:
+        assert sorted(counts) == ([1, 1, 1, 1, 2] if way == "sliding" else [1, 1, 2])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_reader_is_asked_for_by_name(library: str) -> None:
+    reader = sessions(LIBRARIES[library][0]()).to_reader(count=wr.count(), user_of=wr.first("user"))
+    assert isinstance(reader, pa.RecordBatchReader)
+    assert reader.schema.field("user").type in (pa.string(), pa.large_string())
+    assert sorted(reader.read_all()["count"].to_pylist()) == [1, 1, 2]
+
+
+def test_a_cogroup_has_the_kind_of_its_first_input() -> None:
+    micros = {"pandas": (lambda: frame().astype({"ts": "datetime64[us]"}), pd.DataFrame)}
+    for first, (data, kind) in (LIBRARIES | micros).items():
+        for second, (other, _) in (LIBRARIES | micros).items():
+            inputs = {"a": wr.group_by(data(), "user", time="ts"), "b": wr.group_by(other(), "user", time="ts")}
+            result = wr.cogroup(**inputs).windowed_by(GAP).agg(a=wr.count("a.*"), b=wr.count("b.*"))
+            assert isinstance(result, kind), (first, second)
+            rows = arrow(result)
+            assert sorted(rows["a"].to_pylist()) == sorted(rows["b"].to_pylist()) == [1, 1, 2]
+
+
+def test_rows_of_a_cogroup_have_the_kind_of_its_first_input_and_the_types_that_all_share() -> None:
+    enum, other = pl.Enum(["bob", "ann"]), pl.Enum(["bob", "ann", "cid"])
+    one = pl.DataFrame(ROWS).with_columns(pl.col("user").cast(enum))
+    for second, kind in ((one, enum), (one.with_columns(pl.col("user").cast(other)), pl.Categorical)):
+        pair = wr.cogroup(a=wr.group_by(one, "user", time="ts"), b=wr.group_by(second, "user", time="ts"))
+        rows = pair.windowed_by(GAP).with_columns(n=wr.count())
+        assert isinstance(rows, pl.DataFrame)
+        assert rows["user"].dtype == kind
+        assert rows["user"].cast(pl.String).to_list() == ROWS["user"] * 2
+        assert rows["n"].to_list() == [n and 2 * n for n in COUNTS] * 2
+        keys = pair.windowed_by(GAP).count()["user"]
+        assert sorted(keys.cast(pl.String)) == ["ann", "ann", "bob"]
+
+
+# Polars
+
+
+POLARS: dict[str, Any] = {
+    "enum": pl.Series(["b", None, "a", "a", "b"], dtype=pl.Enum(["z", "b", "a"])),
+    "categorical": pl.Series(["b", None, "a", "a", "b"], dtype=pl.Categorical),
+    "decimal": pl.Series([Decimal("1.50"), None, Decimal(2), Decimal(3), Decimal(4)], dtype=pl.Decimal(12, 2)),
+    "duration": pl.Series([timedelta(days=1)] * 5, dtype=pl.Duration("ms")),
+    "time": pl.Series([moment.time() for moment in ROWS["ts"]]),
+    "date": pl.Series([moment.date() for moment in ROWS["ts"]]),
+    "zoned": pl.Series(ROWS["ts"], dtype=pl.Datetime("ns")).dt.replace_time_zone("Europe/Madrid"),
+    "struct": pl.Series([{"a": 1, "b": ["x"]}] * 5),
+    "array": pl.Series([[1, 2]] * 5, dtype=pl.Array(pl.Int16, 2)),
+    "nothing": pl.Series([None] * 5, dtype=pl.Null),
+    "binary": pl.Series([b"x"] * 5),
+    "float": pl.Series([1.5] * 5, dtype=pl.Float32),
+    "small": pl.Series([1] * 5, dtype=pl.UInt8),
+}
+
+
+@pytest.mark.parametrize("kind", POLARS)
+def test_types_of_polars_come_back(kind: str) -> None:
+    data = pl.DataFrame(ROWS).with_columns(POLARS[kind].alias("v"))
+    rows = sessions(data).with_columns(n=wr.count(), first=wr.first("v"))
+    assert rows.select(data.columns).equals(data)
+    assert rows.schema["v"] == rows.schema["first"] == data.schema["v"]
+    values = data["v"].to_list()
+    assert rows["first"].to_list() == [None if place is None else values[place] for place in (0, 1, None, 0, 4)]
+    result = sessions(data).agg(any=wr.any_value("v"))
+    assert result.schema["any"] == data.schema["v"]
+    if kind not in ("array", "nothing"):
+        keyed = sessions(data, "user", "v").count()
+        assert keyed.schema["v"] == data.schema["v"]
+        assert keyed["v"].null_count() == data.filter(pl.col("user").is_not_null())["v"].null_count()
+
+
+def test_objects_and_wide_integers_of_polars_come_back() -> None:
+    data = pl.DataFrame(ROWS).with_columns(
+        wide=pl.Series([2**100] * 5, dtype=pl.Int128), thing=pl.Series([object()] * 5, dtype=pl.Object)
+    )
+    rows = sessions(data).with_columns(n=wr.count())
+    assert rows.schema["wide"] == pl.Int128
+    assert rows["thing"].to_list() == data["thing"].to_list()
+    assert rows["n"].to_list() == COUNTS
+    lazy = sessions(data.lazy()).with_columns(n=wr.count())
+    assert lazy.collect()["n"].to_list() == COUNTS
+
+
+# DuckDB
+
+DUCKDB = {
+    "enum": "'x'::ENUM ('y', 'x')",
+    "hugeint": "170141183460469231731687303715884105727::HUGEINT",
+    "uuid": f"'{UUID(int=7)}'::UUID",
+    "bit": "'101'::BIT",
+    "json": """'{"a": 1}'::JSON""",
+    "decimal": "1.50::DECIMAL(9, 2)",
+    "interval": "INTERVAL 2 DAY",
+    "blob": "'x'::BLOB",
+    "time": "TIME '10:00'",
+    "timestamp_s": "TIMESTAMP_S '2026-01-01'",
+    "timestamp_ns": "TIMESTAMP_NS '2026-01-01'",
+    "timestamptz": "TIMESTAMPTZ '2026-01-01 10:00:00+01'",
+    "array": "[1, 2]::INTEGER[2]",
+    "struct": "{'a': 'x'::ENUM ('y', 'x')}",
+    "map": "MAP {'a': 1}",
+    "null": "NULL",
+    "small": "5::UTINYINT",
+}
+
+
+@pytest.mark.parametrize("kind", DUCKDB)
+def test_types_of_duckdb_come_back(kind: str) -> None:
+    connection = duckdb.connect()
+    data = connection.sql(f"SELECT 'ann' AS user, TIMESTAMP '2026-01-01' AS ts, {DUCKDB[kind]} AS v")
+    (value,) = data.project("v").fetchall()
+    rows = sessions(data).with_columns(n=wr.count(), first=wr.first("v"))
+    assert rows.columns == ["user", "ts", "v", "window", "n", "first"]
+    assert rows.types[:3] == data.types
+    assert rows.types[5] == data.types[2]
+    assert rows.project("v").fetchall() == rows.project("first").fetchall() == [value]
+    if kind not in ("map", "null", "array"):
+        keyed = sessions(data, "user", "v").count()
+        assert keyed.types[1] == data.types[2]
+        assert keyed.project("v").fetchall() == [value]
+
+
+def test_a_relation_stays_on_the_connection_of_the_caller() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE clicks AS SELECT 'ann' AS user, TIMESTAMP '2026-01-01' AS ts")
+    connection.execute("CREATE TABLE names AS SELECT 'ann' AS user, 'Ann Lee' AS name")
+    visits = sessions(connection.table("clicks")).flat().count()
+    assert connection.sql("SELECT name, count FROM visits JOIN names USING (user)").fetchall() == [("Ann Lee", 1)]
+    assert visits.fetchall() == visits.fetchall()
+    assert connection.sql("SHOW TABLES").fetchall() == [("clicks",), ("names",)]
+
+
+def test_a_connection_that_reads_no_tables_of_python_is_told() -> None:
+    connection = duckdb.connect()
+    data = connection.sql("SELECT 'ann' AS user, TIMESTAMP '2026-01-01' AS ts")
+    connection.execute("SET python_enable_replacements = false")
+    with pytest.raises(TypeError, match="^data: got a DuckDBPyRelation, .*python_enable_replacements = true"):
+        sessions(data).count()
+    assert sessions(data.to_arrow_table()).count().num_rows == 1
+
+
+# pyarrow
+
+
+def test_text_of_polars_is_text_that_pyarrow_sorts_writes_and_joins() -> None:
+    views = pa.table(pl.DataFrame(ROWS).with_columns(page=pl.lit("/"), kind=pl.lit("x", pl.Categorical)))
+    assert str(views.schema.field("user").type) == "string_view"
+    for result in (
+        sessions(views).agg(first=wr.first("page"), all=wr.collect_set("page"), k=wr.first("kind")),
+        sessions(views).to_reader(first=wr.first("page"), all=wr.collect_set("page")).read_all(),
+        sessions(views).with_columns(first=wr.first("page"), s=wr.top_k("page", 1)),
+    ):
+        assert "view" not in str(result.schema.types)
+        assert result.schema.field("user").type == pa.large_string()
+        assert result.sort_by("user")["user"].to_pylist()[:3] == ["ann", "ann", "bob" if len(result) == 3 else "ann"]
+        assert result.take([0]).num_rows == 1
+        flat = result.select(["user", "first"])
+        assert flat.join(flat, "user", right_suffix="_2").num_rows >= 3
+        pq.write_table(result, io.BytesIO())
+
+
+def test_dictionaries_of_keys_come_back() -> None:
+    for index in (pa.int8(), pa.int32()):
+        kind = pa.dictionary(index, pa.string())
+        table = pa.table(ROWS | {"user": pa.array(ROWS["user"]).dictionary_encode().cast(kind)})
+        result = sessions(table).agg(last=wr.last("user"), n=wr.count("user"))
+        assert result.schema.field("user").type == result.schema.field("last").type == kind
+        assert sorted(result["user"].to_pylist()) == ["ann", "ann", "bob"]
+        assert result.schema.field("n").type == pa.int64()
+
+
+def test_the_times_of_a_key_at_scale_are_the_same_in_all_libraries() -> None:
+    many = range(10_000)
+    table = pa.table(
+        {
+            "user": [f"u{row % 97}" for row in many],
+            "ts": [at(row // 50) for row in many],
+            "id": [1] * 10_000,
+        }
+    )
+    expected: dict[str, list[int]] = {}
+    last: dict[str, Any] = {}
+    for user, moment in zip(table["user"].to_pylist(), table["ts"].to_pylist(), strict=True):
+        runs = expected.setdefault(user, [])
+        if user not in last or moment - last[user] > timedelta(minutes=5):
+            runs.append(0)
+        runs[-1] += 1
+        last[user] = moment
+    for data in (table, table.to_pandas(), pl.from_arrow(table), duckdb.from_arrow(table)):
+        found: dict[str, list[int]] = {}
+        counted = arrow(sessions(data).flat().count()).sort_by("window_start")
+        for user, n in zip(counted["user"].to_pylist(), counted["count"].to_pylist(), strict=True):
+            found.setdefault(user, []).append(n)
+        assert found == expected
