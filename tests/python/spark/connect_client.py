@@ -98,7 +98,7 @@ def main(remote: str) -> None:
     plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
     print(json.dumps({"plain": [*plain.keys, plain.time]}))
     print(json.dumps({"expressions": sorted(map(list, expressions(data).collect()), key=str)}, default=str))
-    other = data.select("user", (F.col("amount") + 1).alias("next"))
+    other = spark.createDataFrame(events()).select("user", (F.col("amount") + 1).alias("next"))
     joined = data.join(other, data["amount"] + 1 == other["next"])
     both = wr.group_by(joined, other["user"], time="ts").windowed_by(SESSIONS).agg(same=wr.count_if(data["user"] >= 0))
     refused = []
