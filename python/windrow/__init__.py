@@ -13,8 +13,11 @@ sessions = (
 The aggregates are in `windrow.functions`; `wr.sum` and the like are the same functions.
 """
 
+from typing import TYPE_CHECKING, Never
+
 from windrow import functions, plot
 from windrow._aggregates.aggregate import Aggregate as Aggregate
+from windrow._arguments.other_names import other_name
 from windrow._inspection.explain import explain_record
 from windrow._local.counters import LeftOut, counters
 from windrow._native import __version__
@@ -49,3 +52,11 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+    def __getattr__(name: str) -> Never:
+        hint = other_name(name)
+        text = f"module 'windrow' has no attribute {name!r}"
+        raise AttributeError(text if hint is None else f"{text}; {hint}", name=name)

@@ -1,7 +1,7 @@
 """The aggregates, for `from windrow import functions as W`.
 
 Names and results are those of `pyspark.sql.functions`. `docs/explanation/aggregates.md` lists what each does with each
-type. Each function takes names of columns, or columns of Spark and Polars, and gives an `Aggregate` for `agg` and
+type. Each function takes names of columns or expressions over them. It gives an `Aggregate` for `agg` and
 `with_columns`.
 
 >>> from datetime import datetime
@@ -13,6 +13,8 @@ type. Each function takes names of columns, or columns of Spark and Polars, and 
 >>> sessions.agg(n=W.count(), spend=W.sum("amount")).select(["n", "spend"]).to_pylist()
 [{'n': 2, 'spend': 7}]
 """
+
+from typing import TYPE_CHECKING, Never
 
 from windrow._aggregates.bits import bit_and, bit_or, bit_xor, bool_and, bool_or
 from windrow._aggregates.builtin import (
@@ -46,6 +48,15 @@ from windrow._aggregates.percentiles import approx_percentile, median, percentil
 from windrow._aggregates.statistics import corr, covar_pop, covar_samp, kurtosis, skewness
 from windrow._aggregates.user_function import aggregate, apply, reduce
 from windrow._aggregates.window_id import window_id
+from windrow._arguments.other_names import other_name
+
+if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+    def __getattr__(name: str) -> Never:
+        hint = other_name(name)
+        text = f"module 'windrow.functions' has no attribute {name!r}"
+        raise AttributeError(text if hint is None else f"{text}; {hint}", name=name)
+
 
 __all__ = [
     "aggregate",

@@ -12,13 +12,13 @@ import pyarrow as pa
 from windrow._aggregates import arithmetic
 from windrow._aggregates.call import AggregateCall, Computed
 from windrow._aggregates.evaluation import Number
-from windrow._arguments.column import column_name
 from windrow._arguments.ddl import arrow_type
 from windrow._arguments.errors import bad_type, bad_value, no_attribute
+from windrow._arguments.expression import column_reference
 from windrow._arguments.integer import index_of
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 _NAMES = ("alias", "name")
 """What names a column in Spark and Polars."""
@@ -51,16 +51,21 @@ class Aggregate:
             raise no_attribute(self, name, hint)
 
     def where(self, column: ColumnName) -> Aggregate:
-        """The same aggregate of the records in which a boolean column is true; SQL's `FILTER (WHERE ...)`.
+        """The same aggregate of the records in which a condition is true; SQL's `FILTER (WHERE ...)`.
 
         Null counts as false. The condition does not change which windows there are. A window without such a record gets
         the value of no records: 0 for `count`, null for `sum`.
 
         For a cogroup both are columns of one input: `wr.sum("orders.amount").where("orders.paid")`.
 
+        Args:
+            column: a boolean column, an expression, or for Spark and DuckDB SQL text: `"amount > 3"`. Text that is the
+                name of a column is that column.
+
         Raises:
-            TypeError: `column` is not a name; from `agg`, a column of anything but booleans.
-            ValueError: the aggregate has a condition already; from `agg`, a column that the data lacks.
+            TypeError: `column` is neither text nor an expression; from `agg`, a column of anything but booleans.
+            ValueError: the aggregate has a condition already; from `agg`, a column that the data lacks, or SQL text
+                that does not parse or is for other data.
 
         >>> from datetime import datetime
         >>> import pyarrow as pa
@@ -151,7 +156,7 @@ def call_of(aggregate: Aggregate) -> AggregateCall:
 
 def of_columns(function: str, options: Mapping[str, Any] | None = None, /, **columns: ColumnName) -> Aggregate:
     """An aggregate over columns, each under the argument that names it; `TypeError` for what is no column."""
-    names = (column_name(f"{function}({argument}=)", column) for argument, column in columns.items())
+    names = (column_reference(f"{function}({argument}=)", column) for argument, column in columns.items())
     return Aggregate(AggregateCall(function, tuple(names), **(options or {})))
 
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from windrow._aggregates.aggregate import Aggregate, of_columns
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 
 def bool_and(column: ColumnName) -> Aggregate:

@@ -2,8 +2,9 @@
 
 Names and results are those of `pyspark.sql.functions`. Nulls are left out: a window without a value gives null, a count
 0. NaN is larger than any number. A sum that does not fit its type is an error. `docs/explanation/aggregates.md` lists
-what each does with each type. A plain column of Spark or Polars, such as `F.col("amount")`, works as its name. Every
-function raises `TypeError` at once for anything else; `agg` raises `ValueError` for a column that the data lacks.
+what each does with each type. A column is a name, or an expression in the language of the data, such as
+`F.col("amount") * 2`. Every function raises `TypeError` at once for anything else; `agg` raises `ValueError` for a
+column that the data lacks, and `TypeError` for an expression of another library.
 
 The examples of this module share these lines:
 
@@ -28,11 +29,11 @@ from typing import TYPE_CHECKING
 
 from windrow._aggregates.aggregate import Aggregate, of_columns
 from windrow._aggregates.call import AggregateCall
-from windrow._arguments.column import column_name
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.expression import column_reference
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 
 def count(column: ColumnName | None = None) -> Aggregate:
@@ -55,7 +56,7 @@ def count_if(column: ColumnName) -> Aggregate:
     >>> day.agg(shared=wr.count_if("shared"))["shared"].to_pylist()
     [1]
     """
-    return count().where(column)
+    return Aggregate(AggregateCall("count", condition=column_reference("count_if(column=)", column)))
 
 
 def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
@@ -70,7 +71,7 @@ def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
     >>> day.agg(cities=wr.count_distinct("city"), pairs=wr.count_distinct("city", "fare")).to_pylist()[0]["pairs"]
     2
     """
-    names = (column_name("count_distinct(column=)", each) for each in (column, *columns))
+    names = (column_reference("count_distinct(column=)", each) for each in (column, *columns))
     return Aggregate(AggregateCall("count_distinct", tuple(names)))
 
 

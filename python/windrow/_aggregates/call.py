@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from windrow._aggregates import arithmetic
 from windrow._aggregates.evaluation import Expression, Named, Number, Operation
-from windrow._arguments.column import column_name
 from windrow._arguments.errors import bad_value, function_name
+from windrow._arguments.expression import Reference, condition_reference
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 _ACCURACY = {"approx_count_distinct": ("rsd", 0.05), "approx_percentile": ("accuracy", 10_000)}
 """What the argument for `accuracy` is called, and its default."""
@@ -31,7 +31,7 @@ class AggregateCall:
 
     Attributes:
         function: its name in the core.
-        columns: the columns that it reads.
+        columns: the columns that it reads; expressions until it meets the data.
         ignore_nulls: whether a null is passed over; for `first`, `last`, `any_value` and `collect_list`.
         percentage: the share of values below, from 0 to 1, or several shares; for percentiles.
         accuracy: how exact it is; for `approx_count_distinct` and `approx_percentile`.
@@ -42,12 +42,12 @@ class AggregateCall:
     """
 
     function: str
-    columns: tuple[str, ...] = ()
+    columns: tuple[Any, ...] = ()
     ignore_nulls: bool | None = field(default=None, kw_only=True)
     percentage: float | tuple[float, ...] | None = field(default=None, kw_only=True)
     accuracy: float | None = field(default=None, kw_only=True)
     most: int | None = field(default=None, kw_only=True)
-    condition: str | None = field(default=None, kw_only=True)
+    condition: Any = field(default=None, kw_only=True)
     inputs: tuple[str, ...] = field(default=(), kw_only=True)
     input: str | None = field(default=None, kw_only=True)
 
@@ -69,12 +69,21 @@ class AggregateCall:
             columns = ", ".join(f'"{column}"' for column in self.columns)
             yield f"{self.maker}({columns}).where", self.condition
 
+    def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
+        """The same over names of columns.
+
+        `named` takes a reader and the column that it reads. It gives the name of the column in the data, and in rows.
+        """
+        names = [named(reader, column)[0] for reader, column in self.read_by]
+        condition = None if self.condition is None else names.pop()
+        return replace(self, columns=tuple(names), condition=condition)
+
     def where(self, column: ColumnName) -> Self:
         """The same aggregate of the records in which a boolean column is true."""
         if self.condition is not None:
-            allowed = f"one condition, and this has {self.condition!r}: make one column of both"
+            allowed = f"one condition, and this has {self.condition!r}: make one expression of both"
             raise bad_value(f"{self.maker}(...).where(column=)", column, allowed)
-        return replace(self, condition=column_name(f"{self.maker}(...).where(column=)", column))
+        return replace(self, condition=condition_reference(f"{self.maker}(...).where(column=)", column))
 
     def plan(self, name: str) -> dict[str, object]:
         """What the core needs to know of it; `name` is its result column."""
@@ -143,6 +152,12 @@ class Computed(AggregateCall):
         """The same of the records in which a boolean column is true: the condition is that of every part."""
         where = (step.where(column) if isinstance(step, AggregateCall) else step for step in self.steps)
         return replace(self, steps=tuple(where))
+
+    def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
+        """The same with all parts over names of columns."""
+        return replace(
+            self, steps=tuple(step.over(named) if isinstance(step, AggregateCall) else step for step in self.steps)
+        )
 
     def expression(self, name_of: Callable[[AggregateCall], str]) -> Expression:
         """The expression over columns that `name_of` names."""

@@ -27,7 +27,7 @@ from windrow._aggregates.aggregate import Aggregate, of_columns
 from windrow._arguments.integer import integer
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 _MOST = 1_000_000
 

@@ -24,7 +24,7 @@ from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.integer import integer
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 _SHARES = "a number from 0 to 1, or a list of such numbers"
 _MOST_ACCURACY = 1_000_000

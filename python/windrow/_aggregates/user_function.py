@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall, Computed
-from windrow._arguments.column import column_name
 from windrow._arguments.ddl import DEEPEST, arrow_type
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, function_name, returns_none
+from windrow._arguments.expression import Reference, column_reference
 from windrow._folds.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
 from windrow._folds.python_shape import is_deeper, is_made
 from windrow._folds.user_code import returns_nothing
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 _MADE = "types without unions, and without extension types inside of others: cast these to what they are stored in"
 
@@ -64,6 +64,7 @@ class Accumulation(AggregateCall):
         merge: merges two accumulators; None where none was given.
         type: the Arrow type of the accumulator.
         schema: the same in the words of the user.
+        names: what rows call the columns; empty for their own names.
     """
 
     init: Callable[[], Any] = field(kw_only=True)
@@ -71,11 +72,20 @@ class Accumulation(AggregateCall):
     merge: Callable[[Any, Any], Any] | None = field(kw_only=True)
     type: pa.DataType = field(kw_only=True)
     schema: str | pa.DataType = field(kw_only=True, compare=False)
+    names: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def maker(self) -> str:
         """The function that makes it."""
         return "aggregate"
+
+    def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
+        """The same over names of columns; an expression has the name that its library gives it in rows."""
+        names = [named(self.maker, column)[1] for column in self.columns]
+        for position, name in enumerate(names):
+            if name in names[:position]:
+                raise bad_value("aggregate(columns=)", name, "a name for each column, such as alias(...) gives")
+        return replace(super().over(named), names=tuple(names))
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
@@ -83,9 +93,9 @@ class Accumulation(AggregateCall):
         merge, columns = self.merge or _no_merge, [schema.field(name) for name in self.columns]
         if isinstance(self.add, Mapping):
             given = [(self.add.get(name), name) for name in self.inputs]
-            adds = [add and of_input(add, name, self.columns) for add, name in given]
+            adds = [add and of_input(add, name, self.names or self.columns) for add, name in given]
             return _filtered(of_cogroup(self.init, adds, merge, columns, self.type), self.condition)
-        return _filtered(of_aggregate(self.init, self.add, merge, columns, self.type), self.condition)
+        return _filtered(of_aggregate(self.init, self.add, merge, columns, self.type, names=self.names), self.condition)
 
     def _arguments(self) -> Iterator[str]:
         yield function_name(self.init)
@@ -136,7 +146,7 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
         raise bad_type("reduce(fn=)", fn, "a function of two values")
     if returns_nothing(fn):
         raise returns_none("reduce(fn=)", fn, "a function of two values, that returns their combination")
-    return Aggregate(Reduction("python", (column_name("reduce(column=)", column),), fn=fn))
+    return Aggregate(Reduction("python", (column_reference("reduce(column=)", column),), fn=fn))
 
 
 def aggregate(
@@ -157,8 +167,9 @@ def aggregate(
             the value of `init`, and each session that it joins is merged with that.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
             type. It is the type of the result and of the saved state.
-        columns: the columns of `row`, a named tuple: `row.amount` or `row["amount"]`. Nulls are None. For a cogroup
-            they name their input (`"orders.amount"`), and `row` holds those of the record's own input, without its name
+        columns: the columns of `row`, a named tuple: `row.amount` or `row["amount"]`. An expression goes by its alias,
+            or by the name that its library gives it. Nulls are None. For a cogroup they name their input
+            (`"orders.amount"`), and `row` holds those of the record's own input, without its name
             (`row.amount`).
 
     Records are added in the order that `reduce` describes, and functions travel and fail as described there. Each
@@ -211,7 +222,7 @@ def aggregate(
                 raise returns_none(f"aggregate({argument}=)", function, f"{allowed}, that returns the accumulator")
     if isinstance(columns, str) or not isinstance(columns, Sequence):
         raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
-    names = tuple(column_name("aggregate(columns=)", column) for column in columns)
+    names = tuple(column_reference("aggregate(columns=)", column) for column in columns)
     for position, column in enumerate(names):
         if column in names[:position]:
             raise bad_value("aggregate(columns=)", column, "each column once")
@@ -286,6 +297,6 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
     kind = arrow_type("apply(schema=)", schema) if isinstance(schema, str) else schema
     if not isinstance(kind, pa.DataType):
         raise bad_type("apply(schema=)", schema, "a type in Spark's words, or an Arrow type")
-    names = [column_name("collect_list(column=)", column) for column in columns]
+    names = [column_reference("collect_list(column=)", column) for column in columns]
     lists = (AggregateCall("collect_list", (name,), ignore_nulls=False) for name in names)
     return Aggregate(Computed.of("apply", fn, *lists, type=kind))

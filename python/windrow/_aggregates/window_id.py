@@ -10,7 +10,7 @@ from windrow._aggregates.call import AggregateCall
 from windrow._arguments.errors import bad_value
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 
 def window_id() -> Aggregate:

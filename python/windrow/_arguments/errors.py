@@ -51,15 +51,22 @@ def aggregate_argument(name: str) -> str:
     return f'aggregate "{name}"'
 
 
-def unknown_column(argument: str, column: str, columns: Sequence[str], *, struct: str | None = None) -> ValueError:
+def unknown_column(
+    argument: str,
+    column: str,
+    columns: Sequence[str],
+    *,
+    struct: str | None = None,
+    fields: Sequence[str] | None = None,
+) -> ValueError:
     """The data has no such column; the message offers the one with the closest name.
 
-    `struct` is the column that has fields, where `column` spells one of them.
+    `struct` is the column that has `fields`, where `column` looks like one of them.
     """
     close = closest(column, columns)
     hint = f" (did you mean {close!r}?)" if close is not None else ""
     if struct is not None:
-        hint = f" (a field of the struct {struct!r} is no column: select it as one first)"
+        hint = f" (the struct {struct!r} has the fields {listed(fields or ())})"
     if column == "*" and argument.endswith("count"):
         hint = " (count() without one counts all records)"
     return bad_value(argument, column, f"a column of the data{hint}, which has {listed(columns)}")
@@ -78,11 +85,11 @@ def unknown_word(argument: str, got: object, words: Sequence[str]) -> ValueError
     return bad_value(argument, got, " or ".join(repr(word) for word in words) + hint)
 
 
-def positional_options(call: str, got: Sequence[object], options: Sequence[str]) -> TypeError:
-    """Options were given by position, but go by name; these are their names, in order."""
+def positional_options(call: str, got: Sequence[object], options: Sequence[str], hint: str = "") -> TypeError:
+    """Options were given by position, but go by name; these are their names, in order. A hint may follow."""
     named = ", ".join(f"{option}={_shown(value)}" for option, value in zip(options, got, strict=False))
     shown = ", ".join(_shown(value) for value in got)
-    return TypeError(f"{call}: got {shown} by position; allowed: options by name, such as {named}")
+    return TypeError(f"{call}: got {shown} by position; allowed: options by name, such as {named}{hint}")
 
 
 def unknown_option(call: str, got: Mapping[str, object], options: Sequence[str]) -> TypeError:

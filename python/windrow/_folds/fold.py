@@ -210,9 +210,11 @@ def of_aggregate(
     merge: Callable[[Any, Any], Any],
     columns: Sequence[pa.Field[Any]],
     kind: pa.DataType,
+    *,
+    names: Sequence[str] | None = None,
 ) -> Fold:
-    """The fold of `aggregate`: a record is a named tuple of the columns."""
-    row, values = row_class([column.name for column in columns]), _values(columns)
+    """The fold of `aggregate`: a record is a named tuple of the columns, by `names` where these differ."""
+    row, values = row_class(names or [column.name for column in columns]), _values(columns)
 
     def rows(batch: pa.RecordBatch) -> list[Any]:
         with paused():

@@ -24,13 +24,13 @@ def windows_of_batch(
     rows: Rows, grouped: Grouping[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
 ) -> list[Window]:
     """The windows of the picked rows, each with its records. A sliding window from before 1970 has no later records."""
-    name = "windows" if "windows" not in grouped.keys else "windows_"
+    name = "windows" if "windows" not in grouped._keys else "windows_"
     picked = rows.table.take(pa.array(rows.picked, pa.int64())).select(list(dict.fromkeys(_needed(rows, grouped))))
     with warnings.catch_warnings():  # the trace shows records left out
         warnings.simplefilter("ignore")
-        result = group_by(picked, *grouped.keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
+        result = group_by(picked, *grouped._keys, time=grouped.time).windowed_by(windows).agg(**{name: builtin.count()})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
-    keys = zip(*(result[key].to_pylist() for key in grouped.keys), strict=True)
+    keys = zip(*(result[key].to_pylist() for key in grouped._keys), strict=True)
     windows_found = []
     by_key: dict[tuple[object, ...], tuple[list[Record], list[int]]] = {}
     for key, start, end in zip(keys, *bounds, strict=True):
@@ -48,7 +48,7 @@ def windows_of_batch(
 
 
 def _needed(rows: Rows, grouped: Grouping[Any]) -> list[str]:
-    return [*grouped.keys, grouped.time, *(name for name in (rows.gaps, rows.ends) if name is not None)]
+    return [*grouped._keys, grouped.time, *(name for name in (rows.gaps, rows.ends) if name is not None)]
 
 
 def _members(records: Sequence[Record], times: Sequence[int], start: int, end: int) -> Sequence[Record]:

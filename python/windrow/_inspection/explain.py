@@ -31,7 +31,7 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
 
     Args:
         windowed: the result of `windowed_by`. This call consumes a reader that can be read once.
-        key: the value of the key column, or a tuple for several.
+        key: the value of the key column, a tuple for several, or None for a query without keys.
         at: the time of the record, as a value of the time column or as ISO 8601 text.
         stream: True reads the rows as a stream, False as a batch; None chooses as above.
 

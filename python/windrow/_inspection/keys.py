@@ -10,15 +10,20 @@ import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._inspection.trace import Key
+from windrow._plan.plan import SERIES
 
 
 def key_of(argument: str, value: object, fields: Sequence[pa.Field[Any]]) -> Key:
-    """The key for a user's value: the value of the key column, or a tuple of values for several columns.
+    """The key for a user's value: the value of the key column, a tuple of values for several, None without keys.
 
     Raises:
         ValueError: a wrong number of values, or all values are null.
         TypeError: a value that its column cannot hold.
     """
+    if [field.name for field in fields] == [SERIES]:
+        if value is not None:
+            raise bad_value(argument, value, "None, as the query has no keys")
+        return (0,)
     names = ", ".join(repr(field.name) for field in fields)
     values = value if isinstance(value, tuple) and len(fields) > 1 else (value,)
     if len(values) != len(fields):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.expression import FIELD, ColumnExpression
 from windrow._inspection.batch import windows_of_batch
 from windrow._inspection.keys import key_of
 from windrow._inspection.lengths import Lengths
@@ -49,9 +50,10 @@ def trace(
         raise TypeError("windowed: got the inputs of a cogroup; allowed: a query of one input")
     opened: Input[Any] = grouped._input if events is None else open_input(events)
     if events is not None:
-        regrouped = _grouped(opened, grouped)
-        regrouped.windowed_by(windows)
-        grouped = regrouped
+        references = grouped._input.reference
+        again = _grouped(opened, grouped).windowed_by(windows._over(lambda _, column: references(column)))
+        grouped, windows = again.grouped, again.windows
+        opened = grouped._input
     if stream:
         windows._check_stream()
     if stream and windows.grace is None:
@@ -60,9 +62,9 @@ def trace(
         raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
     is_cut = isinstance(windows, SessionWindows) and windows._is_cut
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
-    fields = grouped._fields[: len(grouped.keys)]
+    fields = grouped._fields[: len(grouped._keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
-    time = grouped._fields[len(grouped.keys)]
+    time = grouped._fields[len(grouped._keys)]
     windows = windows._on_stream(time) if streamed else windows
     lengths = Lengths.of(windows, time)
     rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)
@@ -80,13 +82,20 @@ def trace(
 def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
     """Groups other data in the same way. Checks its columns."""
     stream = grouped._stream
+
+    def given(column: str) -> Any:
+        reference = grouped._input.reference(column)
+        if not isinstance(reference, ColumnExpression):
+            return reference
+        return str(reference) if reference.language == FIELD else reference.value
+
     return group_by(
         opened,
-        *grouped.keys,
-        time=grouped.time,
-        tick=grouped.tick,
-        source=list(stream.source) or None,
-        order=stream.order,
+        *map(given, grouped._keys if grouped.keys else ()),
+        time=given(grouped.time),
+        tick=None if grouped.tick is None else given(grouped.tick),
+        source=list(map(given, stream.source)) or None,
+        order=None if stream.order is None else given(stream.order),
         stream_time=stream.stream_time,
     )
 

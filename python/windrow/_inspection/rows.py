@@ -57,10 +57,10 @@ def rows_of(
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
     ends = windows.end_when if isinstance(windows, SessionWindows) else None
     extra = [name for name in (grouped.tick, gaps, ends) if name is not None]
-    names = list(dict.fromkeys([*grouped.keys, grouped.time, *extra, *grouped._stream.columns]))
+    names = list(dict.fromkeys([*grouped._keys, grouped.time, *extra, *grouped._stream.columns]))
     known = {field.name: field for field in grouped._fields}
     fields = [known.get(name) or opened.field("events", name) for name in names]
-    table = opened.rows(pa.schema(fields), grouped.keys, keys)
+    table = opened.rows(pa.schema(fields), grouped._keys, keys)
     table = table.cast(schema_without_views(table.schema))  # pyarrow's `take` does not support views
     if grouped._stream.order is not None:
         table = table.take(pc.sort_indices(table, sort_keys=[(grouped._stream.order, "ascending")]))
@@ -68,7 +68,7 @@ def rows_of(
     if grouped.tick is not None:
         ticking: Any = table[grouped.tick].cast(pa.bool_())
         field = pc.and_not(field, pc.fill_null(ticking, False))
-    rows = places(keys, [table[key] for key in grouped.keys])
+    rows = places(keys, [table[key] for key in grouped._keys])
     valid = pc.take(field, pa.array(rows, pa.int64())).to_pylist()
     picked = [row for row, counts in zip(rows, valid, strict=True) if counts]
     if len(picked) > most:
@@ -85,7 +85,7 @@ def _records(
     table: pa.Table, grouped: Grouping[Any], gaps: str | None, lengths: Lengths, picked: Sequence[int]
 ) -> list[Record]:
     rows = table.take(pa.array(picked, pa.int64()))
-    keys = list(zip(*(rows[key].to_pylist() for key in grouped.keys), strict=True))
+    keys = list(zip(*(rows[key].to_pylist() for key in grouped._keys), strict=True))
     times: list[Any] = rows[grouped.time].cast(pa.int64()).to_pylist()
     if gaps is None:
         cells = zip(picked, keys, times, strict=True)

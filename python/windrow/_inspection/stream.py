@@ -37,7 +37,7 @@ class Stream:
         self._rows = rows
         self._grouped = grouped
         self._lengths = lengths
-        names = Names((*rows.table.column_names, *grouped.keys))
+        names = Names((*rows.table.column_names, *grouped._keys))
         self._tick, self._number, self._held = (names.unused(name) for name in ("ticking", "row", "rows"))
         self._times: dict[Source, int] = {}
         self._windows: list[Window] = []
@@ -48,7 +48,7 @@ class Stream:
             stream = grouped._stream
             chosen: dict[str, Any] = {"source": list(stream.source)} if stream.source else {}
             made = group_by(
-                data, *grouped.keys, time=grouped.time, tick=self._tick, stream_time=stream.stream_time, **chosen
+                data, *grouped._keys, time=grouped.time, tick=self._tick, stream_time=stream.stream_time, **chosen
             )
             return made.windowed_by(windows).agg(**{self._held: builtin.collect_list(self._number)})
 
@@ -106,8 +106,8 @@ class Stream:
     def _moving(self) -> Any:
         """Marks rows that move stream time: ticks, and records with a key, a time and a valid gap."""
         table, grouped = self._rows.table, self._grouped
-        moving: Any = pc.is_valid(table[grouped.keys[0]])
-        for key in grouped.keys[1:]:
+        moving: Any = pc.is_valid(table[grouped._keys[0]])
+        for key in grouped._keys[1:]:
             moving = pc.or_(moving, pc.is_valid(table[key]))
         if self._rows.gaps is not None:
             good: Any = pc.greater(table[self._rows.gaps].cast(pa.int64()), pa.scalar(0, pa.int64()))

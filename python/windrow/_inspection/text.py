@@ -45,7 +45,7 @@ def key_text(names: Sequence[str], key: Key) -> str:
     >>> key_text(["user", "shop"], ("ann", 3))
     "user 'ann', shop 3"
     """
-    return ", ".join(f"{name} {value!r}" for name, value in zip(names, key, strict=True))
+    return ", ".join(f"{name} {value!r}" for name, value in zip(names, key, strict=True)) if names else "the series"
 
 
 def counted(count: int, noun: str) -> str:

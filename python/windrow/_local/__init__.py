@@ -7,6 +7,7 @@
 | `polars_frame`, `pandas_frame`, `duckdb_relation` | the same for a library: its columns, its results |
 | `results` | results as tables of pyarrow |
 | `empty_columns` | types for columns without values |
+| `expressions` | columns that are expressions |
 | `counters` | the counters in a result, and the warning about records left out |
 | `stream_progress` | the counters in the progress of a streaming query |
 | `progress` | reports progress: a callback or a bar |

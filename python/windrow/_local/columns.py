@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type
+from windrow._arguments.expression import PYARROW, ColumnExpression
 from windrow._executor.batches import stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
@@ -19,7 +20,23 @@ SAMPLE = 1_000
 
 
 class Columns(ABC):
-    """The columns of a table in this process."""
+    """The columns of a table in this process.
+
+    Attributes:
+        language: the library of its expressions.
+        kind: what kind of data it is, with an article.
+    """
+
+    language = PYARROW
+    kind = "Arrow data"
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
+        """The same with columns that the library of the data computes, all of its language; None if Arrow does."""
+        return None
+
+    def over(self, table: pa.Table) -> Columns:
+        """Columns of the same library over the rows of a table."""
+        return TableColumns(table)
 
     @property
     @abstractmethod
@@ -128,6 +145,10 @@ class HeldColumns(TableColumns):
     def __init__(self, of: Columns, table: pa.Table) -> None:
         super().__init__(table)
         self._of = of
+        self.language, self.kind = of.language, of.kind
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
+        return self._of.over(self._table).with_expressions(expressions)
 
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         rows = appended(self._of.shown(self._table), added)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.expression import DUCKDB, FIELD, ColumnExpression
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
@@ -34,8 +35,31 @@ _RELATION = (
 
 
 class RelationColumns(Columns):
+    language = DUCKDB
+    kind = "a DuckDB relation"
+
     def __init__(self, relation: Any) -> None:
         self._relation = relation
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns:
+        import duckdb
+
+        relation = self._relation
+        for name, expression in expressions.items():
+            relation = relation if expression.input is None else relation.set_alias(expression.input)
+            computed: Any = expression.value
+            if expression.language == FIELD:
+                column, *fields = expression.value
+                computed = '"' + column.replace('"', '""') + '"'
+                for field in (each.replace("'", "''") for each in fields):
+                    computed = f"struct_extract({computed}, '{field}')"
+            if expression.language != DUCKDB:
+                computed = duckdb.SQLExpression(str(computed))
+            relation = relation.select(duckdb.StarExpression(), computed.alias(name))
+        return RelationColumns(relation)
+
+    def over(self, table: pa.Table) -> Columns:
+        return RelationColumns(duckdb_relation(self._relation, table, {}))
 
     @property
     def time_casts(self) -> TimeCasts:

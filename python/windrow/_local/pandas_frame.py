@@ -26,6 +26,8 @@ _CASTS = TimeCasts(
 class PandasColumns(Columns):
     """The columns, then the named index levels that no column shadows. NaN and NaT become nulls."""
 
+    kind = "a pandas frame"
+
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         self._names = [str(label) for label in frame.columns]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.expression import CONSTANT, FIELD, POLARS, ColumnExpression
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
@@ -26,12 +28,30 @@ _CASTS = TimeCasts(
 class PolarsColumns(Columns):
     """The projection is collected when the query runs. `lazy`: whether results are lazy frames."""
 
+    language = POLARS
+    kind = "a Polars frame"
+
     def __init__(self, frame: Any, *, lazy: bool) -> None:
         self._given = frame
         self._lazy = lazy
         self._frame = frame.lazy()
         self._rows: int | None = getattr(frame, "height", None)  # a lazy frame has none
         self._names: list[str] = self._frame.collect_schema().names()
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns:
+        import polars as pl
+        from polars import selectors
+
+        other, frame = copy(self), self._frame
+        for place, (name, expression) in enumerate(expressions.items(), len(self._names)):
+            computed = _polars_expression(expression).alias(name)
+            if expression.input is None:
+                frame = frame.with_columns(computed)
+            else:  # a cogroup may name columns by the name of the input
+                prefixed = frame.with_columns(pl.all().name.prefix(f"{expression.input}."))
+                frame = prefixed.select(selectors.by_index(*range(place)), computed)
+        other._frame, other._names = frame, frame.collect_schema().names()
+        return other
 
     @property
     def rows(self) -> int | None:
@@ -91,6 +111,21 @@ def _reader(frame: Any) -> pa.RecordBatchReader:
 
     table: pa.Table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     return table.to_reader()
+
+
+def _polars_expression(expression: ColumnExpression) -> Any:
+    import polars as pl
+    from polars import selectors
+
+    if expression.language == CONSTANT:
+        return pl.lit(expression.value)
+    if expression.language != FIELD:
+        return expression.value
+    column, *fields = expression.value
+    found: Any = selectors.by_name(column).as_expr()
+    for field in fields:
+        found = found.struct.field(field)
+    return found
 
 
 def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from copy import copy
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
@@ -12,18 +13,20 @@ from windrow._aggregates.call import OF_COLUMN
 from windrow._aggregates.evaluation import Finish
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import bad_type
+from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import finals, folds_in_order
 from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
 from windrow._local.empty_columns import fitted, of_schema
+from windrow._local.expressions import output_name, with_expressions
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
 from windrow._local.results import Kinds, schema_without_views
 from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
-from windrow._plan.flat import BOUNDS, flat
+from windrow._plan.flat import BOUNDS, flat, shown
 from windrow._plan.input import Input
 from windrow._plan.observation import is_observation, report
 from windrow._plan.plan import Origins, Plan
@@ -39,7 +42,8 @@ class LocalInput(Input[Any]):
 
     def __init__(self, table: Columns) -> None:
         """Reads the columns of a table."""
-        self._table = table
+        self._table = self._source = table
+        self.expressions = {}
 
     @classmethod
     def of(cls, data: object, libraries: set[str]) -> Self:
@@ -49,7 +53,7 @@ class LocalInput(Input[Any]):
     @property
     def columns(self) -> Sequence[str]:
         """The names of all columns, in order."""
-        return self._table.names
+        return self._source.names
 
     def check_observation(self, observation: object) -> None:
         """Raises `TypeError` unless it is an `Observation`, of windrow or of PySpark."""
@@ -61,9 +65,20 @@ class LocalInput(Input[Any]):
         """How the library of the data makes timestamps."""
         return self._table.time_casts
 
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        """What the library calls the column."""
+        return output_name(self._table, argument, expression, list(self.row_columns))
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        """The same with columns that the library computes, or Arrow."""
+        other = copy(self)
+        other.expressions = {**self.expressions, **expressions}
+        other._source = with_expressions(self._table, other.expressions)
+        return other
+
     def sample(self, column: str) -> list[Any]:
         """Some values of a column, without nulls; none of a stream that can be read once."""
-        return self._table.sample(self.columns.index(column))
+        return self._source.sample(self.columns.index(column))
 
     def unnamed(self, argument: str) -> str | None:
         """How to name the index of a pandas frame, if it has the times and no name."""
@@ -74,7 +89,7 @@ class LocalInput(Input[Any]):
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> LocalInput:
         """The rows of several tables, one table after the other."""
-        return LocalInput(Union([opened._table for opened in inputs], schema, origins))
+        return LocalInput(Union([opened._source for opened in inputs], schema, origins))
 
     def check_progress(self, show: object) -> None:
         """Accepts any value."""
@@ -90,7 +105,7 @@ class LocalInput(Input[Any]):
     def holds_nothing(self, column: str) -> bool:
         """Whether a column has no value: it is of Arrow's null type, or there are no rows."""
         position = self.columns.index(column)
-        return pa.types.is_null(self._table.schema([position]).field(0).type) or self._table.is_empty
+        return pa.types.is_null(self._source.schema([position]).field(0).type) or self._table.is_empty
 
     def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
         """The plan with types that its aggregates allow for the columns that hold nothing."""
@@ -110,7 +125,7 @@ class LocalInput(Input[Any]):
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time
-        stream = _typed(self._table.stream([self.columns.index(name) for name in schema.names]), schema)
+        stream = _typed(self._source.stream([self.columns.index(name) for name in schema.names]), schema)
         reader = stream_reader(rebased_stream(stream, schema))
         # pyarrow's `take` fails on an empty batch with an offset into its buffers.
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
@@ -158,11 +173,16 @@ class LocalInput(Input[Any]):
         query = Query.with_rows(plan.spec, plan.schema, free_memory())
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
-        stream = _typed(held.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
+        computed = copy(self)
+        computed._source = with_expressions(held, self.expressions) if self.expressions else held
+        places = [self.columns.index(name) for name in plan.schema.names]
+        stream = _typed(computed._source.stream(places), plan.schema)
         counted_rows = stream if progress is None else progress.reading(stream, held.rows)
         read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
-        batches, of_row, counters = self._read(progress, lambda: query.run_with_rows(read, plan.options.threads, parts))
+        batches, of_row, counters = computed._read(
+            progress, lambda: query.run_with_rows(read, plan.options.threads, parts)
+        )
         windows = _table(finish, iter(batches), core)
         added = windows.drop_columns(list(plan.keys))
         batches_of_windows = added.to_batches() or [no_rows(added.schema)]
@@ -175,8 +195,8 @@ class LocalInput(Input[Any]):
         added = pa.table(columns)
         warn_left_out(counters)
         counted = _reported(plan, {**counters, "windows": windows.num_rows})
-        shown = flat(added) if plan.options.flat else added
-        return held.with_columns(shown, self._kinds(plan, shown), counted)
+        beside = flat(added) if plan.options.flat else added
+        return held.with_columns(beside, self._kinds(plan, beside), counted)
 
     def _held(self) -> Columns:
         """All columns with their rows. Raises a `TypeError` that names a column without Arrow data."""
@@ -192,12 +212,12 @@ class LocalInput(Input[Any]):
         warn_left_out(counters)
         counted = _reported(plan, {**counters, "windows": windows.num_rows})
         windows = sequenced(windows) if plan.options.sequence else windows
-        shown = flat(windows) if plan.options.flat else windows
-        return self._table.result(shown, self._kinds(plan, shown), counted)
+        result = shown(plan, windows)
+        return self._table.result(result, self._kinds(plan, result), counted)
 
     def _kinds(self, plan: Plan, rows: pa.Table) -> Kinds:
         """The own types of the result columns that hold values of a column of the data."""
-        columns = {key: key for key in plan.keys}
+        columns = dict(zip(plan.key_names, plan.keys, strict=False))
         columns |= dict.fromkeys(BOUNDS if plan.options.flat else (), plan.time)
         for name, call in plan.aggregates:
             if name in rows.column_names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
@@ -210,18 +230,18 @@ class LocalInput(Input[Any]):
             return work()
         except Exception as error:
             failed = error
-        raised = self._table.raised or (progress.raised if progress is not None else None)
+        raised = self._source.raised or (progress.raised if progress is not None else None)
         raise failed if raised is None else raised
 
     def _stream(self, plan: Plan, progress: Progress | None) -> Any:
-        stream = _typed(self._table.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
+        stream = _typed(self._source.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
         return rebased_stream(counted, plan.schema)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow strings have only one order
         try:
-            return self._table.schema([position]).field(0)
+            return self._source.schema([position]).field(0)
         except (pa.ArrowException, TypeError) as error:
             raise TypeError(
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "

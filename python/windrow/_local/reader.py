@@ -21,7 +21,7 @@ from windrow._executor.blocks import Blocks
 from windrow._local.counters import metadata, warn_left_out
 from windrow._local.progress import Progress
 from windrow._native import Operator, Query
-from windrow._plan.flat import flat, flat_schema
+from windrow._plan.flat import shown, shown_schema
 from windrow._plan.plan import Plan
 from windrow._plan.sequence import FIELD, sequenced
 
@@ -52,7 +52,7 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
     finish = None if plan.finish is None else plan.finish.typed(schema)
     schema = schema if finish is None else finish.schema(schema)
     schema = schema.append(FIELD) if plan.options.sequence else schema
-    shown = (flat_schema(schema) if plan.options.flat else schema).with_metadata(metadata(counters))
+    output = shown_schema(plan, schema).with_metadata(metadata(counters))
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
@@ -64,8 +64,7 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
             windows = _joined(made)
             for batch in windows if finish is None else finish.batches(windows):
                 given = sequenced(batch) if plan.options.sequence else batch
-                given = flat(given) if plan.options.flat else given
-                yield given.replace_schema_metadata(shown.metadata)
+                yield shown(plan, given).replace_schema_metadata(output.metadata)
             if progress is not None:
                 progress.end()
         finally:
@@ -73,7 +72,7 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
             if progress is not None:
                 progress.close()
 
-    return pa.RecordBatchReader.from_batches(shown, batches())
+    return pa.RecordBatchReader.from_batches(output, batches())
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -38,7 +38,6 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     if isinstance(windows, SessionWindows) and windows.end_when is not None:
         # Null in the records of other inputs, which may have a column of this name.
         names[windows.end_when] = _hidden(windows.end_when, shown)
-        windows = windows._ending(names[windows.end_when])
     fields_by_name = {names[field.name]: field.with_name(names[field.name]) for field in plan.schema}
     # A column without values has the type that the plan needs.
     fields_by_name |= {
@@ -50,7 +49,8 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     )
     by_own_names = replace(
         plan,
-        windows=windows,
+        keys=tuple(names[key] for key in plan.keys),
+        windows=plan.windows._over(lambda _, column: names[column]),
         time=names[plan.time],
         tick=None if plan.tick is None else names[plan.tick],
         aggregates=tuple((name, _renamed(aggregate, names)) for name, aggregate in plan.aggregates),

@@ -1,10 +1,12 @@
-"""The bounds of windows as two columns in place of one struct, for files and libraries that have no structs."""
+"""The columns of a result: its keys by their names, and with `flat()` the bounds of windows in place of one struct."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
 import pyarrow as pa
+
+from windrow._plan.plan import Plan
 
 WINDOW = "window"
 """The column of windows, a struct of `start` and `end`."""
@@ -39,3 +41,22 @@ def flat(rows: _Rows) -> _Rows:
     for name, column in zip(rows.schema.names, arrays, strict=True):
         columns += column.flatten() if name == WINDOW else [column]
     return type(rows).from_arrays(columns, schema=flat_schema(rows.schema))
+
+
+def shown_schema(plan: Plan, schema: pa.Schema) -> pa.Schema:
+    """The schema of `shown` rows, with the same metadata."""
+    flattened = flat_schema(schema) if plan.options.flat else schema
+    if plan.key_names == plan.keys:
+        return flattened
+    keys = [field.with_name(name) for field, name in zip(flattened, plan.key_names, strict=False)]
+    return pa.schema([*keys, *list(flattened)[len(plan.keys) :]]).with_metadata(flattened.metadata)
+
+
+def shown(plan: Plan, rows: _Rows) -> _Rows:
+    """Windows of the core as rows of the result: a query without keys has none in its result."""
+    flattened = flat(rows) if plan.options.flat else rows
+    if plan.key_names == plan.keys:
+        return flattened
+    columns: list[Any] = flattened.columns
+    columns = columns if plan.key_names else columns[len(plan.keys) :]
+    return type(rows).from_arrays(columns, schema=shown_schema(plan, rows.schema))

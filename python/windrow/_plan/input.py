@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Generic, Self, TypeVar
 
 import pyarrow as pa
 
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, listed, unknown_column
+from windrow._arguments.expression import ColumnExpression, Reference
 from windrow._plan.plan import Origins, Plan
 from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 from windrow._windows.session import SessionWindows
@@ -26,7 +28,13 @@ ALLOWED = (
 
 
 class Input(ABC, Generic[Result]):
-    """Columns that a query may name, and the way to run it over them."""
+    """Columns that a query may name, and the way to run it over them.
+
+    Attributes:
+        expressions: the columns that are computed for the query, by name. They come last, and no record shows them.
+    """
+
+    expressions: Mapping[str, ColumnExpression] = MappingProxyType({})
 
     @property
     @abstractmethod
@@ -36,7 +44,37 @@ class Input(ABC, Generic[Result]):
     @property
     def row_columns(self) -> Sequence[str]:
         """The names of the columns in which records come back."""
-        return self.columns
+        return self.columns[: len(self.columns) - len(self.expressions)]
+
+    @abstractmethod
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        """What the library calls the column of an expression.
+
+        Raises:
+            TypeError: an expression of another library.
+            ValueError: one that gives no single column over these columns.
+        """
+
+    @abstractmethod
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        """The same with further columns, by name."""
+
+    def reference(self, column: str) -> Reference:
+        """The expression that a column is of; its name if it is of the data."""
+        return self.expressions.get(column, column)
+
+    def spelled(self, column: str) -> str:
+        """The name as the data spells it."""
+        return column
+
+    @property
+    def is_case_sensitive(self) -> bool:
+        """Whether two columns of a result may have names that differ in their case only."""
+        return False
+
+    def is_same(self, name: str, other: str) -> bool:
+        """Whether two names are of one column in a result."""
+        return name == other or (name.casefold() == other.casefold() and not self.is_case_sensitive)
 
     @abstractmethod
     def check_observation(self, observation: object) -> None:
@@ -96,13 +134,39 @@ class Input(ABC, Generic[Result]):
     def position(self, argument: str, column: str) -> int:
         """Where the column is; `ValueError` when the data has none of this name, or several."""
         columns = list(self.columns)
-        struct = next((before for before in _before_dots(column) if self._is_struct(before)), None)
-        if struct is not None and column not in columns:
-            raise unknown_column(argument, column, columns, struct=struct)
-        unnamed = None if column in columns else self.unnamed(argument)
+        if column in columns:
+            return column_position(argument, column, columns)
+        unnamed = self.unnamed(argument)
         if unnamed is not None:
-            raise bad_value(argument, column, f"{unnamed}, or a column of the data, which has {listed(columns)}")
-        return column_position(argument, column, columns)
+            shown = listed(list(self.row_columns))
+            raise bad_value(argument, column, f"{unnamed}, or a column of the data, which has {shown}")
+        struct = next((before for before in _before_dots(column) if self._struct(before) is not None), None)
+        fields = None if struct is None else [field.name for field in self._struct(struct) or ()]
+        own = [name for name in columns if name not in self.expressions]
+        raise unknown_column(argument, column, own, struct=struct, fields=fields)
+
+    def field_path(self, column: str) -> tuple[str, ...] | None:
+        """The path to the field of a struct that a name with dots means; None for any other name."""
+        for before in _before_dots(column):
+            name = self.spelled(before)
+            kind: Any = self._struct(name)
+            path = [name]
+            for part in column[len(before) + 1 :].split("."):
+                fields = [field.name for field in kind] if isinstance(kind, pa.StructType) else []
+                found = (
+                    part if part in fields else next((each for each in fields if self._is_spelled(part, each)), None)
+                )
+                if found is None:
+                    break
+                path.append(found)
+                kind = kind.field(fields.index(found)).type
+            else:
+                return tuple(path)
+        return None
+
+    def _is_spelled(self, name: str, other: str) -> bool:
+        """Whether a user may write `name` for a column or field called `other`."""
+        return name == other
 
     def field(self, argument: str, column: str, *, compared: bool = False) -> pa.Field[Any]:
         """The Arrow field of the column that `argument` names; `compared` where values meet each other."""
@@ -132,13 +196,15 @@ class Input(ABC, Generic[Result]):
         """How to name what has no name but may be what `argument` names; None if there is nothing."""
         return None
 
-    def _is_struct(self, column: str) -> bool:
+    def _struct(self, column: str) -> pa.StructType | None:
+        """The type of a column that is a struct."""
         if column not in self.columns:
-            return False
+            return None
         try:
-            return pa.types.is_struct(self._field_at("column", list(self.columns).index(column), False).type)
+            kind = self._field_at("column", list(self.columns).index(column), False).type
         except TypeError:  # it cannot be read as Arrow data
-            return False
+            return None
+        return kind if isinstance(kind, pa.StructType) else None
 
 
 def _names(field: pa.Field[Any]) -> Iterator[str]:

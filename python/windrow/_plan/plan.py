@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -66,6 +66,9 @@ class Options:
 StreamTime = Literal["source", "slowest"]
 """How stream time is kept over several sources."""
 
+SERIES = "windrow.series"
+"""The one key of a query without keys: a constant."""
+
 INPUT = "input"
 """The column that names the input of each record, where those of a cogroup come back."""
 
@@ -119,6 +122,7 @@ class Plan:
 
     Attributes:
         keys: the key columns, in the order of the result.
+        key_names: what the result calls them; empty for a query without keys, whose one key is a constant.
         time: the timestamp column.
         tick: the boolean column of ticks, if there is one.
         windows: the windows and their durations.
@@ -131,6 +135,7 @@ class Plan:
     """
 
     keys: tuple[str, ...]
+    key_names: tuple[str, ...]
     time: str
     tick: str | None
     windows: SessionWindows | SlidingWindows
@@ -151,6 +156,25 @@ class Plan:
     def folds(self, *, kafka: bool = False) -> list[Fold]:
         """The Python functions at work; with `kafka`, nulls are what they are in Kafka."""
         return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
+
+    def renamed(self, names: Mapping[str, str]) -> Plan:
+        """The plan over columns of other names: those in `names` instead of its own."""
+
+        def new(name: Any) -> str:
+            return names.get(name, name)
+
+        sources, order, aggregates = tuple(map(new, self.stream.source)), self.stream.order, self.aggregates
+        fields = tuple(field.with_name(new(field.name)) for field in self.stream.fields)
+        return replace(
+            self,
+            keys=tuple(map(new, self.keys)),
+            time=new(self.time),
+            tick=None if self.tick is None else new(self.tick),
+            windows=self.windows._over(lambda _, column: new(column)),
+            aggregates=tuple((name, call.over(lambda _, read: (new(read), new(read)))) for name, call in aggregates),
+            schema=pa.schema([field.with_name(new(field.name)) for field in self.schema]),
+            stream=replace(self.stream, source=sources, order=None if order is None else new(order), fields=fields),
+        )
 
     @property
     def spec(self) -> str:

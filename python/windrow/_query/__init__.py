@@ -3,9 +3,11 @@
 | file | what |
 |---|---|
 | `grouping` | what windows and aggregates are resolved against |
+| `projection` | a column for each expression of a query |
 | `grouped` | `group_by` |
 | `cogrouped` | `cogroup` |
 | `windowed` | options and aggregates |
+| `missing_methods` | what to write for methods that are elsewhere |
 | `resolve` | the plan of a query |
 | `notebook` | queries as tables in notebooks |
 | `detect` | the library that data is of |

@@ -18,11 +18,14 @@ from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._arguments.expression import ColumnExpression, Reference
 from windrow._plan.cogroup_rows import by_name, check_type
+from windrow._plan.flat import WINDOW
 from windrow._plan.input import Input, Result
-from windrow._plan.plan import Origins, Plan, Stream
+from windrow._plan.plan import SERIES, Origins, Plan, Stream
 from windrow._query.grouped import GroupedData
 from windrow._query.grouping import gap_field
+from windrow._query.projection import Projection
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -79,7 +82,7 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
         _check_alike(name, other, first, grouped)
     fields = [
         _common_field({name: (each._input, each._fields[position]) for name, each in inputs.items()})
-        for position in range(len(grouped.keys) + 1)
+        for position in range(len(grouped._keys) + 1)
     ]
     for key in grouped.keys:
         if _split(key)[0] in inputs:
@@ -97,14 +100,58 @@ class CogroupedData(GroupedData[Result]):
 
     inputs: Mapping[str, GroupedData[Result]]
     _column: str = field(repr=False)
-    _gap: str | None = field(default=None, repr=False)
+    _gaps: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def _with_gap(self, column: str) -> Self:
-        if _split(column)[0] in self.inputs:
+    def _with_gap(self, column: Reference) -> tuple[Self, str]:
+        if isinstance(column, str) and _split(column)[0] in self.inputs:
             raise bad_value("column", column, "a column that every input has, by its own name")
-        of_inputs = {name: each._input for name, each in self.inputs.items()}
-        gaps = {name: (each, gap_field(f"{name}: column", each, column)) for name, each in of_inputs.items()}
-        return replace(self, _fields=(*self._fields, _common_field(gaps).with_nullable(True)), _gap=column)
+        projections = self._projections()
+        own = {name: projection.name(f"{name}: column", column) for name, projection in projections.items()}
+        grouped = self._over(projections)
+        of_inputs = {name: each._input for name, each in grouped.inputs.items()}
+        gaps = {name: (each, gap_field(f"{name}: column", each, own[name])) for name, each in of_inputs.items()}
+        first = next(iter(own.values()))
+        field = _common_field(gaps).with_name(first).with_nullable(True)
+        return replace(grouped, _fields=(*self._fields, field), _gaps=own), first
+
+    def _projections(self) -> Mapping[str, Projection[Result]]:
+        return {name: Projection(grouped._input) for name, grouped in self.inputs.items()}
+
+    def _name(self, projections: Mapping[str, Projection[Result]], argument: str, column: Reference) -> tuple[str, str]:
+        if isinstance(column, str):
+            of_input, name = _split(column)
+            if of_input not in projections:
+                return column, column  # no column: the error comes from who reads it
+            column = name
+        else:
+            of_input = self._input_of(argument, column)
+            column = replace(column, input=of_input)
+        name, shown = projections[of_input].column(argument, column)
+        return f"{of_input}.{name}", f"{of_input}.{shown}"
+
+    def _input_of(self, argument: str, expression: ColumnExpression) -> str:
+        """The one input whose columns an expression names."""
+        if expression.column is not None and _split(expression.column)[0] in self.inputs:
+            return _split(expression.column)[0]
+        found, refused = list[str](), list[Exception]()
+        for name, grouped in self.inputs.items():
+            try:
+                grouped._input.output_name(argument, replace(expression, input=name))
+                found.append(name)
+            except (TypeError, ValueError) as error:
+                refused.append(error)
+        if refused and all(isinstance(error, TypeError) for error in refused) and not found:
+            raise refused[0]  # of another library than all inputs
+        if len(found) != 1:
+            first = next(iter(self.inputs))
+            allowed = f"an expression over columns of one input, with its name before them, as in {first}.amount"
+            raise bad_value(argument, str(expression), allowed) from (refused[0] if refused else None)
+        return found[0]
+
+    def _over(self, projections: Mapping[str, Projection[Result]]) -> Self:
+        inputs = {name: replace(each, _input=projections[name].input) for name, each in self.inputs.items()}
+        opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
+        return replace(self, inputs=inputs, _input=opened)
 
     def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         inputs = tuple(self.inputs)
@@ -126,9 +173,14 @@ class CogroupedData(GroupedData[Result]):
         return replace(aggregate, inputs=inputs, input=named[0] if named else None)
 
     def _origins(self, columns: Collection[str]) -> Origins:
-        shared = [*self.keys, *([self._gap] if self._gap is not None else [])]
-        columns_of = [{**{name: name for name in shared}, self.time: grouped.time} for grouped in self.inputs.values()]
+        gap = next(iter(self._gaps.values()), None)
+        columns_of = [
+            {**dict(zip(self._keys, grouped._keys, strict=True)), self.time: grouped.time}
+            for grouped in self.inputs.values()
+        ]
         for names, (name, grouped) in zip(columns_of, self.inputs.items(), strict=True):
+            if gap is not None:
+                names[gap] = self._gaps[name]
             if self.tick is not None and grouped.tick is not None:
                 names[self.tick] = grouped.tick
             names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
@@ -142,6 +194,11 @@ class _Inputs(Input[Result]):
     def __init__(self, inputs: Mapping[str, Input[Result]]) -> None:
         self._inputs = inputs
         self._first = next(iter(inputs.values()))
+        self.expressions = {
+            f"{name}.{column}": expression
+            for name, opened in inputs.items()
+            for column, expression in opened.expressions.items()
+        }
 
     @property
     def columns(self) -> Sequence[str]:
@@ -149,7 +206,17 @@ class _Inputs(Input[Result]):
 
     @property
     def row_columns(self) -> Sequence[str]:
-        return list(dict.fromkeys(column for opened in self._inputs.values() for column in opened.columns))
+        return list(dict.fromkeys(column for opened in self._inputs.values() for column in opened.row_columns))
+
+    @property
+    def is_case_sensitive(self) -> bool:
+        return self._first.is_case_sensitive
+
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        raise bad_type("inputs", self, "what group_by(...) returned")
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        raise bad_type("inputs", self, "what group_by(...) returned")
 
     def check_observation(self, observation: object) -> None:
         self._first.check_observation(observation)
@@ -171,7 +238,7 @@ class _Inputs(Input[Result]):
 
     def with_windows(self, plan: Plan) -> Result:
         fields = {
-            name: {column: opened.field(f"with_columns: {name}", column) for column in opened.columns}
+            name: {column: opened.field(f"with_columns: {name}", column) for column in opened.row_columns}
             for name, opened in self._inputs.items()
         }
         try:
@@ -211,17 +278,18 @@ def _origins_of(plan: Plan) -> Origins:
 
 
 def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Result]) -> CogroupedData[Result]:
-    names = Names(first.keys, inputs=inputs)
+    names = Names([WINDOW], inputs=inputs)
+    keys = tuple(names.unused(key) for key in first.keys or (SERIES,))
     time = names.unused(first.time)
     tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
     column = names.unused("windrow.input")
-    shared = [*zip((*first.keys, time), first._fields, strict=False)]
+    shared = [*zip((*keys, time), first._fields, strict=False)]
     fields = [field.with_name(name).with_nullable(True) for name, field in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
     fields.append(pa.field(column, pa.int32()))
     opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
     stream = _stream_of(first._stream, names)
-    return CogroupedData(first.keys, time, tick, opened, tuple(fields), stream, dict(inputs), column)
+    return CogroupedData(first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column)
 
 
 def _stream_of(first: Stream, names: Names) -> Stream:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, get_args, overload
 
 import pyarrow as pa
 
-from windrow import functions
-from windrow._arguments.column import column_name, column_names
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, no_attribute, unknown_word
+from windrow._arguments.expression import Reference, column_reference, column_references
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Stream, StreamTime
 from windrow._query.detect import open_input
 from windrow._query.grouping import Grouping, boolean_field
+from windrow._query.missing_methods import windows_hint
+from windrow._query.projection import Projection, checked_keys
 from windrow._query.windowed import WindowedData
 from windrow._windows.session import DynamicGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 Frame = TypeVar("Frame", "DataFrame", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame", "duckdb.DuckDBPyRelation")
 """Data whose results have its own type."""
@@ -85,9 +86,11 @@ def group_by(
             columns. Results have the kind of the data: see `WindowedData.agg`. A watermark of a streaming DataFrame has
             no effect here: Spark drops the rows behind it in operators before this one, and windrow keeps its own
             stream time.
-        keys: one or more columns, by their exact names, or all of them in one list. A record whose keys are all null is
-            left out and counted (`null_keys`). A plain column of Spark or Polars works as a name, here and below:
-            `F.col("user")`, `pl.col("user")`.
+        keys: columns, or all of them in one list. A record whose keys are all null is left out and counted
+            (`null_keys`). Without keys all records are one series, and the result has no key column. A column is a
+            name, here and below, `"window.start"` for a field of a struct, or an expression in the language of the
+            data: `F.lower("user")`, `pl.col("user").str.to_lowercase()`, `pc.utf8_lower(pc.field("user"))`. The result
+            calls a key by its alias, or by the name that the library gives it.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tick: a boolean column. A row in which it is true is no record: on a stream it moves stream time, in a batch it
             is left out.
@@ -105,10 +108,12 @@ def group_by(
         streaming: whether a Spark DataFrame is a stream. Needed with `schema` in a pipeline.
 
     Raises:
-        ValueError: no key, a key or a source column twice, a column that the data lacks or has twice, an unknown word,
-            `order` with `stream_time="slowest"`, or a `schema` or `streaming` that differs from the data, is missing in
-            a pipeline, or is given for data in this process.
-        TypeError: data that cannot be read or is grouped already, a source that is no name, a key type that cannot be
+        ValueError: an empty list of keys, a key or a source column twice, a column that the data lacks or has twice, an
+            expression that gives no single column, on a stream one that is not deterministic, in a pipeline one whose
+            type only Spark knows, an unknown word, `order` with `stream_time="slowest"`, or a `schema` or `streaming`
+            that differs from the data, is missing in a pipeline, or is given for data in this process.
+        TypeError: data that cannot be read or is grouped already, a column that is neither a name nor an expression, an
+            expression of another library than the data, a key type that cannot be
             grouped, a time column without timestamps, a tick column without booleans, or a source or order column of
             another type.
         ImportError: a DataFrame of a PySpark older than 3.5.
@@ -122,22 +127,24 @@ def group_by(
     """
     if isinstance(data, GroupedData | WindowedData):
         raise TypeError(f"data: got {type(data).__name__}, which is grouped already; allowed: data that is not grouped")
-    opened = open_input(data, schema, streaming)
-    names = column_names("keys", keys)
-    if not names:
-        raise bad_value("keys", keys, "one or more key columns")
-    fields = [_key_field(opened, key) for key in names]
-    for position, key in enumerate(names):
-        if key in names[:position]:
-            raise bad_value("keys", key, "each key column once")
-    fields.append(_time_field(opened, column_name("time", time)))
-    ticks = None if tick is None else column_name("tick", tick)
+    projection = Projection(open_input(data, schema, streaming))
+    references = column_references("keys", keys)
+    if keys and not references:
+        raise bad_value("keys", keys[0], "key columns; group_by(data, time=...) without any is one series")
+    names, shown = checked_keys([projection.key(key) for key in references])
+    names = names or (projection.series(),)
+    times = projection.name("time", column_reference("time", time))
+    ticks = None if tick is None else projection.name("tick", column_reference("tick", tick))
+    sources = tuple(projection.name("source", column) for column in _sources(source))
+    orders = None if order is None else projection.name("order", column_reference("order", order))
+    opened = projection.input
+    fields = [*(_key_field(opened, key) for key in names), _time_field(opened, times)]
     if ticks is not None:
         fields.append(boolean_field("tick", opened, ticks))
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
-    stream = _stream(opened, source, order, stream_time)
-    return GroupedData(names, fields[len(names)].name, ticks, opened, tuple(fields), stream)
+    stream = _stream(opened, sources, orders, stream_time)
+    return GroupedData(shown, times, ticks, opened, names, tuple(fields), stream)
 
 
 @dataclass(frozen=True)
@@ -156,7 +163,7 @@ class GroupedData(Grouping[Result]):
         Raises:
             TypeError: not windows of windrow, a dynamic gap whose column holds no durations, or an `end_when` whose
                 column holds no booleans.
-            ValueError: a key column with the name `window`; a column of a dynamic gap or of `end_when` that the data
+            ValueError: a column of a dynamic gap or of `end_when` that the data
                 lacks or has twice; a length that the time column cannot count: beyond its range, or finer than its unit
                 where that matters (sliding windows, `max_gap`, `max_duration`); or `max_duration` or `end_when` over a
                 streaming DataFrame.
@@ -172,34 +179,21 @@ flat=False, progress=False))
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
-        for key in self.keys:
-            if key.casefold() == "window":
-                raise bad_value("keys", key, "any name but 'window', the result's column of windows: rename the column")
-        windows._check_time(self._fields[len(self.keys)])
+        windows._check_time(self._fields[len(self._keys)])
         self._input.check_windows(windows)
-        grouped = self
+        grouped, named = self, dict[str, str]()
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
-            grouped = grouped._with_gap(windows.gap.column)
+            grouped, named["column"] = grouped._with_gap(windows.gap.column)
         if isinstance(windows, SessionWindows) and windows.end_when is not None:
-            grouped = grouped._with_end_when(windows.end_when)
+            grouped, named["end_when"] = grouped._with_end_when(windows.end_when)
+        if named:
+            windows = windows._over(lambda argument, _: named[argument])
         return WindowedData(grouped, windows)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
         def __getattr__(self, name: str) -> Never:
-            raise no_attribute(self, name, None if name.startswith("_") else _to_windows(name))
-
-
-def _to_windows(name: str) -> str | None:
-    """What to write for a method that comes behind `windowed_by`, or that PySpark's `GroupedData` has."""
-    windowed = 'windowed_by comes first: .windowed_by(windrow.SessionWindows.with_gap("5 minutes"))'
-    if name in ("agg", "aggregate"):
-        return f"{windowed}.agg(n=windrow.count())"
-    if hasattr(WindowedData, name):
-        return f"{windowed}.{name}({'' if name == 'count' else '...'})"
-    if name in functions.__all__:
-        return f'{windowed}.agg(result=windrow.{name}("column"))'
-    return None
+            raise no_attribute(self, name, None if name.startswith("_") else windows_hint(name, WindowedData))
 
 
 _KEYS = (
@@ -228,43 +222,35 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     return field
 
 
-def _stream(opened: Input[Result], source: object, order: ColumnName | None, stream_time: StreamTime) -> Stream:
-    sources = _sources(opened, source)
+def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, stream_time: StreamTime) -> Stream:
+    for position, column in enumerate(sources):
+        opened.field("source", column)
+        if column in sources[:position]:
+            raise bad_value("source", column, "each source column once")
     fields = [opened.field("source", column) for column in sources]
     for field in fields:
-        if (
-            not _is_integer(field.type)
-            and str(field.type) not in ("string", "large_string", "string_view")
-            and not opened.holds_nothing(field.name)
-        ):
+        is_source = _is_integer(field.type) or str(field.type) in ("string", "large_string", "string_view")
+        if not is_source and not opened.holds_nothing(field.name):
             raise bad_column_type(
                 "source", field.name, field.type, "strings or integers, as a topic and a partition are"
             )
-    offsets = None if order is None else column_name("order", order)
-    if offsets is not None:
-        field = opened.field("order", offsets)
-        if not _is_integer(field.type) and not opened.holds_nothing(offsets):
-            raise bad_column_type("order", offsets, field.type, "integers, as offsets are")
+    if order is not None:
+        field = opened.field("order", order)
+        if not _is_integer(field.type) and not opened.holds_nothing(order):
+            raise bad_column_type("order", order, field.type, "integers, as offsets are")
         if stream_time == "slowest":
-            raise bad_value("order", offsets, 'None with stream_time="slowest", where sources have no common order')
+            raise bad_value("order", order, 'None with stream_time="slowest", where sources have no common order')
         fields.append(field)
-    return Stream(sources, offsets, stream_time, tuple(fields))
+    return Stream(sources, order, stream_time, tuple(fields))
 
 
 def _is_integer(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) and not pa.types.is_uint64(kind)
 
 
-def _sources(opened: Input[Result], source: object) -> tuple[str, ...]:
+def _sources(source: object) -> tuple[Reference, ...]:
     if source is None:
         return ()
-    columns = column_names("source", source) if isinstance(source, list | tuple) else (_source(source),)
-    for position, column in enumerate(columns):
-        opened.field("source", column)
-        if column in columns[:position]:
-            raise bad_value("source", column, "each source column once")
-    return columns
-
-
-def _source(source: object) -> str:
-    return column_name("source", source, "the name of a column, or a list of names")
+    if isinstance(source, list | tuple):
+        return column_references("source", source)
+    return (column_reference("source", source, "the name of a column, or a list of names"),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, Self
 
@@ -12,9 +12,11 @@ from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.duration import is_duration
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
+from windrow._arguments.expression import Reference
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Origins, Stream
 from windrow._query.notebook import ShownInNotebooks
+from windrow._query.projection import Projection
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Grouping(ShownInNotebooks, Generic[Result]):
     """Records grouped by key.
 
     Attributes:
-        keys: the key columns.
+        keys: the key columns, as the result names them.
         time: the timestamp column.
         tick: the boolean column of ticks, if there is one.
     """
@@ -31,16 +33,37 @@ class Grouping(ShownInNotebooks, Generic[Result]):
     time: str
     tick: str | None
     _input: Input[Result] = field(repr=False)
+    _keys: tuple[str, ...] = field(repr=False)
     _fields: tuple[pa.Field[pa.DataType], ...] = field(repr=False)
     _stream: Stream = field(repr=False)
 
-    def _with_gap(self, column: str) -> Self:
-        """The same with the column of the records' own gaps among those that are read."""
-        return replace(self, _fields=(*self._fields, gap_field("column", self._input, column)))
+    def _with_gap(self, column: Reference) -> tuple[Self, str]:
+        """The same with the column of the records' own gaps among those that are read, and its name."""
+        grouped, (name,) = self._projected([("column", column)])
+        return replace(grouped, _fields=(*self._fields, gap_field("column", grouped._input, name))), name
 
-    def _with_end_when(self, column: str) -> Self:
-        """The same with the column that ends sessions among those that are read."""
-        return replace(self, _fields=(*self._fields, boolean_field("end_when", self._input, column)))
+    def _with_end_when(self, column: Reference) -> tuple[Self, str]:
+        """The same with the column that ends sessions among those that are read, and its name."""
+        grouped, (name,) = self._projected([("end_when", column)])
+        return replace(grouped, _fields=(*self._fields, boolean_field("end_when", grouped._input, name))), name
+
+    def _projected(self, columns: Iterable[tuple[str, Reference]]) -> tuple[Self, list[str]]:
+        """The same over data with a column for each of these, which arguments give, and their names."""
+        projections = self._projections()
+        names = [self._name(projections, argument, column)[0] for argument, column in columns]
+        return self._over(projections), names
+
+    def _projections(self) -> Mapping[str, Projection[Result]]:
+        """A projection of each input, by its name; of the one input under no name."""
+        return {"": Projection(self._input)}
+
+    def _name(self, projections: Mapping[str, Projection[Result]], argument: str, column: Reference) -> tuple[str, str]:
+        """The name of a column in the data, and the one that its library gives it."""
+        return projections[""].column(argument, column)
+
+    def _over(self, projections: Mapping[str, Projection[Result]]) -> Self:
+        """The same over the projected data."""
+        return replace(self, _input=projections[""].input)
 
     def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         """The aggregate over the columns that a plan of this data has."""

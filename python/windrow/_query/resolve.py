@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +13,12 @@ from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._aggregates.window_id import WindowId
 from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
+from windrow._arguments.expression import ColumnExpression, Reference, column_reference
+from windrow._arguments.other_names import aggregate_like
 from windrow._native import compares
 from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
+from windrow._plan.input import Input
 from windrow._plan.plan import INPUT, Options, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
@@ -30,16 +33,22 @@ def resolved(
     chosen: Mapping[str, Aggregate],
     *,
     rows: bool = False,
-) -> Plan:
-    """The plan of these aggregates; with `rows`, one that gives the rows back, each with its window."""
+) -> tuple[Input[Any], Plan]:
+    """The plan of these aggregates, and the input with the columns that it names.
+
+    With `rows` the plan gives the rows back, each with its window.
+    """
     if not chosen and not rows:
         raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
     taken = _taken(grouped, options, rows)
-    folded = {name.casefold(): what for name, what in taken.items()}
+    alike = dict[str, dict[str, str]]()
+    for name, what in taken.items():
+        alike.setdefault(name.casefold(), {})[name] = what
     for name, aggregate in chosen.items():
-        _check_name(name, aggregate, folded)
-        folded[name.casefold()] = f"the aggregate {name!r}"
-    calls = {name: call_of(aggregate) for name, aggregate in chosen.items()}
+        others = alike.setdefault(name.casefold(), {})
+        _check_name(name, aggregate, others, grouped._input)
+        others[name] = f"the aggregate {name!r}"
+    grouped, calls = _over_names(grouped, {name: call_of(aggregate) for name, aggregate in chosen.items()})
     parts = parts_of(calls, taken)
     resolved_parts, fields = dict[str, AggregateCall](), {field.name: field for field in grouped._fields}
     for name, call in parts.items():
@@ -49,7 +58,8 @@ def resolved(
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         fields = {field.name: field for field in _read(grouped, argument, resolved_parts[name])} | fields
     plan = Plan(
-        keys=grouped.keys,
+        keys=grouped._keys,
+        key_names=grouped.keys,
         time=grouped.time,
         tick=grouped.tick,
         windows=windows,
@@ -58,29 +68,48 @@ def resolved(
         schema=pa.schema(fields.values()),
         origins=grouped._origins(fields),
         stream=grouped._stream,
-        finish=finish_of(calls, parts, (*grouped.keys, WINDOW), ("op",) if options.op else ()),
+        finish=finish_of(calls, parts, (*grouped._keys, WINDOW), ("op",) if options.op else ()),
     )
-    return grouped._input.fitted(plan, rows=rows, holds_nothing=grouped._input.holds_nothing)
+    opened = grouped._input
+    return opened, opened.fitted(plan, rows=rows, holds_nothing=opened.holds_nothing)
+
+
+def _over_names(
+    grouped: Grouping[Any], calls: Mapping[str, AggregateCall]
+) -> tuple[Grouping[Any], dict[str, AggregateCall]]:
+    """The aggregates over names of columns, and the records with these columns."""
+    projections = grouped._projections()
+
+    def named(argument: str) -> Callable[[str, Reference], tuple[str, str]]:
+        return lambda reader, column: grouped._name(projections, f"{argument}: {reader}", column)
+
+    over_names = {name: call.over(named(aggregate_argument(name))) for name, call in calls.items()}
+    return grouped._over(projections), over_names
 
 
 def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, str]:
     """Names that no aggregate may have, and what has them."""
-    added = {WINDOW: "the column of windows"}
-    if options.flat:
-        added |= dict.fromkeys(BOUNDS, "a column that flat() adds")
+    is_cogroup = grouped._origins(()) is not None
+    added = dict.fromkeys(BOUNDS, "a column that flat() adds") if options.flat else {}
+    if not options.flat or (rows and is_cogroup):
+        added[WINDOW] = "the column of windows"
     if options.op:
         added["op"] = "the column that emit('update') and late('emit') add"
     if options.sequence:
         added[SEQUENCE] = "the column that emit('update', sequence=True) adds"
     if not rows:
-        return {**dict.fromkeys(grouped.keys, "a key"), **added}
-    if grouped._origins(()) is not None:
-        added[INPUT] = "the column of the records' inputs"
-    columns = grouped._input.row_columns
-    for column in columns:
-        if column.casefold() in added:
-            raise bad_value("data", column, f"any name but {column.casefold()!r}, which the result adds: rename it")
-    return {**dict.fromkeys(columns, "a column of the data"), **added}
+        taken = dict.fromkeys(grouped.keys, "a key")
+    else:
+        if is_cogroup:
+            added[INPUT] = "the column of the records' inputs"
+        taken = dict.fromkeys(grouped._input.row_columns, "a column of the data")
+    argument = "data" if rows else "keys"
+    for column in taken:
+        for name in added:
+            if grouped._input.is_same(column, name):
+                hint = ", or flat()" if name == WINDOW else ""
+                raise bad_value(argument, column, f"any name but {name!r}, which the result adds: rename it{hint}")
+    return {**dict.fromkeys(grouped._keys, "a key"), **taken, WINDOW: "the column of windows", **added}
 
 
 def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows | SlidingWindows, rows: bool) -> None:
@@ -101,38 +130,45 @@ def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> It
         yield grouped._input.field(f"{argument}: {reader}", column, compared=compared)
 
 
-def _check_name(name: str, aggregate: Aggregate, taken: dict[str, str]) -> None:
-    """Raises unless it is an aggregate under a name that is not in `taken`, which says what has each name."""
+def _check_name(name: str, aggregate: Aggregate, alike: Mapping[str, str], opened: Input[Any]) -> None:
+    """Raises unless it is an aggregate under a name of its own. `alike` says what has this name in any case."""
     if not isinstance(aggregate, Aggregate):
-        called = getattr(aggregate, "__name__", "")
-        hint = f"; write windrow.{called}(...)" if called in functions.__all__ else ""
+        called, columns = getattr(aggregate, "__name__", ""), "..."
+        if not called:
+            called, columns = _called(aggregate)
+        hint = f"; write windrow.{called}({columns})" if called in functions.__all__ else ""
+        if called == "count" and columns and hint:  # PySpark shows F.count and F.countDistinct alike
+            hint += f", or windrow.count_distinct({columns})"
         if callable(aggregate) and not hint:
             hint = "; functions of Python go into windrow.reduce(...) or windrow.aggregate(...)"
         raise bad_type(aggregate_argument(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")
     if "\0" in name:
         raise bad_value("aggregates", name, NO_NULL_CHARACTER)
-    if name.casefold() in taken:
-        raise bad_value("aggregates", name, f"a name that nothing else has; {taken[name.casefold()]} has this one")
+    what = next((what for other, what in alike.items() if opened.is_same(name, other)), None)
+    if what is not None:
+        raise bad_value("aggregates", name, f"a name that nothing else has; {what} has this one")
+
+
+def _called(other: object) -> tuple[str, str]:
+    """The aggregate of windrow and its arguments for an aggregate of another library; its name may be none of ours."""
+    try:
+        expression = column_reference("aggregates", other)
+    except TypeError:
+        return "", ""
+    return aggregate_like(str(expression)) if isinstance(expression, ColumnExpression) else ("", "")
 
 
 def without_names(given: Sequence[object], call: str = "agg") -> TypeError:
     """Aggregates were given by position, or in a list, where each is a column that needs a name."""
     flat = [each for one in given for each in (one if isinstance(one, list | tuple) else [one])]
-    named = (_shown(call_of(each)) for each in flat if isinstance(each, Aggregate))
+    named = [_shown(call_of(each)) for each in flat if isinstance(each, Aggregate)]
+    for called, columns in map(_called, flat):
+        named += [f"{called}=windrow.{called}({columns})"] if called in functions.__all__ else []
     shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
     return bad_type("aggregates", given[0], f"aggregates by name, such as {call}({shown})")
 
 
-def to_rows(name: str) -> str:
-    """What to write for a method of the result, or for an aggregate."""
-    if name in functions.__all__:
-        return f'aggregates go into agg, by name: .agg(result=windrow.{name}("column"))'
-    if name == "windowed_by":
-        return "it is windowed already; other windows start from the same group_by(...)"
-    return "its rows come from agg, which gives the kind of the data: .agg(n=windrow.count())"
-
-
 def _shown(call: AggregateCall) -> str:
-    name = "_".join([call.maker, *call.columns])
+    name = "_".join([call.maker, *map(str, call.columns)])
     shown = repr(call) if type(call) is AggregateCall else f"{call.maker}(...)"
     return f"{name if name.isidentifier() else 'result'}=windrow.{shown}"

@@ -31,13 +31,14 @@ from windrow._arguments.duration import Duration, microseconds
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
-from windrow._plan.input import Result
+from windrow._plan.input import Input, Result
 from windrow._plan.observation import Observation
 from windrow._plan.plan import Callback, Emit, Late, Options, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
+from windrow._query.missing_methods import rows_hint
 from windrow._query.notebook import ShownInNotebooks
-from windrow._query.resolve import resolved, to_rows, without_names
+from windrow._query.resolve import resolved, without_names
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -261,10 +262,12 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             `observe` reports the counters.
 
         Raises:
-            ValueError: no aggregate, a column that the data lacks or has twice, or a name that a key, `window` or `op`
-                has too (Spark ignores the case of names). For a streaming DataFrame also windows without a grace,
-                `every_record` without `order`, or a session whose state store is not RocksDB (`windrow.configure` sets
-                it). With `invalid_gap="error"` also a null, zero or negative gap; the message has its key and time.
+            ValueError: no aggregate, a column that the data lacks or has twice, an expression that gives no single
+                column, a key called `window` without `flat()`, or a name that a key, `window` or `op` has too (Spark
+                ignores the case of names, unless `spark.sql.caseSensitive` is true). For a streaming DataFrame also
+                windows without a grace, `every_record` without `order`, or a session whose state store is not RocksDB
+                (`windrow.configure` sets it). With `invalid_gap="error"` also a null, zero or negative gap; the message
+                has its key and time.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.
@@ -336,7 +339,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             raise bad_value(
                 "with_columns", given, "neither of emit('update') and late('emit'): a record comes back once"
             )
-        return self.grouped._input.with_windows(self._plan(aggregates, rows=True))
+        opened, plan = self._resolved(aggregates, rows=True)
+        return opened.with_windows(plan)
 
     def count(self) -> Result:
         """Counts the records of each window: short for `agg(count=windrow.count())`, with the same errors.
@@ -369,12 +373,13 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         """
         if _by_position:
             raise without_names(_by_position)
-        return self.grouped._input.reader(self._plan(aggregates))
+        opened, plan = self._resolved(aggregates)
+        return opened.reader(plan)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
         def __getattr__(self, name: str) -> Never:
-            raise no_attribute(self, name, None if name.startswith("_") else to_rows(name))
+            raise no_attribute(self, name, None if name.startswith("_") else rows_hint(name))
 
     def _with(self, **chosen: Any) -> WindowedData[Result]:
         return replace(self, options=replace(self.options, **chosen))
@@ -386,9 +391,13 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         return self
 
     def _result(self, chosen: dict[str, Aggregate]) -> Result:
-        return self.grouped._input.run(self._plan(chosen))
+        opened, plan = self._resolved(chosen)
+        return opened.run(plan)
 
     def _plan(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> Plan:
+        return self._resolved(chosen, rows=rows)[1]
+
+    def _resolved(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> tuple[Input[Result], Plan]:
         return resolved(self.grouped, self.windows, self.options, chosen, rows=rows)
 
 

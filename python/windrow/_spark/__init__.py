@@ -6,6 +6,7 @@
 | `environment` | the PySpark versions that windrow supports, and the Python of Spark's workers |
 | `frame` | the common parts of batch and streaming DataFrames |
 | `declared` | DataFrames whose columns and kind the user declares, for pipelines |
+| `expressions` | columns that are expressions |
 | `batch` | queries over a batch DataFrame |
 | `streaming` | queries over a streaming DataFrame |
 | `processor` | the stateful step of a streaming query, over rows or over pandas frames |

@@ -52,7 +52,7 @@ from windrow._plan.sequence import SEQUENCE
 from windrow._spark import release
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
-from windrow._spark.frame import FrameInput, flat, numbered, projected
+from windrow._spark.frame import FrameInput, numbered, projected, shown, shown_rows, with_names
 
 _PACKED = (
     StructField("shard", IntegerType(), nullable=False),
@@ -124,11 +124,18 @@ class BatchInput(FrameInput):
                 StructType([*output.fields, *_nullable_longs(observed.values())]),
             )
         )
-        return _result(plan, result, observed, F.count("window").alias("windows"))
+        return shown(plan, _result(plan, result, observed, F.count("window").alias("windows")))
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All rows, each with its window, as a lazy frame."""
-        plan, core, output = self._with_rows(plan)
+        if plan.origins is not None:
+            frame = self._rows_with_windows(plan)
+            return with_names(frame, frame.columns, len(plan.origins.shown) + 1, flat=plan.options.flat)
+        given, plan = self._apart(plan)
+        return shown_rows(plan, given._rows_with_windows(plan), self.row_columns, len(self.expressions))
+
+    def _rows_with_windows(self, plan: Plan) -> DataFrame:
+        plan, core, output = self._with_rows(plan, len(self.columns))
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
         step = shipped(with_windows, *query, observed, finish=finish, broadcasts=broadcasts)
@@ -153,7 +160,7 @@ class BatchInput(FrameInput):
 
 
 def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any) -> DataFrame:
-    """The result of the last step with the plan's options applied. Observes `counts` with the counters."""
+    """The result of the last step. Observes `counts` with the counters."""
     if plan.options.observation is not None:
         frame = _observed(frame, plan.options.observation, observed, *counts)
     if plan.origins is not None and plan.origins.shown:
@@ -161,7 +168,7 @@ def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any
     if plan.options.sequence:
         fields = [*frame.schema.fields, StructField(SEQUENCE, LongType())]
         frame = with_schema(frame.withColumn(SEQUENCE, F.lit(0).cast("long")), fields)
-    return flat(frame) if plan.options.flat else frame
+    return frame
 
 
 def _shown(frame: DataFrame, origins: Origins) -> DataFrame:

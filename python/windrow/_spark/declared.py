@@ -133,7 +133,10 @@ def with_schema(frame: DataFrame, fields: Sequence[StructField]) -> DataFrame:
 
 def renamed(fields: Sequence[StructField], names: Sequence[str]) -> list[StructField]:
     """The fields under other names."""
-    return [StructField(name, field.dataType, field.nullable) for name, field in zip(names, fields, strict=True)]
+    return [
+        StructField(name, field.dataType, field.nullable, field.metadata)
+        for name, field in zip(names, fields, strict=True)
+    ]
 
 
 def _is_connect(frame: object) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -26,13 +27,16 @@ from pyspark.sql.types import (
 from windrow._aggregates.call import OF_COLUMN, AggregateCall
 from windrow._aggregates.evaluation import Finish, Named
 from windrow._aggregates.user_function import Reduction
+from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
+from windrow._arguments.expression import ColumnExpression
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input
 from windrow._plan.plan import Origins, Plan
 from windrow._plan.time_casts import TimeCasts
 from windrow._spark.declared import declared_frame, renamed, schema_of, with_schema
+from windrow._spark.expressions import is_case_sensitive, output_name, schema_with, with_columns
 from windrow._spark.release import sendable
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
@@ -45,6 +49,9 @@ _TIME_CASTS = TimeCasts(
     floats='F.timestamp_micros(F.round(F.col({0}).cast("double") * {2}).cast("bigint"))',
     date='F.col({0}).cast("timestamp")',
 )
+WATERMARK = "spark.watermarkDelayMs"
+"""The metadata of a column with a watermark."""
+
 _SUMS = ("sum", "sum_distinct")
 _LISTS = ("collect_list", "collect_set")
 
@@ -70,6 +77,31 @@ class FrameInput(Input[DataFrame]):
     def columns(self) -> Sequence[str]:
         """The names of all columns, in order."""
         return self._schema.names
+
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        """What Spark calls the column. Spark analyses the expression, without a job."""
+        return output_name(self._frame, argument, expression, list(self.row_columns))
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        """The same with columns that Spark computes."""
+        frame = with_columns(self._frame, expressions)
+        schema = schema_with(self._schema, frame, expressions)
+        return self._over(frame, schema, {**self.expressions, **expressions})
+
+    def spelled(self, column: str) -> str:
+        """The name as the frame spells it. Spark ignores the case of names unless spark.sql.caseSensitive is true."""
+        if column in self.columns:
+            return column
+        alike = [name for name in self.row_columns if name.casefold() == column.casefold()]
+        return alike[0] if len(alike) == 1 and not self.is_case_sensitive else column
+
+    @property
+    def is_case_sensitive(self) -> bool:
+        """Whether Spark distinguishes names by their case."""
+        return is_case_sensitive(self._frame.sparkSession)
+
+    def _is_spelled(self, name: str, other: str) -> bool:
+        return self.is_same(name, other)
 
     @property
     def allowed_gaps(self) -> str:
@@ -117,17 +149,40 @@ class FrameInput(Input[DataFrame]):
         fields = [StructField(name, types.get(name, IntegerType())) for name in names]
         return functools.reduce(lambda one, other: one.union(other), frames).toDF(*names), StructType(fields)
 
-    def _with_rows(self, plan: Plan) -> tuple[Plan, pa.Schema, StructType]:
-        """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
+    def _apart(self, plan: Plan) -> tuple[Self, Plan]:
+        """The rows and a plan for them, with other names for columns that are named as something that windrow adds."""
+        finished = () if plan.finish is None else plan.finish.columns[len(plan.keys) :]
+        added = {name.casefold() for name in (WINDOW, *dict(plan.aggregates), *dict(finished))}
+        names = Names((*self.columns, *added))
+        new = {name: names.unused(name) for name in self.columns if name.casefold() in added}
+        if not new:
+            return self, plan
+        frame = self._frame.toDF(*(new.get(name, name) for name in self.columns))
+        expressions = {new.get(name, name): expression for name, expression in self.expressions.items()}
+        fields = renamed(self._schema.fields, [new.get(name, name) for name in self.columns])
+        return self._over(frame, StructType(fields), expressions), plan.renamed(new)
+
+    def _over(self, frame: DataFrame, schema: StructType, expressions: Mapping[str, ColumnExpression]) -> Self:
+        """The same over another frame, whose last columns are those of the expressions."""
+        other = copy.copy(self)
+        other._frame, other._schema, other.expressions = with_schema(frame, schema.fields), schema, expressions
+        return other
+
+    def _with_rows(self, plan: Plan, count: int) -> tuple[Plan, pa.Schema, StructType]:
+        """The plan that returns the first columns of the rows, and its result columns in Arrow and in Spark."""
         fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
         plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
-        arrow = Query.rows_with_windows(plan.spec, plan.schema).output_schema
-        rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+        core = list(Query.rows_with_windows(plan.spec, plan.schema).output_schema)
+        arrow = pa.schema([*core[:count], *core[len(fields) :]])
+        rows = [
+            StructField(field.name, returned_type(field.dataType), metadata=_kept(field.metadata))
+            for field in self._schema.fields[:count]
+        ]
         output = StructType([*rows, *self._window_columns(plan, arrow)])
         if plan.finish is None:
             return plan, arrow, output
-        columns = [column for column in plan.finish.columns if column[0] not in plan.keys]
-        passed = [(name, Named(name)) for name in plan.schema.names]
+        columns = plan.finish.columns[len(plan.keys) :]
+        passed = [(name, Named(name)) for name in plan.schema.names[:count]]
         finish = replace(plan.finish, columns=(*passed, *columns))
         return replace(plan, finish=finish), arrow, _finished(finish, arrow, output)
 
@@ -186,19 +241,37 @@ class FrameInput(Input[DataFrame]):
         return kind
 
 
-def flat(frame: DataFrame) -> DataFrame:
-    """The frame with `window_start` and `window_end` in place of `window`."""
-    # Uses column numbers, because names may contain any character.
-    names = [f"_{position}" for position in range(len(frame.columns))]
-    columns = []
-    for number, name in zip(names, frame.columns, strict=True):
-        if name == WINDOW:
-            columns += [
-                F.col(f"{number}.{part}").alias(bound) for part, bound in zip(("start", "end"), BOUNDS, strict=True)
-            ]
-        else:
-            columns.append(F.col(number).alias(name))
-    return frame.toDF(*names).select(*columns)
+def shown(plan: Plan, frame: DataFrame) -> DataFrame:
+    """Windows of the core as rows of the result: keys by their names, with `flat()` the bounds as columns."""
+    names: list[str | None] = [*frame.columns]
+    if plan.key_names != plan.keys:
+        names[: len(plan.keys)] = plan.key_names or (None,)
+    return with_names(frame, names, len(plan.keys), flat=plan.options.flat)
+
+
+def shown_rows(plan: Plan, frame: DataFrame, rows: Sequence[str], hidden: int = 0) -> DataFrame:
+    """Rows with their windows as rows of the result, without the hidden columns that follow those of the rows."""
+    window = len(rows) + hidden
+    names = [*rows, *[None] * hidden, *frame.columns[window:]]
+    return with_names(frame, names, window, flat=plan.options.flat)
+
+
+def with_names(frame: DataFrame, names: Sequence[str | None], window: int, *, flat: bool) -> DataFrame:
+    """The columns by these names, without those that have none; `flat` splits the column of windows."""
+    if list(names) == frame.columns and not flat:
+        return frame
+    columns, fields = [], []
+    for position, (field, name) in enumerate(zip(frame.schema.fields, names, strict=True)):
+        # Uses column numbers, because names may contain any character.
+        if flat and position == window:
+            parts = zip(("start", "end"), BOUNDS, strict=True)
+            columns += [F.col(f"_{position}.{part}").alias(bound) for part, bound in parts]
+            bounds: Any = field.dataType
+            fields += renamed(bounds.fields, BOUNDS)
+        elif name is not None:
+            columns.append(F.col(f"_{position}").alias(name))
+            fields += renamed([field], [name])
+    return with_schema(numbered(frame).select(*columns), fields)
 
 
 def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -212,6 +285,11 @@ def projected(frame: DataFrame, names: Sequence[str]) -> DataFrame:
         return with_schema(sendable(frame.select(*names)), fields)
     numbers = [f"_{columns.index(name)}" for name in names]
     return with_schema(sendable(numbered(frame).select(*numbers)), renamed(fields, numbers))
+
+
+def _kept(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The metadata of a column that its values keep: a result has no watermark."""
+    return {name: value for name, value in metadata.items() if name != WATERMARK}
 
 
 def numbered(frame: DataFrame) -> DataFrame:

@@ -34,6 +34,7 @@ from pyspark.sql.types import (
 
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batches import Batches
 from windrow._executor.pickled import pickled_finish, pickled_for_stream
 from windrow._executor.shipping import shipped
@@ -51,7 +52,8 @@ from windrow._spark.configure import (
 )
 from windrow._spark.declared import check_table, with_schema
 from windrow._spark.environment import warn_of_interpreter
-from windrow._spark.frame import FrameInput, flat, projected
+from windrow._spark.expressions import check_deterministic
+from windrow._spark.frame import FrameInput, projected, shown, shown_rows
 from windrow._spark.processor import CHANGED, changed
 from windrow._spark.release import is_frame
 from windrow._spark.types import returned_type
@@ -109,13 +111,22 @@ class StreamInput(FrameInput):
         unpack = _last_step(plan, core, change_block.unpack, schema, plan.options.sequence)
         if plan.options.sequence:
             output = StructType([*output.fields, StructField(SEQUENCE, LongType())])
-        return self._unpacked(plan, *read, unpack, output)
+        return shown(plan, self._unpacked(plan, *read, unpack, output))
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All records, each with its window, as a streaming frame."""
-        needed = self._on_stream(plan)
-        returned_records.check(needed)
-        plan, core, output = self._with_rows(needed)
+        given, plan = self._apart(self._on_stream(plan))
+        returned_records.check(plan)
+        return shown_rows(plan, given._rows_with_windows(plan), self.row_columns)
+
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        """What Spark calls the column. Raises `ValueError` also for an expression that is not deterministic."""
+        name = super().output_name(argument, expression)
+        check_deterministic(self._frame, argument, expression)
+        return name
+
+    def _rows_with_windows(self, needed: Plan) -> DataFrame:
+        plan, core, output = self._with_rows(needed, len(self.row_columns))
         shipment, frame = self._shipment_of_records(needed, _shown(core))
         unpack = _last_step(plan, core, returned_records.unpack_records, shipment)
         return self._unpacked(plan, shipment, frame, unpack, output)
@@ -144,8 +155,7 @@ class StreamInput(FrameInput):
             changes = changes.alias(sentence)
         observed = changes.observe(_metrics(plan), *_counters(self._type(plan.time)))
         packed_changes = with_schema(observed.select("block"), CHANGED.fields[:1])
-        result = packed_changes.mapInArrow(unpack, output)
-        return flat(result) if plan.options.flat else result
+        return packed_changes.mapInArrow(unpack, output)
 
     def _shipment(self, plan: Plan, output: StructType) -> tuple[Shipment, DataFrame]:
         """The query for executors, and the frame of the columns that it reads."""
@@ -154,12 +164,13 @@ class StreamInput(FrameInput):
 
     def _shipment_of_records(self, plan: Plan, shown: pa.Schema) -> tuple[Shipment, DataFrame]:
         """As `_shipment`, for a plan that returns records. `shown` are the columns of its result."""
-        records = pa.schema(list(shown)[: len(self.columns)])
+        count = len(self.row_columns)
+        records = pa.schema(list(shown)[:count])
         core = returned_records.core_plan(plan, records)
         frame, clock = self._read(core, list(read_columns(core, records)))
         stored = ""
         if isinstance(plan.windows, SessionWindows):
-            columns = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
+            columns = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields[:count]]
             fields = [StructField(key, self._type(key)) for key in plan.keys]
             fields += self._window_columns(plan, shown)
             waiting = ArrayType(StructType(columns), containsNull=False)
@@ -187,6 +198,8 @@ class StreamInput(FrameInput):
     def _stored(self, plan: Plan, output: StructType) -> StructType:
         """The columns of `windrow.state.read`: the result, the source if each has its own windows, and stream time."""
         fields = output.fields[: len(plan.keys) + 1 + len(plan.aggregates)]
+        named = zip(plan.key_names, fields, strict=False)
+        fields[: len(plan.keys)] = [StructField(name, field.dataType, field.nullable) for name, field in named]
         of_source = plan.stream.source if plan.stream.stream_time == "source" else ()
         added = [(column, self._type(column)) for column in of_source if column not in plan.keys]
         names = Names(field.name for field in fields)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, get_args
 
 import pyarrow as pa
 
-from windrow._arguments.column import column_name
 from windrow._arguments.duration import LONGEST, Duration, microseconds, words
 from windrow._arguments.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
+from windrow._arguments.expression import column_reference
 from windrow._windows.specification import Windows
 
 if TYPE_CHECKING:
-    from windrow._arguments.column import ColumnName
+    from windrow._arguments.expression import ColumnName
 
 InvalidGap = Literal["drop", "error"]
 """A record whose own gap is null, zero or negative is left out and counted, or fails the query."""
@@ -33,12 +34,12 @@ class DynamicGap:
     """A gap that each record brings along.
 
     Attributes:
-        column: the column of the gaps.
+        column: the column of the gaps; an expression until it meets the data.
         max_gap: the longest gap, in microseconds; longer ones are cut to it. None cuts none.
         invalid: `"drop"` leaves out a record whose gap is null, zero or negative, `"error"` fails the query.
     """
 
-    column: str
+    column: Any
     max_gap: int | None
     invalid: InvalidGap
 
@@ -57,12 +58,13 @@ class SessionWindows(Windows):
     Attributes:
         gap: the longest distance inside a session, in microseconds; or where each record has its own.
         max_duration: the longest distance from `window.start` to `window.end`, in microseconds; None for any.
-        end_when: the column that is true in the records that end their session; None where there is none.
+        end_when: the column that is true in the records that end their session; None where there is none. An expression
+            until it meets the data.
     """
 
     gap: int | DynamicGap
     max_duration: int | None
-    end_when: str | None
+    end_when: Any
 
     @classmethod
     def with_gap(
@@ -91,8 +93,8 @@ class SessionWindows(Windows):
                 need it.
             max_duration: the longest distance from the first record of a session to its last, inclusive. Batch queries
                 only: on a stream a late record would move the cuts of sessions that are already emitted.
-            end_when: a boolean column, true in the last record of a session, such as a logout; null is false. A record
-                without a key or a time ends nothing. For a cogroup it is a column of one input, such as
+            end_when: a boolean column or expression, true in the last record of a session, such as a logout; null is
+                false. A record without a key or a time ends nothing. For a cogroup it is a column of one input, such as
                 `"clicks.logout"`. Batch queries only, as `max_duration`.
             retention: how long a session stays visible after it closes. On a stream a later record may then still join
                 a closed session, as in Kafka (`SessionWindows.until`, before KIP-616). A batch query does not need it.
@@ -154,8 +156,8 @@ class SessionWindows(Windows):
         sessions are those of `with_gap`.
 
         Args:
-            column: the column of the gaps: a day-time interval in Spark, a duration in Arrow. Gaps count in ticks of
-                the time column, rounded down.
+            column: the column of the gaps, or an expression: a day-time interval in Spark, a duration in Arrow. Gaps
+                count in ticks of the time column, rounded down.
             grace: as in `with_gap`.
             max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts none; on a stream it is one
                 day (KIP-362's retention).
@@ -200,14 +202,14 @@ class SessionWindows(Windows):
             raise unknown_option("SessionWindows.with_dynamic_gap", _unknown, _DYNAMIC_OPTIONS)
         if isinstance(column, timedelta):
             raise bad_type("column", column, "the name of a column; with_gap(...) has one gap for all records")
-        column = column_name("column", column)
-        if not column:
+        gaps = column_reference("column", column)
+        if not gaps:
             raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
         clamp = None if max_gap is None else microseconds("max_gap", max_gap)
         if invalid_gap not in get_args(InvalidGap):
             raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
-        gap = DynamicGap(column, clamp, invalid_gap)
+        gap = DynamicGap(gaps, clamp, invalid_gap)
         if gap.max_gap_on_stream + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"max_gap + grace of at most {LONGEST} microseconds")
         cuts = _cuts(max_duration, end_when)
@@ -218,9 +220,13 @@ class SessionWindows(Windows):
         """Whether sessions may end before their gap."""
         return self.max_duration is not None or self.end_when is not None
 
-    def _ending(self, column: str) -> Self:
-        """These windows with another name of the column that ends sessions."""
-        return self._of(**{**vars(self), "end_when": column})
+    def _over(self, named: Callable[[str, Any], Any]) -> Self:
+        """These windows over names of columns: `named` gives a name for an argument and its column."""
+        end_when = None if self.end_when is None else named("end_when", self.end_when)
+        gap = self.gap
+        if isinstance(gap, DynamicGap):
+            gap = replace(gap, column=named("column", gap.column))
+        return self._of(**{**vars(self), "gap": gap, "end_when": end_when})
 
     def _check_stream(self) -> None:
         """Raises `ValueError` where sessions are cut."""
@@ -272,9 +278,9 @@ class SessionWindows(Windows):
         return f"{duration}{'' if self.end_when is None else f', end_when={self.end_when!r}'}"
 
 
-def _cuts(max_duration: Duration | None, end_when: ColumnName | None) -> dict[str, int | str | None]:
+def _cuts(max_duration: Duration | None, end_when: ColumnName | None) -> dict[str, Any]:
     """Where sessions end before the gap, checked."""
-    column = None if end_when is None else column_name("end_when", end_when)
+    column = None if end_when is None else column_reference("end_when", end_when)
     if column == "":
         raise bad_value("end_when", column, "the name of a column")
     duration = None if max_duration is None else microseconds("max_duration", max_duration)

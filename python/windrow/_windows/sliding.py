@@ -11,6 +11,7 @@ from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, microseco
 from windrow._arguments.errors import bad_value, positional_options
 from windrow._windows.specification import Windows
 
+_HOPPING = "; windows of a length that start at every step are hopping windows, Spark's window(...)"
 _STREAM_TICK = 1_000
 """What Kafka's time counts in, and so a stream where nothing else is said: a millisecond."""
 
@@ -62,7 +63,10 @@ class SlidingWindows(Windows):
         """
         if _by_position:
             raise positional_options(
-                "SlidingWindows.with_time_difference", _by_position, ["grace", "resolution", "retention"]
+                "SlidingWindows.with_time_difference",
+                _by_position,
+                ["grace", "resolution", "retention"],
+                "" if _by_position[0] is None else _HOPPING,
             )
         tick = None if resolution is None else microseconds("resolution", resolution)
         width = microseconds("difference", difference)

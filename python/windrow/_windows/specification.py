@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -70,6 +71,11 @@ class Windows(ABC):
     def _check_stream(self) -> None:
         """Raises `ValueError` for windows that a stream cannot make."""
         return
+
+    def _over(self, named: Callable[[str, Any], Any]) -> Self:
+        """These windows over names of columns; only sessions have any."""
+        del named
+        return self
 
     def _on_stream(self, time: pa.Field[Any]) -> Self:
         """These windows with what a stream assumes where nothing is said; `time` is the time column."""

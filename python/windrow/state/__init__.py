@@ -116,6 +116,7 @@ def fetch(
         spark: the session that reads.
         checkpoint: the `checkpointLocation` of the query.
         key: the value of the key column; for several a tuple of their values, or a dict by name. A part may be None.
+            None for a query without keys.
         start: sessions that end at this time or later; sliding windows that start at it or later. A value of the time
             column (a `datetime`, aware for a `TIMESTAMP`); None leaves the side open.
         end: windows that start at this time or earlier; None leaves the side open.

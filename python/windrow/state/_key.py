@@ -58,7 +58,11 @@ def _key(query: StoredQuery, key: object) -> pa.RecordBatch:
     fields = query.keys
     names = [field.name for field in fields]
     values: tuple[Any, ...]
-    if isinstance(key, Mapping) and set(key) == set(names):
+    if query.is_series:
+        if key is not None:
+            raise bad_value("key", key, "None, as the query has no keys")
+        values = (0,)
+    elif isinstance(key, Mapping) and set(key) == set(names):
         values = tuple(key[name] for name in names)
     elif len(fields) == 1:
         values = key if isinstance(key, tuple) and len(key) == 1 else (key,)

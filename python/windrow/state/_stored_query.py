@@ -14,6 +14,7 @@ import pyarrow as pa
 from windrow._executor.stream.index import Index
 from windrow._folds.fold import Fold
 from windrow._native import Operator, Query, shard_keys
+from windrow._plan.plan import SERIES
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,11 @@ class StoredQuery:
         return [self.schema.field(name) for name in self.spec["keys"]]
 
     @property
+    def is_series(self) -> bool:
+        """Whether the query has no keys."""
+        return bool(self.spec["keys"] == [SERIES])
+
+    @property
     def time(self) -> pa.DataType:
         """The type of the time column."""
         kind: pa.DataType = self.schema.field(self.spec["time"]).type
@@ -83,6 +89,7 @@ class StoredQuery:
         """Selected windows with the source columns and stream time, named as in the result."""
         count = windows.num_rows
         columns = windows.columns[:-1]  # the last one is the largest time of the records
+        columns = columns[1:] if self.is_series else columns
         for name, value in source.items():
             columns.append(pa.array([value] * count, self.read.field(name).type))
         columns.append(pa.array([operator.stream_time] * count, pa.int64()).cast(self.time))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -40,12 +40,13 @@ class Change:
     time: Any
 
 
-def changes_of(batch: pa.RecordBatch, keys: int, *, final: bool) -> Iterator[Change]:
+def changes_of(batch: pa.RecordBatch, key_names: Sequence[str], *, final: bool) -> Iterator[Change]:
     """The rows of the core: keys, window, aggregates, op and time. An upsert of close mode is final."""
+    keys = max(len(key_names), 1)  # without keys it is a constant
     names = batch.schema.names
     columns = [values_of(name, column) for name, column in zip(names, batch.columns, strict=True)]
     for *cells, op, time in zip(*columns, strict=True):
         kind: Kind = "final" if final and op == "upsert" else op
         aggregates = zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True) if kind != "delete" else ()
-        key = dict(zip(names[:keys], cells[:keys], strict=True))
+        key = dict(zip(key_names, cells, strict=False))
         yield Change(kind, key, Window(cells[keys]["start"], cells[keys]["end"]), dict(aggregates), time)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._arguments.expression import CONSTANT, ColumnExpression
 from windrow._plan.input import Input
 from windrow._plan.plan import Origins, Plan
 from windrow._windows.session import SessionWindows
@@ -75,6 +77,21 @@ class Blank(Input[Answer]):
         if schema is None:
             raise _step("union", "on the data")
         return Blank(schema)
+
+    def output_name(self, argument: str, expression: ColumnExpression) -> str:
+        """Raises `TypeError`: a driver computes no expressions."""
+        allowed = "the name of a column of the schema, as a driver computes no expressions"
+        raise TypeError(f"{argument}: got an expression ({expression}); allowed: {allowed}")
+
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        """The same with the constant key of a query without keys, which the driver feeds."""
+        for expression in expressions.values():
+            if expression.language != CONSTANT:
+                self.output_name("columns", expression)
+        other = copy(self)
+        other._schema = pa.schema([*self._schema, *(pa.field(name, pa.int32()) for name in expressions)])
+        other.expressions = expressions
+        return other
 
     def run(self, plan: Plan) -> Answer:
         """The plan itself."""

@@ -16,7 +16,7 @@ from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batches import stream_reader
 from windrow._executor.tasks import Source
 from windrow._folds.python_values import values_of
-from windrow._plan.flat import flat
+from windrow._plan.flat import shown
 from windrow._windows.session import SessionWindows
 from windrow.testing._change import Change, changes_of
 from windrow.testing._definition import Definition, Schemas, plan_of
@@ -258,7 +258,7 @@ class StreamDriver:
         batches = [pa.RecordBatch.from_arrays(batch.columns[: len(output)], schema=output) for batch in self._unread]
         self._unread.clear()
         table = pa.Table.from_batches(batches, schema=output)
-        return flat(table) if self._plan.options.flat else table
+        return shown(self._plan, table)
 
     @property
     def counters(self) -> dict[str, int]:
@@ -370,7 +370,7 @@ class StreamDriver:
 
     def _changes(self, batches: list[pa.RecordBatch]) -> list[Change]:
         self._unread += [batch for batch in batches if batch.num_rows]
-        keys, final = len(self._plan.keys), self._plan.options.emit == "close"
+        keys, final = self._plan.key_names, self._plan.options.emit == "close"
         return [change for batch in batches for change in changes_of(batch, keys, final=final)]
 
     @property

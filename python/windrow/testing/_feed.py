@@ -16,7 +16,7 @@ from windrow._arguments.integer import integer
 from windrow._executor.batches import rebased
 from windrow._executor.tasks import Source
 from windrow._native import RowColumns
-from windrow._plan.plan import Plan
+from windrow._plan.plan import SERIES, Plan
 from windrow.testing._definition import Schemas
 from windrow.testing._values import cast_of, cell_of
 
@@ -93,7 +93,7 @@ class Feed:
         def cell(name: str, kind: pa.DataType) -> pa.Array[Any]:
             return cell_of(f"record: column {name!r}", record.get(name), kind)
 
-        read = {field.name: field.type for field in self.schema if field.name in origin.names}
+        read = {field.name: field.type for field in self.schema if field.name in origin.names and field.name != SERIES}
         cells = {name: cell(origin.names[name], kind) for name, kind in read.items()}
         ticking = self.tick in cells and cells[self.tick][0].as_py() is True
         order = origin.order
@@ -127,6 +127,8 @@ class Feed:
         for field in self.schema:
             if field.name == self._number and not of_all:
                 columns.append(pa.repeat(pa.scalar(origin.number, field.type), batch.num_rows))
+            elif field.name == SERIES:
+                columns.append(pa.repeat(pa.scalar(0, field.type), batch.num_rows))
             elif field.name not in origin.names:
                 columns.append(pa.nulls(batch.num_rows, field.type))
             else:
@@ -176,7 +178,7 @@ class Feed:
         return inputs
 
     def _row(self, cells: Mapping[str, pa.Array[Any]], number: int | None) -> pa.RecordBatch:
-        shown = dict(cells)
+        shown = {SERIES: pa.array([0], pa.int32()), **cells}
         if self._number is not None:
             shown[self._number] = pa.array([number], pa.int32())
         columns = [shown.get(field.name, pa.nulls(1, field.type)) for field in self.schema]

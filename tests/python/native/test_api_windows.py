@@ -104,7 +104,7 @@ def test_a_bare_number_is_refused_everywhere() -> None:
         ),
         (
             lambda: SlidingWindows.with_time_difference("10 minutes", "5 minutes"),
-            r"SlidingWindows.with_time_difference: got '5 minutes' by position; .* grace='5 minutes'$",
+            r"SlidingWindows.with_time_difference: got '5 minutes' by position; .* grace='5 minutes'; .* hopping",
         ),
         (
             lambda: SlidingWindows.with_time_difference("10 minutes", None, "1 second"),

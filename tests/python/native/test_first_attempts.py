@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -71,14 +72,6 @@ def test_every_argument_that_names_a_column_takes_a_plain_one() -> None:
         {"least": "x", "total": 3, "known": 2, "added": 3, "last": 2},
         {"least": "y", "total": 3, "known": 1, "added": 3, "last": 3},
     ]
-
-
-@pytest.mark.parametrize(
-    "computed", [pl.col("user").str.to_lowercase(), pl.col("user").alias("shop"), pl.col("*"), pl.lit("user")], ids=str
-)
-def test_what_is_computed_is_selected_first(computed: Any) -> None:
-    with pytest.raises(TypeError, match=r"^keys: got .*, an Expr; allowed: .*select it as a column first"):
-        sessions(CLICKS, computed)
 
 
 @pytest.mark.parametrize(
@@ -264,6 +257,7 @@ def test_a_duration_for_a_column_of_gaps_names_with_gap() -> None:
     assert sorted(own.count()["count"].to_pylist()) == [1, 2]
 
 
+MODULE: Any = wr
 GROUPED: Any = wr.group_by(CLICKS, "user", time="ts")
 WINDOWED: Any = GROUPED.windowed_by(GAP)
 SPENT: Any = wr.sum("amount")
@@ -278,6 +272,21 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "sum of windows": (lambda: WINDOWED.sum, r"by name: \.agg\(result=windrow.sum\(.column.\)\)$"),
     "windowed twice": (lambda: WINDOWED.windowed_by, "windowed already"),
     "a private name": (lambda: WINDOWED._repr_latex_, "'WindowedData' object has no attribute '_repr_latex_'$"),
+    "countDistinct": (lambda: MODULE.countDistinct, r"'windrow' has no .*; write windrow.count_distinct\(...\)$"),
+    "window": (lambda: MODULE.window, "tumbling and hopping windows are Spark's: pyspark.sql.functions.window"),
+    "TumblingWindows": (lambda: MODULE.TumblingWindows, "tumbling and hopping windows are Spark's"),
+    "TimeWindows": (lambda: MODULE.TimeWindows, "tumbling and hopping windows are Spark's"),
+    "session_window": (lambda: MODULE.session_window, r"write windrow.SessionWindows.with_gap\(.5 minutes.\)$"),
+    "groupBy": (lambda: MODULE.groupBy, r"write windrow.group_by\(data, .user., time=.ts.\)$"),
+    "lit": (lambda: MODULE.lit, "an expression of the library of the data: pyspark.sql.functions.col"),
+    "col": (lambda: MODULE.col, "a column goes by its name"),
+    "withColumn": (lambda: MODULE.withColumn, r"with_columns\(n=windrow.count\(\)\)$"),
+    "something else of the module": (lambda: MODULE.nothing, "module 'windrow' has no attribute 'nothing'$"),
+    "an aggregate of another library": (lambda: MODULE.functions.n_unique, r"write windrow.count_distinct\(...\)$"),
+    "session_window of groups": (lambda: GROUPED.session_window, r"write windrow.SessionWindows.with_gap"),
+    "countDistinct of groups": (lambda: GROUPED.countDistinct, r"write windrow.count_distinct"),
+    "groupBy of windows": (lambda: WINDOWED.groupBy, r"write windrow.group_by"),
+    "with_column of windows": (lambda: WINDOWED.with_column, r"with_columns\(n=windrow.count\(\)\)$"),
     "alias": (lambda: SPENT.alias, r"its name goes before it, as in agg\(clicks=windrow.count\(\)\)$"),
     "an aggregate over": (lambda: SPENT.over, "'Aggregate' object has no attribute 'over'$"),
 }
@@ -304,6 +313,7 @@ def test_objects_with_hints_are_copied_and_pickled_like_others() -> None:
     [
         ((wr.count(),), r"agg\(count=windrow.count\(\)\)$"),
         ((wr.count(), wr.sum("amount")), r"agg\(count=windrow.count\(\), sum_amount=windrow.sum\('amount'\)\)$"),
+        ((pl.col("amount").sum(),), r"agg\(sum=windrow.sum\(.amount.\)\)$"),
         (([wr.max("a b")],), r"agg\(result=windrow.max\('a b'\)\)$"),
         ((wr.reduce("amount", max),), r"agg\(reduce_amount=windrow.reduce\(...\)\)$"),
         (({"amount": "sum"},), r"got {'amount': 'sum'}, a dict; .*agg\(n=windrow.count\(\)\)$"),
@@ -313,3 +323,28 @@ def test_objects_with_hints_are_copied_and_pickled_like_others() -> None:
 def test_an_aggregate_without_a_name_is_told_how_to_get_one(given: tuple[Any, ...], hint: str) -> None:
     with pytest.raises(TypeError, match=rf"^aggregates: .*aggregates by name, such as {hint}|^aggregates: .*{hint}"):
         WINDOWED.agg(*given)
+
+
+@pytest.mark.parametrize(
+    ("other", "hint"),
+    [
+        (pl.col("amount").sum(), 'sum("amount")'),
+        (pl.col("amount").n_unique(), 'count_distinct("amount")'),
+        (pl.len(), "count()"),
+        (pl.col("amount").std(), 'stddev("amount")'),
+    ],
+    ids=str,
+)
+def test_an_aggregate_of_polars_names_that_of_windrow(other: Any, hint: str) -> None:
+    with pytest.raises(TypeError, match=rf'^aggregate "x": got .*; write windrow.{re.escape(hint)}$'):
+        WINDOWED.agg(x=other)
+
+
+def test_two_durations_of_sliding_windows_are_those_of_hopping_ones() -> None:
+    make: Any = wr.SlidingWindows.with_time_difference
+    with pytest.raises(TypeError, match=r"got '5 minutes' by position; .*hopping windows, Spark's window\(...\)$"):
+        make("10 minutes", "5 minutes")
+
+
+def test_a_polars_string_names_a_source() -> None:
+    assert sessions(pl.from_arrow(CLICKS), source="shop") == EXPECTED

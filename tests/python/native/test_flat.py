@@ -111,3 +111,26 @@ def test_a_name_that_is_taken_is_refused_at_the_call(name: str) -> None:
         unnested.flat().agg(**{name: wr.count()})
     with pytest.raises(ValueError, match="the column of windows"):
         unnested.flat().agg(window=wr.count())
+
+
+@pytest.mark.parametrize("windows", WINDOWS)
+def test_columns_of_the_data_may_be_called_window(windows: str) -> None:
+    named = EVENTS.append_column("window", EVENTS["user"])
+    by_user = asked(WINDOWS[windows], named)
+    assert by_user.flat().agg(w=wr.first("window")).column_names == ["user", "window_start", "window_end", "w"]
+    tagged = by_user.flat().with_columns(n=wr.count(), share=wr.count() / wr.count())
+    assert tagged.column_names == [*named.column_names, "window_start", "window_end", "n", "share"]
+    assert tagged["window"].to_pylist() == EVENTS["user"].to_pylist()
+    by_window = wr.group_by(named, "window", time="ts").windowed_by(WINDOWS[windows])
+    found = by_window.flat().agg(n=wr.count(), share=wr.count() / wr.count())
+    expected = asked(WINDOWS[windows]).flat().agg(n=wr.count(), share=wr.count() / wr.count())
+    assert found.column_names == ["window", *expected.column_names[1:]]
+    assert sorted(map(str, found.to_pylist())) == sorted(
+        str({("window" if name == "user" else name): value for name, value in row.items()})
+        for row in expected.to_pylist()
+    )
+    assert found.num_rows
+    assert by_window.flat().to_reader(n=wr.count()).schema.names == ["window", "window_start", "window_end", "n"]
+    for call in (by_user.with_columns, by_window.with_columns, by_window.agg):
+        with pytest.raises(ValueError, match=r"got 'window'; allowed: any name but 'window', which .* or flat\(\)$"):
+            call(n=wr.count())

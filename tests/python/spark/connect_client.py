@@ -70,6 +70,18 @@ def asked(data: Any, observation: Any = None) -> Callable[[Any], Any]:
     return windowed
 
 
+def expressions(data: Any) -> Any:
+    """Sessions of computed keys and times, with the bounds of windows as numbers."""
+    from pyspark.sql import functions as F
+
+    third, later = (F.col("user") % 3).alias("third"), F.col("ts") + F.expr("INTERVAL 7 SECONDS")
+    windowed = wr.group_by(data, third, time=later).windowed_by(SESSIONS).flat()
+    answer = windowed.agg(
+        n=wr.count().where("amount > 10 AND amount < 900"), total=wr.sum(F.col("amount") * 2), last=wr.max(F.lit(4))
+    )
+    return answer.selectExpr("third", "unix_micros(window_start)", "unix_micros(window_end)", "n", "total", "last")
+
+
 def main(remote: str) -> None:
     """Prints a line of JSON for each query: its rows as an Arrow stream, its counters; then what a failure tells."""
     from pyspark.sql import Observation, SparkSession
@@ -88,6 +100,17 @@ def main(remote: str) -> None:
         print(json.dumps({"case": name, "rows": rows, "counters": observation and observation.get}))
     plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
     print(json.dumps({"plain": [*plain.keys, plain.time]}))
+    print(json.dumps({"expressions": sorted(map(list, expressions(data).collect()), key=str)}, default=str))
+    other = spark.createDataFrame(events()).select("user", (F.col("amount") + 1).alias("next"))
+    joined = data.join(other, data["amount"] + 1 == other["next"])
+    both = wr.group_by(joined, other["user"], time="ts").windowed_by(SESSIONS).agg(same=wr.count_if(data["user"] >= 0))
+    refused = []
+    for column in (F.col("amout") + 1, F.explode(F.array("amount")), F.sum("amount")):
+        try:
+            wr.group_by(data, column, time="ts")
+        except ValueError as error:
+            refused.append(str(error))
+    print(json.dumps({"joined": [both.columns, both.count()], "refused": refused}))
     told = ControlMessage(1_767_258_000_000, 0, UUID(int=1)).headers()
     columns = "key binary, value binary, timestamp timestamp, headers array<struct<key: string, value: binary>>"
     records = [(b"k", b"v", None, None), (None, None, None, told), (None, None, None, [("windrow.progress", b"?")])]

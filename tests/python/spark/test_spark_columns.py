@@ -163,15 +163,6 @@ def test_a_plain_column_stands_for_its_name(spark: SparkSession) -> None:
         assert (row["k"], row["total"], row["n"]) == (1, 3, 3)
 
 
-def test_a_computed_column_is_selected_first(spark: SparkSession) -> None:
-    data = of_one_session(spark, "named_struct('b', 1) AS a", "2 AS `a.b`", "3 AS `1`", "4 AS `lower(k)`")
-    others = [F.lower("k"), F.col("k").alias("ts"), F.col("a.b"), F.col("`a.b`"), F.lit(1), F.col("*")]
-    others += [F.lit("k")] * (repr(F.lit("k")) != repr(F.col("k")))  # Spark 3.5 shows both alike
-    for computed in others:
-        with pytest.raises(TypeError, match="^keys: got Column<.*, a Column; allowed: .*select it as a column first"):
-            wr.group_by(data, computed, time="ts")
-
-
 def test_a_time_of_another_type_names_the_cast_and_the_cast_works(spark: SparkSession) -> None:
     data = of_one_session(
         spark,

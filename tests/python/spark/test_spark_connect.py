@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,37 @@ def test_rows_and_counters_are_those_of_this_process(output: list[dict[str, Any]
 def test_a_plain_column_stands_for_its_name(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "plain" in line]
     assert found["plain"] == ["user", "amount", "ts"]
+
+
+def test_expressions_give_what_columns_give_in_this_process(output: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in output if "expressions" in line]
+    rows = [
+        {
+            "third": None if row["user"] is None else row["user"] % 3,
+            "later": None if row["ts"] is None else row["ts"] + timedelta(seconds=7),
+            "some": row["amount"] is not None and 10 < row["amount"] < 900,
+            "twice": None if row["amount"] is None else row["amount"] * 2,
+            "four": 4,
+        }
+        for row in connect_client.events().to_pylist()
+    ]
+    windowed = wr.group_by(pa.Table.from_pylist(rows), "third", time="later").windowed_by(connect_client.SESSIONS)
+    here = windowed.flat().agg(n=wr.count_if("some"), total=wr.sum("twice"), last=wr.max("four"))
+    bounds = {name: here[name].cast("int64") for name in ("window_start", "window_end")}
+    columns = [bounds.get(name, here[name]).to_pylist() for name in here.column_names]
+    assert found["expressions"] == sorted(map(list, zip(*columns, strict=True)), key=str)
+    assert len(found["expressions"]) > 20
+
+
+def test_columns_of_a_join_and_wrong_expressions(output: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in output if "joined" in line]
+    columns, count = found["joined"]
+    assert columns == ["user", "window", "same"]
+    assert count > 20
+    missing, several, aggregate = found["refused"]
+    assert "allowed: an expression that gives one column of the data, which has 'user', 'ts', 'amount'" in missing
+    assert "generator" in several
+    assert "GROUP" in aggregate
 
 
 def test_control_messages_are_told_from_data(output: list[dict[str, Any]]) -> None:

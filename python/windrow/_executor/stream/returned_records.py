@@ -50,7 +50,7 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
         TypeError: for sessions, if the state cannot store the values of a column.
     """
     if not isinstance(plan.windows, SessionWindows):
-        return replace(plan, schema=records)
+        return replace(plan, schema=pa.schema({field.name: field for field in (*records, *plan.schema)}.values()))
     core = replace(
         plan,
         aggregates=(*plan.aggregates, (ROWS, AggregateCall("collect_list", (ROW,)))),

@@ -179,7 +179,8 @@ class Shard:
         before = operator.counters()
         if query.at_once:
             windows = operator.push_returned_records(records, progress, times)
-            changes = list(returned_records.with_windows(records, windows))
+            returned = records.select(query.record_names)
+            changes = list(returned_records.with_windows(returned, windows))
         else:
             changes = operator.push_micro_batch(records, progress, times)
         after = operator.counters()

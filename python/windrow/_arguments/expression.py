@@ -1,0 +1,196 @@
+"""An expression over the columns of the data, in the language of its library, for wherever a column is named.
+
+| language | written as |
+|---|---|
+| Spark | a `Column`: `F.col("amount") * 2` |
+| Polars | an `Expr`: `pl.col("amount") * 2` |
+| pyarrow | an `Expression`: `pc.field("amount") * 2`, for Arrow data and pandas |
+| DuckDB | an `Expression`: `duckdb.SQLExpression("amount * 2")` |
+| SQL | text in `where`, for Spark and DuckDB: `"amount > 3"` |
+
+There are two more: a field of a struct, which is a name with dots, and the constant key of a query without keys.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from windrow._arguments.errors import bad_type, bad_value, listed
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow.compute as pc
+    from pyspark.sql import Column
+
+    ColumnName = str | Column | pl.Expr | pc.Expression
+    """The name of a column, or an expression over columns: `F.col("amount") * 2`, `pl.col("amount") * 2`."""
+
+SPARK, POLARS, PYARROW, DUCKDB = "Spark", "Polars", "pyarrow", "DuckDB"
+SQL, FIELD, CONSTANT = "SQL", "field", "constant"
+
+EXAMPLES = {
+    SPARK: "a Column of Spark, such as F.col('amount') * 2",
+    POLARS: "an expression of Polars, such as polars.col('amount') * 2",
+    PYARROW: "an expression of pyarrow, such as pyarrow.compute.field('amount') * 2",
+    DUCKDB: "an expression of DuckDB, such as duckdb.SQLExpression('amount * 2')",
+}
+"""What each language looks like, for errors."""
+
+_CLASSES = {
+    ("pyspark", "Column"): SPARK,
+    ("polars", "Expr"): POLARS,
+    ("pyarrow", "Expression"): PYARROW,
+    ("duckdb", "Expression"): DUCKDB,
+    ("_duckdb", "Expression"): DUCKDB,
+}
+_NAME = "the name of a column"
+_PATH = re.compile(r"\w+(\.\w+)*")
+"""Text in `where` that is a name and no SQL."""
+
+_PLAIN_SPARK = re.compile(r"Column<'([^\W\d]\w*)'>")
+"""How PySpark, classic and Connect, shows a column that is a plain name; what is computed has other signs in it."""
+
+_NESTED_PYARROW = re.compile(r"FieldRef\.Name\(([^()]*)\)")
+_PLAIN_DUCKDB = re.compile(r'"([^"]+)"')
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnExpression:
+    """One expression.
+
+    Attributes:
+        language: the library that computes it, or what else it is.
+        value: the expression itself; for SQL the text, for a field the path, for a constant its value.
+        column: the column that it is, if it is one plain name; Spark may need the expression to tell two of one name.
+        input: the input of a cogroup whose columns it may name with the input's name before them; None elsewhere.
+    """
+
+    language: str
+    value: Any
+    column: str | None = None
+    input: str | None = None
+
+    def __str__(self) -> str:
+        """Its text, as its library shows it."""
+        if self.language == FIELD:
+            return ".".join(self.value)
+        text = repr(self.value) if self.language == SPARK else str(self.value)
+        return " ".join(text.removeprefix("Column<'").removesuffix("'>").split())
+
+    def __repr__(self) -> str:
+        """What stands for it in the repr of an aggregate or of windows."""
+        if self.column is not None:
+            return repr(self.column)
+        return repr(str(self)) if self.language in (SQL, FIELD) else str(self)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same object or the same text: libraries compare expressions to expressions."""
+        return isinstance(other, ColumnExpression) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        """As `==`."""
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        value = self.value if isinstance(self.value, str | tuple | int) else id(self.value)
+        return self.language, value, self.input
+
+
+Reference = str | ColumnExpression
+"""A column as a query refers to it, before it meets the data."""
+
+
+def column_reference(argument: str, column: Any, allowed: str = _NAME) -> Reference:
+    """The name or the expression that `argument` gives; `TypeError` for anything else.
+
+    A plain column of Polars or pyarrow is its name.
+
+    >>> column_reference("time", "ts")
+    'ts'
+    >>> column_reference("time", 5)
+    Traceback (most recent call last):
+        ...
+    TypeError: time: got 5, an int; allowed: the name of a column, or an expression over columns
+    """
+    if isinstance(column, str):
+        return column
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(column).__mro__)
+    language = next((_CLASSES[kind] for kind in kinds if kind in _CLASSES), None)
+    if language is None:
+        hint = " (a Series goes into the frame first, as a column)" if type(column).__name__ == "Series" else ""
+        raise bad_type(argument, column, f"{allowed}, or an expression over columns{hint}")
+    fields = tuple(_NESTED_PYARROW.findall(str(column))) if language == PYARROW else ()
+    if len(fields) > 1 and column.equals(_pyarrow_field(*fields)):
+        return ColumnExpression(FIELD, fields)
+    plain = _plain(language, column)
+    if plain is not None and language in (POLARS, PYARROW):
+        return plain
+    return ColumnExpression(language, column, plain)
+
+
+def column_references(argument: str, columns: Iterable[object]) -> tuple[Reference, ...]:
+    """Several columns, each an argument of its own, or all of them in one list or tuple.
+
+    >>> column_references("keys", ["user", "shop"]), column_references("keys", [["user", "shop"]])
+    (('user', 'shop'), ('user', 'shop'))
+    """
+    given = tuple(columns)
+    if len(given) == 1 and isinstance(given[0], list | tuple):
+        given = tuple(given[0])
+    return tuple(column_reference(argument, column) for column in given)
+
+
+def condition_reference(argument: str, condition: object) -> Reference:
+    """As `column_reference`, where text may also be SQL.
+
+    >>> condition_reference("where(column=)", "paid"), condition_reference("where(column=)", "amount > 3")
+    ('paid', 'amount > 3')
+    """
+    if isinstance(condition, str) and _PATH.fullmatch(condition) is None:
+        return ColumnExpression(SQL, condition, condition)
+    return column_reference(argument, condition)
+
+
+def wrong_language(
+    argument: str, expression: ColumnExpression, language: str, data: str, columns: Sequence[str]
+) -> TypeError | ValueError:
+    """An expression in another language than the data, which `data` names with its article."""
+    if expression.language == SQL:
+        allowed = f"a column of the data, which has {listed(columns)}, or {EXAMPLES[language]}"
+        return bad_value(argument, str(expression), f"{allowed} (SQL text is for Spark and DuckDB)")
+    return TypeError(
+        f"{argument}: got an expression of {expression.language} ({expression}) for {data}; "
+        f"allowed: the name of a column, or {EXAMPLES[language]}"
+    )
+
+
+def wrong_expression(argument: str, expression: ColumnExpression, columns: Sequence[str], why: object) -> ValueError:
+    """An expression that these columns do not have, or that makes no single column; `why` is the library's error."""
+    reason = str(why).strip().partition("\n")[0]
+    allowed = f"an expression that gives one column of the data, which has {listed(columns)} ({reason})"
+    return bad_value(argument, str(expression), allowed)
+
+
+def _plain(language: str, column: Any) -> str | None:
+    """The name of the column that an expression is; None where it computes something."""
+    if language == SPARK:
+        match = _PLAIN_SPARK.fullmatch(repr(column))
+        return None if match is None else match[1]
+    if language == POLARS:
+        name: str | None = column.meta.output_name() if column.meta.is_column() else None
+        return name
+    text = str(column)
+    if language == DUCKDB:
+        match = _PLAIN_DUCKDB.fullmatch(text)
+        return match[1] if match is not None and column.get_name() == match[1] else None
+    return text if column.equals(_pyarrow_field(text)) else None
+
+
+def _pyarrow_field(*path: str) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.field(*path)

@@ -1,0 +1,132 @@
+"""Columns that are expressions over a DataFrame: Columns of Spark, SQL text, and fields of structs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, IntegerType, StructField, StructType
+
+from windrow._arguments.errors import bad_value
+from windrow._arguments.expression import (
+    CONSTANT,
+    FIELD,
+    SPARK,
+    SQL,
+    ColumnExpression,
+    wrong_expression,
+    wrong_language,
+)
+from windrow._spark.declared import told_schema
+
+_WINDOWS = {
+    "window_time": "window.end: windows end with a record, and window_time subtracts a microsecond from their ends",
+    "window": "windows in windowed_by(...), and no window of Spark, which may hold a record several times",
+    "session_window": "windrow.SessionWindows.with_gap(...) in windowed_by(...)",
+}
+"""Functions of Spark that make windows, and what to write instead."""
+
+
+def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, columns: Sequence[str]) -> str:
+    """What Spark calls the column of an expression; SQL text is its own name.
+
+    Raises:
+        TypeError: an expression of another library.
+        ValueError: one that Spark refuses over this frame, or that gives no single column. `columns` are those that the
+            user sees.
+    """
+    if expression.language not in (SPARK, SQL, FIELD, CONSTANT):
+        raise wrong_language(argument, expression, SPARK, "a Spark DataFrame", columns)
+    for called, instead in _WINDOWS.items():
+        if re.search(rf"\b{called}\(", str(expression)):
+            raise bad_value(argument, str(expression), instead)
+    try:
+        source, column = _source(frame, expression), _column(expression)
+        names = source.select("*", column).schema.names[len(frame.columns) :]
+        _ = source.select(_one_value(column)).schema
+    except Exception as error:  # Spark's own, and those of Columns of another kind of session
+        if told_schema(frame.select(F.lit(0))) is None:
+            allowed = (
+                "inside a pipeline a column, as Spark tells no types of expressions there: withColumn before group_by"
+            )
+            raise bad_value(argument, str(expression), f"{allowed}, and its type in schema=") from error
+        raise wrong_expression(argument, expression, columns, error) from error
+    if len(names) != 1:
+        raise wrong_expression(argument, expression, columns, f"it gives {len(names)}")
+    if expression.language == SQL:
+        return str(expression)
+    return str(expression.value[-1]) if expression.language == FIELD else names[0]
+
+
+def with_columns(frame: DataFrame, expressions: Mapping[str, ColumnExpression]) -> DataFrame:
+    """The frame with further columns, by name."""
+    source = _source(frame, next(iter(expressions.values())))
+    columns = [_one_value(_column(expression)).alias(name) for name, expression in expressions.items()]
+    return source.select("*", *columns)
+
+
+def schema_with(schema: StructType, frame: DataFrame, expressions: Mapping[str, ColumnExpression]) -> StructType:
+    """The columns of `with_columns`, whose frame had those of `schema` before."""
+    asked = told_schema(frame)
+    if asked is not None:
+        return asked
+    fields = [StructField(name, _declared_type(schema, expression)) for name, expression in expressions.items()]
+    return StructType([*schema.fields, *fields])
+
+
+def _declared_type(schema: StructType, expression: ColumnExpression) -> DataType:
+    """The type of a constant or of a field, inside a pipeline."""
+    if expression.language == CONSTANT:
+        return IntegerType()
+    kind: Any = schema
+    for name in expression.value:
+        kind = kind[name].dataType
+    of_field: DataType = kind
+    return of_field
+
+
+def check_deterministic(frame: DataFrame, argument: str, expression: ColumnExpression) -> None:
+    """Raises `ValueError` for an expression that gives other values when a micro-batch runs again.
+
+    Only Spark classic shows it.
+    """
+    plan: Any = getattr(_source(frame, expression).select(_column(expression)), "_jdf", None)
+    if plan is None:
+        return
+    columns = plan.queryExecution().analyzed().expressions()
+    if not all(columns.apply(position).deterministic() for position in range(columns.length())):
+        raise bad_value(
+            argument,
+            str(expression),
+            "on a stream, an expression that gives the same value when a micro-batch runs again, unlike rand(), uuid() "
+            "and monotonically_increasing_id()",
+        )
+
+
+def is_case_sensitive(spark: Any) -> bool:
+    """Whether a session distinguishes names by their case; False where it does not say."""
+    try:
+        return bool(spark.conf.get("spark.sql.caseSensitive") == "true")
+    except Exception:  # some platforms refuse to read settings
+        return False
+
+
+def _source(frame: DataFrame, expression: ColumnExpression) -> DataFrame:
+    """The frame, under the name of a cogroup's input if it is one."""
+    return frame if expression.input is None else frame.alias(expression.input)
+
+
+def _one_value(column: Any) -> Any:
+    """The column. Spark refuses functions inside that make several rows of one, as `explode` does."""
+    return F.coalesce(column)
+
+
+def _column(expression: ColumnExpression) -> Any:
+    if expression.language == FIELD:
+        return F.col(".".join("`" + name.replace("`", "``") + "`" for name in expression.value))
+    if expression.language == CONSTANT:
+        return F.lit(expression.value)
+    return F.expr(expression.value) if expression.language == SQL else expression.value

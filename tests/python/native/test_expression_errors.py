@@ -1,0 +1,138 @@
+"""Expressions that do not fit the data: the error names the argument, the expression, the library and the columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+from .test_expressions import COMPUTED, GAP, SQL, TABLE
+
+
+def sessions(data: Any) -> Any:
+    """Sessions of the users of data with plain columns."""
+    return wr.group_by(data, "user", time="ts").windowed_by(GAP)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "Polars for Arrow": (
+        lambda: wr.group_by(TABLE, pl.col("user").str.to_lowercase(), time="seen.at"),
+        TypeError,
+        'keys: got an expression of Polars (col("user").str.to_lowercase()) for Arrow data; allowed: the name of a '
+        "column, or an expression of pyarrow",
+    ),
+    "pyarrow for Polars": (
+        lambda: wr.group_by(pl.from_arrow(TABLE), "user", time=pc.field("a") * pc.scalar(2)),
+        TypeError,
+        "time: got an expression of pyarrow (multiply_checked(a, 2)) for a Polars frame; allowed: the name of a "
+        "column, or an expression of Polars",
+    ),
+    "DuckDB for pandas": (
+        lambda: wr.group_by(TABLE.to_pandas(), SQL("user || 'x'"), time="ts"),
+        TypeError,
+        "for a pandas frame; allowed: the name of a column, or an expression of pyarrow",
+    ),
+    "SQL for Arrow": (
+        lambda: sessions(COMPUTED).agg(n=wr.count().where("twice > 3")),
+        ValueError,
+        "got 'twice > 3'; allowed: a column of the data, which has 'user', 'ts', 'twice', 'large', 'gap', or an "
+        "expression of pyarrow",
+    ),
+    "SQL elsewhere": (
+        lambda: wr.group_by(duckdb.from_arrow(COMPUTED), "user || 'x'", time="ts"),
+        ValueError,
+        "keys: got \"user || 'x'\"; allowed: a column of the data",
+    ),
+    "SQL in count_if": (
+        lambda: (
+            wr.group_by(duckdb.from_arrow(COMPUTED), "user", time="ts").windowed_by(GAP).agg(n=wr.count_if("twice > 3"))
+        ),
+        ValueError,
+        "got 'twice > 3'; allowed: a column of the data",
+    ),
+    "a wrong name in Arrow": (
+        lambda: wr.group_by(COMPUTED, pc.field("usr") + pc.scalar(1), time="ts"),
+        ValueError,
+        "keys: got 'add_checked(usr, 1)'; allowed: an expression that gives one column of the data, which has 'user'",
+    ),
+    "a wrong name in Polars": (
+        lambda: wr.group_by(pl.from_arrow(COMPUTED), pl.col("usr").str.len_bytes(), time="ts"),
+        ValueError,
+        "which has 'user', 'ts', 'twice', 'large', 'gap' (unable to find column",
+    ),
+    "a wrong name in DuckDB": (
+        lambda: wr.group_by(duckdb.from_arrow(COMPUTED), SQL("usr || 'x'"), time="ts"),
+        ValueError,
+        "(Binder Error",
+    ),
+    "wrong SQL": (
+        lambda: (
+            wr.group_by(duckdb.from_arrow(COMPUTED), "user", time="ts").windowed_by(GAP).agg(n=wr.count().where("x >"))
+        ),
+        ValueError,
+        "(Parser Error",
+    ),
+    "SQL of several rows": (
+        lambda: wr.group_by(duckdb.from_arrow(COMPUTED), SQL("unnest([1, 2])"), time="ts"),
+        ValueError,
+        "unnest makes several rows of one",
+    ),
+    "several columns": (
+        lambda: wr.group_by(pl.from_arrow(COMPUTED), pl.all(), time="ts"),
+        ValueError,
+        "an expression that gives one column",
+    ),
+    "a type": (
+        lambda: wr.group_by(TABLE, "user", time=pc.field("amount") * pc.scalar(2)),
+        TypeError,
+        "time: column 'multiply_checked(amount, 2)' has type int64; allowed: a timestamp",
+    ),
+    "a condition that is a number": (
+        lambda: (
+            wr.group_by(COMPUTED, "user", time="ts").windowed_by(GAP).agg(n=wr.count().where(pc.field("twice") * 2))
+        ),
+        TypeError,
+        'column "multiply_checked(twice, 2)" has type int64',
+    ),
+    "a Series": (
+        lambda: wr.group_by(TABLE.to_pandas(), TABLE.to_pandas()["user"], time="ts"),
+        TypeError,
+        "keys: got a Series; allowed: the name of a column, or an expression over columns (a Series goes into the",
+    ),
+    "a field that is not there": (
+        lambda: wr.group_by(TABLE, "seen.on", time="seen.at"),
+        ValueError,
+        "keys: got 'seen.on'; allowed: a column of the data (the struct 'seen' has the fields 'at')",
+    ),
+    "an expression in a driver": (
+        lambda: StreamDriver(
+            lambda data: wr.group_by(data, pc.field("twice") + pc.scalar(1), time="ts"), COMPUTED.schema
+        ),
+        TypeError,
+        "as a driver computes no expressions",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused(name: str) -> None:
+    make, kind, text = REFUSED[name]
+    with pytest.raises(kind, match=re.escape(text)):
+        make()
+
+
+def test_errors_of_values_come_through() -> None:
+    largest = pa.table({"user": ["a"], "ts": [datetime(2026, 1, 1)], "n": pa.array([2**63 - 1], pa.int64())})
+    windowed = wr.group_by(largest, "user", time="ts").windowed_by(GAP)
+    with pytest.raises(pa.ArrowInvalid, match="overflow"):
+        windowed.agg(x=wr.sum(pc.field("n") * pc.scalar(2)))

@@ -1,0 +1,129 @@
+"""Streams of expressions: restarts, saved windows, returned records, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+import windrow.state
+
+from ..harness.streams import Run, play
+from ..scenes import utc
+
+GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
+SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 hour")
+DDL = "user string, ts timestamp, amount bigint"
+SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us", "UTC"), "amount": pa.int64()})
+
+
+def table(*records: tuple[str | None, float, int]) -> pa.Table:
+    columns = zip(*((user, utc(minutes), amount) for user, minutes, amount in records), strict=True)
+    return pa.table([pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], SCHEMA)
+
+
+STREAM = [
+    table(("ann", 0, 1), ("Ann", 3, 5), ("bob", 1, 7)),
+    table(("ANN", 5, 2), ("bob", 20, 3), ("cem", 180, 1)),
+    table(("cem", 10_000, 1)),
+]
+
+
+@pytest.mark.parametrize("windows", [GAP, SLIDING], ids=["sessions", "sliding"])
+@pytest.mark.parametrize("keys", [[F.lower], []], ids=["a key", "no keys"])
+def test_a_stream_of_expressions_goes_on_after_a_restart(
+    spark: SparkSession, tmp_path: Path, windows: Any, keys: list[Any]
+) -> None:
+    def query(given: DataFrame) -> DataFrame:
+        later = F.col("ts") + F.expr("INTERVAL 1 DAY")
+        query = wr.group_by(given, *(key("user").alias("who") for key in keys), time=later)
+        return query.windowed_by(windows).agg(
+            n=wr.count(), twice=wr.sum(F.col("amount") * 2), large=wr.count().where("amount > 3")
+        )
+
+    run = Run()
+    for piece in STREAM:
+        play(spark, tmp_path, [piece], query, DDL, run=run)
+    all_records = spark.createDataFrame(pa.concat_tables(STREAM))
+    expected = [row.asDict(recursive=True) for row in query(all_records).collect()]
+    last = max(row["window"]["end"] for row in expected)  # the window that is still open
+    closed = [row for row in expected if row["window"]["end"] != last]
+    assert sorted(map(str, run.rows)) == sorted(map(str, closed))
+    assert len(closed) >= 3
+    state = windrow.state.read(spark, str(tmp_path / "checkpoint"))
+    names = [*("who" for _ in keys), "window", "n", "twice", "large", "stream_time"]
+    assert state.columns == names
+    fetched = windrow.state.fetch(spark, str(tmp_path / "checkpoint"), "cem" if keys else None)
+    assert fetched.column_names == names
+    assert fetched.num_rows >= 1
+
+
+def test_another_expression_is_refused_at_a_restart_and_an_alias_is_not(spark: SparkSession, tmp_path: Path) -> None:
+    def query(column: Column) -> Any:
+        return lambda given: wr.group_by(given, "user", time="ts").windowed_by(GAP).agg(n=wr.sum(column))
+
+    play(spark, tmp_path / "a", STREAM[:1], query(F.col("amount") * 2), DDL)
+    with pytest.raises(Exception, match=r"amount \* 2.*amount \* 3"):
+        play(spark, tmp_path / "a", STREAM[1:2], query(F.col("amount") * 3), DDL)
+    play(spark, tmp_path / "b", STREAM[:1], query((F.col("amount") * 2).alias("paid")), DDL)
+    play(spark, tmp_path / "b", STREAM[1:2], query((F.col("amount") * 3).alias("paid")), DDL)
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"), [(GAP, [16, 16, 16]), (SLIDING, [2, 12, 16])], ids=["sessions", "sliding"]
+)
+def test_a_stream_of_rows_comes_back_without_the_columns_of_expressions(
+    spark: SparkSession, tmp_path: Path, windows: Any, expected: list[int]
+) -> None:
+    def query(given: DataFrame) -> DataFrame:
+        windowed = wr.group_by(given, F.lower("user"), time="ts").windowed_by(windows)
+        return windowed.with_columns(n=wr.sum(F.col("amount") * 2))
+
+    run = play(spark, tmp_path, STREAM, query, DDL)
+    assert {tuple(row) for row in run.rows} == {("user", "ts", "amount", "window", "n")}
+    assert sorted((row["user"], row["n"]) for row in run.rows)[:3] == [
+        ("ANN", expected[2]),
+        ("Ann", expected[1]),
+        ("ann", expected[0]),
+    ]
+    if windows is GAP:
+        state: Any = windrow.state.read(spark, str(tmp_path / "checkpoint"))
+        assert state.schema["records"].dataType.elementType.names == ["user", "ts", "amount"]
+
+
+@pytest.mark.parametrize("sql", ["rand()", "uuid()", "monotonically_increasing_id()", "amount + rand(3)"])
+def test_expressions_that_are_not_deterministic_are_refused_on_a_stream(spark: SparkSession, sql: str) -> None:
+    stream = spark.readStream.format("rate").load().selectExpr("value AS amount", "timestamp AS ts")
+    windowed = wr.group_by(stream, "amount", time="ts").windowed_by(GAP)
+    with pytest.raises(ValueError, match="got .*; allowed: on a stream, an expression that gives the same value when"):
+        windowed.agg(x=wr.max(F.expr(sql)))
+    assert windowed.agg(x=wr.max(F.current_timestamp())).isStreaming
+
+
+def test_sources_orders_and_ticks_are_expressions(spark: SparkSession, tmp_path: Path) -> None:
+    of = {
+        "side": F.col("amount") % 2,
+        "place": F.col("amount") * 10,
+        "is_tick": F.col("user").isNull(),
+        "at": F.col("ts") + F.expr("INTERVAL 1 HOUR"),
+    }
+
+    def query(given: DataFrame, of: dict[str, Any]) -> DataFrame:
+        grouped = wr.group_by(given, "user", time=of["at"], source=[of["side"]], order=of["place"], tick=of["is_tick"])
+        return grouped.windowed_by(GAP).emit("update", every_record=True).agg(n=wr.count(), s=wr.sum("amount"))
+
+    tables = [
+        table(("ann", 0, 1), ("ann", 4, 3), ("bob", 1, 2)),
+        table(("ann", 2, 5), ("ann", 3, 4), (None, 300, 7), ("bob", 6, 6)),
+    ]
+    run = play(spark, tmp_path / "a", tables, lambda given: query(given, dict(of)), DDL)
+    names = {name: name for name in of}
+    plain = play(spark, tmp_path / "b", tables, lambda given: query(given.withColumns(of), names), DDL)
+    assert sorted(map(str, run.rows)) == sorted(map(str, plain.rows))
+    assert {row["op"] for row in run.rows} == {"upsert", "delete"}
+    assert run.total("ticks") == plain.total("ticks") > 0
