@@ -74,11 +74,6 @@ def test_a_stream_asks_for_a_grace(empty_stream: DataFrame) -> None:
         windowed.count()
 
 
-def test_a_watermark_before_windrow_is_refused(empty_stream: DataFrame) -> None:
-    with pytest.raises(ValueError, match=r"data: got .*a watermark on 'ts'.*; allowed: a stream without withWatermark"):
-        wr.group_by(empty_stream.withWatermark("ts", "1 minute"), "user", time="ts")
-
-
 def test_each_record_needs_an_order(empty_stream: DataFrame) -> None:
     with pytest.raises(ValueError, match=r"every_record: got True; allowed: False, or group_by\(order=...\)"):
         grouped(empty_stream).emit("update", every_record=True).count()
