@@ -47,7 +47,7 @@ pub(super) struct SlidingQuery {
 
 impl SlidingQuery {
     /// Starts without rows.
-    pub fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
+    pub(super) fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
         let records = RowBuffer::new(empty(&query)?);
         Ok(Self {
             keys: KeyInterner::new(&query.keys)?,

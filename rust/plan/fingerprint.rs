@@ -16,7 +16,7 @@ const MAY_CHANGE: [&str; 2] = ["grace", "late"];
 
 /// A specification as JSON with sorted names, and the hash of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fingerprint {
+pub(crate) struct Fingerprint {
     /// The JSON.
     pub text: String,
     /// xxh3-64 of the JSON, 16 hexadecimal digits.
@@ -29,7 +29,7 @@ impl Fingerprint {
     /// # Errors
     ///
     /// None of a spec that was parsed.
-    pub fn new(spec: &Spec, query: &Query) -> Result<Self> {
+    pub(crate) fn new(spec: &Spec, query: &Query) -> Result<Self> {
         let wrong = |_| Error::Internal("a specification is not JSON");
         let Value::Object(mut asked) = serde_json::to_value(spec).map_err(wrong)? else {
             return Err(Error::Internal("a specification is not a JSON object"));
@@ -60,7 +60,7 @@ impl Fingerprint {
 
     /// The differences from a saved specification, for an error: the name of each part, the saved value
     /// and this one.
-    pub fn difference(&self, saved: &str) -> String {
+    pub(crate) fn difference(&self, saved: &str) -> String {
         let read =
             |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
         let (saved, own) = (read(saved), read(&self.text));

@@ -17,17 +17,17 @@
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
 
-pub mod aggregate;
-pub mod cogroup;
-pub mod fingerprint;
-pub mod function_failure;
-pub mod input_column;
-pub mod limits;
+pub(crate) mod aggregate;
+pub(crate) mod cogroup;
+pub(crate) mod fingerprint;
+pub(crate) mod function_failure;
+pub(crate) mod input_column;
+pub(crate) mod limits;
 pub mod query;
 mod resolve;
-pub mod results;
+pub(crate) mod results;
 pub(crate) mod rows_with_windows;
-pub mod source_column;
+pub(crate) mod source_column;
 pub mod spec;
 mod window_id;
-pub mod window_lengths;
+pub(crate) mod window_lengths;

@@ -19,7 +19,7 @@ use crate::plan::window_lengths::WindowLengths;
 
 /// The schema of changes: keys, `window`, aggregates, `op`, `time`. `time` is the timestamp that
 /// Kafka would give the change.
-pub fn schema(query: &Query) -> SchemaRef {
+pub(crate) fn schema(query: &Query) -> SchemaRef {
     let nullable = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_nullable(true));
     let keys_and_window = query.keys.len() + 1;
     let shown = query.output.fields().iter().take(keys_and_window).cloned();
@@ -118,7 +118,7 @@ pub(crate) fn batch(
 /// # Errors
 ///
 /// [`crate::core::error::Error::Overflow`] for a window that does not.
-pub fn check(query: &Query, mut windows: impl Iterator<Item = Window>) -> Result<()> {
+pub(crate) fn check(query: &Query, mut windows: impl Iterator<Item = Window>) -> Result<()> {
     let WindowLengths::Sliding(sliding) = query.windows else {
         return Ok(());
     };

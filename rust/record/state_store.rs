@@ -49,7 +49,7 @@ impl StateStore {
     /// # Errors
     ///
     /// [`Error::Format`] otherwise, as for unreadable pages.
-    pub fn check_unused(&self) -> Result<()> {
+    pub(crate) fn check_unused(&self) -> Result<()> {
         let progress = self.windows.time().progress();
         if self.seq_nos > 0 || progress.iter().any(|input| input.time.is_some()) {
             return Err(broken(
@@ -60,7 +60,11 @@ impl StateStore {
     }
 
     /// Creates a store without windows. `functions` are the user-defined functions of the spec.
-    pub fn new(spec: &Spec, query: Query, functions: Vec<Box<dyn UserFunction>>) -> Result<Self> {
+    pub(crate) fn new(
+        spec: &Spec,
+        query: Query,
+        functions: Vec<Box<dyn UserFunction>>,
+    ) -> Result<Self> {
         let inputs = spec
             .inputs
             .as_ref()
@@ -91,12 +95,12 @@ impl StateStore {
     }
 
     /// The windows and the states, without rows to add.
-    pub fn at_rest(&mut self) -> (&mut Windows, OperatorStates<'_>) {
+    pub(crate) fn at_rest(&mut self) -> (&mut Windows, OperatorStates<'_>) {
         self.with_rows(&[], &[], &[])
     }
 
     /// The windows and the states, with the rows of a batch. The slices are parallel.
-    pub fn with_rows<'a>(
+    pub(crate) fn with_rows<'a>(
         &'a mut self,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
@@ -109,7 +113,7 @@ impl StateStore {
     }
 
     /// The counters, including rows that never reach the windows.
-    pub fn counters(&self) -> Counters {
+    pub(crate) fn counters(&self) -> Counters {
         Counters {
             null_values: self.null_values,
             updates: self.updates,
@@ -118,7 +122,7 @@ impl StateStore {
     }
 
     /// The progress of the operator.
-    pub fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> Clock {
         Clock {
             progress: self.windows.time().progress().to_vec(),
             closed: self.windows.closed(),
@@ -128,7 +132,7 @@ impl StateStore {
     }
 
     /// Resumes from a saved clock, before windows are loaded.
-    pub fn resume(&mut self, clock: Clock) {
+    pub(crate) fn resume(&mut self, clock: Clock) {
         self.seq_nos = clock.seq_nos;
         self.null_values = clock.counters.null_values;
         self.updates = clock.counters.updates;
@@ -137,7 +141,7 @@ impl StateStore {
     }
 
     /// The results of slots, a column per aggregate. `keys` and `windows` are parallel to `slots`.
-    pub fn lower(
+    pub(crate) fn lower(
         &self,
         keys: &[ArrayRef],
         slots: &[Slot],
@@ -152,7 +156,7 @@ impl StateStore {
     }
 
     /// The time difference of sliding windows.
-    pub fn difference(&self) -> Span {
+    pub(crate) fn difference(&self) -> Span {
         match self.query.windows {
             WindowLengths::Sliding(sliding) => sliding.difference,
             WindowLengths::Session(_) => Span::default(),

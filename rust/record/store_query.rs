@@ -46,7 +46,7 @@ pub enum StoreQuery {
 
 /// Inclusive bounds of a range of keys. Each bound is one row of key columns. `None` leaves a side
 /// open.
-pub type KeyRange = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
+pub(crate) type KeyRange = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
 
 /// A selected window.
 struct SelectedWindow<'a> {

@@ -52,7 +52,7 @@ struct InputClock {
 
 impl Head {
     /// Writes the head page. Its rows are the times of sources.
-    pub fn write(
+    pub(crate) fn write(
         clock: &Clock,
         width: i64,
         layout: Layout,
@@ -104,7 +104,7 @@ impl Head {
     ///
     /// [`Error::Format`] for a damaged state, or for the state of another query. The message names
     /// the difference.
-    pub fn open(bytes: &[u8], fingerprint: &Fingerprint) -> Result<(Self, Clock)> {
+    pub(crate) fn open(bytes: &[u8], fingerprint: &Fingerprint) -> Result<(Self, Clock)> {
         let (label, rows) = page::read(bytes)?;
         if label.form != PageKind::Head {
             return Err(broken("it is no head"));
