@@ -161,7 +161,7 @@ LOST: dict[str, tuple[Callable[[pa.Table], Any], type[Exception], str]] = {
     "Polars": (pl.from_arrow, TypeError, r"Polars has no place for counters"),
     "Polars, lazy": (lambda result: pl.from_arrow(result).lazy(), TypeError, r"Polars has no place for counters"),  # type: ignore[union-attr]
     "DuckDB": (duckdb.from_arrow, TypeError, r"DuckDB has no place for counters"),
-    "grouped": (lambda result: result.group_by("user").aggregate([]), ValueError, r"a Table without counters.*before"),
+    "grouped": (lambda result: result.group_by("user").aggregate([]), ValueError, r"a Table without counters.*observe"),
     "not of windrow": (lambda _: EVENTS, ValueError, r"a Table without counters"),
     "pandas, not of windrow": (lambda _: EVENTS.to_pandas(), ValueError, r"a DataFrame without counters"),
     "a number": (lambda _: 3, TypeError, r"result: got 3, an int; allowed: what agg"),
