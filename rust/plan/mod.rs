@@ -16,8 +16,10 @@
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
+//! | `changed_query` | how the query of a saved state differs, in words |
 
 pub mod aggregate;
+mod changed_query;
 pub mod cogroup;
 pub mod fingerprint;
 pub mod function_failure;
