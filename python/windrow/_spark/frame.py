@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -62,6 +63,16 @@ class FrameInput(Input[DataFrame]):
     def time_casts(self) -> TimeCasts:
         """How Spark converts other columns to timestamps."""
         return _TIME_CASTS
+
+    @property
+    def zone(self) -> str | None:
+        """The session's time zone; None if the platform does not say it."""
+        try:
+            zone: str = self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
+            pc.local_timestamp(pa.scalar(0, pa.timestamp("us", zone)))
+        except Exception:  # a platform that refuses to read settings, or a zone that Arrow does not know
+            return None
+        return zone
 
     def check_threads(self, count: int) -> None:
         """Raises `ValueError`: Spark chooses its parallelism."""
