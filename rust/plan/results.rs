@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::aggregate::AggregatePlan;
@@ -11,6 +12,7 @@ use super::query::{Query, QueryOutput};
 use super::window_id;
 use crate::array::{convert, result_array, type_name};
 use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::results::Results;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -25,7 +27,7 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
-        lowered: Result<Vec<Column<'static>>>,
+        lowered: Result<Results>,
     ) -> Result<RecordBatch> {
         self.result_with(keys, windows, lowered, Vec::new())
     }
@@ -40,14 +42,15 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
-        lowered: Result<Vec<Column<'static>>>,
+        lowered: Result<Results>,
         functions: Vec<ArrayRef>,
     ) -> Result<RecordBatch> {
-        let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
+        let lowered = lowered.map_err(|error| self.name_overflow(error, &keys, windows))?;
+        let overflows = lowered.overflows;
         let mut columns = keys.clone();
         columns.push(self.window(windows)?);
         let missing = || Error::Internal("each aggregate has a column of results");
-        let (mut lowered, mut functions) = (lowered.into_iter(), functions.into_iter());
+        let (mut lowered, mut functions) = (lowered.columns.into_iter(), functions.into_iter());
         for aggregate in &self.aggregates {
             if aggregate.is_window_id() {
                 columns.push(self.window_ids(&keys, windows)?);
@@ -72,7 +75,9 @@ impl Query {
                 windows.iter().map(|_| "upsert"),
             )));
         }
-        Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
+        let batch = RecordBatch::try_new(Arc::clone(&self.output), columns)?;
+        self.count_overflows(overflows);
+        Ok(batch)
     }
 
     /// The ids of windows; `keys` are the key columns of these.
@@ -114,8 +119,9 @@ impl Query {
         )
     }
 
-    /// The same error. An overflow gets the name of its column and its window of `windows`.
-    pub fn name_overflow(&self, error: Error, windows: &[Window]) -> Error {
+    /// The same error. An overflow gets the name of its column, and its key and window: those of the
+    /// row of `keys` and `windows`.
+    pub fn name_overflow(&self, error: Error, keys: &[ArrayRef], windows: &[Window]) -> Error {
         match error {
             Error::ResultOverflow {
                 aggregate,
@@ -129,7 +135,12 @@ impl Query {
                 Error::Overflow {
                     column: plan.name.clone(),
                     reason: match windows.get(window) {
-                        Some(window) => format!("{reason} in window {}", self.show_window(window)),
+                        Some(bounds) => format!(
+                            "{reason} in window {} of key {}; overflow(\"null\") makes it null and \
+                             counts it",
+                            self.show_window(bounds),
+                            show_key(keys, window),
+                        ),
                         None => reason.to_string(),
                     },
                 }
@@ -167,4 +178,11 @@ impl Query {
             ),
         }
     }
+}
+
+/// A key as text, for errors.
+fn show_key(keys: &[ArrayRef], row: usize) -> String {
+    let shown = keys.iter().filter(|column| row < column.len());
+    let shown = shown.map(|column| array_value_to_string(column, row).unwrap_or_default());
+    shown.collect::<Vec<_>>().join(", ")
 }

@@ -12,6 +12,7 @@ use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::column::Column;
+use crate::core::aggregate::results::Results;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
@@ -41,6 +42,8 @@ pub(crate) struct StateStore {
     pub null_values: u64,
     /// The number of emitted upserts and deletes.
     pub updates: u64,
+    /// The number of results that did not fit their type, before this operator was restored.
+    overflows: u64,
 }
 
 impl StateStore {
@@ -86,6 +89,7 @@ impl StateStore {
             seq_nos: 0,
             null_values: 0,
             updates: 0,
+            overflows: 0,
             query: Arc::new(query),
         })
     }
@@ -113,6 +117,7 @@ impl StateStore {
         Counters {
             null_values: self.null_values,
             updates: self.updates,
+            overflows: self.overflows + self.query.overflows(),
             ..*self.windows.counters()
         }
     }
@@ -132,6 +137,7 @@ impl StateStore {
         self.seq_nos = clock.seq_nos;
         self.null_values = clock.counters.null_values;
         self.updates = clock.counters.updates;
+        self.overflows = clock.counters.overflows;
         self.windows
             .resume(clock.progress, clock.closed, clock.counters);
     }
@@ -144,6 +150,18 @@ impl StateStore {
         windows: &[Window],
     ) -> Result<Vec<ArrayRef>> {
         let lowered = self.accumulators.lower(slots);
+        lower(&self.query, keys, lowered, &self.functions, slots, windows)
+    }
+
+    /// The same for a look at windows, which counts nothing.
+    pub fn show(
+        &self,
+        keys: &[ArrayRef],
+        slots: &[Slot],
+        windows: &[Window],
+    ) -> Result<Vec<ArrayRef>> {
+        let lowered = self.accumulators.lower(slots);
+        let lowered = lowered.map(|results| Results::from(results.columns));
         lower(&self.query, keys, lowered, &self.functions, slots, windows)
     }
 

@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use super::user_function::UserFunction;
 use crate::array::result_array;
 use crate::core::aggregate::batch_states::BatchStates;
-use crate::core::aggregate::column::Column;
+use crate::core::aggregate::results::Results;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::{Error, Result};
@@ -130,13 +130,14 @@ pub fn save(
 pub fn lower(
     query: &Query,
     keys: &[ArrayRef],
-    lowered: Result<Vec<Column<'static>>>,
+    lowered: Result<Results>,
     functions: &[Box<dyn UserFunction>],
     slots: &[Slot],
     windows: &[Window],
 ) -> Result<Vec<ArrayRef>> {
-    let lowered = lowered.map_err(|error| query.name_overflow(error, windows))?;
-    let (mut lowered, mut functions) = (lowered.into_iter(), functions.iter().enumerate());
+    let Results { columns, overflows } =
+        lowered.map_err(|error| query.name_overflow(error, keys, windows))?;
+    let (mut lowered, mut functions) = (columns.into_iter(), functions.iter().enumerate());
     let missing = || Error::Internal("each aggregate has results");
     let column = |planned: &AggregatePlan| {
         if planned.states().is_some() {
@@ -157,7 +158,9 @@ pub fn lower(
         let (nth, function) = functions.next().ok_or_else(missing)?;
         save(query, nth, function.as_ref(), slots, windows)
     };
-    query.aggregates.iter().map(column).collect()
+    let columns = query.aggregates.iter().map(column).collect::<Result<_>>()?;
+    query.count_overflows(overflows);
+    Ok(columns)
 }
 
 impl States for OperatorStates<'_> {

@@ -7,7 +7,7 @@ fail while Spark unpickles it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from windrow._executor.batch import finished
@@ -55,6 +55,7 @@ def shipped(
     step: Callable[..., Batches],
     *plan: Any,
     finish: bytes | None = None,
+    observed: Mapping[str, str] | None = None,
     broadcasts: tuple[Any, ...] = (),
     version: str = __version__,
 ) -> Callable[[Batches], Batches]:
@@ -64,6 +65,7 @@ def shipped(
         step: a function of batches and the plan, at the top level of its module.
         plan: plain data that the step takes.
         finish: the pickled `Finish` of a query with computed columns.
+        observed: the columns of observed counters in what the step returns, by counter.
         broadcasts: the broadcasts of the user's functions; Spark sends them because the closure refers to them.
         version: the version of windrow that the executor needs.
     """
@@ -72,6 +74,6 @@ def shipped(
     def task(batches: Batches) -> Batches:
         _ = broadcasts
         done = load()(batches, *plan)
-        return done if finish is None else load_finished()(done, finish)
+        return done if finish is None else load_finished()(done, finish, observed or {})
 
     return task

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
-from windrow._aggregates.evaluation import Finish
+from windrow._aggregates.evaluation import Finish, Tally
 from windrow._executor.batch import finals, folds_in_order
 from windrow._executor.batches import Batches, no_rows, rebased, rebased_stream
 from windrow._executor.free_memory import free_memory
@@ -67,8 +67,9 @@ class LocalInput(Input[pa.Table]):
     def run(self, plan: Plan) -> pa.Table:
         """The result. Its schema metadata has an entry for each counter, such as `b"windrow.records": b"123"`."""
         if _hands_lists(plan):
-            windows = self.reader(plan).read_all()
-            counted = {**counters(windows), "windows": windows.num_rows}
+            tally = Tally()
+            windows = self._reader(plan, tally).read_all()
+            counted = {**counters(windows), "overflows": tally.overflows, "windows": windows.num_rows}
             return windows.replace_schema_metadata(metadata(counted))
         return _told(plan, self._record_by_record if plan.functions else self._all_at_once)
 
@@ -86,12 +87,15 @@ class LocalInput(Input[pa.Table]):
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
-        """The result in batches. Its schema metadata has all counters except `windows`."""
+        """The result in batches. Its schema metadata has the counters of records."""
+        return self._reader(plan, Tally())
+
+    def _reader(self, plan: Plan, tally: Tally) -> pa.RecordBatchReader:
         with ExitStack() as failed:
             progress = failed.enter_context(_progress(plan))
             stream = pa.RecordBatchReader.from_stream(self._stream(plan, progress))
             blocks, counters = self._read(progress, lambda: packed(plan, stream))
-            reader = reader_of(plan, blocks, counters, progress)
+            reader = reader_of(plan, blocks, counters, progress, tally)
             failed.pop_all()  # the bar stays while the reader is read
             return reader
 
@@ -102,7 +106,7 @@ class LocalInput(Input[pa.Table]):
         stream = self._stream(plan, progress)
         batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
         windows = _table(finish, iter(batches), query.output_schema)
-        return _counted(plan, windows, counters, windows.num_rows)
+        return _counted(plan, windows, counters, query.overflows, windows.num_rows, finish)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> pa.Table:
         folds = folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
@@ -112,7 +116,7 @@ class LocalInput(Input[pa.Table]):
         rows, counters = self._read(progress, lambda: query.run(stream))
         fed = rows if progress is None else progress.making(rows)
         windows = _table(finish, finals(folds, fed), folds.output_schema)
-        return _counted(plan, windows, counters, windows.num_rows)
+        return _counted(plan, windows, counters, folds.overflows, windows.num_rows, finish)
 
     def with_windows(self, plan: Plan) -> pa.Table:
         """All rows in their order, with `window` and the aggregates. Counters as in `run`."""
@@ -138,7 +142,7 @@ class LocalInput(Input[pa.Table]):
         for field in added.schema:
             column = pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
             table = table.append_column(field.name, column)
-        return _counted(plan, table, counters, windows.num_rows)
+        return _counted(plan, table, counters, query.overflows, windows.num_rows, finish)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
@@ -217,8 +221,11 @@ def _hands_lists(plan: Plan) -> bool:
     return bool(lists) and set(lists) <= set(plan.finish.parts)
 
 
-def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:
+def _counted(
+    plan: Plan, table: pa.Table, counters: Mapping[str, int], overflows: int, windows: int, finish: Finish | None
+) -> pa.Table:
     """A result with its counters. Warns if records were left out."""
     warn_left_out(counters)
     shown = flat(table) if plan.options.flat else table
-    return shown.replace_schema_metadata(metadata({**counters, "windows": windows}))
+    overflows += 0 if finish is None else finish.tally.overflows
+    return shown.replace_schema_metadata(metadata({**counters, "overflows": overflows, "windows": windows}))

@@ -12,9 +12,11 @@ of one shard.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 
+from windrow._aggregates.evaluation import Tally
 from windrow._executor.batch import folded, merged
 from windrow._executor.batches import rebased
 from windrow._executor.blocks import Blocks
@@ -40,15 +42,20 @@ def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[
     return blocks, packer.counters()
 
 
-def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None) -> pa.RecordBatchReader:
-    """The result of blocks, with the counters in its schema metadata. Warns if records were left out."""
+def reader_of(
+    plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None, tally: Tally
+) -> pa.RecordBatchReader:
+    """The result of blocks, with the counters in its schema metadata. Warns if records were left out.
+
+    `tally` counts results that do not fit their type while the reader is read.
+    """
     warn_left_out(counters)
     folds = plan.folds()
     if folds:
         schema = Operator(plan.spec_in_order, plan.schema, folds).output_schema
     else:
         schema = Query(plan.spec, plan.schema).output_schema
-    finish = None if plan.finish is None else plan.finish.typed(schema)
+    finish = None if plan.finish is None else replace(plan.finish.typed(schema), tally=tally)
     schema = schema if finish is None else finish.schema(schema)
     shown = (flat_schema(schema) if plan.options.flat else schema).with_metadata(metadata(counters))
 
@@ -56,9 +63,9 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
         try:
             held = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
             if folds:
-                made = folded(plan.spec_in_order, plan.schema, folds, held)
+                made = folded(plan.spec_in_order, plan.schema, folds, held, tally)
             else:
-                made = merged(Query(plan.spec, plan.schema), held)
+                made = merged(Query(plan.spec, plan.schema), held, tally)
             windows = _joined(made)
             for batch in windows if finish is None else finish.batches(windows):
                 given = flat(batch) if plan.options.flat else batch

@@ -56,7 +56,9 @@ def resolved(
         schema=pa.schema(fields.values()),
         origins=grouped._origins(fields),
         stream=grouped._stream,
-        finish=finish_of(calls, parts, (*grouped.keys, WINDOW), ("op",) if options.op else ()),
+        finish=finish_of(
+            calls, parts, (*grouped.keys, WINDOW), ("op",) if options.op else (), nulls=options.overflow == "null"
+        ),
     )
 
 

@@ -33,7 +33,7 @@ from windrow._arguments.errors import bad_type, bad_value, no_attribute, unknown
 from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Result
-from windrow._plan.plan import Callback, Emit, Late, Options, Plan
+from windrow._plan.plan import Callback, Emit, Late, Options, Overflow, Plan
 from windrow._query.grouping import Grouping
 from windrow._query.resolve import resolved, without_names
 from windrow._windows.session import SessionWindows
@@ -103,6 +103,28 @@ class WindowedData(Generic[Result]):
         if policy not in get_args(Late):
             raise unknown_word("policy", policy, get_args(Late))
         return self._with(late=policy)._checked_op("late('emit')")
+
+    def overflow(self, policy: Overflow) -> WindowedData[Result]:
+        """Chooses what happens to a result that does not fit its type, such as a sum beyond 64 bits.
+
+        With `"error"` (the default) the query fails with an `OverflowError` that names the column, the key and the
+        window. With `"null"` the result is null and counted (`overflows`); all other results are as they are. This
+        covers `sum`, `sum_distinct`, `mean` and arithmetic with results, of integers, decimals and durations.
+
+        On a stream a sum may overflow when its session closes, long after its records were read. No other records of
+        the source help then. A restart with `"null"` does, as this option may change at a restart.
+
+        Raises:
+            ValueError: another word.
+
+        >>> large = paid.set_column(2, "amount", pa.array([1, 2**63 - 1, 1]))
+        >>> totals = wr.group_by(large, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> totals.overflow("null").agg(total=wr.sum("amount")).sort_by("total")["total"].to_pylist()
+        [1, None]
+        """
+        if policy not in get_args(Overflow):
+            raise unknown_word("policy", policy, get_args(Overflow))
+        return self._with(overflow=policy)
 
     def max_ahead(self, duration: Duration) -> WindowedData[Result]:
         """Limits how far ahead of the wall clock a record of a stream may be. There is no limit by default.
@@ -206,7 +228,7 @@ class WindowedData(Generic[Result]):
 
         The counters of a batch are `records` (all rows except ticks); the records left out: `null_keys` (all key
         columns are null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with
-        their own gaps only); then `ticks` and `windows`. For a query in this process `windrow.counters` returns them.
+        their own gaps only); then `ticks`, `overflows` (null results of `overflow("null")`) and `windows`. For a query in this process `windrow.counters` returns them.
 
         Only an action that reads the whole result reports all records, such as `count()`, `collect()` or a write. An
         action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what ran until
@@ -245,7 +267,7 @@ class WindowedData(Generic[Result]):
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.
-            OverflowError: a result or a bound of a window does not fit its type.
+            OverflowError: a result (unless `overflow("null")` is chosen) or a bound of a window does not fit its type.
             MemoryError: in this process, memory is refused, or lists of sliding windows would take more than is free.
 
         What goes wrong with the data itself, such as a bad gap or a result that does not fit, fails the job on Spark.

@@ -5,11 +5,11 @@ Blocks are compact Arrow IPC streams, because Spark's copies between processes c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 
-from windrow._executor.batches import Batches, read_schema, rebased
+from windrow._executor.batches import Batches, counters_alone, read_schema, rebased, with_counters
 from windrow._native import decode_changes, encode_changes
 
 
@@ -26,8 +26,25 @@ def rows_of(blocks: Batches) -> Batches:
                 yield decode_changes(data)
 
 
-def unpack(batches: Batches, schema: bytes) -> Batches:
-    """The last step: reads the blocks in the first column into the columns of `schema`."""
+def unpack(batches: Batches, schema: bytes, observed: Mapping[str, str]) -> Batches:
+    """The last step: reads the blocks in the first column into the columns of `schema`. `observed` as in `counted`."""
     columns = read_schema(schema)
-    for rows in rows_of(batches):
-        yield pa.RecordBatch.from_arrays(rows.columns, schema=columns)
+
+    def read(blocks: Batches) -> Batches:
+        for rows in rows_of(blocks):
+            yield pa.RecordBatch.from_arrays(rows.columns, schema=columns)
+
+    yield from counted(batches, read, columns, observed)
+
+
+def counted(
+    batches: Batches, read: Callable[[Batches], Batches], output: pa.Schema, observed: Mapping[str, str]
+) -> Batches:
+    """The rows that `read` makes of blocks, then rows of the counters `observed`, which come with the blocks."""
+    blank = dict.fromkeys(observed.values())
+    for batch in batches:
+        for rows in read(iter([batch])):
+            yield with_counters(rows, blank)
+        if observed:
+            counters = batch.select([*observed])
+            yield counters_alone(counters.filter(counters.column(0).is_valid()), output, observed.values())
