@@ -12,7 +12,7 @@ use super::shards::{self, SortedByShard};
 use crate::array::convert;
 use crate::array::halves::in_halves;
 use crate::core::aggregate::column::Column;
-use crate::core::aggregate::results::Results;
+use crate::core::aggregate::window_results::WindowResults;
 use crate::core::aggregate::{RowSpan, SeqNo};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -142,7 +142,7 @@ impl SlidingQuery {
                 }
                 let order = self.records.by_arrival(at_end)?;
                 let columns = lowered.columns.iter().map(|column| column.gather(&order));
-                let columns = Results {
+                let columns = WindowResults {
                     columns: columns.collect::<Result<_>>()?,
                     ..lowered
                 };
@@ -189,7 +189,7 @@ impl SlidingQuery {
         number: usize,
         keys: &[KeyId],
         windows: &[Window],
-        mut lowered: Results,
+        mut lowered: WindowResults,
         at_end: &[RowSpan],
     ) -> Result<RecordBatch> {
         lowered.columns.push(self.lists(number, at_end)?);

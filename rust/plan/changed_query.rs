@@ -36,7 +36,12 @@ const DURATIONS: [(&str, &str); 4] = [
 /// The differences between a saved specification and this one, on one line.
 pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
     let mut differences = of_windows(saved.get("windows"), own.get("windows"));
-    differences.extend(changed("retention", saved.get("until"), own.get("until"), duration));
+    differences.extend(changed(
+        "retention",
+        saved.get("until"),
+        own.get("until"),
+        duration,
+    ));
     if is_changed(saved, own, "keys") {
         let [was, is] = [saved, own].map(|each| listed(each.get("keys")));
         differences.push(format!("keys were {was}, are {is}"));
@@ -49,7 +54,10 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
         differences.push(format!("shards were {was}, are {is}"));
     }
     if is_changed(saved, own, "inputs") {
-        let count = |each: &Specification| match each.get("inputs").and_then(|inputs| inputs.get("count")) {
+        let count = |each: &Specification| match each
+            .get("inputs")
+            .and_then(|inputs| inputs.get("count"))
+        {
             Some(count) => format!("a cogroup of {count} inputs"),
             None => "of one input".into(),
         };
@@ -59,7 +67,12 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
         None | Some(Value::Null) => "'source'".into(),
         Some(_) => "'slowest'".to_owned(),
     };
-    differences.extend(changed("stream_time", saved.get("sources"), own.get("sources"), slowest));
+    differences.extend(changed(
+        "stream_time",
+        saved.get("sources"),
+        own.get("sources"),
+        slowest,
+    ));
     let time = (saved.get("time_type"), own.get("time_type"));
     differences.extend(changed("the type of the time column", time.0, time.1, text));
     let types = [saved, own].map(|each| each.get("types").and_then(Value::as_object));
@@ -72,7 +85,11 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
     if differences.is_empty() {
         return "another version of windrow wrote it".into();
     }
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let more = if more > 0 {
+        format!("; and {more} more")
+    } else {
+        String::new()
+    };
     differences.join("; ") + &more
 }
 
@@ -92,7 +109,9 @@ fn changed(
 }
 
 fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
-    let of = |windows: Option<&Value>, name: &str| windows.and_then(|windows| windows.get(name)).cloned();
+    let of = |windows: Option<&Value>, name: &str| {
+        windows.and_then(|windows| windows.get(name)).cloned()
+    };
     let kind = |windows: Option<&Value>| match of(windows, "kind") {
         Some(Value::String(kind)) if kind == "sliding" => "sliding windows",
         _ => "sessions",
@@ -100,7 +119,8 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
     if kind(saved) != kind(own) {
         return vec![format!("windows were {}, are {}", kind(saved), kind(own))];
     }
-    let column = |windows: Option<&Value>| of(windows, "gap_column").filter(|column| !column.is_null());
+    let column =
+        |windows: Option<&Value>| of(windows, "gap_column").filter(|column| !column.is_null());
     let [was, is] = [saved, own].map(column);
     if was.is_some() != is.is_some() {
         let gap = |windows, column: Option<Value>| match column {
@@ -110,16 +130,27 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
         return vec![format!("gap was {}, is {}", gap(saved, was), gap(own, is))];
     }
     let lengths = DURATIONS.iter().filter_map(|(name, option)| {
-        changed(option, of(saved, name).as_ref(), of(own, name).as_ref(), duration)
+        changed(
+            option,
+            of(saved, name).as_ref(),
+            of(own, name).as_ref(),
+            duration,
+        )
     });
-    let ends = changed("end_when", of(saved, "ends").as_ref(), of(own, "ends").as_ref(), quoted);
+    let ends = changed(
+        "end_when",
+        of(saved, "ends").as_ref(),
+        of(own, "ends").as_ref(),
+        quoted,
+    );
     lengths.chain(ends).collect()
 }
 
 /// Whether the query returns windows or records.
 fn of_result(saved: &Specification, own: &Specification) -> Option<String> {
     let method = |each: &Specification| {
-        let has_rows = aggregates(each).any(|(aggregate, _)| aggregate.get("name") == Some(&ROWS.into()));
+        let has_rows =
+            aggregates(each).any(|(aggregate, _)| aggregate.get("name") == Some(&ROWS.into()));
         if has_rows || each.get("over") == Some(&true.into()) {
             "with_columns"
         } else {
@@ -134,13 +165,19 @@ fn of_result(saved: &Specification, own: &Specification) -> Option<String> {
 fn aggregates(each: &Specification) -> impl Iterator<Item = (&Value, Option<&Value>)> {
     let results = each.get("results").and_then(Value::as_array);
     let aggregates = each.get("aggregates").and_then(Value::as_array);
-    let with_result = move |(nth, aggregate)| (aggregate, results.and_then(|results| results.get(nth)));
-    aggregates.into_iter().flatten().enumerate().map(with_result)
+    let with_result =
+        move |(nth, aggregate)| (aggregate, results.and_then(|results| results.get(nth)));
+    aggregates
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(with_result)
 }
 
 fn of_aggregates(saved: &Specification, own: &Specification) -> Vec<String> {
     let own_aggregates = |each| {
-        let named = aggregates(each).filter(|(aggregate, _)| aggregate.get("name") != Some(&ROWS.into()));
+        let named =
+            aggregates(each).filter(|(aggregate, _)| aggregate.get("name") != Some(&ROWS.into()));
         named.collect::<Vec<_>>()
     };
     let (was, is) = (own_aggregates(saved), own_aggregates(own));
@@ -179,7 +216,14 @@ fn call(aggregate: &Value) -> String {
         .flatten()
         .map(|column| quoted(Some(column)))
         .collect();
-    for option in ["percentage", "accuracy", "most", "ignore_nulls", "keep_nulls", "input"] {
+    for option in [
+        "percentage",
+        "accuracy",
+        "most",
+        "ignore_nulls",
+        "keep_nulls",
+        "input",
+    ] {
         let value = aggregate.get(option);
         let value = value.filter(|value| !value.is_null() && **value != Value::Bool(false));
         arguments.extend(value.map(|value| format!("{option}={value}")));
@@ -190,27 +234,48 @@ fn call(aggregate: &Value) -> String {
     };
     let filter = aggregate.get("where").filter(|filter| !filter.is_null());
     let filter = filter.map(|filter| format!(".where({})", quoted(Some(filter))));
-    short(&format!("{function}({}){}", arguments.join(", "), filter.unwrap_or_default()))
+    short(&format!(
+        "{function}({}){}",
+        arguments.join(", "),
+        filter.unwrap_or_default()
+    ))
 }
 
 /// The columns in both that have other types, and those that only one of two structs has.
-fn of_types(within: &str, saved: &Specification, own: &Specification, differences: &mut Vec<String>) {
+fn of_types(
+    within: &str,
+    saved: &Specification,
+    own: &Specification,
+    differences: &mut Vec<String>,
+) {
     for (name, was) in saved {
         let column = format!("{within}{name}");
         match (was, own.get(name)) {
-            (_, None) if !within.is_empty() => differences.push(format!("column {name:?} was there")),
+            (_, None) if !within.is_empty() => {
+                differences.push(format!("column {name:?} was there"))
+            }
             (Value::Object(was), Some(Value::Object(is))) => {
-                let within = if name.starts_with("windrow.") { " ".into() } else { format!("{column}.") };
+                let within = if name.starts_with("windrow.") {
+                    " ".into()
+                } else {
+                    format!("{column}.")
+                };
                 of_types(&within, was, is, differences);
             }
             (was, Some(is)) if was != is => {
                 let [was, is] = [was, is].map(|each| text(Some(each)));
-                differences.push(format!("column {:?} was {was}, is {is}", column.trim_start()));
+                differences.push(format!(
+                    "column {:?} was {was}, is {is}",
+                    column.trim_start()
+                ));
             }
             _ => {}
         }
     }
-    for name in own.keys().filter(|name| !within.is_empty() && !saved.contains_key(*name)) {
+    for name in own
+        .keys()
+        .filter(|name| !within.is_empty() && !saved.contains_key(*name))
+    {
         differences.push(format!("column {name:?} is new"));
     }
 }
@@ -225,10 +290,17 @@ fn duration(value: Option<&Value>) -> String {
         let count = rest / size;
         rest %= size;
         if count != 0 {
-            words.push(format!("{count} {unit}{}", if count == 1 { "" } else { "s" }));
+            words.push(format!(
+                "{count} {unit}{}",
+                if count == 1 { "" } else { "s" }
+            ));
         }
     }
-    if words.is_empty() { "0 seconds".into() } else { words.join(" ") }
+    if words.is_empty() {
+        "0 seconds".into()
+    } else {
+        words.join(" ")
+    }
 }
 
 /// A value between single quotes if it is a string.
@@ -243,7 +315,11 @@ fn quoted(value: Option<&Value>) -> String {
 fn listed(values: Option<&Value>) -> String {
     let values = values.and_then(Value::as_array).into_iter().flatten();
     let texts: Vec<String> = values.map(|value| quoted(Some(value))).collect();
-    if texts.is_empty() { "none".into() } else { short(&texts.join(", ")) }
+    if texts.is_empty() {
+        "none".into()
+    } else {
+        short(&texts.join(", "))
+    }
 }
 
 fn text(value: Option<&Value>) -> String {
@@ -305,9 +381,21 @@ mod tests {
                 json!({"windows": own_gaps}),
                 "gap was 5 minutes, is the column 'pause'",
             ),
-            (json!({"until": null}), json!({"until": 1_000}), "retention was none, is 1 millisecond"),
-            (json!({"keys": ["a"]}), json!({"keys": ["a", "b"]}), "keys were 'a', are 'a', 'b'"),
-            (json!({"emit": "close"}), json!({"emit": "update"}), "emit was 'close', is 'update'"),
+            (
+                json!({"until": null}),
+                json!({"until": 1_000}),
+                "retention was none, is 1 millisecond",
+            ),
+            (
+                json!({"keys": ["a"]}),
+                json!({"keys": ["a", "b"]}),
+                "keys were 'a', are 'a', 'b'",
+            ),
+            (
+                json!({"emit": "close"}),
+                json!({"emit": "update"}),
+                "emit was 'close', is 'update'",
+            ),
             (
                 json!({"aggregates": [count]}),
                 json!({"aggregates": [sum]}),

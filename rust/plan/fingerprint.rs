@@ -67,7 +67,9 @@ impl Fingerprint {
 fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
     asked.remove("time");
     if let Some(Value::Object(windows)) = asked.get_mut("windows") {
-        OF_RECORDS.iter().for_each(|name| drop(windows.remove(*name)));
+        OF_RECORDS
+            .iter()
+            .for_each(|name| drop(windows.remove(*name)));
         if let Some(column) = windows.get_mut("gap_column") {
             *column = json!(!column.is_null());
         }

@@ -12,7 +12,7 @@ use super::query::{Query, QueryOutput};
 use super::window_id;
 use crate::array::{convert, result_array, type_name};
 use crate::core::aggregate::column::{Column, Values};
-use crate::core::aggregate::results::Results;
+use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -27,7 +27,7 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
-        lowered: Result<Results>,
+        lowered: Result<WindowResults>,
     ) -> Result<RecordBatch> {
         self.result_with(keys, windows, lowered, Vec::new())
     }
@@ -42,7 +42,7 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
-        lowered: Result<Results>,
+        lowered: Result<WindowResults>,
         functions: Vec<ArrayRef>,
     ) -> Result<RecordBatch> {
         let lowered = lowered.map_err(|error| self.name_overflow(error, &keys, windows))?;

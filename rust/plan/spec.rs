@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 
 use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, Shares};
 use crate::core::aggregate::functions;
-use crate::core::aggregate::results::Overflow;
+use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late};
 

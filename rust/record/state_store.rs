@@ -12,8 +12,8 @@ use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::column::Column;
-use crate::core::aggregate::results::Results;
 use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::time::{Span, Time};
@@ -161,7 +161,7 @@ impl StateStore {
         windows: &[Window],
     ) -> Result<Vec<ArrayRef>> {
         let lowered = self.accumulators.lower(slots);
-        let lowered = lowered.map(|results| Results::from(results.columns));
+        let lowered = lowered.map(|results| WindowResults::from(results.columns));
         lower(&self.query, keys, lowered, &self.functions, slots, windows)
     }
 

@@ -6,9 +6,9 @@ use arrow_array::ArrayRef;
 use super::user_function::UserFunction;
 use crate::array::result_array;
 use crate::core::aggregate::batch_states::BatchStates;
-use crate::core::aggregate::results::Results;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
+use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -130,12 +130,12 @@ pub fn save(
 pub fn lower(
     query: &Query,
     keys: &[ArrayRef],
-    lowered: Result<Results>,
+    lowered: Result<WindowResults>,
     functions: &[Box<dyn UserFunction>],
     slots: &[Slot],
     windows: &[Window],
 ) -> Result<Vec<ArrayRef>> {
-    let Results { columns, overflows } =
+    let WindowResults { columns, overflows } =
         lowered.map_err(|error| query.name_overflow(error, keys, windows))?;
     let (mut lowered, mut functions) = (columns.into_iter(), functions.iter().enumerate());
     let missing = || Error::Internal("each aggregate has results");

@@ -6,8 +6,8 @@ use windrow::core::aggregate::functions::collect_list::CollectList;
 use windrow::core::aggregate::functions::count::Count;
 use windrow::core::aggregate::functions::min_max_by::MaxBy;
 use windrow::core::aggregate::functions::sum::Sum;
-use windrow::core::aggregate::results::{Overflow, Results};
 use windrow::core::aggregate::slot::Slot;
+use windrow::core::aggregate::window_results::{Overflow, WindowResults};
 use windrow::core::aggregate::{Aggregate, InputRows, RowSpan};
 use windrow::core::error::{Error, Result};
 use windrow::core::interrupt::Interrupt;
@@ -35,7 +35,7 @@ fn slots_of(events: &[Event]) -> Vec<Slot> {
     events.iter().map(|event| Slot(event.key as u32)).collect()
 }
 
-fn rows(lowered: Result<Results>) -> Result<Vec<Vec<Cell>>> {
+fn rows(lowered: Result<WindowResults>) -> Result<Vec<Vec<Cell>>> {
     Ok(lowered?.columns.iter().map(cells).collect())
 }
 
@@ -226,7 +226,11 @@ fn a_result_that_does_not_fit_may_be_null_and_is_then_counted() {
             .fresh()
             .sweep(times, numbers, columns, &runs, &never)
             .unwrap(),
-        accumulators.load(&accumulators.save(&all)).unwrap().lower(&all).unwrap(),
+        accumulators
+            .load(&accumulators.save(&all))
+            .unwrap()
+            .lower(&all)
+            .unwrap(),
     ] {
         assert_eq!(results.overflows, 34);
         let got = rows(Ok(results)).unwrap();

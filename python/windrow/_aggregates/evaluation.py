@@ -17,7 +17,8 @@ An expression is a row of steps in postfix order, so that one of thousands of te
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from decimal import Decimal
 from typing import Any
 
@@ -150,7 +151,7 @@ class Finish:
     columns: tuple[tuple[str, Named | Expression], ...]
     parts: tuple[str, ...]
     nulls: bool = False
-    tally: Tally = field(default_factory=Tally, compare=False)
+    tally: Tally = dataclass_field(default_factory=Tally, compare=False)
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch of the core's result; columns that are not of it, such as counters, follow."""
@@ -207,7 +208,8 @@ def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa
         if windows.num_rows > 1:
             middle = windows.num_rows // 2
             halves = (windows.slice(0, middle), windows.slice(middle))
-            return pa.concat_arrays([_of_fitting(column, half, tally) for half in halves])
+            joined: pa.Array[Any] = pa.concat_arrays([_of_fitting(column, half, tally) for half in halves])
+            return joined
         tally.overflows += 1
         return pa.nulls(1, column.over(windows.slice(0, 0)).type)
 
@@ -233,7 +235,7 @@ class _Rows:
 
 
 def _named(name: str, error: Exception) -> Exception:
-    """The error of a computed column, of one of Python's own kinds. It names the column, and the user's file and line."""
+    """The error of a computed column: one of Python's own kinds that names the column, and the user's file and line."""
     # pyarrow's own errors are some of these.
     kinds: tuple[type[Exception], ...] = (TypeError, OverflowError, ValueError)
     kind = next((each for each in kinds if isinstance(error, each)), RuntimeError)

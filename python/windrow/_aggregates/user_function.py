@@ -132,12 +132,7 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     >>> talks.agg(said=wr.reduce("word", lambda a, b: f"{a} {b}"))["said"].to_pylist()
     ['good day']
     """
-    if not callable(fn):
-        raise bad_type("reduce(fn=)", fn, "a function of two values")
-    if returns_nothing(fn):
-        raise returns_none("reduce(fn=)", fn, "a function of two values, that returns their combination")
-    if not takes(fn, 2):
-        raise wrong_arity("reduce(fn=)", fn, "a function of two values: the result so far, and that of the next record")
+    _check("reduce(fn=)", fn, 2, "a function of two values", "their combination")
     return Aggregate(Reduction("python", (column_name("reduce(column=)", column),), fn=fn))
 
 
@@ -208,12 +203,7 @@ def aggregate(
         ("merge", [merge] if merge is not None else [], 2, "a function of two accumulators"),
     ):
         for function in functions:
-            if not callable(function):
-                raise bad_type(f"aggregate({argument}=)", function, allowed)
-            if argument != "init" and returns_nothing(function):
-                raise returns_none(f"aggregate({argument}=)", function, f"{allowed}, that returns the accumulator")
-            if not takes(function, count):
-                raise wrong_arity(f"aggregate({argument}=)", function, allowed)
+            _check(f"aggregate({argument}=)", function, count, allowed, "the accumulator")
     if isinstance(columns, str) or not isinstance(columns, Sequence):
         raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
     names = tuple(column_name("aggregate(columns=)", column) for column in columns)
@@ -231,6 +221,16 @@ def aggregate(
     if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")
     return Aggregate(Accumulation("python", names, init=init, add=add, merge=merge, type=kind, schema=schema))
+
+
+def _check(argument: str, function: Any, count: int, allowed: str, returned: str) -> None:
+    """Raises `TypeError` unless it is a function of so many arguments. One without arguments may return anything."""
+    if not callable(function):
+        raise bad_type(argument, function, allowed)
+    if count and returns_nothing(function):
+        raise returns_none(argument, function, f"{allowed}, that returns {returned}")
+    if not takes(function, count):
+        raise wrong_arity(argument, function, allowed)
 
 
 def _filtered(fold: Fold, condition: str | None) -> Fold:

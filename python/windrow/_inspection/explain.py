@@ -45,7 +45,8 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
         stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        Lines of text for the record, with times in the zone of the column or of Spark's session. A stream has a paragraph for each record at that time, because they may differ.
+        Lines of text for the record, with times in the zone of the column, or of Spark's session. A stream has a
+        paragraph for each record at that time, because they may differ.
 
     Raises:
         ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` is True for

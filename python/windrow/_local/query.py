@@ -106,7 +106,7 @@ class LocalInput(Input[pa.Table]):
         stream = self._stream(plan, progress)
         batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
         windows = _table(finish, iter(batches), query.output_schema)
-        return _counted(plan, windows, counters, query.overflows, windows.num_rows, finish)
+        return _counted(plan, windows, counters | _overflows(query.overflows, finish), windows.num_rows)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> pa.Table:
         folds = folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
@@ -116,7 +116,7 @@ class LocalInput(Input[pa.Table]):
         rows, counters = self._read(progress, lambda: query.run(stream))
         fed = rows if progress is None else progress.making(rows)
         windows = _table(finish, finals(folds, fed), folds.output_schema)
-        return _counted(plan, windows, counters, folds.overflows, windows.num_rows, finish)
+        return _counted(plan, windows, counters | _overflows(folds.overflows, finish), windows.num_rows)
 
     def with_windows(self, plan: Plan) -> pa.Table:
         """All rows in their order, with `window` and the aggregates. Counters as in `run`."""
@@ -142,7 +142,7 @@ class LocalInput(Input[pa.Table]):
         for field in added.schema:
             column = pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
             table = table.append_column(field.name, column)
-        return _counted(plan, table, counters, query.overflows, windows.num_rows, finish)
+        return _counted(plan, table, counters | _overflows(query.overflows, finish), windows.num_rows)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
@@ -221,11 +221,13 @@ def _hands_lists(plan: Plan) -> bool:
     return bool(lists) and set(lists) <= set(plan.finish.parts)
 
 
-def _counted(
-    plan: Plan, table: pa.Table, counters: Mapping[str, int], overflows: int, windows: int, finish: Finish | None
-) -> pa.Table:
+def _overflows(of_core: int, finish: Finish | None) -> dict[str, int]:
+    """The counter of results that do not fit their type: those of the core and those that are computed."""
+    return {"overflows": of_core + (0 if finish is None else finish.tally.overflows)}
+
+
+def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:
     """A result with its counters. Warns if records were left out."""
     warn_left_out(counters)
     shown = flat(table) if plan.options.flat else table
-    overflows += 0 if finish is None else finish.tally.overflows
-    return shown.replace_schema_metadata(metadata({**counters, "overflows": overflows, "windows": windows}))
+    return shown.replace_schema_metadata(metadata({**counters, "windows": windows}))

@@ -68,8 +68,9 @@ class FrameInput(Input[DataFrame]):
     def zone(self) -> str | None:
         """The session's time zone; None if the platform does not say it."""
         try:
-            zone: str = self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
-            pc.local_timestamp(pa.scalar(0, pa.timestamp("us", zone)))
+            zone = self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
+            epoch: Any = pa.scalar(0, pa.timestamp("us", zone))
+            pc.local_timestamp(epoch)
         except Exception:  # a platform that refuses to read settings, or a zone that Arrow does not know
             return None
         return zone

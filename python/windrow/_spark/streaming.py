@@ -108,9 +108,9 @@ class StreamInput(FrameInput):
         plan = self._on_stream(plan)
         output = self._output(plan, counted=_counts_computed(plan))
         read, core = self._shipment(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
-        observed = _observed(plan, output)
-        unpack = _last_step(plan, core, change_block.unpack, _shown(core).serialize().to_pybytes(), observed)
-        return self._unpacked(plan, *read, unpack, output, observed)
+        schema = _shown(core).serialize().to_pybytes()
+        unpack = _last_step(plan, core, change_block.unpack, schema, _observed(plan, output))
+        return self._unpacked(plan, *read, unpack, output)
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All records, each with its window, as a streaming frame."""
@@ -118,9 +118,8 @@ class StreamInput(FrameInput):
         returned_records.check(needed)
         plan, core, output = self._with_rows(needed)
         shipment, frame = self._shipment_of_records(needed, _shown(core))
-        observed = _observed(plan, output)
-        unpack = _last_step(plan, core, returned_records.unpack_records, shipment, observed)
-        return self._unpacked(plan, shipment, frame, unpack, output, observed)
+        unpack = _last_step(plan, core, returned_records.unpack_records, shipment, _observed(plan, output))
+        return self._unpacked(plan, shipment, frame, unpack, output)
 
     def _on_stream(self, plan: Plan) -> Plan:
         """The plan for a stream. Checks the plan and the session."""
@@ -136,18 +135,10 @@ class StreamInput(FrameInput):
         return plan
 
     def _unpacked(
-        self,
-        plan: Plan,
-        shipment: Shipment,
-        frame: DataFrame,
-        unpack: Callable[..., Any],
-        output: StructType,
-        observed: dict[str, str],
+        self, plan: Plan, shipment: Shipment, frame: DataFrame, unpack: Callable[..., Any], output: StructType
     ) -> DataFrame:
-        """Builds the steps of the query.
-
-        `unpack` is the last step, and `output` are its columns. The columns of the counters `observed` follow.
-        """
+        """Builds the steps of the query. `unpack` is the last step. `output` are its columns, without counters."""
+        observed = _observed(plan, output)
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
         blocks = frame.mapInArrow(shipped(pack, shipment), packed)
         changed = blocks.groupBy("shard").transformWithState(_processor(shipment), _CHANGED, "Append", "None")

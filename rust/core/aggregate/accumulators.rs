@@ -14,10 +14,10 @@ use std::ops::Range;
 use super::bound_aggregate::BoundAggregate;
 use super::column::Column;
 use super::list_values::ListValues;
-use super::results::{Overflow, Results};
 use super::row_filter::{RowFilter, Selections};
 use super::row_spans::{RowSpans, spanned};
 use super::slot::Slot;
+use super::window_results::{Overflow, WindowResults};
 use super::{Aggregate, InputRows, RowSpan, SeqNo, common_len};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -219,8 +219,8 @@ impl Accumulators {
     ///
     /// [`Error::ResultOverflow`] names the first aggregate with a result that does not fit, unless
     /// such results are null.
-    pub fn lower(&self, slots: &[Slot]) -> Result<Results> {
-        let mut results = Results::default();
+    pub fn lower(&self, slots: &[Slot]) -> Result<WindowResults> {
+        let mut results = WindowResults::default();
         for (position, aggregate) in self.aggregates.iter().enumerate() {
             let lower = |range: Range<usize>| {
                 let slots = slots.get(range).unwrap_or_default();
@@ -312,8 +312,8 @@ impl Accumulators {
         inputs: &[Column<'_>],
         spans: &[RowSpan],
         interrupt: &Interrupt,
-    ) -> Result<Results> {
-        let mut results = Results::default();
+    ) -> Result<WindowResults> {
+        let mut results = WindowResults::default();
         self.over_spans(
             times,
             seq_nos,

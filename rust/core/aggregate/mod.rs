@@ -16,7 +16,7 @@
 //! | `row_value` | the value of one row |
 //! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
-//! | [`results`] | the results of windows, and those that do not fit their type |
+//! | [`window_results`] | the results of windows, and those that do not fit their type |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
 
 pub mod function;
@@ -43,9 +43,9 @@ pub mod total;
 
 pub mod accumulators;
 pub mod batch_states;
-pub mod results;
 pub mod row_filter;
 pub mod two_stacks;
+pub mod window_results;
 
 mod bound_aggregate;
 mod code_counts;

@@ -180,7 +180,9 @@ def test_a_driver_that_failed_goes_on_with_null(emit: Any) -> None:
     if emit == "close":
         driver.pipe(user="ann", ts=at(1), amount=1)
     pages = driver.snapshot()
-    failing = {"user": "zoe", "ts": at(60), "amount": 0} if emit == "close" else {"user": "ann", "ts": at(1), "amount": 1}
+    failing = (
+        {"user": "zoe", "ts": at(60), "amount": 0} if emit == "close" else {"user": "ann", "ts": at(1), "amount": 1}
+    )
     with pytest.raises(OverflowError, match=r"of key ann; overflow\(\"null\"\)"):
         driver.pipe(**failing)
     again = StreamDriver(query("null", emit=emit), PAYMENTS).restore(pages)

@@ -156,7 +156,11 @@ def test_what_the_state_does_not_carry_may_change(after: Any) -> None:
     stream.define(after)
     assert stream.push([record("ann", 4)]) == []
     (row,) = stream.push([record("bob", 100)])
-    assert (row["user"], row.get("n", row.get("m")), row["window"]["end"]) == ("ann", 2, MIDNIGHT + timedelta(minutes=4))
+    assert (row["user"], row.get("n", row.get("m")), row["window"]["end"]) == (
+        "ann",
+        2,
+        MIDNIGHT + timedelta(minutes=4),
+    )
 
 
 def test_each_record_may_give_a_row_after_a_restart() -> None:

@@ -1,4 +1,4 @@
-"""Streaming queries at their edges: results that do not fit, times in other zones, orders of arrival, later watermarks."""
+"""Streaming queries at their edges: results that do not fit, other zones, the order of arrival, later watermarks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pyspark.sql import functions as F
 import windrow as wr
 import windrow.state
 
-from ..harness.streams import Folder, Run, play, source
-from ..scenes import EIGHT, PAYMENTS, all_at, at
+from ..harness.streams import Folder, play, source
+from ..scenes import EIGHT, PAYMENTS, at
 
 DDL = "user string, ts timestamp_ntz, amount bigint"
 MOST = 2**63 - 1
@@ -141,12 +141,14 @@ def test_functions_fold_as_records_arrive_however_spark_cuts_them(spark: SparkSe
                 spark,
                 tmp_path / str(cut),
                 [*tables, closing],
-                lambda data: wr.group_by(data, "user", time="ts")
-                .windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 hour"))
-                .agg(
-                    folded=add,
-                    path=wr.reduce("amount", lambda one, other: 10 * one + other),
-                    in_time=wr.apply(lambda values: values, "amount", schema="array<bigint>"),
+                lambda data: (
+                    wr.group_by(data, "user", time="ts")
+                    .windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 hour"))
+                    .agg(
+                        folded=add,
+                        path=wr.reduce("amount", lambda one, other: 10 * one + other),
+                        in_time=wr.apply(lambda values: values, "amount", schema="array<bigint>"),
+                    )
                 ),
                 DDL,
             )

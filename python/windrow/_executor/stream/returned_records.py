@@ -121,7 +121,7 @@ def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iter
 
 
 def unpack_records(batches: Batches, shipment: Shipment, observed: Mapping[str, str]) -> Batches:
-    """The last step: reads records with their windows from the blocks in the first column. `observed` as in `counted`."""
+    """The last step: reads records with their windows from the blocks in the first column. Counters as in `counted`."""
     query = StreamQuery(shipment)
 
     def read(blocks: Batches) -> Batches:

@@ -20,14 +20,14 @@ pub enum Overflow {
 
 /// A column for each aggregate, with a row for each window.
 #[derive(Clone, Debug, Default)]
-pub struct Results {
+pub struct WindowResults {
     /// The columns.
     pub columns: Vec<Column<'static>>,
     /// How many results are null because they do not fit their type.
     pub overflows: u64,
 }
 
-impl From<Vec<Column<'static>>> for Results {
+impl From<Vec<Column<'static>>> for WindowResults {
     fn from(columns: Vec<Column<'static>>) -> Self {
         Self {
             columns,
@@ -36,7 +36,7 @@ impl From<Vec<Column<'static>>> for Results {
     }
 }
 
-impl Results {
+impl WindowResults {
     /// Adds the column of an aggregate over `windows` windows. `lower` gives the results of a range.
     ///
     /// # Errors
