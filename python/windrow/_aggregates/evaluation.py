@@ -196,6 +196,8 @@ class Finish:
         try:
             made = _of_fitting(column, rows.windows, self.tally) if self.nulls else column.over(rows.windows)
             return rows.spread(made)
+        except OverflowError as error:
+            raise _named(name, error, _place(column, rows.windows)) from error
         except Exception as error:
             raise _named(name, error) from error
 
@@ -205,13 +207,16 @@ def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa
     try:
         return column.over(windows)
     except OverflowError:
+        if not windows.num_rows:
+            raise
         if windows.num_rows > 1:
             middle = windows.num_rows // 2
             halves = (windows.slice(0, middle), windows.slice(middle))
             joined: pa.Array[Any] = pa.concat_arrays([_of_fitting(column, half, tally) for half in halves])
             return joined
         tally.overflows += 1
-        return pa.nulls(1, column.over(windows.slice(0, 0)).type)
+        null: pa.Array[Any] = pa.nulls(1, column.over(windows.slice(0, 0)).type)
+        return null
 
 
 class _Rows:
@@ -234,11 +239,30 @@ class _Rows:
         return values if self._places is None else values.take(self._places)
 
 
-def _named(name: str, error: Exception) -> Exception:
+def _place(column: Expression, windows: pa.RecordBatch) -> str:
+    """The key and the window of the first result that does not fit its type, and what helps; empty for no windows."""
+    if not windows.num_rows:
+        return ""
+    while windows.num_rows > 1:
+        first = windows.slice(0, windows.num_rows // 2)
+        try:
+            column.over(first)
+        except OverflowError:
+            windows = first
+        else:
+            windows = windows.slice(first.num_rows)
+    window: Any = windows.column("window")
+    start, end = (bound.cast(pa.string())[0] for bound in window.flatten())
+    keys = windows.schema.names[: windows.schema.names.index("window")]
+    key = ", ".join("" if value is None else str(value) for value in (windows.column(name)[0].as_py() for name in keys))
+    return f' in window [{start}, {end}] of key {key}; overflow("null") makes it null and counts it'
+
+
+def _named(name: str, error: Exception, place: str = "") -> Exception:
     """The error of a computed column: one of Python's own kinds that names the column, and the user's file and line."""
     # pyarrow's own errors are some of these.
     kinds: tuple[type[Exception], ...] = (TypeError, OverflowError, ValueError)
     kind = next((each for each in kinds if isinstance(error, each)), RuntimeError)
     text = f"{type(error).__name__}: {error}" if kind is RuntimeError else str(error)
     frame = user_frame(error.__traceback__)
-    return kind(f"{aggregate_argument(name)}: {text}{'' if frame is None else f' ({frame})'}")
+    return kind(f"{aggregate_argument(name)}: {text}{place}{'' if frame is None else f' ({frame})'}")

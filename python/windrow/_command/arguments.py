@@ -114,6 +114,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FUNCTION[:COLUMN]",
         help=f"a column of the result (count=count): {', '.join(sorted(FUNCTIONS))}",
     )
+    parser.add_argument(
+        "--overflow", choices=("error", "null"), default="error", help="of a sum that does not fit its type (error)"
+    )
     parser.add_argument("--out", metavar="FILE", help="what is written, CSV or Parquet (CSV on the standard output)")
     parser.add_argument("--sort", action="store_true", help="rows by key and start; without it in no particular order")
     parser.add_argument(

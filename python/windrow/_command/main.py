@@ -143,21 +143,26 @@ def windowed_by(
         f"--agg {name}": list(call_of(aggregate).columns) for name, aggregate in chosen.items()
     }
     windowed = group_by(source.reader(named, bar), asked.keys, time=asked.time).windowed_by(windows)
+    windowed = windowed.overflow(asked.overflow)
     return windowed if asked.threads is None else windowed.threads(asked.threads)
 
 
 def _told(counted: dict[str, int], out: str) -> str:
-    """A line about records and windows, then lines about records left out and gaps cut, if any."""
+    """A line about records and windows, then lines about records left out, gaps cut and null results."""
     lines = [f"windrow: {counted['records']:,} records, {counted['windows']:,} windows: {out}"]
     left = [f"{counted[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counted.get(name)]
     lines += [f"windrow: left out: {', '.join(left)}"] if left else []
     cut = counted.get("clamped_gaps", 0)
     lines += [f"windrow: {cut:,} gaps were cut to --max-gap (clamped_gaps)"] if cut else []
+    null = counted.get("overflows", 0)
+    fit = "result does not fit its type and is" if null == 1 else "results do not fit their types and are"
+    lines += [f"windrow: {null:,} {fit} null (overflows)"] if null else []
     return "\n".join(lines)
 
 
 def _one_line(error: BaseException) -> str:
     """The message in one line. Option names replace argument names."""
     text = " ".join(str(error).split()) or type(error).__name__
+    text = text.replace('overflow("null")', "--overflow null")
     argument, colon, rest = text.partition(": ")
     return f"{_OPTIONS[argument]}: {rest}" if colon and argument in _OPTIONS else text

@@ -136,6 +136,18 @@ def test_rows_in_order_on_the_standard_output(folder: Path) -> None:
     ]
 
 
+def test_a_sum_that_does_not_fit(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pa.table({"user": ["ann", "ann"], "ts": [datetime(2026, 1, 1)] * 2, "n": [2**63 - 1, 1]})
+    pq.write_table(table, folder / "large.parquet")
+    asked = ["sessions", "large.parquet", "--key", "user", "--time", "ts", "--gap", "5 minutes", "--agg", "t=sum:n"]
+    assert main(asked) == 2
+    assert "of key ann; --overflow null makes it null and counts it" in capsys.readouterr().err
+    assert main([*asked, "--overflow", "null"]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1] == '"ann",2026-01-01 00:00:00.000000,2026-01-01 00:00:00.000000,'
+    assert "1 result does not fit its type and is null (overflows)" in told.err
+
+
 def test_a_csv_file_out(folder: Path) -> None:
     asked = ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--sort"]
     assert main([*asked, "--out", "sessions.csv"]) == 0
