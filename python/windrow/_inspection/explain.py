@@ -75,7 +75,8 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     if traced.stream:
         paragraphs = [_lines(traced, record, text, 1) for record in records]
     else:  # records of one time share their windows, except those left out
-        alike = [[record for record in records if record.bad_gap is bad] for bad in (False, True)]
+        kinds = [(time, bad) for time in times for bad in (False, True)]
+        alike = [[record for record in records if (record.time, record.bad_gap) == kind] for kind in kinds]
         paragraphs = [_lines(traced, each[0], text, len(each)) for each in alike if each]
     return "\n\n".join("\n".join(lines) for lines in paragraphs)
 
