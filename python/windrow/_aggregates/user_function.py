@@ -108,7 +108,9 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
 
     In a batch, on Spark and in this process, the next record is the next by event time. Records of equal time keep
     their order of arrival: the order of rows within a partition, undefined between partitions. So a batch gives what
-    Kafka gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
+    Kafka gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding. On a
+    stream it is that of `order=`, or without it that of arrival, and then the query warns. Use `apply` for a function
+    of values in the order of time.
 
     Values have the classes that `aggregate` describes for rows, and `fn` may change them. A result has the same shape.
 

@@ -20,7 +20,7 @@ import windrow as wr
 import windrow.state
 
 from ..harness.streams import Folder, play, source
-from ..scenes import EIGHT, PAYMENTS, at
+from ..scenes import EIGHT, PAYMENTS, at, utc
 
 DDL = "user string, ts timestamp_ntz, amount bigint"
 MOST = 2**63 - 1
@@ -164,10 +164,6 @@ def test_a_query_with_an_order_or_without_functions_does_not_warn(spark: SparkSe
         sessions(stream).agg(path=wr.apply(lambda values: values, "amount", schema="array<bigint>"))
 
 
-def hours(minutes: dict[str, float]) -> set[str]:
-    return {f"{user} {at(minute):%H:%M}" for user, minute in minutes.items()}
-
-
 @pytest.mark.parametrize(
     ("delay", "kept"), [("30 minutes", {"ann", "bob"}), ("0 seconds", {"bob"})], ids=["max_gap", "none"]
 )
@@ -178,21 +174,20 @@ def test_a_watermark_after_dynamic_gaps_needs_the_longest_gap(
     #   ann    ●─────────────────────────────┤
     #   bob              ●─┤
     def row(user: str, minute: float, gap: float) -> dict[str, Any]:
-        return {"user": user, "ts": at(minute), "gap": timedelta(minutes=gap)}
+        return {"user": user, "ts": utc(minute), "gap": timedelta(minutes=gap)}
 
-    schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "gap": pa.duration("us")})
+    schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us", "UTC"), "gap": pa.duration("us")})
     rows = [row("ann", 0, 30), row("bob", 10, 1), *(row("z", minute, 1) for minute in (15, 18, 21, 24, 45, 200))]
     tables = [pa.Table.from_pylist([each], schema) for each in [*rows, row("z", 400, 1), row("z", 600, 1)]]
     windows = wr.SessionWindows.with_dynamic_gap("gap", grace="0 seconds", max_gap="30 minutes")
 
     def query(data: DataFrame) -> DataFrame:
-        data = data.withColumn("gap", F.expr("gap"))
         ended = wr.group_by(data, "user", time="ts").windowed_by(windows).shards(2).flat().count()
         marked = ended.withWatermark("window_end", delay)
         counted = marked.groupBy(F.window("window_end", "5 minutes"), "user").agg(F.sum("count").alias("n"))
         return counted.select("user", F.col("window.start").alias("start"), "n")
 
-    run = play(spark, tmp_path, tables, query, "user string, ts timestamp_ntz, gap interval day to second")
+    run = play(spark, tmp_path, tables, query, "user string, ts timestamp, gap interval day to second")
     assert {row["user"] for row in run.rows} - {"z"} == kept
 
 
