@@ -28,6 +28,9 @@ PACKAGE := $(VENV)/.package
 RUST_SOURCES := $(shell find rust -type d -o -name '*.rs')
 MODULE := $(wildcard python/windrow/_native*.so)
 
+# What builds a wheel, and nothing else: maturin, and on Linux zig, which links for an older glibc.
+WHEEL_TOOLS := $(CURDIR)/target/wheel-tools
+
 # Panics of other crates name their sources: by the registry, not by the home of whoever builds.
 REMAP := $(RUSTFLAGS) --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=.cargo
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux_2_28)
@@ -71,9 +74,16 @@ missing-module:
 
 package: toolchain $(PACKAGE)
 
-wheel: $(TOOLS) ## a wheel in target/wheels: on Linux for glibc 2.28 and later, wherever it is built
-	PATH="$(VENV)/bin:$$PATH" RUSTFLAGS="$(REMAP)" "$(VENV)/bin/maturin" build --release --locked $(MANYLINUX) --out target/wheels
-	"$(PY)" tools/wheel.py "$$(ls -t target/wheels/*.whl | head -n 1)"
+$(WHEEL_TOOLS)/.tools: constraints.txt
+	@tools/toolchain.sh build
+	@rm -rf "$(WHEEL_TOOLS)" && "$$(tools/toolchain.sh python)" -m venv "$(WHEEL_TOOLS)"
+	@"$(WHEEL_TOOLS)/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt maturin $(if $(MANYLINUX),ziglang)
+	@touch "$@"
+
+wheel: $(WHEEL_TOOLS)/.tools ## a wheel in target/wheels: on Linux for glibc 2.28 and later, wherever it is built (needs no .venv)
+	VIRTUAL_ENV="$(WHEEL_TOOLS)" PYO3_PYTHON="$(WHEEL_TOOLS)/bin/python" PATH="$(WHEEL_TOOLS)/bin:$$PATH" RUSTFLAGS="$(REMAP)" \
+		maturin build --release --locked $(MANYLINUX) --out target/wheels
+	"$(WHEEL_TOOLS)/bin/python" tools/wheel.py "$$(ls -t target/wheels/*.whl | head -n 1)"
 
 docs: package ## the docs as a site, in target/site, without a warning
 	NO_MKDOCS_2_WARNING=1 "$(PY)" -m mkdocs build --strict

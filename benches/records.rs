@@ -21,7 +21,7 @@ use windrow::core::aggregate::functions::count::Count;
 use windrow::core::aggregate::functions::min_max::{Max, Min};
 use windrow::core::aggregate::functions::sum::Sum;
 use windrow::core::error::Result;
-use windrow::core::operator::change::Change;
+use windrow::core::operator::change::WindowChange;
 use windrow::core::operator::counters::Counters;
 use windrow::core::operator::record::Record;
 use windrow::core::operator::stream_time::Source;
@@ -83,7 +83,7 @@ fn feed<K: WindowKind>(
     let mut states = BatchStates::new(&mut accumulators, times, arrivals, inputs);
     let mut windows = WindowOperator::new(rule, 1).unwrap();
     let mut finals = 0;
-    let mut out = |_: Change<'_>, _: &mut BatchStates<'_>| -> Result<()> {
+    let mut out = |_: &[u8], _: WindowChange, _: &mut BatchStates<'_>| -> Result<()> {
         finals += 1;
         Ok(())
     };

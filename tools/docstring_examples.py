@@ -1,7 +1,8 @@
-"""A griffe extension for the site that turns docstring examples (`>>>`) into code blocks."""
+"""Griffe extensions for the site: docstring examples (`>>>`) become code blocks, private parameters are hidden."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import griffe
@@ -14,6 +15,31 @@ class Examples(griffe.Extension):
         """Rewrites the docstring of a class, function or module."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
+
+
+class Public(griffe.Extension):
+    """Hides parameters that begin with `_`. The built-in extension `dataclasses` must come first."""
+
+    def on_package(self, *, pkg: griffe.Module, **_others: Any) -> None:
+        """Rewrites the signatures of a package."""
+        for owner in _owners(pkg):
+            for member in owner.members.values():
+                if isinstance(member, griffe.Function):
+                    hide(member.parameters)
+
+
+def hide(parameters: griffe.Parameters) -> None:
+    """Removes private parameters."""
+    for parameter in [each for each in parameters if each.name.startswith("_")]:
+        del parameters[parameter.name]
+
+
+def _owners(owner: griffe.Object) -> Iterator[griffe.Object]:
+    """A package, its modules and their classes."""
+    yield owner
+    for member in owner.members.values():
+        if isinstance(member, griffe.Module | griffe.Class):
+            yield from _owners(member)
 
 
 def fenced(text: str) -> str:

@@ -135,7 +135,7 @@ def diagram(title: str, height: float) -> tuple[Timeline, Axes]:
     figure = Figure((8, height))
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 8), ylim=(0, height))
     axes.set_axis_off()
-    axes.text(0.12, height - 0.2, title, fontsize=10, va="center")
+    axes.text(0.12, height - 0.2, title, fontsize=12, va="center")
     return Timeline(figure, title), axes
 
 

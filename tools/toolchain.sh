@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Finds the tools that windrow needs to build and run.
 #   tools/toolchain.sh check      lists missing tools and how to install them, exits with 1 if any is missing
+#   tools/toolchain.sh build      the same for the tools that build a wheel
 #   tools/toolchain.sh maven      the same for the additional tools of broker tests and demos
 #   tools/toolchain.sh python     prints a Python that can create the virtual environment
 #   tools/toolchain.sh java-home  prints the home of a Java for Spark, or nothing
@@ -56,8 +57,8 @@ java_fits() {
 missing=0
 say() { printf 'windrow: %s\n' "$*" >&2; missing=1; }
 
-check() {
-  local rust found tool
+build() {
+  local rust found
   if ! python >/dev/null; then
     say "Python $PYTHON_LEAST or newer with its venv module is missing: install it (Debian and Ubuntu: apt install python3 python3-venv; macOS: brew install python), or name one with PYTHON=/path/to/python."
   fi
@@ -66,11 +67,19 @@ check() {
   else
     found=$(printf '%s\n' "$rust" | sed -nE 's/^rustc ([0-9.]+).*/\1/p')
     at_least "$found" "$RUST_LEAST" || say "Rust $found is too old, windrow needs $RUST_LEAST or newer: run: rustup update stable"
+  fi
+  command -v cc >/dev/null 2>&1 || say "a C linker (cc) is missing, Rust links with it: install it (Debian and Ubuntu: apt install build-essential; macOS: xcode-select --install)."
+  return "$missing"
+}
+
+check() {
+  local tool
+  build || true
+  if command -v cargo >/dev/null 2>&1; then
     for tool in fmt clippy; do
       cargo "$tool" --version >/dev/null 2>&1 || say "cargo $tool is missing: run: rustup component add ${tool/fmt/rustfmt}"
     done
   fi
-  command -v cc >/dev/null 2>&1 || say "a C linker (cc) is missing, Rust links with it: install it (Debian and Ubuntu: apt install build-essential; macOS: xcode-select --install)."
   if [ -z "$(java_home || true)" ]; then
     if [ -n "${JAVA_HOME:-}" ]; then
       say "JAVA_HOME=$JAVA_HOME holds no Java $JAVA_LEAST or newer, Spark needs one: point it at one or unset it."
@@ -95,8 +104,9 @@ maven() {
 
 case "${1:-check}" in
   check) check ;;
+  build) build ;;
   maven) maven ;;
   python) python ;;
   java-home) java_home || true ;;
-  *) printf 'usage: %s check | maven | python | java-home\n' "$0" >&2; exit 2 ;;
+  *) printf 'usage: %s check | build | maven | python | java-home\n' "$0" >&2; exit 2 ;;
 esac

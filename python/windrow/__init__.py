@@ -18,6 +18,7 @@ from windrow._aggregates.aggregate import Aggregate as Aggregate
 from windrow._inspection.explain import explain_record
 from windrow._local.counters import LeftOut, counters
 from windrow._native import __version__
+from windrow._plan.observation import Observation
 from windrow._query.cogrouped import CogroupedData as CogroupedData
 from windrow._query.cogrouped import cogroup
 from windrow._query.grouped import GroupedData as GroupedData
@@ -31,6 +32,7 @@ from windrow.functions import *  # noqa: F403  `wr.sum` and the like
 
 __all__ = [
     "LeftOut",
+    "Observation",
     "SessionWindows",
     "SlidingWindows",
     "__version__",

@@ -68,7 +68,7 @@ def groupable(data_type: pa.DataType) -> bool:
 
 @final
 class RowColumns:
-    """The columns of `windows` (at least one batch) for the rows in `of_row` of `Query.run_over`, batch by batch."""
+    """The columns of `windows` (at least one batch) for the rows in `of_row` of `Query.run_with_rows`, in batches."""
 
     def __new__(
         cls, windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = ..., threads: int | None = ...
@@ -120,11 +120,11 @@ class Query:
         """The names of aggregates with list results if windows overlap, else empty."""
     @staticmethod
     def with_rows(spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
-        """The query for windows and the window of each row, with `run_over`. Raises as `Query`."""
+        """The query for windows and the window of each row, with `run_with_rows`. Raises as `Query`."""
     @staticmethod
-    def over(spec: str, schema: pa.Schema) -> Query:
+    def rows_with_windows(spec: str, schema: pa.Schema) -> Query:
         """The query for rows with their windows, with `packer` and `merger`. Raises as `Query`."""
-    def run_over(
+    def run_with_rows(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], pa.RecordBatch, dict[str, int]]:
         """The windows, the position of each row's window among them (null for none), and the counters."""
@@ -279,7 +279,7 @@ class Operator:
             ValueError: `times` do not match the batch, are missing for a plan that emits each record's changes, or
                 `progress` names an unknown input. Also as `push`.
         """
-    def push_over(
+    def push_returned_records(
         self, batch: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[pa.RecordBatch]:
         """As `push_micro_batch`, for a plan over sliding windows that returns records (`"over"`).

@@ -156,7 +156,7 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             converter
                 .convert_rows(rows)?
                 .pop()
-                .ok_or(Error::Internal("arrow-row gives one array for one field"))
+                .ok_or(Error::Internal("arrow-row gave no array for a field"))
         }
         (from, _) => Err(Error::Arrow(format!("{from} does not become {to}").into())),
     }

@@ -3,6 +3,7 @@
 use arrow_array::RecordBatch;
 
 use super::list_room::{ListRoom, ListSizes};
+use super::shards::SortedByShard;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::time::Time;
@@ -24,7 +25,9 @@ pub(crate) trait BatchOperator: Send {
     /// Adds rows.
     fn add(&mut self, input: Records) -> Result<()>;
     /// Processes the waiting rows once that pays off, at the latest when about `most` rows wait.
-    fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()>;
+    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
+        Ok(())
+    }
     /// Buffers rows that will leave as blocks, `most` at a time. If windows have few records,
     /// records are smaller than windows.
     fn buffer(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
@@ -62,6 +65,19 @@ pub(crate) struct ShardRows {
     pub shards: Vec<u32>,
     /// The time of each row.
     pub times: Vec<Time>,
+}
+
+impl ShardRows {
+    /// Rows of a kind, in the order of `sorted`.
+    pub(super) fn new(kind: BlockKind, rows: RecordBatch, sorted: SortedByShard) -> Self {
+        let SortedByShard { shards, times, .. } = sorted;
+        Self {
+            kind,
+            rows,
+            shards,
+            times,
+        }
+    }
 }
 
 /// Closes all windows of operators that have all their rows. First checks that all their lists fit.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::batch_operator::BatchOperator;
-use super::over_rows::OverRows;
+use super::returned_rows::ReturnedRows;
 use super::sessions::SessionTable;
 use super::sliding::SlidingQuery;
 use super::sort_rows::SortRows;
@@ -15,8 +15,8 @@ impl Query {
     /// Creates the operator of this query, without rows.
     pub(super) fn batch_operator(self: &Arc<Self>) -> Result<Box<dyn BatchOperator>> {
         Ok(match (&self.output_kind, self.windows) {
-            (QueryOutput::Over { windows, .. }, _) => {
-                Box::new(OverRows::new(Arc::clone(self), Arc::clone(windows))?)
+            (QueryOutput::RowsWithWindows { windows, .. }, _) => {
+                Box::new(ReturnedRows::new(Arc::clone(self), Arc::clone(windows))?)
             }
             (QueryOutput::Rows { .. }, _) => Box::new(SortRows::new(Arc::clone(self))?),
             (QueryOutput::Windows { .. }, WindowLengths::Session(gap)) => {

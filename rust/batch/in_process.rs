@@ -168,7 +168,7 @@ fn join(batches: &[RecordBatch]) -> Result<RecordBatch> {
         .map(unpacked_batch)
         .collect::<Result<Vec<_>>>()?;
     match batches.as_slice() {
-        [] => Err(Error::Internal("there is nothing to join")),
+        [] => Err(Error::Internal("there are no batches to join")),
         [first, ..] => Ok(concat_batches(&first.schema(), &batches)?),
     }
 }

@@ -75,10 +75,10 @@ mod tests {
         let room = ListRoom::new(Some(30));
         room.ask(lists(10)).unwrap();
         room.ask(lists(20)).unwrap();
-        let told = room.ask(lists(1)).unwrap_err().to_string();
+        let message = room.ask(lists(1)).unwrap_err().to_string();
         assert!(
-            told.contains("the lists of 6 windows have 15 values"),
-            "{told}"
+            message.contains("the lists of 6 windows have 15 values"),
+            "{message}"
         );
         let any = ListRoom::new(None);
         any.ask(lists(usize::MAX)).unwrap();

@@ -8,7 +8,7 @@
 //! | `sliding` | sliding queries |
 //! | [`sliding_folds`] | user functions over sliding windows, from rows in time order |
 //! | `sort_rows` | queries that return rows in time order |
-//! | `over_rows` | queries that return each row with its window |
+//! | `returned_rows` | queries that return each row with its window |
 //! | `layout` | how blocks store columns |
 //! | `shards` | the shards of keys |
 //! | `pending` | rows that wait for key numbers or for sessions |
@@ -27,10 +27,10 @@ mod in_process;
 mod layout;
 pub(crate) mod list_room;
 pub mod merger;
-mod over_rows;
 pub mod packer;
 mod partition;
 mod pending;
+mod returned_rows;
 pub mod row_windows;
 pub(crate) mod session_groups;
 mod session_rows;

@@ -11,15 +11,15 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat;
 
-use super::over_rows::rows_of;
+use super::returned_rows::rows_of;
 use super::window_batches::WindowBatches;
 use super::window_columns::{batches, batches_of_rows};
 use crate::array::hidden_nulls;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::input::read_counters::ReadCounters;
-use crate::plan::over_query::numbered;
 use crate::plan::query::Query;
+use crate::plan::rows_with_windows::numbered;
 
 /// Batches of windows are joined if there are at least this many rows per window. Taking from one
 /// array is faster than from several, and copying few windows is cheap.
@@ -65,7 +65,7 @@ impl RowColumns {
         let of_row = of_row.columns().first();
         let of_row = of_row.and_then(|column| column.as_primitive_opt::<Int64Type>());
         let (Some(first), Some(of_row)) = (windows.first(), of_row) else {
-            return Err(Error::Internal("there are windows, and rows"));
+            return Err(Error::Internal("windows or rows are missing"));
         };
         let fields = first.schema_ref().fields().iter();
         let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
@@ -202,7 +202,7 @@ impl Query {
     /// # Errors
     ///
     /// The errors of [`Query::run_until`].
-    pub fn run_over(
+    pub fn run_with_rows(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
         threads: usize,
@@ -230,7 +230,7 @@ impl Query {
                 let row = usize::try_from(number)
                     .ok()
                     .and_then(|row| of_row.get_mut(row));
-                let row = row.ok_or_else(|| Error::Internal("a row has a number"))?;
+                let row = row.ok_or_else(|| Error::Internal("a row has no number"))?;
                 *row = before + i64::from(position);
             }
             before += batch.num_rows() as i64;

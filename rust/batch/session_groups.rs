@@ -114,7 +114,7 @@ impl SessionGroups {
             (Some(cut), gap) => {
                 let gaps = waiting.gaps();
                 if !gaps.is_empty() && gaps.len() != keys.len() {
-                    return Err(Error::Internal("each record has a gap"));
+                    return Err(Error::Internal("a record has no gap"));
                 }
                 let own = |row: usize| gaps.get(row).copied().unwrap_or(gap.longest());
                 sessions.assign_cut(&keys, &times, own, cut, interrupt)?
@@ -126,7 +126,7 @@ impl SessionGroups {
             interrupt.check()?;
             let (slots, others) = rest
                 .split_at_checked(input.rows())
-                .ok_or(Error::Internal("each row has a slot"))?;
+                .ok_or(Error::Internal("a row has no slot"))?;
             rest = others;
             let inputs = input.inputs()?;
             self.states.update(

@@ -66,7 +66,7 @@ impl SessionRows {
         let mut ends = vec![0_usize; slots];
         for &slot in &of {
             let count = moved(slot).and_then(|slot| ends.get_mut(slot));
-            *count.ok_or(Error::Internal("each row has a slot"))? += 1;
+            *count.ok_or(Error::Internal("a row has no slot"))? += 1;
         }
         let mut total = 0;
         for count in &mut ends {

@@ -86,12 +86,8 @@ impl SessionTable {
                 .transpose()?,
             inputs,
         };
-        Ok(ShardRows {
-            kind: BlockKind::Records,
-            rows: records.write()?,
-            shards: sorted.shards,
-            times: sorted.times,
-        })
+        let rows = records.write()?;
+        Ok(ShardRows::new(BlockKind::Records, rows, sorted))
     }
 
     /// All sessions as partial sessions for blocks.
@@ -105,12 +101,8 @@ impl SessionTable {
             extents: pick(&sessions.extents, &sorted.rows)?,
             states: sessions.states.save(&slots),
         };
-        Ok(ShardRows {
-            kind: BlockKind::Sessions,
-            rows: partials.write(self.gap)?,
-            shards: sorted.shards,
-            times: sorted.times,
-        })
+        let rows = partials.write(self.gap)?;
+        Ok(ShardRows::new(BlockKind::Sessions, rows, sorted))
     }
 
     /// All sessions as partial sessions, in the columns of blocks. Sessions of a key are adjacent
@@ -294,7 +286,7 @@ impl BatchOperator for SessionTable {
         self.keys.intern(&columns, &mut keys)?;
         let (keys, of_waiting) = keys
             .split_at_checked(open.len())
-            .ok_or(Error::Internal("each session has a key"))?;
+            .ok_or(Error::Internal("a session has no key"))?;
         self.groups.waiting().renumber(of_waiting);
         let extents = pick(&sessions.extents, numbers)?;
         let (states, rows) = (&sessions.states, sessions.rows.as_ref());

@@ -44,7 +44,7 @@ pub(super) fn of(interner: &KeyInterner, count: u32, keys: &[KeyId]) -> Result<V
     let shard_of = |key: &KeyId| match hashes.get(key.0 as usize) {
         Some(&hash) => Ok(shard(hash, count)),
         None if *key == KeyId::NULL => Ok(0),
-        None => Err(Error::Internal("each key has a hash")),
+        None => Err(Error::Internal("a key has no hash")),
     };
     keys.iter().map(shard_of).collect()
 }

@@ -69,7 +69,7 @@ impl SlidingQuery {
         let mut ids = Vec::with_capacity(times.len());
         self.keys.intern(keys, &mut ids)?;
         if ids.contains(&KeyId::NULL) {
-            return Err(Error::Internal("rows have a key"));
+            return Err(Error::Internal("a row has no key"));
         }
         self.records
             .push(self.sliding, &ids, times, seq_nos, inputs)
@@ -200,7 +200,7 @@ impl SlidingQuery {
     /// Lists the values of an input for each span of rows.
     fn lists(&self, input: usize, spans: &[RowSpan]) -> Result<Column<'static>> {
         let values = self.records.inputs().get(input);
-        let values = values.ok_or(Error::Internal("an input is there"))?;
+        let values = values.ok_or(Error::Internal("an input is missing"))?;
         let mut offsets = Vec::with_capacity(spans.len() + 1);
         offsets.push(0);
         let mut rows = Vec::with_capacity(spans.iter().map(RowSpan::len).sum());
@@ -220,10 +220,6 @@ impl BatchOperator for SlidingQuery {
             input.seq_nos(),
             &input.inputs()?,
         )
-    }
-
-    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
-        Ok(())
     }
 
     fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
@@ -252,12 +248,8 @@ impl BatchOperator for SlidingQuery {
                 .map(|input| input.gather(&sorted.rows))
                 .collect::<Result<_>>()?,
         };
-        Ok(vec![ShardRows {
-            kind: BlockKind::Records,
-            rows: columns.write()?,
-            shards: sorted.shards,
-            times: sorted.times,
-        }])
+        let rows = columns.write()?;
+        Ok(vec![ShardRows::new(BlockKind::Records, rows, sorted)])
     }
 
     fn close(

@@ -71,7 +71,7 @@ impl SlidingFolds {
     pub fn new(spec: &Spec, input: &Schema, functions: &[Field]) -> Result<Self> {
         let query = Arc::new(Query::with_python(spec, input, functions)?);
         let WindowLengths::Sliding(sliding) = query.windows else {
-            return Err(Error::Internal("windows slide"));
+            return Err(Error::Internal("the windows are not sliding windows"));
         };
         Ok(Self {
             sliding: SlidingQuery::new(Arc::clone(&query), sliding)?,

@@ -127,7 +127,7 @@ impl SortRows {
 
     fn times_of(&self, batch: &RecordBatch) -> Result<ArrayRef> {
         let time = batch.column_by_name(self.query.time.name());
-        convert::canonical(time.ok_or(Error::Internal("rows have a time"))?)
+        convert::canonical(time.ok_or(Error::Internal("a row has no time"))?)
     }
 }
 
@@ -135,10 +135,6 @@ impl BatchOperator for SortRows {
     fn add(&mut self, input: Records) -> Result<()> {
         let seq_nos = input.seq_nos().to_vec();
         self.push(self.layout.join(input.output, &seq_nos)?)
-    }
-
-    fn process(&mut self, _most: usize, _interrupt: &Interrupt) -> Result<()> {
-        Ok(())
     }
 
     fn add_block(&mut self, _kind: BlockKind, block: &RecordBatch) -> Result<()> {
@@ -157,12 +153,7 @@ impl BatchOperator for SortRows {
             .layout
             .write(&self.gather(&pick(&addresses, &sorted.rows)?)?)?;
         self.clear();
-        Ok(vec![ShardRows {
-            kind: BlockKind::Records,
-            rows,
-            shards: sorted.shards,
-            times: sorted.times,
-        }])
+        Ok(vec![ShardRows::new(BlockKind::Records, rows, sorted)])
     }
 
     fn close(
@@ -179,7 +170,7 @@ impl BatchOperator for SortRows {
         let addresses: Vec<_> = sorted.iter().map(|&(_, _, address)| address).collect();
         let (leaving, staying) = addresses
             .split_at_checked(complete)
-            .ok_or(Error::Internal("a part of the rows leaves"))?;
+            .ok_or(Error::Internal("more rows leave than there are"))?;
         let width = self.bytes / self.rows.max(1);
         let most = (self.query.limits.merge_bytes / width.max(1)).clamp(1, RESULT_ROWS);
         let output = &self.query.output;

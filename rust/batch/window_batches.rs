@@ -77,7 +77,7 @@ impl WindowBatches {
     ///
     /// A position beyond the last window. Columns that do not fit one array.
     pub fn take(&self, positions: &Int64Array) -> Result<Vec<ArrayRef>> {
-        let beyond = || Error::Internal("a row has a window that is there");
+        let beyond = || Error::Internal("a row belongs to a missing window");
         let columns = self.columns.iter();
         let nulls = positions.nulls().filter(|nulls| nulls.null_count() > 0);
         if self.starts.len() == 2 && (nulls.is_none() || !self.lacks_validity()) {

@@ -139,7 +139,7 @@ fn by_key<E: Copy + Default>(
     interrupt: &Interrupt,
 ) -> Result<(Vec<E>, Vec<usize>)> {
     if keys.len() != times.len() {
-        return Err(Error::Internal("each row has a key and a time"));
+        return Err(Error::Internal("a row has no key or no time"));
     }
     u32::try_from(keys.len()).map_err(|_| Error::Memory {
         what: format!("{} rows to be sorted at once, 2^32 or more", keys.len()),

@@ -72,7 +72,7 @@ pub fn seal(
     let digits = format!("{:016x}", xxh3_64(&bytes));
     digits_of_checksum(&bytes)
         .and_then(|range| bytes.get_mut(range))
-        .ok_or(Error::Internal("a checksum is in the metadata"))?
+        .ok_or(Error::Internal("the metadata has no checksum"))?
         .copy_from_slice(digits.as_bytes());
     Ok(bytes)
 }

@@ -13,8 +13,8 @@ use super::gap_column::GapColumn;
 use crate::array::dictionary::unpacked;
 use crate::array::{convert, validate};
 use crate::core::error::{Error, Result};
-use crate::plan::over_query::{row_columns, rows_schema};
 use crate::plan::query::Query;
+use crate::plan::rows_with_windows::{row_columns, rows_schema};
 use crate::plan::source_column::SourceColumn;
 
 /// The columns that a query reads from a batch. Only keys may be dictionaries.

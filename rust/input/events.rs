@@ -301,6 +301,6 @@ impl EventBatch {
 pub fn unit(time: &DataType) -> Result<TimeUnit> {
     match time {
         DataType::Timestamp(unit, _) => Ok(*unit),
-        _ => Err(Error::Internal("a time is a timestamp")),
+        _ => Err(Error::Internal("a time is not a timestamp")),
     }
 }

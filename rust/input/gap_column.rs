@@ -141,7 +141,7 @@ fn in_ticks(durations: &ArrayRef, time: &DataType) -> Result<Int64Array> {
     let (DataType::Duration(from), DataType::Timestamp(to, _)) = (unpacked.data_type(), time)
     else {
         return Err(Error::Internal(
-            "a gap is a duration and a time a timestamp",
+            "a gap is not a duration, or a time is not a timestamp",
         ));
     };
     let (from, to) = (per_second(*from), per_second(*to));

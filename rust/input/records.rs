@@ -84,7 +84,7 @@ impl Records {
             Some(ends) => Some(gap_column::ended(query, gaps, ends, &kept)),
             None => gaps,
         };
-        if matches!(query.output_kind, QueryOutput::Over { .. }) {
+        if matches!(query.output_kind, QueryOutput::RowsWithWindows { .. }) {
             kept = BooleanBuffer::new_set(data.len()); // excluded rows and ticks are returned too
         }
         let seq_nos = number(&kept);

@@ -6,12 +6,12 @@
 //! | [`shard_hash`] | the canonical bytes of a key, and the hash that determines its shard |
 //! | `table`, `seed` | the hash table from words to numbers; its secret seed |
 //! | `primitive` | keys of one column of 32 or 64 bits |
-//! | `cells`, `bytes` | keys of one column of strings or binary |
+//! | `cells`, `byte_keys` | keys of one column of strings or binary |
 //! | `rows` | all other keys |
 //! | `partition_hash` | a fast hash that partitions rows before their keys are numbered |
 //! | [`sort_key`] | keys as byte strings in key order, for stores |
 
-mod bytes;
+mod byte_keys;
 mod cells;
 mod key_column;
 pub(crate) mod partition_hash;
@@ -27,7 +27,7 @@ use arrow_schema::{DataType, Field};
 
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
-use bytes::BytesKeys;
+use byte_keys::BytesKeys;
 use key_column::KeyColumn;
 pub use key_column::groupable;
 use primitive::PrimitiveKeys;
@@ -87,7 +87,7 @@ impl KeyInterner {
     pub fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         if columns.len() != self.columns.len() {
             return Err(Error::Internal(
-                "a batch has another number of key columns than declared",
+                "a batch does not have the declared number of key columns",
             ));
         }
         if columns
@@ -128,7 +128,7 @@ impl KeyInterner {
                     .collect::<Result<Vec<_>>>()?;
                 keys.intern(&arrays, hashes, ids)
             }
-            _ => Err(Error::Internal("typed keys have one column")),
+            _ => Err(Error::Internal("typed keys have several columns")),
         }
     }
 

@@ -58,7 +58,7 @@ impl PartitionHash {
         if hashes.len() == arrays.first().map_or(0, Array::len) {
             Ok(())
         } else {
-            Err(Error::Internal("each row has a hash of its key"))
+            Err(Error::Internal("a row has no hash of its key"))
         }
     }
 }
@@ -143,7 +143,7 @@ fn mix<T: ArrowNativeType>(
     let values = data
         .buffer::<T>(0)
         .get(..array.len())
-        .ok_or(Error::Internal("an array is shorter than it says"))?;
+        .ok_or(Error::Internal("an array is shorter than its length"))?;
     match array.nulls().filter(|nulls| nulls.null_count() > 0) {
         None => add(hashes, values.iter().map(|&value| hash(value))),
         Some(nulls) => add(

@@ -62,7 +62,7 @@ impl<B: Bits> PrimitiveKeys<B> {
         let rows = data
             .buffer::<B>(0)
             .get(..array.len())
-            .ok_or(Error::Internal("an array is shorter than it says"))?;
+            .ok_or(Error::Internal("an array is shorter than its length"))?;
         match array.nulls().filter(|nulls| nulls.null_count() > 0) {
             None => {
                 for &value in rows {
@@ -110,7 +110,7 @@ impl<B: Bits> PrimitiveKeys<B> {
         let value = |&id: &KeyId| match self.values.get(id.0 as usize) {
             Some(&value) => Ok(value),
             None if id == KeyId::NULL => Ok(B::default()),
-            None => Err(Error::Internal("a key number that was never given")),
+            None => Err(Error::Internal("a key number is unknown")),
         };
         let mut values = Vec::with_capacity(ids.len());
         for id in ids {

@@ -5,7 +5,7 @@ use arrow_array::{Array, ArrayRef, new_null_array};
 use arrow_buffer::NullBuffer;
 use arrow_row::{OwnedRow, RowConverter, Rows, SortField};
 
-use super::bytes::ByteTable;
+use super::byte_keys::ByteTable;
 use super::key_column::KeyColumn;
 use super::shard_hash;
 use crate::core::error::{Error, Result};
@@ -87,7 +87,7 @@ impl RowKeys {
         let row = |&id: &KeyId| match self.table.get(id) {
             Some(bytes) => Ok(parser.parse(bytes)),
             None if id == KeyId::NULL => Ok(self.null.row()),
-            None => Err(Error::Internal("a key number that was never given")),
+            None => Err(Error::Internal("a key number is unknown")),
         };
         let rows = ids.iter().map(row).collect::<Result<Vec<_>>>()?;
         let length: usize = rows.iter().map(|row| row.as_ref().len()).sum();

@@ -254,7 +254,7 @@ fn write(array: &dyn Array, row: usize, bytes: &mut Vec<u8>) -> Result<()> {
             };
             bytes.extend(
                 value
-                    .ok_or(Error::Internal("a key type without canonical bytes"))?
+                    .ok_or(Error::Internal("a key type has no canonical bytes"))?
                     .to_le_bytes(),
             );
         }

@@ -78,7 +78,7 @@ impl SortKeys {
     pub fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
         if arrays.len() != self.columns.len() {
             return Err(Error::Internal(
-                "a batch has another number of key columns than declared",
+                "a batch does not have the declared number of key columns",
             ));
         }
         let arrays = self
@@ -103,7 +103,7 @@ impl SortKeys {
                         .clone(),
                 ))
             }
-            (None, _) => Err(Error::Internal("keys of bytes have one column")),
+            (None, _) => Err(Error::Internal("keys of bytes have several columns")),
         }
     }
 
@@ -136,7 +136,7 @@ impl SortKeys {
                 };
                 Ok(vec![convert::cast(&plain, field.data_type())?])
             }
-            (None, _) => Err(Error::Internal("keys of bytes have one column")),
+            (None, _) => Err(Error::Internal("keys of bytes have several columns")),
         }
     }
 }

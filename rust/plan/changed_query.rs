@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::duration_words::duration;
+
 /// A specification as JSON.
 type Specification = Map<String, Value>;
 
@@ -13,17 +15,6 @@ const MOST: usize = 3;
 
 /// The largest number of characters of a value in an error.
 const LONGEST: usize = 80;
-
-/// The units of a duration, in microseconds.
-const UNITS: [(&str, i64); 7] = [
-    ("week", 604_800_000_000),
-    ("day", 86_400_000_000),
-    ("hour", 3_600_000_000),
-    ("minute", 60_000_000),
-    ("second", 1_000_000),
-    ("millisecond", 1_000),
-    ("microsecond", 1),
-];
 
 /// The options whose values are durations, and their names in the API.
 const DURATIONS: [(&str, &str); 4] = [
@@ -280,29 +271,6 @@ fn of_types(
     }
 }
 
-/// A duration in words, such as `1 hour 30 minutes`.
-fn duration(value: Option<&Value>) -> String {
-    let Some(mut rest) = value.and_then(Value::as_i64) else {
-        return "none".into();
-    };
-    let mut words = Vec::new();
-    for (unit, size) in UNITS {
-        let count = rest / size;
-        rest %= size;
-        if count != 0 {
-            words.push(format!(
-                "{count} {unit}{}",
-                if count == 1 { "" } else { "s" }
-            ));
-        }
-    }
-    if words.is_empty() {
-        "0 seconds".into()
-    } else {
-        words.join(" ")
-    }
-}
-
 /// A value between single quotes if it is a string.
 fn quoted(value: Option<&Value>) -> String {
     match value {
@@ -347,15 +315,6 @@ mod tests {
     fn of(saved: Value, own: Value) -> String {
         let [saved, own] = [saved, own].map(|each| each.as_object().cloned().unwrap_or_default());
         difference(&saved, &own)
-    }
-
-    #[test]
-    fn durations_are_words() {
-        let words = |micros: i64| duration(Some(&json!(micros)));
-        assert_eq!(words(5_400_000_000), "1 hour 30 minutes");
-        assert_eq!(words(1), "1 microsecond");
-        assert_eq!(words(0), "0 seconds");
-        assert_eq!(duration(None), "none");
     }
 
     #[test]

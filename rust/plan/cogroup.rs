@@ -24,7 +24,7 @@ pub struct Cogroup {
 }
 
 impl Cogroup {
-    /// Resolves the inputs of a spec; the column joins those that the query takes.
+    /// Resolves the inputs of a spec; the column is added to the columns of the query.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Cogroup {
                 argument: "inputs".into(),
                 column: spec.column.clone(),
                 got: type_name::of(field),
-                allowed: "an integer, not of 64 bits without a sign".into(),
+                allowed: "an integer type other than uint64".into(),
             });
         }
         if !(1..=MOST_INPUTS).contains(&spec.count) {
@@ -65,7 +65,7 @@ impl Cogroup {
         self.count as usize
     }
 
-    /// Checks that the input of an aggregate is one of those of the query.
+    /// Checks that the query has the input of an aggregate.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Cogroup {
         let numbers = inputs
             .get(self.position)
             .and_then(|array| array.as_primitive_opt::<Int64Type>());
-        numbers.ok_or(Error::Internal("the numbers of inputs are integers"))
+        numbers.ok_or(Error::Internal("the numbers of inputs are not integers"))
     }
 
     /// Checks that every row belongs to an input.

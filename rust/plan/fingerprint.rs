@@ -32,9 +32,9 @@ impl Fingerprint {
     ///
     /// None of a spec that was parsed.
     pub fn new(spec: &Spec, query: &Query) -> Result<Self> {
-        let wrong = |_| Error::Internal("a specification is JSON");
+        let wrong = |_| Error::Internal("a specification is not JSON");
         let Value::Object(mut asked) = serde_json::to_value(spec).map_err(wrong)? else {
-            return Err(Error::Internal("a specification is a JSON object"));
+            return Err(Error::Internal("a specification is not a JSON object"));
         };
         MAY_CHANGE.iter().for_each(|name| drop(asked.remove(*name)));
         let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));

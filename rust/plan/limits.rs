@@ -27,7 +27,7 @@ pub struct Limits {
     pub merge_bytes: usize,
     /// The approximate number of bytes in a page of a state before compression.
     pub page_bytes: usize,
-    /// A run of so many sessions has an index. A shorter one is read as a whole.
+    /// A run of at least this many sessions has an index. A shorter one is read as a whole.
     pub index_rows: usize,
     /// A segment with more runs is compacted.
     pub segment_runs: usize,

@@ -12,23 +12,24 @@
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that numbers the input of each row of a cogroup |
-//! | `over_query` | queries that give the rows back, each with its window |
+//! | `rows_with_windows` | queries that give the rows back, each with its window |
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
-//! | `changed_query` | how the query of a saved state differs, in words |
+//! | `changed_query`, `duration_words` | how the query of a saved state differs, in words |
 
 pub mod aggregate;
 mod changed_query;
 pub mod cogroup;
+mod duration_words;
 pub mod fingerprint;
 pub mod function_failure;
 pub mod input_column;
 pub mod limits;
-pub(crate) mod over_query;
 pub mod query;
 mod resolve;
 pub mod results;
+pub(crate) mod rows_with_windows;
 pub mod source_column;
 pub mod spec;
 mod window_id;

@@ -35,7 +35,7 @@ pub enum QueryOutput {
         columns: Vec<SourceColumn>,
     },
     /// The rows themselves, each with `window` and the aggregates.
-    Over {
+    RowsWithWindows {
         /// All columns of the input.
         columns: Vec<SourceColumn>,
         /// Their fields.

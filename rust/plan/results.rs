@@ -45,39 +45,57 @@ impl Query {
         lowered: Result<WindowResults>,
         functions: Vec<ArrayRef>,
     ) -> Result<RecordBatch> {
-        let lowered = lowered.map_err(|error| self.name_overflow(error, &keys, windows))?;
-        let overflows = lowered.overflows;
-        let mut columns = keys.clone();
+        let mut functions = functions.into_iter().map(Ok);
+        let results = self.results(&keys, windows, lowered, &mut functions)?;
+        let mut columns = keys;
         columns.push(self.window(windows)?);
-        let missing = || Error::Internal("each aggregate has a column of results");
-        let (mut lowered, mut functions) = (lowered.columns.into_iter(), functions.into_iter());
-        for aggregate in &self.aggregates {
-            if aggregate.is_window_id() {
-                columns.push(self.window_ids(&keys, windows)?);
-                continue;
-            }
-            if aggregate.is_function() {
-                columns.push(functions.next().ok_or_else(missing)?);
-                continue;
-            }
-            let column = lowered.next().ok_or_else(missing)?;
-            let column = result_array::result(column, aggregate.field().data_type());
-            columns.push(column.map_err(|error| match error {
-                Error::Crowded { reason, .. } => Error::Crowded {
-                    column: aggregate.name.clone(),
-                    reason,
-                },
-                other => other,
-            })?);
-        }
+        columns.extend(results);
         if let QueryOutput::Windows { op: true } = self.output_kind {
             columns.push(Arc::new(StringArray::from_iter_values(
                 windows.iter().map(|_| "upsert"),
             )));
         }
-        let batch = RecordBatch::try_new(Arc::clone(&self.output), columns)?;
+        Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
+    }
+
+    /// The results of all aggregates, in order. `keys` are the key columns of `windows`, `lowered`
+    /// has the built-in aggregates, and `functions` the values of the user's functions.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::result_with`], and the errors of `functions`.
+    pub fn results(
+        &self,
+        keys: &[ArrayRef],
+        windows: &[Window],
+        lowered: Result<WindowResults>,
+        functions: &mut dyn Iterator<Item = Result<ArrayRef>>,
+    ) -> Result<Vec<ArrayRef>> {
+        let WindowResults { columns, overflows } =
+            lowered.map_err(|error| self.name_overflow(error, keys, windows))?;
+        let mut lowered = columns.into_iter();
+        let missing = || Error::Internal("an aggregate has no column of results");
+        let column = |aggregate: &AggregatePlan| {
+            if aggregate.is_window_id() {
+                return self.window_ids(keys, windows);
+            }
+            if aggregate.is_function() {
+                return functions.next().ok_or_else(missing)?;
+            }
+            let column = lowered.next().ok_or_else(missing)?;
+            let column = result_array::result(column, aggregate.field().data_type());
+            column.map_err(|error| match error {
+                Error::Crowded { reason, .. } => Error::Crowded {
+                    column: aggregate.name.clone(),
+                    reason,
+                },
+                other => other,
+            })
+        };
+        let columns = self.aggregates.iter().map(column);
+        let columns = columns.collect::<Result<Vec<_>>>()?;
         self.count_overflows(overflows);
-        Ok(batch)
+        Ok(columns)
     }
 
     /// The ids of windows; `keys` are the key columns of these.
@@ -130,7 +148,7 @@ impl Query {
             } => {
                 let built_in = |aggregate: &&AggregatePlan| aggregate.states().is_some();
                 let Some(plan) = self.aggregates.iter().filter(built_in).nth(aggregate) else {
-                    return Error::Internal("a result belongs to an aggregate");
+                    return Error::Internal("a result belongs to no aggregate");
                 };
                 Error::Overflow {
                     column: plan.name.clone(),

@@ -67,8 +67,8 @@ pub struct Spec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
     /// Whether a stream gives back its records, each with the sliding window that ends at it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub over: bool,
+    #[serde(default, rename = "over", skip_serializing_if = "std::ops::Not::not")]
+    pub returns_records: bool,
 }
 
 impl Spec {

@@ -22,7 +22,7 @@ use crate::keys::shard_hash;
 /// [`Error::ColumnType`] for a time column that is no timestamp, and a key of 2^32 bytes.
 pub(crate) fn of(keys: &[ArrayRef], windows: &[Window], time: &DataType) -> Result<ArrayRef> {
     let DataType::Timestamp(unit, _) = time else {
-        return Err(Error::Internal("the time column is a timestamp"));
+        return Err(Error::Internal("the time column is not a timestamp"));
     };
     let tick = 1_000_000_000 / per_second(*unit);
     let mut bytes = Vec::new();

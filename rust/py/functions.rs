@@ -260,8 +260,10 @@ impl FoldFunctions {
     /// Describes the failure of a function.
     pub(super) fn failure(&self, py: Python<'_>, function: &str, error: PyErr) -> FunctionFailure {
         // If the line cannot be found, the error itself still matters.
-        let told = self.user_frame.call1(py, (error.traceback(py),));
-        let user_frame = told.and_then(|frame| frame.extract(py)).unwrap_or_default();
+        let frame = self.user_frame.call1(py, (error.traceback(py),));
+        let user_frame = frame
+            .and_then(|frame| frame.extract(py))
+            .unwrap_or_default();
         FunctionFailure {
             function: function.to_owned(),
             cause: Box::new(UserException { error, user_frame }),

@@ -3,10 +3,10 @@
 //! | file | contents |
 //! |---|---|
 //! | this file | queries; packers, mergers and sorters; errors as exceptions |
-//! | `operator` | the record operator |
+//! | `py_operator` | the record operator |
 //! | `fold` | an aggregate implemented in Python, and its accumulators |
 //! | `functions` | the functions of such an aggregate, and their results |
-//! | `sliding_folds` | such aggregates over sliding windows, from rows in time order |
+//! | `py_sliding_folds` | such aggregates over sliding windows, from rows in time order |
 //! | `encoding` | encodes pages as text and changes as blocks, and decodes them |
 //! | `row_columns` | the columns of windows, repeated for their rows |
 //! | `user_exception` | an exception of a user function |
@@ -14,10 +14,10 @@
 mod encoding;
 mod fold;
 mod functions;
-mod operator;
+mod py_operator;
+mod py_shard_sessions;
+mod py_sliding_folds;
 mod row_columns;
-mod shard_sessions;
-mod sliding_folds;
 mod user_exception;
 
 use std::num::NonZeroUsize;
@@ -147,8 +147,8 @@ impl PyQuery {
     }
 
     #[staticmethod]
-    fn over(spec: &str, schema: PySchema) -> PyResult<Self> {
-        let query = Query::over(&Spec::parse(spec)?, &schema.into_inner())?;
+    fn rows_with_windows(spec: &str, schema: PySchema) -> PyResult<Self> {
+        let query = Query::rows_with_windows(&Spec::parse(spec)?, &schema.into_inner())?;
         Ok(Self(Arc::new(query)))
     }
 
@@ -179,14 +179,14 @@ impl PyQuery {
         let threads = threads_or_cores(threads);
         let batches = reader.map(|batch| Ok(batch?));
         let (results, counters) = py.detach(|| {
-            let interrupt = progress.map_or_else(signals, told);
+            let interrupt = progress.map_or_else(signals, signals_and_progress);
             self.0.run_until(batches, threads, &interrupt)
         })?;
         Ok((to_python(py, results)?, counted(py, counters)?))
     }
 
     #[pyo3(signature = (reader, threads=None, progress=None))]
-    fn run_over<'py>(
+    fn run_with_rows<'py>(
         &self,
         py: Python<'py>,
         reader: AnyRecordBatch,
@@ -201,8 +201,8 @@ impl PyQuery {
             of_row,
             counters,
         } = py.detach(|| {
-            let interrupt = progress.map_or_else(signals, told);
-            self.0.run_over(batches, threads, &interrupt)
+            let interrupt = progress.map_or_else(signals, signals_and_progress);
+            self.0.run_with_rows(batches, threads, &interrupt)
         })?;
         let of_row: ArrayRef = Arc::new(of_row);
         let of_row = RecordBatch::try_from_iter([("window", of_row)]).map_err(Error::from)?;
@@ -326,7 +326,7 @@ fn signals() -> Interrupt {
 
 /// Like [`signals`], but also reports progress. After each signal check it calls `progress` with
 /// the number of key partitions that have returned their windows.
-fn told(progress: Py<PyAny>) -> Interrupt {
+fn signals_and_progress(progress: Py<PyAny>) -> Interrupt {
     let parts = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&parts);
     let poll = move |py: Python<'_>| -> PyResult<()> {
@@ -359,9 +359,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyPacker>()?;
     module.add_class::<PyMerger>()?;
     module.add_class::<PySorter>()?;
-    module.add_class::<operator::PyOperator>()?;
-    module.add_class::<sliding_folds::PySlidingFolds>()?;
-    module.add_class::<shard_sessions::PyShardSessions>()?;
+    module.add_class::<py_operator::PyOperator>()?;
+    module.add_class::<py_sliding_folds::PySlidingFolds>()?;
+    module.add_class::<py_shard_sessions::PyShardSessions>()?;
     module.add_class::<row_columns::PyRowColumns>()?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 
 use super::changes::Changes;
 use super::judgement::Judgement;
-use super::states::{CurrentRecord, OperatorStates};
+use super::operator_states::{CurrentRecord, OperatorStates};
 use crate::core::aggregate::RowSpan;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
@@ -22,7 +22,7 @@ use crate::core::key::KeyId;
 use crate::core::operator::record::ValidRecord;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::session::batch::OpenSessions;
-use crate::core::session::pending_updates::PendingUpdates;
+use crate::core::session::pending_changes::PendingChanges;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::SessionWindows;
 use crate::core::sliding::sliding_operator::SlidingOperator;
@@ -240,7 +240,7 @@ impl BulkWindows for SessionWindows {
         let grouped = states.batch_states().group(&group_of_row, count + 1)?;
 
         let partials = open.coalesce(interrupt)?;
-        let mut updates = PendingUpdates::default();
+        let mut pending = PendingChanges::default();
         let mut stored = vec![None; partials.extents.len()];
         let starts: Vec<Time> = partials.extents.iter().map(|extent| extent.start).collect();
         for (number, sorted) in SortedRows::new(&partials.keys, &starts, interrupt)?.by_key() {
@@ -253,7 +253,7 @@ impl BulkWindows for SessionWindows {
                 else {
                     return Err(NO_PARTIAL);
                 };
-                *slot = Some(operator.join(key, extent, states, &mut updates, out)?);
+                *slot = Some(operator.join(key, extent, states, &mut pending, out)?);
             }
         }
 
@@ -267,6 +267,6 @@ impl BulkWindows for SessionWindows {
         states
             .batch_states()
             .merge_grouped(&into, &grouped, &groups)?;
-        operator.emit_updates(updates, states, out)
+        operator.emit_updates(pending, states, out)
     }
 }

@@ -6,13 +6,13 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::take::take;
 
-use super::changes::{ChangeRow, Changes, Row};
+use super::changes::Changes;
 use super::state_store::{StateStore, key_columns};
 use crate::array::halves::in_halves;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::change::Op;
+use crate::core::operator::change::{Op, WindowChange};
 use crate::core::window::Window;
 use crate::plan::query::Query;
 use crate::plan::window_lengths::WindowLengths;
@@ -50,7 +50,7 @@ pub fn schema(query: &Query) -> SchemaRef {
 pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<RecordBatch>> {
     let rows = changes.into_rows();
     if !state.saturates {
-        check(&state.query, rows.iter().map(|row| row.window))?;
+        check(&state.query, rows.iter().map(|row| row.change.window))?;
     }
     let mut batches = Vec::new();
     in_halves(
@@ -59,7 +59,7 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
             let rows = rows.get(range).unwrap_or_default();
             let names = rows.iter().map(|row| row.name.as_ref());
             let keys = key_columns(&state.sort_keys, names)?;
-            let changes: Vec<ChangeRow> = rows.iter().map(Row::change).collect();
+            let changes: Vec<WindowChange> = rows.iter().map(|row| row.change).collect();
             batch(&state.query, keys, &changes, |keys, slots, windows| {
                 state.lower(keys, slots, windows)
             })
@@ -68,13 +68,13 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
     )?;
     let (_, mut states) = state.at_rest();
     rows.iter()
-        .filter_map(|row| row.slot)
+        .filter_map(|row| row.change.slot)
         .for_each(|slot| states.release(slot));
     Ok(batches)
 }
 
 /// Builds a batch of changes. `keys` has the key of each change. `lower` returns the aggregates of
-/// slots; its windows are parallel to its slots.
+/// slots; its keys and windows are parallel to its slots.
 ///
 /// # Errors
 ///
@@ -82,21 +82,31 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
 pub(crate) fn batch(
     query: &Query,
     keys: Vec<ArrayRef>,
-    rows: &[ChangeRow],
+    changes: &[WindowChange],
     lower: impl FnOnce(&[ArrayRef], &[Slot], &[Window]) -> Result<Vec<ArrayRef>>,
 ) -> Result<RecordBatch> {
-    let windows: Vec<Window> = rows.iter().map(|row| row.window).collect();
-    let with_states = rows.iter().filter_map(|row| Some((row.slot?, row.window)));
+    let windows: Vec<Window> = changes.iter().map(|change| change.window).collect();
+    let with_states = changes
+        .iter()
+        .filter_map(|change| Some((change.slot?, change.window)));
     let (slots, of_slots): (Vec<Slot>, Vec<Window>) = with_states.unzip();
     let mut columns = keys;
-    // Only queries without deletes have window ids. There every row has a slot, so the keys are
-    // parallel to the slots.
-    let results = lower(&columns, &slots, &of_slots)?;
+    let of_changes = (0..)
+        .zip(changes)
+        .filter(|(_, change)| change.slot.is_some());
+    let of_changes: UInt32Array = of_changes.map(|(nth, _)| nth).collect();
+    let results = if of_changes.len() == changes.len() {
+        lower(&columns, &slots, &of_slots)?
+    } else {
+        let keys = columns.iter().map(|column| take(column, &of_changes, None));
+        let keys = keys.collect::<std::result::Result<Vec<_>, _>>()?;
+        lower(&keys, &slots, &of_slots)?
+    };
     columns.push(query.window(&windows)?);
     let mut next = 0..;
-    let positions: UInt32Array = rows
+    let positions: UInt32Array = changes
         .iter()
-        .map(|row| row.slot.and_then(|_| next.next()))
+        .map(|change| change.slot.and_then(|_| next.next()))
         .collect();
     for column in results {
         columns.push(if positions.null_count() == 0 {
@@ -105,9 +115,9 @@ pub(crate) fn batch(
             take(&column, &positions, None)?
         });
     }
-    let ops = StringArray::from_iter_values(rows.iter().map(|row| op_name(row.op)));
+    let ops = StringArray::from_iter_values(changes.iter().map(|change| op_name(change.op)));
     columns.push(Arc::new(ops) as ArrayRef);
-    columns.push(query.times(rows.iter().map(|row| row.time))?);
+    columns.push(query.times(changes.iter().map(|change| change.time))?);
     Ok(RecordBatch::try_new(schema(query), columns)?)
 }
 

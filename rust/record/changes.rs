@@ -6,12 +6,10 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::states::OperatorStates;
-use crate::core::aggregate::slot::Slot;
+use super::operator_states::OperatorStates;
 use crate::core::aggregate::states::States;
 use crate::core::error::{Error, Result};
-use crate::core::operator::change::{Change, Op, Sink};
-use crate::core::time::Time;
+use crate::core::operator::change::{Op, Sink, WindowChange};
 use crate::core::window::Window;
 
 /// Changes in order. Unless every change counts, a window has at most one row (rules 6.2). Memory
@@ -19,7 +17,7 @@ use crate::core::window::Window;
 pub struct Changes {
     /// The row of each window. `None` if every change counts.
     latest: Option<Latest>,
-    rows: Vec<Row>,
+    rows: Vec<ChangeRow>,
     /// Rows that other windows may reuse.
     free: Vec<usize>,
     /// The number of changes so far.
@@ -42,22 +40,22 @@ impl Latest {
     }
 
     /// The entry of a window, among `rows`.
-    fn entry(&mut self, name: &[u8], window: Window, rows: &[Row]) -> Entry<'_, usize> {
+    fn entry(&mut self, name: &[u8], window: Window, rows: &[ChangeRow]) -> Entry<'_, usize> {
         let seed = self.seed;
         let is_same = |&position: &usize| {
             rows.get(position)
-                .is_some_and(|row| row.window == window && *row.name == *name)
+                .is_some_and(|row| row.change.window == window && *row.name == *name)
         };
         let hash_of = |&position: &usize| {
             let row = rows.get(position);
-            row.map_or(0, |row| hash(seed, &row.name, row.window))
+            row.map_or(0, |row| hash(seed, &row.name, row.change.window))
         };
         self.table.entry(hash(seed, name, window), is_same, hash_of)
     }
 
     /// Forgets the window of a row.
-    fn remove(&mut self, row: &Row, position: usize) {
-        let hash = hash(self.seed, &row.name, row.window);
+    fn remove(&mut self, row: &ChangeRow, position: usize) {
+        let hash = hash(self.seed, &row.name, row.change.window);
         if let Ok(entry) = self.table.find_entry(hash, |&other| other == position) {
             entry.remove();
         }
@@ -70,38 +68,14 @@ fn hash(seed: u64, name: &[u8], window: Window) -> u64 {
     xxh3_64_with_seed(&times.to_le_bytes(), xxh3_64_with_seed(name, seed))
 }
 
-/// A change of a window, without its key.
-pub(crate) struct ChangeRow {
-    pub window: Window,
-    pub time: Time,
-    pub op: Op,
-    /// The slot of its states. `None` if the change has no aggregates.
-    pub slot: Option<Slot>,
-}
-
 /// A change with a copy of the states.
-pub(super) struct Row {
+pub(super) struct ChangeRow {
+    /// The key.
     pub name: Box<[u8]>,
-    pub window: Window,
-    pub time: Time,
-    pub op: Op,
-    pub slot: Option<Slot>,
-    /// Whether the window was stored before the batch.
-    known: bool,
+    /// The change. It was stored if it was so before the batch.
+    pub change: WindowChange,
     /// The number of the change. `None` if the row is free.
     number: Option<u64>,
-}
-
-impl Row {
-    /// The change, without its key.
-    pub fn change(&self) -> ChangeRow {
-        ChangeRow {
-            window: self.window,
-            time: self.time,
-            op: self.op,
-            slot: self.slot,
-        }
-    }
 }
 
 impl Changes {
@@ -120,12 +94,12 @@ impl Changes {
         let updates = self
             .rows
             .iter()
-            .filter(|row| row.number.is_some() && matches!(row.op, Op::Upsert | Op::Delete));
+            .filter(|row| row.number.is_some() && matches!(row.change.op, Op::Upsert | Op::Delete));
         updates.count() as u64
     }
 
     /// The rows in the order of changes.
-    pub(super) fn into_rows(mut self) -> Vec<Row> {
+    pub(super) fn into_rows(mut self) -> Vec<ChangeRow> {
         self.rows.retain(|row| row.number.is_some());
         if self.rows.len() as u64 != self.count {
             self.rows.sort_unstable_by_key(|row| row.number);
@@ -135,29 +109,33 @@ impl Changes {
 }
 
 impl Sink<OperatorStates<'_>> for Changes {
-    fn emit(&mut self, change: Change<'_>, states: &mut OperatorStates<'_>) -> Result<()> {
+    fn emit(
+        &mut self,
+        name: &[u8],
+        change: WindowChange,
+        states: &mut OperatorStates<'_>,
+    ) -> Result<()> {
         // Time makes a window final, not the current record.
         let at = if change.op == Op::Final {
             std::mem::take(&mut states.at)
         } else {
             states.at
         };
-        let result = self.add(change, states);
+        let result = self.add(name, change, states);
         states.at = at;
         result
     }
 }
 
 impl Changes {
-    fn add(&mut self, change: Change<'_>, states: &mut OperatorStates<'_>) -> Result<()> {
-        let Change {
-            name,
-            window,
-            time,
-            op,
-            slot,
-            known,
-            ..
+    fn add(
+        &mut self,
+        name: &[u8],
+        change: WindowChange,
+        states: &mut OperatorStates<'_>,
+    ) -> Result<()> {
+        let WindowChange {
+            window, op, slot, ..
         } = change;
         let number = Some(self.count);
         self.count += 1;
@@ -172,17 +150,17 @@ impl Changes {
                 return self.replace(position, number, change, states);
             }
             // A window created and deleted in the same batch has no row.
-            Some(Entry::Vacant(_)) if op == Op::Delete && !known => return Ok(()),
+            Some(Entry::Vacant(_)) if op == Op::Delete && !change.was_stored => return Ok(()),
             Some(Entry::Vacant(entry)) => drop(entry.insert(next)),
             None => {}
         }
-        let row = Row {
+        let copy = slot.map(|slot| states.keep(slot, window)).transpose()?;
+        let row = ChangeRow {
             name: name.into(),
-            window,
-            time,
-            op,
-            slot: slot.map(|slot| states.keep(slot, window)).transpose()?,
-            known,
+            change: WindowChange {
+                slot: copy,
+                ..change
+            },
             number,
         };
         self.free.pop();
@@ -198,15 +176,15 @@ impl Changes {
         &mut self,
         position: usize,
         number: Option<u64>,
-        change: Change<'_>,
+        change: WindowChange,
         states: &mut OperatorStates<'_>,
     ) -> Result<()> {
         let row = self
             .rows
             .get_mut(position)
-            .ok_or(Error::Internal("a window has its row"))?;
-        let window = row.window;
-        row.slot = match (change.slot, row.slot.take()) {
+            .ok_or(Error::Internal("a window has no row"))?;
+        let (window, was_stored) = (change.window, row.change.was_stored);
+        let slot = match (change.slot, row.change.slot) {
             (Some(slot), Some(copy)) => {
                 states.overwrite(copy, slot, window)?;
                 Some(copy)
@@ -217,8 +195,13 @@ impl Changes {
                 None
             }
         };
-        (row.time, row.op, row.number) = (change.time, change.op, number);
-        if change.op == Op::Delete && !row.known {
+        row.change = WindowChange {
+            slot,
+            was_stored,
+            ..change
+        };
+        row.number = number;
+        if change.op == Op::Delete && !was_stored {
             row.number = None;
             if let Some(latest) = &mut self.latest {
                 latest.remove(row, position);

@@ -181,7 +181,7 @@ impl Operator {
             }
             StatePart::Runs if !is_own => {
                 return Err(broken(
-                    "its runs are not those of this operator, which needs all pages",
+                    "its runs differ from the runs of this operator, which needs all pages",
                 ));
             }
             StatePart::Pages => {}

@@ -41,7 +41,7 @@ impl Operator {
                 return Err(Error::Argument {
                     argument: "times".into(),
                     got: "none".into(),
-                    allowed: "those of each record, as each record's changes are asked for".into(),
+                    allowed: "a time for each record, because the query emits every change".into(),
                 });
             }
             None => Judgement::Start,

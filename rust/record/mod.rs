@@ -5,14 +5,14 @@
 //! |---|---|
 //! | [`operator`] | the operator |
 //! | [`micro_batch`] | one micro-batch of records, then stream time moves |
-//! | [`over`] | a micro-batch that returns its rows, each with the sliding window that ends at it |
+//! | [`returned_records`] | a micro-batch that returns its rows, each with the sliding window that ends at it |
 //! | `window_runs` | computes many of these windows at once |
 //! | `judgement` | which stream time decides whether a record is late |
 //! | `state_part` | how much of a saved state an operator has |
 //! | `state_store` | the windows and states of the operator |
 //! | `windows` | session or sliding windows |
 //! | `bulk` | records of many keys at once, if their order cannot matter |
-//! | [`states`] | the states of built-in and user-defined aggregates |
+//! | [`operator_states`] | the states of built-in and user-defined aggregates |
 //! | [`user_function`] | a user-defined aggregate |
 //! | `changes` | the changes of a batch |
 //! | [`change_batch`] | changes as Arrow batches |
@@ -29,11 +29,11 @@ pub mod checkpoint;
 mod judgement;
 pub mod micro_batch;
 pub mod operator;
-pub mod over;
+pub mod operator_states;
+pub mod returned_records;
 mod saved_windows;
 mod state_part;
 mod state_store;
-pub mod states;
 pub mod store_query;
 pub mod user_function;
 mod window_pages;

@@ -9,9 +9,9 @@ use super::bulk::{self, BatchContext};
 use super::change_batch;
 use super::changes::Changes;
 use super::judgement::Judgement;
+use super::operator_states::{CurrentRecord, OperatorStates};
 use super::state_part::StatePart;
 use super::state_store::StateStore;
-use super::states::CurrentRecord;
 use super::store_query::{self, KeyRange, StoreQuery};
 use super::user_function::UserFunction;
 use super::windows::Windows;
@@ -160,7 +160,7 @@ impl Operator {
     pub(super) fn check_usable(&self) -> Result<()> {
         self.failed.map_or(Ok(()), |call| {
             Err(unusable(format!(
-                "an earlier {call} failed half way: restore a new operator from saved pages"
+                "an earlier {call} failed halfway: restore a new operator from saved pages"
             )))
         })
     }
@@ -170,9 +170,9 @@ impl Operator {
         self.check_usable()?;
         match self.part {
             StatePart::Whole => Ok(()),
-            StatePart::Pages => Err(unusable("it has a part of a state only, to be looked at")),
+            StatePart::Pages => Err(unusable("it has only a part of a state, for reading")),
             StatePart::Runs | StatePart::Changed => Err(unusable(
-                "it has those runs of a state only that one micro-batch touches",
+                "it has only the runs of a state that one micro-batch touches",
             )),
         }
     }
@@ -239,26 +239,33 @@ impl Operator {
         judgement: &Judgement,
         changes: &mut Changes,
     ) -> Result<()> {
-        let Self {
-            state,
-            keys,
-            interrupt,
-            ..
-        } = self;
+        let query = Arc::clone(&self.state.query);
+        self.with_numbered(batch, |events, windows, states, interrupt| {
+            let mut context = BatchContext {
+                events,
+                states,
+                out: changes,
+                interrupt,
+            };
+            windows.add_in_bulk(&query, judgement, &mut context)
+        })
+    }
+
+    /// Adds the rows of a batch, with numbered keys, by `add`.
+    pub(super) fn with_numbered<T>(
+        &mut self,
+        batch: &RecordBatch,
+        add: impl FnOnce(&EventBatch, &mut Windows, &mut OperatorStates<'_>, &Interrupt) -> Result<T>,
+    ) -> Result<T> {
+        let Self { state, keys, .. } = self;
         let query = Arc::clone(&state.query);
         let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
         let columns = events.columns(&query)?;
         let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
-        let mut context = BatchContext {
-            events: &events,
-            states: &mut states,
-            out: changes,
-            interrupt,
-        };
-        windows.add_in_bulk(&query, judgement, &mut context)?;
+        let added = add(&events, windows, &mut states, &self.interrupt)?;
         state.seq_nos += events.rows() as u64;
-        Ok(())
+        Ok(added)
     }
 
     fn add_each(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 
-use super::states::{OperatorStates, lower};
+use super::operator_states::{OperatorStates, save};
 use super::user_function::UserFunction;
 use super::windows::Windows;
 use crate::core::aggregate::SeqNo;
@@ -149,8 +149,7 @@ impl StateStore {
         slots: &[Slot],
         windows: &[Window],
     ) -> Result<Vec<ArrayRef>> {
-        let lowered = self.accumulators.lower(slots);
-        lower(&self.query, keys, lowered, &self.functions, slots, windows)
+        self.results(keys, slots, windows, self.accumulators.lower(slots))
     }
 
     /// The same for a look at windows, which counts nothing.
@@ -162,7 +161,21 @@ impl StateStore {
     ) -> Result<Vec<ArrayRef>> {
         let lowered = self.accumulators.lower(slots);
         let lowered = lowered.map(|results| WindowResults::from(results.columns));
-        lower(&self.query, keys, lowered, &self.functions, slots, windows)
+        self.results(keys, slots, windows, lowered)
+    }
+
+    fn results(
+        &self,
+        keys: &[ArrayRef],
+        slots: &[Slot],
+        windows: &[Window],
+        lowered: Result<WindowResults>,
+    ) -> Result<Vec<ArrayRef>> {
+        let query = self.query.as_ref();
+        let functions = self.functions.iter().enumerate();
+        let mut functions =
+            functions.map(|(nth, function)| save(query, nth, function.as_ref(), slots, windows));
+        query.results(keys, windows, lowered, &mut functions)
     }
 
     /// The time difference of sliding windows.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray};
 
+use super::operator_states::save;
 use super::state_store::{StateStore, key_columns};
-use super::states::save;
 use super::window_row::WindowRow;
 use super::windows::Windows;
 use crate::array::convert;
@@ -130,7 +130,9 @@ fn put_all<E: WindowRow>(
 /// As [`read`].
 pub(super) fn join(state: &mut StateStore, pages: &[StoredWindows]) -> Result<()> {
     let (Windows::Sessions(sessions), true) = (&state.windows, state.functions.is_empty()) else {
-        return Err(broken("it holds parts of windows that are not stored so"));
+        return Err(broken(
+            "it holds parts of windows, which this query stores whole",
+        ));
     };
     let query = Arc::clone(&state.query);
     let mut table = SessionTable::new(Arc::clone(&query), sessions.windows.gap)?;

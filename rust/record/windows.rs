@@ -3,7 +3,7 @@
 use super::bulk::{self, BatchContext};
 use super::changes::Changes;
 use super::judgement::Judgement;
-use super::states::OperatorStates;
+use super::operator_states::OperatorStates;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
@@ -95,9 +95,13 @@ impl Windows {
                     sliding,
                     grace,
                     until,
-                    emit: if spec.over { Emit::Update } else { emit },
+                    emit: if spec.returns_records {
+                        Emit::Update
+                    } else {
+                        emit
+                    },
                     late,
-                    over: spec.over,
+                    returns_records: spec.returns_records,
                 },
                 inputs,
             )?)),

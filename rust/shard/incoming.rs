@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn a_session_of_less_than_no_records_is_refused() {
         let counts: ArrayRef = Arc::new(Int64Array::from(vec![2, -1]));
-        let told = split_records(&unnamed(vec![counts.clone(), counts]).unwrap()).unwrap_err();
+        let error = split_records(&unnamed(vec![counts.clone(), counts]).unwrap()).unwrap_err();
         assert!(
-            told.to_string().contains("a session of -1 records"),
-            "{told}"
+            error.to_string().contains("a session of -1 records"),
+            "{error}"
         );
     }
 }

@@ -27,15 +27,15 @@
 //! | `layout_ranges` | whole sessions by ranges of keys: reads, joins and rewrites them |
 //! | `sorted_sessions` | sessions as sorted columns of pages |
 //! | `key_names` | the sort keys of numbered keys |
-//! | `changes` | the changes of sessions as rows |
+//! | `session_changes` | the changes of sessions as rows |
 
-mod changes;
 mod clock;
 mod incoming;
 mod key_names;
 mod lateness;
 mod layout_parts;
 mod layout_ranges;
+mod session_changes;
 pub mod shard_sessions;
 mod shard_state;
 mod sorted_sessions;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
-use super::changes::SessionChanges;
 use super::clock::ShardClock;
 use super::incoming::Incoming;
 use super::layout_parts::PartsRead;
 use super::layout_ranges::{self, JoinedSessions};
+use super::session_changes::SessionChanges;
 use super::shard_state::ShardState;
 use crate::batch::session_groups::SessionColumns;
 use crate::core::aggregate::functions::count::COUNT;
@@ -139,7 +139,7 @@ impl ShardSessions {
     /// finished. Errors of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
         if self.pushed.is_some() {
-            return Err(wrong("the one before it is not finished"));
+            return Err(wrong("the previous one is not finished"));
         }
         if self.state.clock.catch_up() {
             // Join parts first, so that no part closes by itself.

@@ -89,7 +89,8 @@ impl Head {
                 column(sources().map(|(_, (_, time))| time.0).collect()),
             ),
         ];
-        let state = serde_json::to_string(&head).map_err(|_| Error::Internal("a head is JSON"))?;
+        let state =
+            serde_json::to_string(&head).map_err(|_| Error::Internal("a head is not JSON"))?;
         let texts = [
             ("windrow.specification", fingerprint.text.clone()),
             ("windrow.state", state),

@@ -29,7 +29,7 @@ pub fn encode(bytes: &[u8]) -> Result<String> {
             .for_each(|(to, &from)| *to = from);
         text.extend(spread(&group).iter().take(rest.len() + 1));
     }
-    String::from_utf8(text).map_err(|_| Error::Internal("seven bits are ASCII"))
+    String::from_utf8(text).map_err(|_| Error::Internal("encoded text is not ASCII"))
 }
 
 /// Decodes text to bytes.

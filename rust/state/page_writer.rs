@@ -99,7 +99,8 @@ impl RunRows {
         for (number, from) in (first.number..).zip(range.clone().step_by(most)) {
             let id = PageId { number, ..first };
             let length = most.min(range.end - from);
-            let bounds = bounds(from..from + length).ok_or(Error::Internal("a page has rows"))?;
+            let bounds =
+                bounds(from..from + length).ok_or(Error::Internal("a page has no rows"))?;
             let mut metadata = named(form, fingerprint);
             let (first_key, last_key) = &bounds.keys;
             let (first_time, last_time) = bounds.times;

@@ -78,7 +78,7 @@ impl SegmentTable {
         if self.0.values().all(is_whole) {
             Ok(())
         } else {
-            Err(broken("the runs of its head do not go together"))
+            Err(broken("the runs in its head contradict each other"))
         }
     }
 

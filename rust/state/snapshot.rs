@@ -10,7 +10,7 @@ use crate::core::error::{Error, Result};
 use crate::plan::fingerprint::Fingerprint;
 
 /// A micro-batch changes a run without reading it first.
-pub(crate) const UNREAD: Error = Error::Internal("a run that changes was read");
+pub(crate) const UNREAD: Error = Error::Internal("an unread run changes");
 
 /// The runs of a state, without the rows of their pages.
 #[derive(Clone)]

@@ -66,9 +66,7 @@ impl StoredWindows {
         let pages = pages.collect::<Result<Vec<_>>>()?;
         let read: BTreeSet<PageName> = pages.iter().map(|page| page.name).collect();
         if read != *names || pages.len() != names.len() {
-            return Err(broken(
-                "pages are missing, or others than those that are needed",
-            ));
+            return Err(broken("pages are missing, or are not the needed ones"));
         }
         Ok(pages)
     }

@@ -7,7 +7,7 @@ use windrow::core::aggregate::column::{Column, Values};
 use windrow::core::aggregate::functions::count::Count;
 use windrow::core::aggregate::functions::min_max::Max;
 use windrow::core::aggregate::functions::sum::Sum;
-use windrow::core::operator::change::Change;
+use windrow::core::operator::change::WindowChange;
 use windrow::core::operator::record::Record;
 use windrow::core::operator::stream_time::Source;
 use windrow::core::session::session_operator::SessionOperator;
@@ -27,7 +27,7 @@ fn accumulators() -> Accumulators {
     ])
 }
 
-fn row(change: &Change<'_>, states: &BatchStates<'_>) -> Row {
+fn row(change: WindowChange, states: &BatchStates<'_>) -> Row {
     let lowered = states
         .accumulators()
         .lower(&[change.slot.unwrap()])
@@ -84,13 +84,13 @@ proptest! {
         let (mut of_sessions, mut of_slides) = (accumulators(), accumulators());
         let mut finals = (Vec::new(), Vec::new());
         let mut states = BatchStates::new(&mut of_sessions, &times, &seq_nos, &inputs);
-        let mut sink = |change: Change<'_>, states: &mut BatchStates<'_>| { finals.0.push(row(&change, states)); Ok(()) };
+        let mut sink = |_: &[u8], change: WindowChange, states: &mut BatchStates<'_>| { finals.0.push(row(change, states)); Ok(()) };
         for number in 0..records.len() as u32 {
             sessions.push(record(number), &mut states, &mut sink).unwrap();
         }
         sessions.finish(&mut states, &mut sink).unwrap();
         let mut states = BatchStates::new(&mut of_slides, &times, &seq_nos, &inputs);
-        let mut sink = |change: Change<'_>, states: &mut BatchStates<'_>| { finals.1.push(row(&change, states)); Ok(()) };
+        let mut sink = |_: &[u8], change: WindowChange, states: &mut BatchStates<'_>| { finals.1.push(row(change, states)); Ok(()) };
         for number in 0..records.len() as u32 {
             slides.push(record(number), &mut states, &mut sink).unwrap();
         }

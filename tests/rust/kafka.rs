@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use windrow::core::operator::change::{Change, Emit};
+use windrow::core::operator::change::{Emit, WindowChange};
 use windrow::core::operator::record::Record;
 use windrow::core::operator::stream_time::Source;
 use windrow::core::session::session_operator::SessionOperator;
@@ -53,13 +53,13 @@ fn record((key, text, time, input): &Event) -> Record<'_, Value<'static>> {
     }
 }
 
-fn row(change: &Change<'_>, states: &Texts<'_>) -> Row {
+fn row(name: &[u8], change: WindowChange, states: &Texts<'_>) -> Row {
     let text = change
         .slot
         .and_then(|slot| states.text(slot))
         .map(String::from);
     (
-        change.name[0],
+        name[0],
         change.window.start.0,
         change.window.end.0,
         text,
@@ -84,7 +84,7 @@ proptest! {
             event.3 %= inputs;
             model.process(event);
             let mut out = Vec::new();
-            let mut sink = |change: Change<'_>, states: &mut Texts<'_>| { out.push(row(&change, states)); Ok(()) };
+            let mut sink = |name: &[u8], change: WindowChange, states: &mut Texts<'_>| { out.push(row(name, change, states)); Ok(()) };
             sessions.push(record(&event), &mut states, &mut sink).unwrap();
             prop_assert_eq!(&out, &model.model.out);
             prop_assert_eq!(sessions.counters().dropped(), model.model.dropped);
@@ -109,7 +109,7 @@ proptest! {
             model.process(event);
             let mut out = Vec::new();
             if event.1.is_some() {
-                let mut sink = |change: Change<'_>, states: &mut Texts<'_>| { let (key, start, _, text, time) = row(&change, states); out.push((key, start, 0, text, time)); Ok(()) };
+                let mut sink = |name: &[u8], change: WindowChange, states: &mut Texts<'_>| { let (key, start, _, text, time) = row(name, change, states); out.push((key, start, 0, text, time)); Ok(()) };
                 slides.push(record(&event), &mut states, &mut sink).unwrap();
             } else {
                 null_values += 1;

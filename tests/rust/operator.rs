@@ -296,7 +296,7 @@ fn a_bad_gap_fails_by_name_where_that_was_asked() {
         "{told}"
     );
     let told = operator.push(&batch(&[])).unwrap_err().to_string();
-    assert!(told.contains("failed half way"), "{told}");
+    assert!(told.contains("failed halfway"), "{told}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn an_operator_whose_restore_failed_refuses_every_call() {
     let mut damaged = operator(&spec);
     assert!(damaged.restore(&missing).is_err());
     let refused =
-        "operator: an earlier restore failed half way: restore a new operator from saved pages";
+        "operator: an earlier restore failed halfway: restore a new operator from saved pages";
     assert_eq!(
         damaged
             .push(&batch(&[fed("a", 1, 3)]))

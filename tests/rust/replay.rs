@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 use windrow::core::error::Result;
-use windrow::core::operator::change::{Change, Emit};
+use windrow::core::operator::change::{Emit, WindowChange};
 use windrow::core::operator::record::Record;
 use windrow::core::operator::stream_time::Source;
 use windrow::core::session::session_operator::SessionOperator;
@@ -28,7 +28,7 @@ impl Operator {
         &mut self,
         record: Record<'a, Value<'a>>,
         states: &mut Texts<'a>,
-        out: &mut impl FnMut(Change<'_>, &mut Texts<'a>) -> Result<()>,
+        out: &mut impl FnMut(&[u8], WindowChange, &mut Texts<'a>) -> Result<()>,
     ) {
         match self {
             Self::SessionOperator(sessions) => sessions.push(record, states, out).unwrap(),
@@ -162,7 +162,7 @@ fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), St
             operator.push(
                 record,
                 &mut states,
-                &mut |change: Change<'_>, states: &mut Texts<'_>| {
+                &mut |name: &[u8], change: WindowChange, states: &mut Texts<'_>| {
                     let start = change.window.start.0;
                     let end = difference.map_or(i128::from(change.window.end.0), |difference| {
                         i128::from(start) + i128::from(difference)
@@ -170,7 +170,7 @@ fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), St
                     let end: Json = serde_json::from_str(&end.to_string()).unwrap();
                     let text = change.slot.and_then(|slot| states.text(slot));
                     out.push(serde_json::json!([
-                        std::str::from_utf8(change.name).unwrap(),
+                        std::str::from_utf8(name).unwrap(),
                         start,
                         end,
                         text,

@@ -1,6 +1,6 @@
 //! The session operator at its bounds: gaps, close time, `until`, inputs of a cogroup, bad gaps.
 
-use windrow::core::operator::change::{Change, Emit};
+use windrow::core::operator::change::{Emit, WindowChange};
 use windrow::core::operator::record::{Record, RecordOutcome};
 use windrow::core::operator::stream_time::Source;
 use windrow::core::session::session_operator::SessionOperator;
@@ -25,11 +25,12 @@ fn a_session_on_the_close_time_is_open() {
     for (time, finals) in [(16, 0), (17, 0), (18, 1)] {
         let mut sessions = SessionOperator::new(fixed(5, 2, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), RowSpan::default());
-        let mut out = |change: Change<'_>, states: &mut Members| {
+        let mut out = |name: &[u8], change: WindowChange, states: &mut Members| {
             collect(
                 &mut run.finals,
                 &mut run.table,
                 &mut run.late_rows,
+                name,
                 change,
                 states,
             )
@@ -86,11 +87,12 @@ fn until_revives_a_closed_session_which_is_then_final_again() {
 fn an_unseen_input_of_a_cogroup_holds_everything_open() {
     let mut sessions = SessionOperator::new(fixed(5, 0, Emit::Close), 2).unwrap();
     let (mut states, mut run) = (Members::default(), RowSpan::default());
-    let mut out = |change: Change<'_>, states: &mut Members| {
+    let mut out = |name: &[u8], change: WindowChange, states: &mut Members| {
         collect(
             &mut run.finals,
             &mut run.table,
             &mut run.late_rows,
+            name,
             change,
             states,
         )
@@ -128,7 +130,7 @@ fn an_unseen_input_of_a_cogroup_holds_everything_open() {
 fn bad_and_long_gaps_are_counted_and_bad_ones_do_not_move_time() {
     let mut sessions = SessionOperator::new(dynamic(10, 0, Emit::Close), 1).unwrap();
     let mut states = Members::default();
-    let mut out = |_: Change<'_>, _: &mut Members| Ok(());
+    let mut out = |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
     for (gap, outcome) in [
         (Some(10), RecordOutcome::Accepted),
         (Some(11), RecordOutcome::Accepted),
@@ -191,7 +193,7 @@ fn closed_sessions_leave_the_store_however_long_a_gap_may_be() {
         };
         let mut sessions = SessionOperator::new(rule, 1).unwrap();
         let mut states = Members::default();
-        let mut out = |_: Change<'_>, _: &mut Members| Ok(());
+        let mut out = |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
         for number in 0..2000 {
             let event = ((number % 200) as u8, 10 * number as i64, 5);
             sessions

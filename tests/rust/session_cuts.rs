@@ -15,7 +15,7 @@ use windrow::core::aggregate::slot::Slot;
 use windrow::core::error::Error;
 use windrow::core::interrupt::Interrupt;
 use windrow::core::key::KeyId;
-use windrow::core::operator::change::{Change, Emit};
+use windrow::core::operator::change::{Emit, WindowChange};
 use windrow::core::operator::record::Record;
 use windrow::core::session::batch::OpenSessions;
 use windrow::core::session::session_operator::SessionOperator;
@@ -117,11 +117,11 @@ fn rule(longest: Option<i64>) -> SessionWindows {
 fn one_by_one(records: &[CutRecord], longest: Option<i64>) -> CutSessions {
     let mut sessions = SessionOperator::new(rule(longest), 1).unwrap();
     let (mut states, mut found) = (Members::default(), CutSessions::new());
-    let mut out = |change: Change<'_>, states: &mut Members| {
+    let mut out = |name: &[u8], change: WindowChange, states: &mut Members| {
         let slot = change.slot.unwrap();
         let window = change.window;
         let count = states.of(slot).len();
-        let before = found.insert((change.name[0], window.start.0, window.end.0), count);
+        let before = found.insert((name[0], window.start.0, window.end.0), count);
         assert_eq!(before, None, "a session came twice");
         Ok(())
     };

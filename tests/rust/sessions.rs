@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use windrow::core::error::Result;
-use windrow::core::operator::change::{Change, Emit, Late, Op};
+use windrow::core::operator::change::{Emit, Late, Op, WindowChange};
 use windrow::core::operator::record::{Record, RecordOutcome};
 use windrow::core::operator::stream_time::Source;
 use windrow::core::session::session_operator::SessionOperator;
@@ -53,8 +53,8 @@ impl RowSpan {
                 late_rows,
                 ..
             } = &mut run;
-            let mut out = |change: Change<'_>, states: &mut Members| {
-                collect(finals, table, late_rows, change, states)
+            let mut out = |name: &[u8], change: WindowChange, states: &mut Members| {
+                collect(finals, table, late_rows, name, change, states)
             };
             let outcome = sessions
                 .push(record(number, event), &mut states, &mut out)
@@ -78,8 +78,8 @@ impl RowSpan {
         sessions
             .finish(
                 &mut states,
-                &mut |change: Change<'_>, states: &mut Members| {
-                    collect(finals, table, late_rows, change, states)
+                &mut |name: &[u8], change: WindowChange, states: &mut Members| {
+                    collect(finals, table, late_rows, name, change, states)
                 },
             )
             .unwrap();
@@ -98,10 +98,11 @@ pub(crate) fn collect(
     finals: &mut Vec<Row>,
     table: &mut BTreeMap<(u8, i64, i64), Vec<usize>>,
     late: &mut Vec<Row>,
-    change: Change<'_>,
+    name: &[u8],
+    change: WindowChange,
     states: &Members,
 ) -> Result<()> {
-    let (key, start, end) = (change.name[0], change.window.start.0, change.window.end.0);
+    let (key, start, end) = (name[0], change.window.start.0, change.window.end.0);
     let members = change.slot.map(|slot| states.of(slot));
     assert_eq!(change.time, change.window.end);
     match change.op {
@@ -278,14 +279,14 @@ proptest! {
         let mut sessions = SessionOperator::new(fixed(gap, grace, Emit::Close), 1).unwrap();
         let (mut states, mut run) = (Members::default(), RowSpan::default());
         for (number, event) in events.iter().enumerate() {
-            let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
+            let mut out = |name: &[u8], change: WindowChange, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, name, change, states);
             if event.0 == 0 {
                 sessions.push(record(number, event), &mut states, &mut out).unwrap();
             } else {
                 sessions.tick(Some(0), Some(Source(0)), Some(Time(event.1)), &mut states, &mut out).unwrap();
             }
         }
-        let mut out = |change: Change<'_>, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, change, states);
+        let mut out = |name: &[u8], change: WindowChange, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, name, change, states);
         sessions.finish(&mut states, &mut out).unwrap();
         let expected: Vec<Row> = whole.finals.into_iter().filter(|row| row.0 == 0).collect();
         prop_assert_eq!(run.finals, expected);
@@ -310,7 +311,7 @@ proptest! {
         let late = if late { Late::Emit } else { Late::Drop };
         let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, cut: None, grace, until, emit, late, segment: None }, 2) else { return Ok(()) };
         let mut states = Members::default();
-        let mut out = |_: Change<'_>, _: &mut Members| Ok(());
+        let mut out = |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
         for (number, (key, time, own, input, source, kind)) in events.iter().enumerate() {
             match kind {
                 0 => sessions.tick(Some(*input), Some(Source(*source)), Some(Time(*time)), &mut states, &mut out).unwrap(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use windrow::core::error::Result;
-use windrow::core::operator::change::{Change, Emit, Late, Op};
+use windrow::core::operator::change::{Emit, Late, Op, WindowChange};
 use windrow::core::operator::record::{Record, RecordOutcome};
 use windrow::core::operator::stream_time::Source;
 use windrow::core::sliding::plan::Sliding;
@@ -66,9 +66,9 @@ impl RowSpan {
     pub(crate) fn sink<'a>(
         &'a mut self,
         events: &'a [Event],
-    ) -> impl FnMut(Change<'_>, &mut Members) -> Result<()> + 'a {
-        move |change, states| {
-            let place = (change.name[0], change.window.start.0);
+    ) -> impl FnMut(&[u8], WindowChange, &mut Members) -> Result<()> + 'a {
+        move |name, change, states| {
+            let place = (name[0], change.window.start.0);
             let members = states.of(change.slot.unwrap());
             match change.op {
                 Op::Upsert => drop(self.table.insert(place, members)),
@@ -183,7 +183,7 @@ proptest! {
         let (mut alone, mut joined) = (SlidingOperator::new(rule, 1).unwrap(), SlidingOperator::new(rule, 1).unwrap());
         let (mut of_alone, mut of_joined) = (Members::default(), Members::default());
         for (number, event) in events.iter().enumerate() {
-            alone.push(record(number, event), &mut of_alone, &mut |_: Change<'_>, _: &mut Members| Ok(())).unwrap();
+            alone.push(record(number, event), &mut of_alone, &mut |_: &[u8], _: WindowChange, _: &mut Members| Ok(())).unwrap();
         }
         for chunk in events.chunks(sizes) {
             for name in [0_u8, 1] {
@@ -207,7 +207,7 @@ proptest! {
         let rule = rule(difference, grace, Emit::Close);
         let (mut alone, mut joined) = (SlidingOperator::new(rule, 1).unwrap(), SlidingOperator::new(rule, 1).unwrap());
         let (mut of_alone, mut of_joined) = (Members::default(), Members::default());
-        let ignore = &mut |_: Change<'_>, _: &mut Members| Ok(());
+        let ignore = &mut |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
         for (from, chunk) in (0..).step_by(sizes).zip(events.chunks(sizes)) {
             let mut admitted = Vec::new();
             for (number, event) in (from..).zip(chunk) {
@@ -316,9 +316,9 @@ proptest! {
         let difference = if unit == Span(1) { difference } else { unit.saturating_mul(factors.1) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut slides) = SlidingOperator::new(SlidingWindows { sliding: Sliding { difference, resolution: unit }, grace, until, emit, late, over: false }, 2) else { return Ok(()) };
+        let Ok(mut slides) = SlidingOperator::new(SlidingWindows { sliding: Sliding { difference, resolution: unit }, grace, until, emit, late, returns_records: false }, 2) else { return Ok(()) };
         let mut states = Members::default();
-        let mut out = |_: Change<'_>, _: &mut Members| Ok(());
+        let mut out = |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
         for (number, (key, time, input, source, kind)) in events.iter().enumerate() {
             let done = match kind {
                 0 => slides.tick(Some(*input), Some(Source(*source)), Some(Time(*time)), &mut states, &mut out),

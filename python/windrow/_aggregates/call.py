@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _ACCURACY = {"approx_count_distinct": ("rsd", 0.05), "approx_percentile": ("accuracy", 10_000)}
 """What the argument for `accuracy` is called, and its default."""
 
+OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by", "mode", "bit_and", "bit_or", "bit_xor")
+"""The functions whose result is of the type of their first column."""
+
 _SIGNS = {arithmetic.total: "+", arithmetic.difference: "-", arithmetic.product: "*", arithmetic.quotient: "/"}
 
 

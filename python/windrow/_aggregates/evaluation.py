@@ -57,7 +57,7 @@ class Operation:
     operands: int
     type: pa.DataType | None = None
 
-    def over(self, operands: list[Any], rows: int) -> pa.Array[Any]:
+    def evaluate(self, operands: list[Any], rows: int) -> pa.Array[Any]:
         """The column of so many rows."""
         result = self.function(*operands)
         if isinstance(result, pa.ChunkedArray):
@@ -87,13 +87,13 @@ class Expression:
     steps: tuple[Named | Number | Operation, ...]
     last: Operation
 
-    def over(self, batch: pa.RecordBatch) -> pa.Array[Any]:
+    def evaluate(self, batch: pa.RecordBatch) -> pa.Array[Any]:
         """The column over the rows of a batch."""
         results: list[Any] = []
         for step in (*self.steps, self.last) if batch.num_rows else self._untyped():
             if isinstance(step, Operation):
                 taken = len(results) - step.operands
-                results[taken:] = [step.over(results[taken:], batch.num_rows)]
+                results[taken:] = [step.evaluate(results[taken:], batch.num_rows)]
             elif isinstance(step, pa.DataType):
                 results.append(no_values(step))
             else:
@@ -194,7 +194,7 @@ class Finish:
 
     def _computed(self, name: str, column: Expression, rows: _Rows) -> pa.Array[Any]:
         try:
-            made = _of_fitting(column, rows.windows, self.tally) if self.nulls else column.over(rows.windows)
+            made = _of_fitting(column, rows.windows, self.tally) if self.nulls else column.evaluate(rows.windows)
             return rows.spread(made)
         except OverflowError as error:
             raise _named(name, error, _place(column, rows.windows)) from error
@@ -205,7 +205,7 @@ class Finish:
 def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa.Array[Any]:
     """The column over windows, with nulls for results that do not fit their type."""
     try:
-        return column.over(windows)
+        return column.evaluate(windows)
     except OverflowError:
         if not windows.num_rows:
             raise
@@ -215,7 +215,7 @@ def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa
             joined: pa.Array[Any] = pa.concat_arrays([_of_fitting(column, half, tally) for half in halves])
             return joined
         tally.overflows += 1
-        null: pa.Array[Any] = pa.nulls(1, column.over(windows.slice(0, 0)).type)
+        null: pa.Array[Any] = pa.nulls(1, column.evaluate(windows.slice(0, 0)).type)
         return null
 
 
@@ -246,7 +246,7 @@ def _place(column: Expression, windows: pa.RecordBatch) -> str:
     while windows.num_rows > 1:
         first = windows.slice(0, windows.num_rows // 2)
         try:
-            column.over(first)
+            column.evaluate(first)
         except OverflowError:
             windows = first
         else:

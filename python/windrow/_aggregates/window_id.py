@@ -17,9 +17,9 @@ def window_id() -> Aggregate:
     """A number for the window, for `with_columns` only: the same in every run, in Spark and in this process.
 
     An int64 (in Spark a bigint), never null in a window: the 64-bit hash xxh3 of the key and the start of the window.
-    Two windows have the same number with a probability of one in 10^19. The start is taken in nanoseconds, so the unit
-    of the time column does not matter. The type of a key matters, its width does not: an int32 and an int64 of one
-    value have the same hash.
+    Two windows have the same number with a probability of one in 10^19. The start counts in nanoseconds, so the unit
+    of the time column does not matter. The hash depends on the type of a key but not on its width: an int32 and an
+    int64 of one value have the same hash.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The command `windrow`: windows over CSV and Parquet files, in this process.
+"""The command `windrow`: windows over files, in this process.
 
 ```text
 windrow sessions clicks.parquet --key user --time ts --gap "30 minutes" --agg clicks=count --out sessions.parquet
@@ -9,12 +9,17 @@ windrow sliding clicks.csv --key user --time ts --difference "10 minutes" --agg 
 |---|---|
 | `arguments` | the command line |
 | `aggregate` | `--agg name=function:column` |
-| `file` | the format of a file, read from its name |
-| `source` | reads CSV and Parquet files, batch by batch |
-| `time_column` | timestamps from text, integers and dates |
-| `gap_column` | gaps from durations and integers |
-| `progress` | a progress bar in the terminal |
-| `sink` | writes windows as CSV or Parquet |
+| `inputs` | files, folders, patterns and the standard input |
+| `file` | the format of a file |
+| `chunks` | opens text files, and reads them in chunks of whole lines |
+| `csv_rows`, `json_rows`, `parquet_rows` | the rows of a file; values of text are text |
+| `column_type` | the types of text columns |
+| `columns` | what a query reads, and as which type |
+| `source` | reads all files, batch by batch |
+| `time_column`, `time_format`, `epoch` | timestamps from text, dates and numbers |
+| `gap_column` | gaps from durations and numbers |
+| `progress` | how far reading is |
+| `sink`, `json_lines` | writes windows |
 | `picture` | `--timeline KEY` |
 | `main` | one run: exit code 0, or 2 with a one-line error |
 

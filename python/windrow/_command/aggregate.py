@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from inspect import Parameter
 
 from windrow import functions
 from windrow._aggregates.aggregate import Aggregate
 from windrow._arguments.errors import bad_value, unknown_word
+from windrow._command.columns import Columns, Use
 
 ARGUMENT = "--agg"
 _ALLOWED = "name=function or name=function:column, such as clicks=count or spend=sum:amount"
 _OF_PYTHON = ("reduce", "aggregate", "apply")
 _COLUMNS = ("column", "by", "other", "columns")
 """Names of parameters that are columns. Other parameters are numbers."""
-_EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5"}
-
+_EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5", "n_bins": "10"}
 
 FUNCTIONS: dict[str, Callable[..., Aggregate]] = {
     name: function
@@ -25,56 +26,107 @@ FUNCTIONS: dict[str, Callable[..., Aggregate]] = {
 }
 """The built-in aggregates, by name."""
 
+_VALUES = (
+    "any_value",
+    "collect_list",
+    "collect_set",
+    "count",
+    "count_distinct",
+    "approx_count_distinct",
+    "first",
+    "last",
+)
+_USES: dict[str, Use] = {
+    **dict.fromkeys((*_VALUES, "min_by", "max_by", "mode", "top_k"), "value"),
+    **dict.fromkeys(("bool_and", "bool_or", "count_if"), "boolean"),
+    **dict.fromkeys(("min", "max"), "order"),
+}
+"""What functions read their columns for; the others compute with numbers. `by` is always for the order."""
 
-def aggregates(given: Iterable[str]) -> dict[str, Aggregate]:
-    """The aggregates by result column. Without any, `count`.
+
+@dataclass(frozen=True)
+class Call:
+    """One `--agg`.
+
+    Attributes:
+        name: the column of the result.
+        function: the name of the function.
+        arguments: its arguments, with the names of their parameters: columns and numbers.
+    """
+
+    name: str
+    function: str
+    arguments: tuple[tuple[str, str | float], ...] = ()
+
+    def over(self, columns: Columns, *, as_text: bool) -> Aggregate:
+        """The aggregate over columns of a query.
+
+        With `as_text`, `min` and `max` of text that holds numbers or times return the text of the file.
+        """
+        given = list[str | float]()
+        for parameter, value in self.arguments:
+            use: Use = "order" if parameter == "by" else _USES.get(self.function, "number")
+            is_column = isinstance(value, str)
+            given.append(columns.of(f"{ARGUMENT} {self.name}", str(value), use).name if is_column else value)
+        if as_text and _USES.get(self.function) == "order":
+            (_, column), *_ = self.arguments
+            text = columns.of(f"{ARGUMENT} {self.name}", str(column), "value").name
+            if text != given[0] and columns.is_text(ARGUMENT, str(column)):
+                return FUNCTIONS[f"{self.function}_by"](text, given[0])
+        return FUNCTIONS[self.function](*given)
+
+
+def calls(given: Iterable[str]) -> list[Call]:
+    """The aggregates of the command line. Without any, `count`.
 
     Raises `ValueError` for text that is not `name=function:column`, a repeated name, a wrong number of arguments, or
     an argument that should be a number.
 
-    >>> aggregates(["clicks=count", "best=max_by:page,amount"])["best"]
-    max_by('page', 'amount')
+    >>> calls(["clicks=count", "best=max_by:page,amount"])[1]
+    Call(name='best', function='max_by', arguments=(('column', 'page'), ('by', 'amount')))
     """
-    found = dict[str, Aggregate]()
+    by_name = dict[str, Call]()
     for text in given:
         name, equals, call = text.partition("=")
         if not name or not equals or not call:
             raise bad_value(ARGUMENT, text, _ALLOWED)
-        if name in found:
+        if name in by_name:
             raise bad_value(ARGUMENT, text, f"a name that no other aggregate has; {name!r} is there twice")
-        found[name] = _aggregate(text, call)
-    return found or {"count": functions.count()}
+        by_name[name] = _call(text, name, call)
+    return list(by_name.values()) or [Call("count", "count")]
 
 
-def _aggregate(text: str, call: str) -> Aggregate:
+def _call(text: str, result: str, call: str) -> Call:
     name, colon, rest = call.partition(":")
     if name not in FUNCTIONS:
         raise unknown_word(f"{ARGUMENT} {text}: function", name, sorted(FUNCTIONS))
-    function = FUNCTIONS[name]
-    taken = [known for known in inspect.signature(function).parameters.values() if known.kind is not known.KEYWORD_ONLY]
-    many = any(known.kind is known.VAR_POSITIONAL for known in taken)
-    least = sum(known.default is known.empty and known.kind is not known.VAR_POSITIONAL for known in taken)
-    parts = [] if not colon else [rest] if len(taken) == 1 else rest.split(",")
-    if len(parts) < least or (len(parts) > len(taken) and not many) or "" in parts:
-        raise bad_value(ARGUMENT, text, _allowed(name, taken, least))
-    slots = taken + taken[-1:] * (len(parts) - len(taken))
-    return function(*(_argument(text, known, part) for known, part in zip(slots, parts, strict=False)))
+    parameters = [
+        each for each in inspect.signature(FUNCTIONS[name]).parameters.values() if each.kind is not each.KEYWORD_ONLY
+    ]
+    many = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    least = sum(each.default is each.empty and each.kind is not each.VAR_POSITIONAL for each in parameters)
+    parts = [] if not colon else [rest] if len(parameters) == 1 else rest.split(",")
+    if len(parts) < least or (len(parts) > len(parameters) and not many) or "" in parts:
+        raise bad_value(ARGUMENT, text, _allowed(name, parameters, least))
+    slots = parameters + parameters[-1:] * (len(parts) - len(parameters))
+    arguments = ((each.name, _argument(text, each, part)) for each, part in zip(slots, parts, strict=False))
+    return Call(result, name, tuple(arguments))
 
 
-def _allowed(name: str, taken: list[Parameter], least: int) -> str:
+def _allowed(name: str, parameters: list[Parameter], least: int) -> str:
     """The call syntax of a function, with an example."""
-    needed, more = [known.name for known in taken[:least]], [known.name for known in taken[least:]]
+    needed, more = [each.name for each in parameters[:least]], [each.name for each in parameters[least:]]
     if not needed:
         return f"{name} or {name}:{','.join(more)}"
     called = f"{name}:{','.join(needed)}" + "".join(f"[,{option}]" for option in more)
     return f"{called}, such as {name}:{','.join(_EXAMPLES.get(parameter, parameter) for parameter in needed)}"
 
 
-def _argument(text: str, known: Parameter, part: str) -> str | float:
+def _argument(text: str, parameter: Parameter, part: str) -> str | float:
     """Keeps a column name as text and parses a number."""
-    if known.name in _COLUMNS:
+    if parameter.name in _COLUMNS:
         return part
     try:
         return int(part) if part.isdecimal() else float(part)
     except ValueError:
-        raise bad_value(ARGUMENT, text, f"a number as {known.name}, in the place of {part!r}") from None
+        raise bad_value(ARGUMENT, text, f"a number as {parameter.name}, in the place of {part!r}") from None

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Never
 
 from windrow._command.aggregate import FUNCTIONS
-from windrow._command.file import ENDINGS
-from windrow._command.source import TYPES
-from windrow._command.time_column import UNITS
+from windrow._command.column_type import DECIMAL, TYPES
+from windrow._command.epoch import UNITS
+from windrow._command.file import ENDINGS, FORMATS
 from windrow._native import __version__
 
 _EPILOG = """\
@@ -29,7 +29,16 @@ class _Parser(argparse.ArgumentParser):
 
 def arguments(given: Sequence[str]) -> argparse.Namespace:
     """The parsed command line. Exits with code 2 if it is wrong."""
-    described = "Session windows and sliding windows, with Kafka Streams' rules, of CSV and Parquet files."
+    parser, commands = parsers()
+    options, unknown = parser.parse_known_args(given)
+    if unknown:
+        _refuse(unknown, options.command, commands)
+    return options
+
+
+def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """The parser, and those of its two commands by name."""
+    described = "Session windows and sliding windows of files, with the rules of Kafka Streams."
     raw: Any = argparse.RawDescriptionHelpFormatter
     parser = _Parser(prog="windrow", description=described, epilog=_EPILOG, formatter_class=raw, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"windrow {__version__}")
@@ -61,10 +70,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     )
     sliding.add_argument("--resolution", metavar="DURATION", help="what times are floored to (one tick of the column)")
     _add_output(sliding)
-    asked, unknown = parser.parse_known_args(given)
-    if unknown:
-        _refuse(unknown, asked.command, {"sessions": sessions, "sliding": sliding})
-    return asked
+    return parser, {"sessions": sessions, "sliding": sliding}
 
 
 def _refuse(unknown: Sequence[str], command: str, parsers: Mapping[str, argparse.ArgumentParser]) -> Never:
@@ -77,23 +83,28 @@ def _refuse(unknown: Sequence[str], command: str, parsers: Mapping[str, argparse
 
 
 def _add_input(parser: argparse.ArgumentParser) -> None:
-    endings = ", ".join(ENDINGS)
-    parser.add_argument("files", nargs="+", metavar="FILE", help=f"what is read, one file after the other: {endings}")
     parser.add_argument(
-        "--key", action="append", required=True, dest="keys", metavar="COLUMN", help="a key column; several are allowed"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help=f"what is read, one after the other: files ({', '.join(ENDINGS)}), folders, quoted patterns, - (stdin)",
     )
     parser.add_argument(
-        "--time", required=True, metavar="COLUMN", help="the time column: timestamps, dates, text or integers"
+        "--key", action="append", default=[], dest="keys", metavar="COLUMN", help="a key column; repeat it for several"
     )
     parser.add_argument(
-        "--time-format", metavar="FORMAT", help="of times in text that is not ISO 8601: %%d/%%m/%%Y %%H:%%M"
-    )
-    parser.add_argument("--time-unit", choices=UNITS, help="of times in integers: what they count since 1970")
-    parser.add_argument(
-        "--delimiter", metavar="CHARACTER", help="what stands between fields of CSV (by the file's name)"
+        "--time", required=True, metavar="COLUMN", help="the time column: timestamps, dates, text or numbers"
     )
     parser.add_argument(
-        "--null", action="append", default=[], dest="nulls", metavar="TEXT", help="text of CSV that stands for null"
+        "--time-format", metavar="FORMAT", help="of times in text that is not ISO 8601: %%d/%%b/%%Y:%%H:%%M:%%S %%z"
+    )
+    parser.add_argument("--time-unit", choices=UNITS, help="of times in numbers: what they count since 1970")
+    parser.add_argument("--format", choices=FORMATS, help="of the input; text has white space between fields (by name)")
+    parser.add_argument("--columns", metavar="NAME,NAME", help="the columns of CSV and text without a header line")
+    parser.add_argument("--delimiter", metavar="CHARACTER", help="between fields of CSV, in and out (by name)")
+    parser.add_argument("--decimal", default=".", metavar="CHARACTER", help="decimal point of CSV, in and out (.)")
+    parser.add_argument(
+        "--null", action="append", default=[], dest="nulls", metavar="TEXT", help="text of the input that means null"
     )
     parser.add_argument(
         "--type",
@@ -102,7 +113,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         dest="types",
         type=_column_type,
         metavar="COLUMN=TYPE",
-        help=f"the type of a column of CSV, where the one inferred is wrong: {', '.join(TYPES)}",
+        help=f"the type of a column: {', '.join([*TYPES, DECIMAL])}; without it, keys and copied values are text",
     )
 
 
@@ -117,20 +128,25 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--overflow", choices=("error", "null"), default="error", help="of a sum that does not fit its type (error)"
     )
-    parser.add_argument("--out", metavar="FILE", help="what is written, CSV or Parquet (CSV on the standard output)")
+    parser.add_argument("--out", metavar="FILE", help="what is written (CSV on the standard output)")
+    formats = [each for each in FORMATS if each != "text"]
+    parser.add_argument("--out-format", choices=formats, help="of the output (by name; csv on the standard output)")
     parser.add_argument("--sort", action="store_true", help="rows by key and start; without it in no particular order")
     parser.add_argument(
         "--timeline",
         action="append",
+        nargs="?",
         default=[],
         metavar="KEY",
-        help="a picture of a key's events and windows too (extra plot); of several key columns: with commas between",
+        help="a picture of a key's events and windows too (extra plot); repeat it for several; no KEY without --key",
     )
     parser.add_argument(
         "--timeline-out", default="timeline.svg", metavar="FILE", help="the picture: .svg, .png, .pdf (timeline.svg)"
     )
     parser.add_argument("--threads", type=int, metavar="N", help="threads (one a core)")
-    parser.add_argument("--quiet", action="store_true", help="no bar, and no counters on the standard error output")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--progress", action="store_true", help="how far reading is, also without a terminal")
+    shown.add_argument("--quiet", action="store_true", help="no bar, and no counters on the standard error output")
 
 
 def _column_type(text: str) -> tuple[str, str]:

@@ -1,49 +1,69 @@
-"""The format of a file, read from its name."""
+"""The format of a file, from its name, its first bytes, or `--format`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from windrow._arguments.errors import bad_value
 
-Format = Literal["csv", "parquet"]
+Format = Literal["csv", "tsv", "text", "jsonl", "parquet"]
+FORMATS = get_args(Format)
+Compression = Literal["gzip", "bz2", "zstd"]
 
-ENDINGS: dict[str, tuple[Format, str]] = {
-    ".parquet": ("parquet", ","),
-    ".pq": ("parquet", ","),
-    ".csv": ("csv", ","),
-    ".tsv": ("csv", "\t"),
-    ".csv.gz": ("csv", ","),
-    ".tsv.gz": ("csv", "\t"),
+ENDINGS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".txt": "text",
+    ".log": "text",
 }
-"""File format and field delimiter, by file name ending."""
+"""File format by file name ending. `text` has fields between white space."""
 
-ALLOWED = f"a file that ends with {', '.join(list(ENDINGS)[:-1])} or {list(ENDINGS)[-1]}"
+COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""Compression by the ending after that of the format."""
+
+ALLOWED = (
+    f"a file that ends with {', '.join(ENDINGS)}, all but Parquet also with {', '.join(COMPRESSIONS)} after it; "
+    "--format names the format of other files"
+)
 
 
 @dataclass(frozen=True)
 class File:
-    """A file, with the format that its name implies.
+    """A file and its format.
 
     Attributes:
         path: the path.
-        format: CSV or Parquet.
-        delimiter: the field delimiter of a CSV file.
-        compression: `gzip` if the whole file is compressed, else None.
+        format: the format; `text` has fields between white space.
+        compression: the compression of the whole file, or None.
+        partitions: columns that its folders name (`day=2026-05-04`), with their values; None for a null.
+        label: what messages call it.
     """
 
     path: Path
     format: Format
-    delimiter: str
-    compression: Literal["gzip"] | None
+    compression: Compression | None = None
+    partitions: tuple[tuple[str, str | None], ...] = ()
+    label: str = ""
+
+    def __str__(self) -> str:
+        """What messages call it."""
+        return self.label or str(self.path)
 
     @classmethod
-    def of(cls, argument: str, path: str) -> File:
-        """The file at a path. Raises `ValueError` if its ending is not in `ENDINGS`."""
-        ending = next((known for known in ENDINGS if path.lower().endswith(known)), None)
-        if ending is None:
+    def of(cls, argument: str, path: str, kind: Format | None = None) -> File:
+        """The file at a path, in a format or that of its name. Raises `ValueError` if the name has no known ending."""
+        name, compression = path.lower(), None
+        for ending, each in COMPRESSIONS.items():
+            if name.endswith(ending):
+                name, compression = name.removesuffix(ending), each
+        implied = next((ENDINGS[ending] for ending in ENDINGS if name.endswith(ending)), None)
+        if kind is None and (implied is None or (implied == "parquet" and compression is not None)):
             raise bad_value(argument, path, ALLOWED)
-        kind, delimiter = ENDINGS[ending]
-        return cls(Path(path), kind, delimiter, "gzip" if ending.endswith(".gz") else None)
+        return cls(Path(path), kind or implied or "csv", compression)

@@ -1,13 +1,15 @@
-"""Durations from a gap column that holds durations or integers."""
+"""Durations from a gap column that holds durations or numbers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_column_type, unknown_word
-from windrow._command.time_column import UNITS, Cast, Unit, counts
+from windrow._command.column_type import Cast
+from windrow._command.epoch import UNITS, Epoch, Unit
 
 ARGUMENT = "--dynamic-gap"
 
@@ -18,7 +20,7 @@ class GapColumn:
 
     Attributes:
         name: its name.
-        unit: the unit of its integers: `s`, `ms`, `us` or `ns`; None if integers are not gaps.
+        unit: the unit of its numbers: `s`, `ms`, `us` or `ns`; None if numbers are not gaps.
     """
 
     name: str
@@ -29,12 +31,14 @@ class GapColumn:
         if self.unit is not None and self.unit not in UNITS:
             raise unknown_word("--gap-unit", self.unit, UNITS)
 
-    def cast(self, kind: pa.DataType) -> tuple[pa.DataType, Cast]:
+    def cast(self, kind: pa.DataType, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
         """The gap type, and a function that converts values of type `kind` to it. `TypeError` if they are no gaps."""
         if pa.types.is_duration(kind):
             return kind, lambda values: values
-        if pa.types.is_integer(kind) and self.unit is not None:
-            counted = pa.duration(self.unit)
-            return counted, lambda values: counts(ARGUMENT, self.name, values).cast(counted)
-        allowed = f"durations, as Parquet has them; integers with --gap-unit {'|'.join(UNITS)}, which they count"
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        if (is_number or pa.types.is_string(kind)) and self.unit is not None:
+            epoch = Epoch.of(ARGUMENT, self.name, self.unit, sample)
+            target = pa.duration(epoch.ticks)
+            return target, lambda values: epoch.counted(values).cast(target)
+        allowed = f"durations, as Parquet has them; numbers with --gap-unit {'|'.join(UNITS)}, which they count"
         raise bad_column_type(ARGUMENT, self.name, kind, allowed)

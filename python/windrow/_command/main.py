@@ -7,27 +7,37 @@ import sys
 import warnings
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 
-from windrow._aggregates.aggregate import Aggregate, call_of
 from windrow._arguments.errors import bad_value
-from windrow._command import sink
-from windrow._command.aggregate import aggregates
+from windrow._command.aggregate import calls
 from windrow._command.arguments import arguments
+from windrow._command.column_type import type_of
+from windrow._command.columns import Columns
+from windrow._command.csv_rows import TextFormat
 from windrow._command.file import File
 from windrow._command.gap_column import GapColumn
+from windrow._command.inputs import input_files
 from windrow._command.picture import check_out, picture
-from windrow._command.progress import Bar, bar_over
-from windrow._command.source import CsvFormat, Source
+from windrow._command.progress import Bar, progress_bar
+from windrow._command.sink import Sink, in_order
+from windrow._command.source import Source
 from windrow._command.time_column import TimeColumn
+from windrow._command.time_format import TimeFormat
+from windrow._inspection.text import counted
 from windrow._local.counters import LeftOut, counters
 from windrow._native import Query
 from windrow._query.grouped import group_by
 from windrow._query.windowed import WindowedData
 from windrow._windows.session import InvalidGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
+
+SERIES, ALL = "series", "all records"
+"""The key of records without a key, and its column, which is not written."""
 
 _LEFT_OUT = {
     "null_keys": "without a key",
@@ -44,9 +54,9 @@ _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryEr
 
 def main(given: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 0, 2 for bad input or a bad argument, or 130 after Ctrl-C."""
-    asked = arguments(sys.argv[1:] if given is None else given)
+    options = arguments(sys.argv[1:] if given is None else given)
     try:
-        run(asked)
+        run(options)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of the output has closed it
@@ -58,106 +68,133 @@ def main(given: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run(asked: Namespace) -> None:
+def run(options: Namespace) -> None:
     """Reads, windows and writes what the arguments ask for. Raises an error if an argument is wrong."""
-    files = [File.of("FILE", path) for path in asked.files]
-    for file in files:
-        if not file.path.is_file():
-            raise bad_value("FILE", str(file.path), "a file that is there")
-    out = None if asked.out is None else File.of("--out", asked.out)
-    if out is not None:
-        sink.check(out, files)
-    windows, chosen = windows_of(asked), aggregates(asked.agg)
-    csv = CsvFormat(asked.delimiter, asked.nulls, _types(asked))
-    source = Source(files, csv, TimeColumn(asked.time, asked.time_format, asked.time_unit), gap_of(asked))
-    if out is None or out.format == "csv":
-        plan = windowed_by(source, asked, windows, chosen, Bar())._plan(chosen)
-        sink.check_columns(Query(plan.spec, plan.schema).output_schema, asked.keys)
+    with TemporaryDirectory(prefix="windrow-") as spool:
+        _run(options, input_files(options.files, options.format, Path(spool)))
+
+
+def _run(options: Namespace, files: list[File]) -> None:
+    out = Sink.of(options.out, options.out_format, options.delimiter, options.decimal)
+    out.check(files)
+    aggregates = calls(options.agg)
+    if not options.keys and any(call.name == SERIES for call in aggregates):
+        raise bad_value("--agg", SERIES, "another name, where there is no --key")
+    _check_text(options, files)
+    source = Source(files, _text_format(options))
+    form = None if options.time_format is None else TimeFormat(options.time_format)
+    columns = source.columns(TimeColumn(options.time, form, options.time_unit), gap_of(options))
+    for key in options.keys:
+        columns.of("--key", key, "value")
+    time = columns.of("--time", options.time, "time").name
+    windows = windows_of(options, columns)
     drawn = None
-    if asked.timeline:
-        check_out(asked.timeline_out)
-        reader = source.reader(columns_of(asked), Bar())
-        drawn = picture(reader, windows, asked.timeline, keys=asked.keys, time=asked.time)
-    bar = Bar() if asked.quiet else bar_over(files)
-    with bar:
-        windowed = windowed_by(source, asked, windows, chosen, bar)
+    if options.timeline:
+        check_out(options.timeline_out)
+        reader, keys = _reader(source, columns, options, Bar()), options.keys or [SERIES]
+        drawn = picture(reader, windows, options.timeline if options.keys else [_all(options)], keys=keys, time=time)
+    chosen = {call.name: call.over(columns, as_text=out.format in ("csv", "tsv")) for call in aggregates}
+    plan = _windowed(_reader(source, columns, options, Bar()), options, windows, time)._plan(chosen)
+    out.check_columns(Query(plan.spec, plan.schema).output_schema, options.keys)
+    with Bar() if options.quiet else progress_bar(files, always=options.progress) as bar:
+        windowed = _windowed(_reader(source, columns, options, bar), options, windows, time)
         with warnings.catch_warnings():  # the summary below reports records that were left out
             warnings.simplefilter("ignore", LeftOut)
             table = windowed.agg(**chosen)
-    told = counters(table)
-    sink.write(sink.in_order(table, asked.keys) if asked.sort else table, out, asked.delimiter)
+    counted_rows = counters(table)
+    if not options.keys:
+        table = table.drop_columns(SERIES)
+    out.write(in_order(table, options.keys) if options.sort else table)
     if drawn is not None:
-        drawn.save(asked.timeline_out)
-    if not asked.quiet:
-        print(_told(told, "standard output" if out is None else str(out.path)), file=sys.stderr)
+        drawn.save(options.timeline_out)
+    if not options.quiet:
+        lines = _summary(counted_rows, str(out))
+        lines += [f"windrow: picture: {options.timeline_out}"] if drawn is not None else []
+        print("\n".join(lines), file=sys.stderr)
 
 
-def windows_of(asked: Namespace) -> SessionWindows | SlidingWindows:
-    """The windows that the arguments ask for."""
-    if asked.command == "sliding":
-        return SlidingWindows.with_time_difference(asked.difference, resolution=asked.resolution)
-    if asked.gap is not None:
+def _all(options: Namespace) -> str:
+    """The key of a picture without --key."""
+    wrong = next((key for key in options.timeline if key is not None), None)
+    if wrong is not None:
+        raise bad_value("--timeline", wrong, "no KEY where there is no --key; write the option after the files")
+    return ALL
+
+
+def _check_text(options: Namespace, files: list[File]) -> None:
+    """Raises `ValueError` for options that files of these formats do not have."""
+    if options.nulls and all(file.format == "parquet" for file in files):
+        raise bad_value("--null", options.nulls[0], "none with Parquet, which has nulls of its own")
+    if options.columns is not None and any(file.format in ("parquet", "jsonl") for file in files):
+        raise bad_value("--columns", options.columns, "none with Parquet and JSON Lines, which name their columns")
+
+
+def _text_format(options: Namespace) -> TextFormat:
+    names = None if options.columns is None else options.columns.split(",")
+    types = {column: type_of(column, name) for column, name in options.types}
+    return TextFormat(options.delimiter, options.nulls, names, types, options.decimal)
+
+
+def _reader(source: Source, columns: Columns, options: Namespace, bar: Bar) -> pa.RecordBatchReader:
+    """The rows. Without a key, all have the same one."""
+    reader = source.reader(columns, bar)
+    if options.keys:
+        return reader
+    schema = reader.schema.append(pa.field(SERIES, pa.string()))
+    key = pa.scalar(ALL, pa.string())
+    rows = ([*batch.columns, pa.repeat(key, batch.num_rows)] for batch in reader)
+    return pa.RecordBatchReader.from_batches(schema, (pa.RecordBatch.from_arrays(row, schema=schema) for row in rows))
+
+
+def windows_of(options: Namespace, columns: Columns) -> SessionWindows | SlidingWindows:
+    """The windows that the arguments ask for. Adds their columns."""
+    if options.command == "sliding":
+        return SlidingWindows.with_time_difference(options.difference, resolution=options.resolution)
+    if options.gap is not None:
         for option in ("--max-gap", "--invalid-gap", "--gap-unit"):
-            value = getattr(asked, option.strip("-").replace("-", "_"))
+            value = getattr(options, option.strip("-").replace("-", "_"))
             if value is not None:
-                raise bad_value(option, value, "none beside --gap: it is of gaps of each record, --dynamic-gap")
-        return SessionWindows.with_gap(asked.gap, max_duration=asked.max_duration, end_when=asked.end_when)
-    invalid: InvalidGap = asked.invalid_gap or "drop"
+                raise bad_value(option, value, "none with --gap: it is for --dynamic-gap, the gaps of records")
+    end_when = options.end_when and columns.of("--end-when", options.end_when, "boolean").name
+    if options.gap is not None:
+        return SessionWindows.with_gap(options.gap, max_duration=options.max_duration, end_when=end_when)
+    invalid: InvalidGap = options.invalid_gap or "drop"
     return SessionWindows.with_dynamic_gap(
-        asked.dynamic_gap,
-        max_gap=asked.max_gap,
+        columns.of("--dynamic-gap", options.dynamic_gap, "gap").name,
+        max_gap=options.max_gap,
         invalid_gap=invalid,
-        max_duration=asked.max_duration,
-        end_when=asked.end_when,
+        max_duration=options.max_duration,
+        end_when=end_when,
     )
 
 
-def _types(asked: Namespace) -> dict[str, str]:
-    """The types of CSV columns that are not inferred. The --end-when column is boolean, even if it has no values."""
-    end_when = getattr(asked, "end_when", None)
-    return ({} if end_when is None else {end_when: "bool"}) | dict(asked.types)
-
-
-def gap_of(asked: Namespace) -> GapColumn | None:
+def gap_of(options: Namespace) -> GapColumn | None:
     """The gap column, or None if there is none."""
-    own = getattr(asked, "dynamic_gap", None)
-    return None if own is None else GapColumn(own, asked.gap_unit)
+    column = getattr(options, "dynamic_gap", None)
+    return None if column is None else GapColumn(column, options.gap_unit)
 
 
-def columns_of(asked: Namespace) -> dict[str, list[str]]:
-    """The columns that windowing reads, by option."""
-    own = {"--dynamic-gap": getattr(asked, "dynamic_gap", None), "--end-when": getattr(asked, "end_when", None)}
-    named = {option: [column] for option, column in own.items() if column is not None}
-    return {"--key": asked.keys, "--time": [asked.time]} | named
-
-
-def windowed_by(
-    source: Source,
-    asked: Namespace,
-    windows: SessionWindows | SlidingWindows,
-    chosen: dict[str, Aggregate],
-    bar: Bar,
+def _windowed(
+    reader: pa.RecordBatchReader, options: Namespace, windows: SessionWindows | SlidingWindows, time: str
 ) -> WindowedData[Any]:
     """A windowed query over the rows of the files."""
-    named = columns_of(asked) | {
-        f"--agg {name}": list(call_of(aggregate).columns) for name, aggregate in chosen.items()
-    }
-    windowed = group_by(source.reader(named, bar), asked.keys, time=asked.time).windowed_by(windows)
-    windowed = windowed.overflow(asked.overflow)
-    return windowed if asked.threads is None else windowed.threads(asked.threads)
+    windowed = group_by(reader, options.keys or [SERIES], time=time).windowed_by(windows)
+    windowed = windowed.overflow(options.overflow)
+    return windowed if options.threads is None else windowed.threads(options.threads)
 
 
-def _told(counted: dict[str, int], out: str) -> str:
-    """A line about records and windows, then lines about records left out, gaps cut and null results."""
-    lines = [f"windrow: {counted['records']:,} records, {counted['windows']:,} windows: {out}"]
-    left = [f"{counted[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counted.get(name)]
+def _summary(counts: dict[str, int], out: str) -> list[str]:
+    """A line about records and windows, then lines about records left out, gaps cut and null results, if any."""
+    lines = [f"windrow: {counted(counts['records'], 'record')}, {counted(counts['windows'], 'window')}: {out}"]
+    left = [f"{counts[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counts.get(name)]
     lines += [f"windrow: left out: {', '.join(left)}"] if left else []
-    cut = counted.get("clamped_gaps", 0)
-    lines += [f"windrow: {cut:,} gaps were cut to --max-gap (clamped_gaps)"] if cut else []
-    null = counted.get("overflows", 0)
-    fit = "result does not fit its type and is" if null == 1 else "results do not fit their types and are"
-    lines += [f"windrow: {null:,} {fit} null (overflows)"] if null else []
-    return "\n".join(lines)
+    cut = counts.get("clamped_gaps", 0)
+    was = "was" if cut == 1 else "were"
+    lines += [f"windrow: {counted(cut, 'gap')} {was} cut to --max-gap (clamped_gaps)"] if cut else []
+    null = counts.get("overflows", 0)
+    fit = "does not fit its type and is" if null == 1 else "do not fit their types and are"
+    lines += [f"windrow: {counted(null, 'result')} {fit} null (overflows)"] if null else []
+    return lines
 
 
 def _one_line(error: BaseException) -> str:

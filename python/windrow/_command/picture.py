@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +23,7 @@ ENDINGS = (".svg", ".png", ".pdf")
 def picture(
     reader: pa.RecordBatchReader,
     windows: SessionWindows | SlidingWindows,
-    texts: Sequence[str],
+    texts: Sequence[str | None],
     *,
     keys: list[str],
     time: str,
@@ -32,12 +33,18 @@ def picture(
     wanted = [_key(text, fields) for text in texts]
     batches = []
     for batch in reader:
-        own = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
-        if own:
-            batches.append(batch.take(pa.array(own)))
+        rows = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
+        if rows:
+            batches.append(batch.take(pa.array(rows)))
     events = pa.Table.from_batches(batches, schema=reader.schema)
+    if not events.num_rows:
+        shown = ", ".join(str(text) for text in texts)
+        raise bad_value("--timeline", shown, "keys of which the files have records")
     windowed = group_by(events, keys, time=time).windowed_by(windows)
-    return timeline(events, windowed, [key if len(keys) > 1 else key[0] for key in wanted])
+    try:
+        return timeline(events, windowed, [key if len(keys) > 1 else key[0] for key in wanted])
+    except ValueError as error:
+        raise ValueError(str(error).replace("keys: ", "--timeline: ", 1)) from None
 
 
 def check_out(path: str) -> None:
@@ -48,12 +55,15 @@ def check_out(path: str) -> None:
         raise bad_value("--timeline-out", path, "a file in a folder that is there")
 
 
-def _key(text: str, fields: Sequence[pa.Field[Any]]) -> Key:
-    parts = [text] if len(fields) == 1 else text.split(",")
-    if len(parts) != len(fields):
-        names = ",".join(known.name for known in fields)
+def _key(text: str | None, fields: Sequence[pa.Field[Any]]) -> Key:
+    """The key that a text names. Values of several key columns are a line of CSV."""
+    names = ",".join(field.name for field in fields)
+    if text is None:
         raise bad_value("--timeline", text, f"a value of each key column, with commas between them: {names}")
-    return tuple(_value(text, part, known) for part, known in zip(parts, fields, strict=True))
+    parts = [text] if len(fields) == 1 else next(csv.reader([text]), [])
+    if len(parts) != len(fields):
+        raise bad_value("--timeline", text, f"a value of each key column, with commas between them: {names}")
+    return tuple(_value(text, part, each) for part, each in zip(parts, fields, strict=True))
 
 
 def _value(text: str, part: str, field: pa.Field[Any]) -> Any:

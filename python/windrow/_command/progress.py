@@ -1,4 +1,4 @@
-"""A progress bar in the terminal. Needs `tqdm`."""
+"""Progress of reading: a bar in a terminal, which needs `tqdm`, or lines."""
 
 from __future__ import annotations
 
@@ -47,13 +47,35 @@ class TerminalBar(Bar):
         self._bar.close()
 
 
-def bar_over(files: Sequence[File]) -> Bar:
-    """A bar for these files. It shows nothing without a terminal or without `tqdm`."""
-    if not sys.stderr.isatty():
-        return Bar()
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return Bar()
+class Lines(Bar):
+    """A line on standard error for each tenth of the input."""
+
+    def __init__(self, total: int) -> None:
+        """Takes the bytes of the input."""
+        self._total = max(total, 1)
+        self._done, self._next = 0.0, 10
+
+    def add(self, count: float) -> None:
+        """Adds bytes that were read."""
+        self._done += count
+        percent = int(self._done / self._total * 10) * 10
+        if percent >= self._next:
+            print(f"windrow: {min(percent, 100)} % read", file=sys.stderr, flush=True)
+            self._next = percent + 10
+
+    def finish(self) -> None:
+        """Names the step that follows reading."""
+        print("windrow: all read, windows follow", file=sys.stderr, flush=True)
+
+
+def progress_bar(files: Sequence[File], *, always: bool = False) -> Bar:
+    """A bar for these files. Without a terminal or without `tqdm`, it shows lines with `always`, else nothing."""
     total = sum(file.path.stat().st_size for file in files)
-    return TerminalBar(tqdm(total=total, desc="reading", unit="B", unit_scale=True, file=sys.stderr))
+    if sys.stderr.isatty():
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            pass
+        else:
+            return TerminalBar(tqdm(total=total, desc="reading", unit="B", unit_scale=True, file=sys.stderr))
+    return Lines(total) if always else Bar()

@@ -1,10 +1,12 @@
-"""Writes windows as CSV or Parquet. A file appears complete, or not at all."""
+"""Writes windows as CSV, JSON Lines or Parquet. A file appears complete, or not at all."""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
 from windrow._arguments.errors import bad_value
-from windrow._command.file import File
+from windrow._command.file import File, Format
+from windrow._command.json_lines import json_lines
 
 WINDOW = "window"
 
@@ -33,7 +36,7 @@ def flat(table: pa.Table) -> pa.Table:
     return table.remove_column(place)
 
 
-def in_order(table: pa.Table, keys: list[str]) -> pa.Table:
+def in_order(table: pa.Table, keys: Sequence[str]) -> pa.Table:
     """The rows, sorted by key and then by window start."""
     start = pc.struct_field(table[WINDOW], "start")
     columns = [*(table[key] for key in keys), start]
@@ -42,61 +45,110 @@ def in_order(table: pa.Table, keys: list[str]) -> pa.Table:
     return table.take(order)
 
 
-def check(out: File, sources: list[File]) -> None:
-    """Raises `ValueError` if the file cannot be written. Runs before any work is done."""
-    folder = out.path.parent
-    if not folder.is_dir():
-        raise bad_value("--out", str(out.path), "a file in a folder that is there")
-    if any(out.path.exists() and out.path.samefile(source.path) for source in sources if source.path.exists()):
-        raise bad_value("--out", str(out.path), "another file than those that are read")
+@dataclass(frozen=True)
+class Sink:
+    """Where windows go.
 
-
-def check_columns(schema: pa.Schema, keys: list[str]) -> None:
-    """Checks that CSV can hold all columns, before any work is done.
-
-    Raises `TypeError` for a column type, and `ValueError` for a column name.
+    Attributes:
+        file: the file; None for the standard output.
+        format: the format.
+        delimiter: the field delimiter of CSV.
+        decimal: the decimal point of CSV.
     """
-    for field in flat(schema.empty_table()).schema:
+
+    file: File | None
+    format: Format
+    delimiter: str
+    decimal: str
+
+    @classmethod
+    def of(cls, path: str | None, kind: Format | None, delimiter: str | None, decimal: str) -> Sink:
+        """The sink at a path, or the standard output. Raises `ValueError` if nothing can be written there."""
+        file = None if path is None else File.of("--out", path, kind)
+        form: Format = kind or "csv" if file is None else file.format
+        if form == "text":
+            raise bad_value("--out", path, "CSV, TSV, JSON Lines or Parquet; text between white space is only read")
+        if file is None and form == "parquet":
+            raise bad_value("--out-format", form, "a file for Parquet, as with --out windows.parquet")
+        return cls(file, form, delimiter or ("\t" if form == "tsv" else ","), decimal)
+
+    def __str__(self) -> str:
+        """What messages call it."""
+        return "standard output" if self.file is None else str(self.file)
+
+    def check(self, sources: Sequence[File]) -> None:
+        """Raises `ValueError` if the file cannot be written. Runs before any work is done."""
+        if self.file is None:
+            return
+        path = self.file.path
+        if path.is_dir() or not path.parent.is_dir():
+            raise bad_value("--out", str(path), "a file in a folder that is there")
+        if path.exists() and any(path.samefile(source.path) for source in sources):
+            raise bad_value("--out", str(path), "another file than those that are read")
+
+    def check_columns(self, schema: pa.Schema, keys: Sequence[str]) -> None:
+        """Checks that the format can hold all columns, before any work is done.
+
+        Raises `TypeError` for a column type, and `ValueError` for a column name.
+        """
+        if self.format not in ("csv", "tsv"):
+            return
+        for field in flat(schema.empty_table()).schema:
+            try:
+                pc_csv.write_csv(pa.schema([field]).empty_table(), pa.BufferOutputStream())
+            except pa.ArrowInvalid:
+                argument = "--key" if field.name in keys else f"--agg {field.name}"
+                raise TypeError(
+                    f"{argument}: got {field.type}, which CSV does not have; allowed: Parquet or JSON Lines, as with "
+                    "--out windows.parquet or --out-format jsonl"
+                ) from None
+
+    def write(self, table: pa.Table) -> None:
+        """Writes the rows. A file appears complete, or not at all."""
+        if self.file is None:
+            stdout: Any = sys.stdout.buffer
+            self._text(table, pa.PythonFile(stdout, mode="w"))
+            sys.stdout.flush()
+            return
+        path = self.file.path
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        part = Path(name)
         try:
-            pc_csv.write_csv(pa.schema([field]).empty_table(), pa.BufferOutputStream())
-        except pa.ArrowInvalid:
-            argument = "--key" if field.name in keys else f"--agg {field.name}"
-            raise TypeError(
-                f"{argument}: got {field.type}, which CSV does not have; allowed: a Parquet file, as with "
-                "--out windows.parquet"
-            ) from None
+            part.chmod(0o666 & ~_umask())
+            if self.format == "parquet":
+                pq.write_table(table, part, compression="zstd")
+            else:
+                compression: Any = self.file.compression
+                with pa.output_stream(part, compression=compression) as stream:
+                    self._text(table, stream)
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+    def _text(self, table: pa.Table, stream: pa.NativeFile) -> None:
+        if self.format == "jsonl":
+            for lines in json_lines(table):
+                stream.write(lines)
+            return
+        rows = flat(table)
+        if self.decimal != ".":
+            rows = _pointed(rows, self.decimal)
+        options = pc_csv.WriteOptions(delimiter=self.delimiter, quoting_style="needed")
+        try:
+            pc_csv.write_csv(rows, stream, options)
+        except pa.ArrowInvalid as error:
+            raise bad_value("--out", "CSV", f"a Parquet file for columns that CSV does not have ({error})") from None
 
 
-def write(table: pa.Table, out: File | None, delimiter: str | None) -> None:
-    """Writes the rows to a file, or as CSV to standard output."""
-    if out is None:
-        stdout: Any = sys.stdout.buffer
-        _csv(table, pa.PythonFile(stdout, mode="w"), delimiter or ",")
-        sys.stdout.flush()
-        return
-    handle, name = tempfile.mkstemp(prefix=f".{out.path.name}.", dir=out.path.parent)
-    os.close(handle)
-    part = Path(name)
-    try:
-        part.chmod(0o666 & ~_umask())
-        if out.format == "parquet":
-            pq.write_table(table, part, compression="zstd")
-        else:
-            compression: Any = out.compression
-            with pa.output_stream(part, compression=compression) as stream:
-                _csv(table, stream, delimiter or out.delimiter)
-        part.replace(out.path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _csv(table: pa.Table, stream: pa.NativeFile, delimiter: str) -> None:
-    options = pc_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
-    try:
-        pc_csv.write_csv(flat(table), stream, options)
-    except pa.ArrowInvalid as error:
-        raise bad_value("--out", "CSV", f"a Parquet file for columns that CSV does not have ({error})") from None
+def _pointed(table: pa.Table, decimal: str) -> pa.Table:
+    """The numbers with another decimal point."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type) or pa.types.is_decimal(field.type):
+            text: Any = pc.replace_substring(table.column(place).cast(pa.string()), ".", decimal)
+            table = table.set_column(place, field.name, text)
+    return table
 
 
 def _umask() -> int:

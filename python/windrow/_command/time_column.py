@@ -1,23 +1,26 @@
-"""Timestamps from a time column that holds text, integers or dates."""
+"""Timestamps from a time column that holds text, numbers or dates."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_column_type, bad_value, unknown_word
+from windrow._command.column_type import Cast
+from windrow._command.epoch import UNITS, Epoch, Unit
+from windrow._command.time_format import TimeFormat
 
 ARGUMENT = "--time"
-Unit = Literal["s", "ms", "us", "ns"]
-UNITS = get_args(Unit)
 _MICROSECONDS = pa.timestamp("us")
-_NANOSECONDS = re.compile(r"[.]\d{7,9}(?!\d)")
-Cast: TypeAlias = "Callable[[pa.Array[Any]], pa.Array[Any]]"
+_NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d*)?\s*")
+_ALLOWED = (
+    "timestamps, or text in ISO 8601, such as 2026-05-04T09:00:00, all with a zone or none, in nanoseconds "
+    "where the first ones are; of other text name its format: --time-format '%d/%m/%Y %H:%M'"
+)
 
 
 @dataclass(frozen=True)
@@ -27,17 +30,19 @@ class TimeColumn:
     Attributes:
         name: its name.
         format: the `strptime` format of its text; None for ISO 8601.
-        unit: the unit of its integers since 1970: `s`, `ms`, `us` or `ns`; None if integers are not times.
+        unit: the unit of its numbers since 1970: `s`, `ms`, `us` or `ns`; None if numbers are not times.
     """
 
     name: str
-    format: str | None = None
+    format: TimeFormat | None = None
     unit: Unit | None = None
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for an unknown unit."""
+        """Raises `ValueError` for an unknown unit, and for a format with a unit."""
         if self.unit is not None and self.unit not in UNITS:
             raise unknown_word("--time-unit", self.unit, UNITS)
+        if self.unit is not None and self.format is not None:
+            raise bad_value("--time-unit", self.unit, "none with --time-format: times are numbers or text")
 
     def cast(self, kind: pa.DataType, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
         """The timestamp type, and a function that converts values of type `kind` to it. `sample` has the first values.
@@ -48,46 +53,56 @@ class TimeColumn:
             return kind, lambda values: values
         if pa.types.is_null(kind) or pa.types.is_date(kind):
             return _MICROSECONDS, lambda values: values.cast(_MICROSECONDS)
-        if pa.types.is_integer(kind):
-            if self.unit is None:
-                allowed = f"timestamps; integers with --time-unit {'|'.join(UNITS)}, which they count since 1970"
-                raise bad_column_type(ARGUMENT, self.name, kind, allowed)
-            counted = pa.timestamp(self.unit)
-            return counted, lambda values: counts(ARGUMENT, self.name, values).cast(counted)
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            if self.format is not None:
-                return _MICROSECONDS, self._parsed
-            target = pa.timestamp("ns" if _has_nanoseconds(sample) else "us", "UTC" if _has_zone(sample) else None)
-            return target, lambda values: self._of_iso(values, target)
-        raise bad_column_type(ARGUMENT, self.name, kind, "timestamps, dates, text or integers with --time-unit")
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        if (is_number or is_text) and self.unit is not None:
+            epoch = Epoch.of(ARGUMENT, self.name, self.unit, sample)
+            target = pa.timestamp(epoch.ticks)
+            return target, lambda values: epoch.counted(values).cast(target)
+        if is_number and self.format is None:
+            allowed = f"timestamps; numbers with --time-unit {'|'.join(UNITS)}, which they count since 1970"
+            raise bad_column_type(ARGUMENT, self.name, kind, allowed + _hint(sample))
+        if is_number or is_text:
+            return self._of_text(sample.cast(pa.string()))
+        raise bad_column_type(ARGUMENT, self.name, kind, "timestamps, dates, text, or numbers with --time-unit")
 
-    def _parsed(self, values: pa.Array[Any]) -> pa.Array[Any]:
-        try:
-            return pc.strptime(values.cast(pa.string()), format=self.format or "", unit="us")
-        except pa.ArrowInvalid as error:
-            raise bad_value(
-                "--time-format", self.format, f"the format of the text of {self.name!r} ({error})"
-            ) from None
+    def _of_text(self, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
+        if self.format is not None:
+            form, kind = self.format, self.format.type_of(sample)
+            return kind, lambda values: form.times(self.name, values.cast(pa.string()), kind)
+        target = pa.timestamp("ns" if _has_nanoseconds(sample) else "us", "UTC" if _has_zone(sample) else None)
+        return target, lambda values: self._of_iso(values, target)
 
     def _of_iso(self, values: pa.Array[Any], target: pa.DataType) -> pa.Array[Any]:
         try:
             return values.cast(target)
         except pa.ArrowInvalid as error:
             wrong = next((text for text in values.to_pylist() if text is not None and not _is_time(text, target)), "")
-            allowed = (
-                "timestamps, or text in ISO 8601, such as 2026-05-04T09:00:00, all with a zone or none, in nanoseconds "
-                "where the first ones are; of other text name its format: --time-format '%d/%m/%Y %H:%M'"
-            )
-            raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong or str(error), allowed) from None
+            hint = _hint(pa.array([wrong], pa.string())) if _NUMBER.fullmatch(wrong) else ""
+            raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong or str(error), _ALLOWED + hint) from None
 
 
-def counts(argument: str, column: str, values: pa.Array[Any]) -> pa.Array[Any]:
-    """The integers as int64. Raises `ValueError` for one that does not fit."""
+def iso(sample: pa.Array[Any]) -> tuple[pa.DataType, Cast] | None:
+    """The type of text that is all times in ISO 8601, and its conversion; None for other text."""
+    target = pa.timestamp("ns" if _has_nanoseconds(sample) else "us", "UTC" if _has_zone(sample) else None)
     try:
-        return values.cast(pa.int64())
+        sample.cast(target)
     except pa.ArrowInvalid:
-        largest: Any = pc.max(values)
-        raise bad_value(f"{argument}: column {column!r}", largest.as_py(), f"integers up to {2**63 - 1}") from None
+        return None
+    return target, lambda values: values.cast(target)
+
+
+def _hint(sample: pa.Array[Any]) -> str:
+    """The option that makes times of numbers: their size shows it."""
+    first = next((value for value in sample.to_pylist() if value is not None), None)
+    if first is None:
+        return ""
+    text = str(first).strip().replace(",", ".")
+    if re.fullmatch(r"(19|20)\d{6}", text):
+        return f"; {text} may be a date: --time-format %Y%m%d"
+    size = abs(float(text))
+    unit = next((unit for unit, least in (("ns", 1e17), ("us", 1e14), ("ms", 1e11), ("s", 1e8)) if size >= least), None)
+    return "" if unit is None else f"; {text} may be a time since 1970: --time-unit {unit}"
 
 
 def _has_zone(sample: pa.Array[Any]) -> bool:
@@ -96,7 +111,8 @@ def _has_zone(sample: pa.Array[Any]) -> bool:
 
 
 def _has_nanoseconds(sample: pa.Array[Any]) -> bool:
-    return any(text and _NANOSECONDS.search(text) for text in sample.to_pylist())
+    is_fine: Any = pc.any(pc.match_substring_regex(sample, r"[.]\d{7,9}(?:\D|$)")).as_py()
+    return bool(is_fine)
 
 
 def _is_time(text: str, kind: pa.DataType) -> bool:

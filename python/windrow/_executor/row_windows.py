@@ -33,7 +33,7 @@ def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str,
     A partition of more than `most` bytes, or with very many rows, waits in the temporary folder of this process.
     """
     columns, blank = read_schema(schema), dict.fromkeys(observed.values())
-    query = Query.over(spec, columns)
+    query = Query.rows_with_windows(spec, columns)
     given = (conformed(batch, columns) for batch in batches)
     first, size, count = list[pa.RecordBatch](), 0, 0
     while (fits := size <= most and count <= _MOST_ROWS) and (batch := next(given, None)) is not None:
@@ -57,7 +57,7 @@ def _at_once(
 ) -> tuple[Batches, dict[str, int]]:
     """The rows in their order, and the counters."""
     query = Query.with_rows(spec, schema, free_memory())
-    windows, of_row, counters = query.run_over(pa.RecordBatchReader.from_batches(schema, batches), 1)
+    windows, of_row, counters = query.run_with_rows(pa.RecordBatchReader.from_batches(schema, batches), 1)
     tally.overflows += query.overflows
     names = output.names[len(schema) :]
     some = windows or [no_rows(query.output_schema)]

@@ -31,7 +31,7 @@ def fitted(value: Any, check: Check) -> Any:
     try:
         return None if value is None else check(value)
     except UnfitError as unfit:
-        raise unfit.told() from None
+        raise unfit.error() from None
 
 
 def check_of(kind: pa.DataType, like: object = None) -> Check:

@@ -31,7 +31,7 @@ class UnfitError(Exception):
         self._path = step + self._path
         return self
 
-    def told(self, name: str = "result") -> ValueError | TypeError:
+    def error(self, name: str = "result") -> ValueError | TypeError:
         """The error for a user, of the value that has this name."""
         make = bad_value if self._fits else bad_type
         return make(f"{name}{self._path}", self._got, self._allowed)

@@ -180,13 +180,13 @@ def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: boo
             return value if accumulator is None else accumulator
         return fn(accumulator, value)
 
-    def each(helds: list[Any], value: Any, added: list[Any]) -> None:
+    def each(accumulators: list[Any], value: Any, added: list[Any]) -> None:
         if value is None and not kafka:
-            added.extend(helds)
+            added.extend(accumulators)
             return
         append = added.append
-        for held in helds:
-            append(value if held is None else fn(held, value))
+        for accumulator in accumulators:
+            append(value if accumulator is None else fn(accumulator, value))
 
     def merge(older: Any, later: Any) -> Any:
         if older is None or later is None:
@@ -247,10 +247,10 @@ def _same(accumulator: Any, _record: object) -> Any:
 def _each_of(add: Adder) -> Each:
     """One by one."""
 
-    def each(helds: list[Any], record: Any, added: list[Any]) -> None:
+    def each(accumulators: list[Any], record: Any, added: list[Any]) -> None:
         append = added.append
-        for held in helds:
-            append(add(held, record))
+        for accumulator in accumulators:
+            append(add(accumulator, record))
 
     return each
 

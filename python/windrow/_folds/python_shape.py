@@ -159,11 +159,11 @@ def _struct(kind: pa.StructType, like: object) -> Shaper | None:
     shapers = [shaper_of(field.type, part) for field, part in zip(fields, parts_of(like, names), strict=True)]
     if issubclass(wanted, tuple):
         make = getattr(wanted, "_make", wanted)
-        return lambda held: make([in_shape(shaper, held[name]) for name, shaper in zip(names, shapers, strict=True)])
+        return lambda item: make([in_shape(shaper, item[name]) for name, shaper in zip(names, shapers, strict=True)])
     if wanted is dict and not any(shapers):
         return None
     fill = _filler(wanted, like)
-    return lambda held: fill((name, in_shape(shaper, held[name])) for name, shaper in zip(names, shapers, strict=True))
+    return lambda item: fill((name, in_shape(shaper, item[name])) for name, shaper in zip(names, shapers, strict=True))
 
 
 def _filler(wanted: type, like: object) -> Callable[[Iterable[tuple[Any, Any]]], Any]:

@@ -22,14 +22,14 @@ def values_of(column: str, values: pa.Array[Any]) -> list[Any]:
     try:
         return _listed(values)
     except OverflowError:
-        raise OverflowError(_told(column, values)) from None
+        raise OverflowError(_message(column, values)) from None
 
 
-def _told(column: str, values: pa.Array[Any]) -> str:
+def _message(column: str, values: pa.Array[Any]) -> str:
     if isinstance(values, pa.StructArray):
         for field, part in zip(values.type, values.flatten(), strict=True):
             if not _is_python(part):
-                return _told(f"{column}.{field.name}", part)
+                return _message(f"{column}.{field.name}", part)
     bad = next(one for row in range(len(values)) if not _is_python(one := values.slice(row, 1)))
     shown = " ".join(bad.to_string().split()).removeprefix("[ ").removesuffix(" ]")
     return f"column {column!r}: got {shown}; allowed: {_ALLOWED}"

@@ -13,6 +13,7 @@ from windrow._arguments.errors import bad_value
 from windrow._inspection.keys import places
 from windrow._inspection.lengths import Lengths
 from windrow._inspection.trace import Key, Record
+from windrow._local.results import schema_without_views
 from windrow._plan.input import Input
 from windrow._query.grouping import Grouping
 from windrow._windows.session import DynamicGap, SessionWindows
@@ -58,7 +59,7 @@ def rows_of(
     extra = [name for name in (grouped.tick, gaps, ends) if name is not None]
     names = list(dict.fromkeys([*grouped.keys, grouped.time, *extra, *grouped._stream.columns]))
     table = opened.rows(pa.schema([opened.field("events", name) for name in names]), grouped.keys, keys)
-    table = table.cast(pa.schema([field.with_type(_whole(field.type)) for field in table.schema]))
+    table = table.cast(schema_without_views(table.schema))  # pyarrow's `take` does not support views
     if grouped._stream.order is not None:
         table = table.take(pc.sort_indices(table, sort_keys=[(grouped._stream.order, "ascending")]))
     field: Any = pc.is_valid(table[grouped.time])
@@ -76,17 +77,6 @@ def rows_of(
         true = table[ends].take(pa.array(picked, pa.int64())).to_pylist()
         records = [replace(record, ends=value is True) for record, value in zip(records, true, strict=True)]
     return Rows(table, gaps, ends, picked, records)
-
-
-def _whole(kind: pa.DataType) -> pa.DataType:
-    """The type without views, as pyarrow's `take` does not support views."""
-    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
-        return pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary()
-    if isinstance(kind, pa.StructType):
-        return pa.struct([field.with_type(_whole(field.type)) for field in kind])
-    if isinstance(kind, pa.ListType):
-        return pa.list_(_whole(kind.value_type))
-    return pa.large_list(_whole(kind.value_type)) if isinstance(kind, pa.LargeListType) else kind
 
 
 def _records(

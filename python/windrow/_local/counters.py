@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, calls_to_user
 
+ATTRIBUTE = "windrow"
+"""The counters in `DataFrame.attrs`."""
+
 _PREFIX = "windrow."
-_ATTRIBUTE = "windrow"
 _LEFT_OUT = ("null_keys", "null_times", "bad_gaps")
 _CUT = "clamped_gaps"
 _ALLOWED = (
@@ -45,7 +47,7 @@ class LeftOut(UserWarning):
     def __init__(self, counters: Mapping[str, int]) -> None:
         """Takes the counters of a query."""
         self.counters = {name: counters[name] for name in ("records", *_LEFT_OUT, _CUT)}
-        super().__init__(_told(counters))
+        super().__init__(_summary(counters))
 
 
 def counters(result: Any) -> dict[str, int]:
@@ -84,11 +86,39 @@ def counters(result: Any) -> dict[str, int]:
     return counted
 
 
-def metadata(counted: Mapping[str, int]) -> dict[str, str]:
+def metadata(counted: Mapping[str, int], pandas: Mapping[str, Any] | None = None) -> dict[str, str]:
     """The counters as schema metadata: one entry each, and all of them in the entry that `to_pandas` reads."""
-    attributes = {_ATTRIBUTE: dict(counted)}
-    for_pandas = {"index_columns": [], "column_indexes": [], "columns": [], "attributes": attributes}
-    return {**{f"{_PREFIX}{name}": str(value) for name, value in counted.items()}, "pandas": json.dumps(for_pandas)}
+    described: dict[str, Any] = {"index_columns": [], "column_indexes": [], "columns": [], **(pandas or {})}
+    described["attributes"] = {**(described.get("attributes") or {}), ATTRIBUTE: dict(counted)}
+    return {**{f"{_PREFIX}{name}": str(value) for name, value in counted.items()}, "pandas": json.dumps(described)}
+
+
+def described(
+    table: pa.Table, counted: Mapping[str, int], data: pa.Schema | None = None, *, rows: bool = False
+) -> pa.Table:
+    """A result with its counters, and with what `to_pandas` needs to give columns the types of pandas.
+
+    Args:
+        table: the result.
+        counted: its counters.
+        data: the schema of the data. If pandas made it, its metadata has pandas' types.
+        rows: whether the result has the rows of the data, and so its index, too.
+    """
+    of_data: dict[Any, Any] = {} if data is None else {**(data.metadata or {})}
+    pandas: dict[str, Any] = json.loads(of_data.get(b"pandas", b"{}"))
+    columns = [column for column in pandas.get("columns", ()) if rows or column["field_name"] in table.column_names]
+    named = {column["field_name"] for column in columns}
+    for field, column in zip(table.schema, table.columns, strict=True):
+        # Otherwise `to_pandas` gives floats for integers with nulls, which changes large ones.
+        if field.name not in named and pa.types.is_integer(field.type) and column.null_count:
+            kind = str(field.type)
+            nullable = kind.replace("uint", "UInt") if kind[0] == "u" else kind.replace("int", "Int")
+            names = {"name": field.name, "field_name": field.name, "metadata": None}
+            columns.append({**names, "pandas_type": kind, "numpy_type": nullable})
+    pandas["columns"] = columns
+    if not rows:
+        pandas |= {"index_columns": []}
+    return table.replace_schema_metadata({**(of_data if rows else {}), **metadata(counted, pandas)})
 
 
 def warn_left_out(counted: Mapping[str, int]) -> None:
@@ -97,7 +127,7 @@ def warn_left_out(counted: Mapping[str, int]) -> None:
         warnings.warn(LeftOut(counted), stacklevel=calls_to_user())
 
 
-def _told(counted: Mapping[str, int]) -> str:
+def _summary(counted: Mapping[str, int]) -> str:
     parts = []
     left_out = {name: counted[name] for name in _LEFT_OUT if counted[name]}
     if left_out:
@@ -147,4 +177,4 @@ def _of_metadata(metadata: Mapping[bytes, bytes] | None) -> dict[str, int]:
 
 
 def _of_pandas(frame: Any) -> dict[str, int]:
-    return {str(name): int(value) for name, value in frame.attrs.get(_ATTRIBUTE, {}).items()}
+    return {str(name): int(value) for name, value in frame.attrs.get(ATTRIBUTE, {}).items()}

@@ -56,7 +56,7 @@ class Progress:
     def reading(self, stream: Any, total: int | None) -> pa.RecordBatchReader:
         """The same rows, counted as they are read."""
         reader = pa.RecordBatchReader.from_stream(stream)
-        return pa.RecordBatchReader.from_batches(reader.schema, self._told(reader, total))
+        return pa.RecordBatchReader.from_batches(reader.schema, self._counted(reader, total))
 
     def parts(self, done: int) -> None:
         """Reports how many of the `PARTS` have their windows."""
@@ -87,7 +87,7 @@ class Progress:
         """Reports that all windows are done."""
         self._tell(WINDOWS, self._read, self._read, end=True)
 
-    def _told(self, reader: pa.RecordBatchReader, total: int | None) -> Iterator[pa.RecordBatch]:
+    def _counted(self, reader: pa.RecordBatchReader, total: int | None) -> Iterator[pa.RecordBatch]:
         for batch in reader:
             for start in range(0, batch.num_rows, _ROWS):
                 piece = batch.slice(start, _ROWS)

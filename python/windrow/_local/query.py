@@ -1,4 +1,4 @@
-"""Queries without Spark: Arrow data in, one call of the core, a `pyarrow.Table` out."""
+"""Queries without Spark: Arrow data in, one call of the core, a result in the kind of the data."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 
+from windrow._aggregates.call import OF_COLUMN
 from windrow._aggregates.evaluation import Finish, Tally
+from windrow._aggregates.user_function import Reduction
+from windrow._arguments.errors import bad_type
 from windrow._executor.batch import finals, folds_in_order
-from windrow._executor.batches import Batches, no_rows, rebased, rebased_stream
+from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream
 from windrow._executor.free_memory import free_memory
-from windrow._local.counters import counters, metadata, warn_left_out
+from windrow._local.columns import Columns
+from windrow._local.counters import counters, warn_left_out
+from windrow._local.empty_columns import fitted, of_schema
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
-from windrow._local.sources import Columns, Union, columns_of
+from windrow._local.results import Kinds, schema_without_views
+from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
-from windrow._plan.flat import flat
-from windrow._plan.input import Input, TimeCasts
-from windrow._plan.plan import INPUT, Origins, Plan
+from windrow._plan.flat import BOUNDS, flat
+from windrow._plan.input import Input
+from windrow._plan.observation import is_observation, report
+from windrow._plan.plan import Origins, Plan
+from windrow._plan.time_casts import TimeCasts
 
 Read = TypeVar("Read")
 """The result of reading an input."""
 
 
-class LocalInput(Input[pa.Table]):
+class LocalInput(Input[Any]):
     """Arrow data in this process."""
 
     def __init__(self, table: Columns) -> None:
@@ -43,16 +51,22 @@ class LocalInput(Input[pa.Table]):
         return self._table.names
 
     def check_observation(self, observation: object) -> None:
-        """Raises `TypeError`: an in-process query has its counters in the metadata of its result."""
-        raise TypeError(
-            f"observation: got {observation!r} for data in this process; allowed: an Observation for a Spark "
-            "DataFrame (here windrow.counters(result) has the counters)"
-        )
+        """Raises `TypeError` unless it is an `Observation`, of windrow or of PySpark."""
+        if not is_observation(observation):
+            raise bad_type("observation", observation, "a windrow.Observation, such as windrow.Observation()")
 
     @property
     def time_casts(self) -> TimeCasts:
         """How the library of the data makes timestamps."""
         return self._table.time_casts
+
+    def sample(self, column: str) -> list[Any]:
+        """Some values of a column, without nulls; none of a stream that can be read once."""
+        return self._table.sample(self.columns.index(column))
+
+    def unnamed(self, argument: str) -> str | None:
+        """How to name the index of a pandas frame, if it has the times and no name."""
+        return self._table.unnamed_times if argument == "time" else None
 
     def check_threads(self, count: int) -> None:
         """Accepts any number."""
@@ -64,14 +78,30 @@ class LocalInput(Input[pa.Table]):
     def check_progress(self, show: object) -> None:
         """Accepts any value."""
 
-    def run(self, plan: Plan) -> pa.Table:
-        """The result. Its schema metadata has an entry for each counter, such as `b"windrow.records": b"123"`."""
+    def run(self, plan: Plan) -> Any:
+        """The result in the kind of the data. Warns if records were left out."""
         if _hands_lists(plan):
             tally = Tally()
             windows = self._reader(plan, tally).read_all()
-            counted = {**counters(windows), "overflows": tally.overflows, "windows": windows.num_rows}
-            return windows.replace_schema_metadata(metadata(counted))
-        return _told(plan, self._record_by_record if plan.functions else self._all_at_once)
+            counts = {**counters(windows), "overflows": tally.overflows, "windows": windows.num_rows}
+            counted = _reported(plan, counts)
+            return self._table.result(windows, self._kinds(plan, windows), counted)
+        return _with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
+
+    def holds_nothing(self, column: str) -> bool:
+        """Whether a column has no value: it is of Arrow's null type, or there are no rows."""
+        position = self.columns.index(column)
+        return pa.types.is_null(self._table.schema([position]).field(0).type) or self._table.is_empty
+
+    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
+        """The plan with types that its aggregates allow for the columns that hold nothing."""
+
+        def check(plan: Plan) -> object:
+            if plan.functions:
+                return folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
+            return (Query.with_rows if rows else Query)(plan.spec, plan.schema)
+
+        return fitted(plan, check, holds_nothing)
 
     @property
     def in_order(self) -> bool:
@@ -81,14 +111,16 @@ class LocalInput(Input[pa.Table]):
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time
-        stream = self._table.stream([self.columns.index(name) for name in schema.names])
+        stream = _typed(self._table.stream([self.columns.index(name) for name in schema.names]), schema)
         reader = pa.RecordBatchReader.from_stream(rebased_stream(stream, schema))
         # pyarrow's `take` fails on an empty batch with an offset into its buffers.
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         """The result in batches. Its schema metadata has the counters of records."""
-        return self._reader(plan, Tally())
+        reader = self._reader(plan, Tally())
+        _reported(plan, counters(reader))
+        return _without_views(reader)
 
     def _reader(self, plan: Plan, tally: Tally) -> pa.RecordBatchReader:
         with ExitStack() as failed:
@@ -99,16 +131,16 @@ class LocalInput(Input[pa.Table]):
             failed.pop_all()  # the bar stays while the reader is read
             return reader
 
-    def _all_at_once(self, plan: Plan, progress: Progress | None) -> pa.Table:
+    def _all_at_once(self, plan: Plan, progress: Progress | None) -> Any:
         query = Query(plan.spec, plan.schema, free_memory())
         finish = _finish(plan, query.output_schema)
         parts = None if progress is None else progress.parts
         stream = self._stream(plan, progress)
         batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
         windows = _table(finish, iter(batches), query.output_schema)
-        return _counted(plan, windows, counters | _overflows(query.overflows, finish), windows.num_rows)
+        return self._finished(plan, windows, counters | _overflows(query.overflows, finish))
 
-    def _record_by_record(self, plan: Plan, progress: Progress | None) -> pa.Table:
+    def _record_by_record(self, plan: Plan, progress: Progress | None) -> Any:
         folds = folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
         finish = _finish(plan, folds.output_schema)
         query = Query.of_rows(plan.spec_in_order, plan.schema)
@@ -116,33 +148,61 @@ class LocalInput(Input[pa.Table]):
         rows, counters = self._read(progress, lambda: query.run(stream))
         fed = rows if progress is None else progress.making(rows)
         windows = _table(finish, finals(folds, fed), folds.output_schema)
-        return _counted(plan, windows, counters | _overflows(folds.overflows, finish), windows.num_rows)
+        return self._finished(plan, windows, counters | _overflows(folds.overflows, finish))
 
-    def with_windows(self, plan: Plan) -> pa.Table:
+    def with_windows(self, plan: Plan) -> Any:
         """All rows in their order, with `window` and the aggregates. Counters as in `run`."""
-        return _told(plan, self._with_windows)
+        return _with_progress(plan, self._with_windows)
 
-    def _with_windows(self, plan: Plan, progress: Progress | None) -> pa.Table:
-        stream = self._all_columns()
-        table = self._read(progress, lambda: pa.RecordBatchReader.from_stream(stream).read_all())
+    def _with_windows(self, plan: Plan, progress: Progress | None) -> Any:
+        held = self._read(progress, self._held)
         query = Query.with_rows(plan.spec, plan.schema, free_memory())
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
-        named = table.select([self.columns.index(name) for name in plan.schema.names])
-        table = _shown(plan, table)
-        counted_rows = named if progress is None else progress.reading(named, table.num_rows)
+        stream = _typed(held.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
+        counted_rows = stream if progress is None else progress.reading(stream, held.rows)
         read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
-        batches, of_row, counters = self._read(progress, lambda: query.run_over(read, plan.options.threads, parts))
+        batches, of_row, counters = self._read(progress, lambda: query.run_with_rows(read, plan.options.threads, parts))
         windows = _table(finish, iter(batches), core)
         added = windows.drop_columns(list(plan.keys))
         batches_of_windows = added.to_batches() or [no_rows(added.schema)]
         threads = plan.options.threads
         of_rows = RowColumns([*map(rebased, batches_of_windows)], of_row, free_memory(), threads).read_all(threads)
-        for field in added.schema:
-            column = pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
-            table = table.append_column(field.name, column)
-        return _counted(plan, table, counters | _overflows(query.overflows, finish), windows.num_rows)
+        columns: Any = {
+            field.name: pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
+            for field in added.schema
+        }
+        added = pa.table(columns)
+        warn_left_out(counters)
+        counted = _reported(plan, {**counters, **_overflows(query.overflows, finish), "windows": windows.num_rows})
+        shown = flat(added) if plan.options.flat else added
+        return held.with_columns(shown, self._kinds(plan, shown), counted)
+
+    def _held(self) -> Columns:
+        """All columns with their rows. Raises a `TypeError` that names a column without Arrow data."""
+        try:
+            return self._table.held()
+        except (pa.ArrowException, TypeError, ValueError):
+            for column in self.columns:
+                self.field("with_columns", column)
+            raise
+
+    def _finished(self, plan: Plan, windows: pa.Table, counters: Mapping[str, int]) -> Any:
+        """The result of windows, with their counters."""
+        warn_left_out(counters)
+        counted = _reported(plan, {**counters, "windows": windows.num_rows})
+        shown = flat(windows) if plan.options.flat else windows
+        return self._table.result(shown, self._kinds(plan, shown), counted)
+
+    def _kinds(self, plan: Plan, rows: pa.Table) -> Kinds:
+        """The own types of the result columns that hold values of a column of the data."""
+        columns = {key: key for key in plan.keys}
+        columns |= dict.fromkeys(BOUNDS if plan.options.flat else (), plan.time)
+        for name, call in plan.aggregates:
+            if name in rows.column_names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
+                columns[name] = call.columns[0]
+        return self._table.dtypes({name: column for name, column in columns.items() if name in rows.column_names})
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
@@ -154,18 +214,9 @@ class LocalInput(Input[pa.Table]):
         raise failed if raised is None else raised
 
     def _stream(self, plan: Plan, progress: Progress | None) -> Any:
-        stream = self._table.stream([self.columns.index(name) for name in plan.schema.names])
+        stream = _typed(self._table.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
         return rebased_stream(counted, plan.schema)
-
-    def _all_columns(self) -> Any:
-        """All columns as a stream. Raises a `TypeError` that names a column without Arrow data."""
-        try:
-            return self._table.stream(range(len(self.columns)))
-        except (pa.ArrowException, TypeError, ValueError):
-            for column in self.columns:
-                self.field("with_columns", column)
-            raise
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow strings have only one order
@@ -194,17 +245,7 @@ def _progress(plan: Plan) -> AbstractContextManager[Progress | None]:
     return Progress(show) if show else nullcontext()
 
 
-def _shown(plan: Plan, table: pa.Table) -> pa.Table:
-    """The columns of returned rows. A cogroup drops the plan's own columns and adds the name of the input."""
-    origins = plan.origins
-    if origins is None:
-        return table
-    names = pa.array(origins.names)
-    of_input = pa.chunked_array([names.take(numbers) for numbers in table[origins.column].chunks], names.type)
-    return table.select(list(origins.shown)).append_column(INPUT, of_input)
-
-
-def _told(plan: Plan, work: Callable[[Plan, Progress | None], pa.Table]) -> pa.Table:
+def _with_progress(plan: Plan, work: Callable[[Plan, Progress | None], Any]) -> Any:
     """The result of `work`, with its progress reported to the end."""
     with _progress(plan) as progress:
         made = work(plan, progress)
@@ -226,8 +267,27 @@ def _overflows(of_core: int, finish: Finish | None) -> dict[str, int]:
     return {"overflows": of_core + (0 if finish is None else finish.tally.overflows)}
 
 
-def _counted(plan: Plan, table: pa.Table, counters: Mapping[str, int], windows: int) -> pa.Table:
-    """A result with its counters. Warns if records were left out."""
-    warn_left_out(counters)
-    shown = flat(table) if plan.options.flat else table
-    return shown.replace_schema_metadata(metadata({**counters, "windows": windows}))
+def _reported(plan: Plan, counted: Mapping[str, int]) -> Mapping[str, int]:
+    """The counters of a query. Gives them to its observation, if it has one."""
+    if plan.options.observation is not None:
+        report(plan.options.observation, counted)
+    return counted
+
+
+def _typed(stream: Any, schema: pa.Schema) -> Any:
+    """A stream in the types of a plan, which differ from its own for columns without values."""
+    own = stream.schema if isinstance(stream, pa.Table) else None
+    if own is None:
+        stream = pa.RecordBatchReader.from_stream(stream)
+        own = stream.schema
+    if own.types == schema.types:
+        return stream
+    reader = pa.RecordBatchReader.from_stream(stream)
+    return pa.RecordBatchReader.from_batches(schema, (of_schema(batch, schema) for batch in reader))
+
+
+def _without_views(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    schema = schema_without_views(reader.schema)
+    if schema.equals(reader.schema):
+        return reader
+    return pa.RecordBatchReader.from_batches(schema, (conformed(batch, schema) for batch in reader))

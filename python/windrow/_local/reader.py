@@ -61,11 +61,11 @@ def reader_of(
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
-            held = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
+            in_order = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
             if folds:
-                made = folded(plan.spec_in_order, plan.schema, folds, held, tally)
+                made = folded(plan.spec_in_order, plan.schema, folds, in_order, tally)
             else:
-                made = merged(Query(plan.spec, plan.schema), held, tally)
+                made = merged(Query(plan.spec, plan.schema), in_order, tally)
             windows = _joined(made)
             for batch in windows if finish is None else finish.batches(windows):
                 given = flat(batch) if plan.options.flat else batch

@@ -1,83 +1,42 @@
-"""Arrow data of other libraries, read column by column. Converts only the columns that a query names."""
+"""The columns of any data in this process, by the library that it is of."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakSet
 
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._plan.input import ALLOWED, ARROW_CASTS, TimeCasts
-from windrow._plan.plan import Origins
+from windrow._local.columns import Columns, TableColumns, without_metadata
+from windrow._local.duckdb_relation import RelationColumns
+from windrow._local.pandas_frame import PandasColumns
+from windrow._local.polars_frame import PolarsColumns
+from windrow._local.results import Kinds
+from windrow._plan.input import ALLOWED
+from windrow._plan.plan import INPUT, Origins
 
-_POLARS_CASTS = TimeCasts(
-    text="pl.col({0}).str.to_datetime()",
-    milliseconds='pl.from_epoch({0}, time_unit="ms")',
-    date="pl.col({0}).cast(pl.Datetime)",
-)
-_DUCKDB_CASTS = TimeCasts(
-    text="CAST({1} AS TIMESTAMP)", milliseconds="make_timestamp_ms({1})", date="CAST({1} AS TIMESTAMP)"
-)
-_PANDAS_CASTS = TimeCasts(
-    text='pandas.to_datetime(frame[{0}], format="ISO8601")',
-    milliseconds='pandas.to_datetime(frame[{0}], unit="ms")',
-    date="pandas.to_datetime(frame[{0}])",
-)
 _spent: WeakSet[pa.RecordBatchReader] = WeakSet()
-
-
-class Columns(ABC):
-    """The columns of a table in this process."""
-
-    @property
-    @abstractmethod
-    def names(self) -> Sequence[str]:
-        """The names of all columns, in order."""
-
-    @abstractmethod
-    def schema(self, positions: Sequence[int]) -> pa.Schema:
-        """The Arrow schema of some columns. Reads no data."""
-
-    @abstractmethod
-    def stream(self, positions: Sequence[int]) -> Any:
-        """Some columns as an object with `__arrow_c_stream__`, in the schema that `schema` returns."""
-
-    @property
-    def time_casts(self) -> TimeCasts:
-        """How the library converts other columns to timestamps."""
-        return ARROW_CASTS
-
-    @property
-    def rows(self) -> int | None:
-        """The number of rows, or None if it is unknown before reading."""
-        return None
-
-    @property
-    def raised(self) -> BaseException | None:
-        """The exception of Python code that produces a stream. The stream interface passes on only its message."""
-        return None
 
 
 def columns_of(data: Any, libraries: set[str]) -> Columns:
     """The columns of `data`. `libraries` define its type. Raises `TypeError` if it has no Arrow data."""
     if isinstance(data, pa.Table):
-        return _Table(data)
+        return TableColumns(data)
     if isinstance(data, pa.RecordBatch):
-        return _Table(pa.Table.from_batches([data]))
+        return TableColumns(pa.Table.from_batches([data]))
     if isinstance(data, pa.RecordBatchReader):
         return _Reader(data)
     if isinstance(data, list | tuple) and data and all(isinstance(each, pa.RecordBatch | pa.Table) for each in data):
-        return _Table(_joined(data))
+        return TableColumns(_joined(data))
     kind = type(data).__name__
     if "polars" in libraries and kind in ("DataFrame", "LazyFrame"):
-        return _Polars(data)
+        return PolarsColumns(data, lazy=kind == "LazyFrame")
     if {"duckdb", "_duckdb"} & libraries and kind == "DuckDBPyRelation":
-        return _DuckDB(data)
+        return RelationColumns(data)
     if "pandas" in libraries and hasattr(data, "iloc") and hasattr(data, "columns"):
-        return _Pandas(data)
+        return PandasColumns(data)
     if hasattr(data, "__arrow_c_stream__"):
         try:
             return _Reader(pa.RecordBatchReader.from_stream(data))
@@ -106,26 +65,6 @@ def _instead(data: object) -> str | None:
     return None
 
 
-class _Table(Columns):
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-        self._names = table.column_names  # pyarrow makes a new list on every access
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
-
-    @property
-    def rows(self) -> int | None:
-        return self._table.num_rows
-
-    def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return _without_metadata(self._table.schema, positions)
-
-    def stream(self, positions: Sequence[int]) -> Any:
-        return self._table.select(list(positions)).replace_schema_metadata(None)
-
-
 class _Reader(Columns):
     """A reader can be read once. A second query over it would see nothing, so it is an error."""
 
@@ -143,7 +82,7 @@ class _Reader(Columns):
         return self._raised
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return _without_metadata(self._reader.schema, positions)
+        return without_metadata(self._reader.schema, positions)
 
     def stream(self, positions: Sequence[int]) -> Any:
         if self._reader in _spent:
@@ -163,104 +102,6 @@ class _Reader(Columns):
             raise
 
 
-class _Polars(Columns):
-    """The projection is collected when the query runs."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame.lazy()
-        self._rows: int | None = getattr(frame, "height", None)  # a lazy frame has none
-        self._names: list[str] = self._frame.collect_schema().names()
-
-    @property
-    def rows(self) -> int | None:
-        return self._rows
-
-    @property
-    def time_casts(self) -> TimeCasts:
-        return _POLARS_CASTS
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
-
-    def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return pa.RecordBatchReader.from_stream(self._projected(positions).head(0).collect()).schema
-
-    def stream(self, positions: Sequence[int]) -> Any:
-        # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-        return pa.RecordBatchReader.from_stream(self._projected(positions).collect())
-
-    def _projected(self, positions: Sequence[int]) -> Any:
-        # pl.col reads "*" and "^...$" as patterns; selectors take columns by position.
-        from polars import selectors
-
-        projected = self._frame.select(selectors.by_index(*positions))
-        if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
-            raise pa.ArrowTypeError("an Object of Polars is no Arrow data, but addresses of Python objects")
-        return projected
-
-
-class _DuckDB(Columns):
-    def __init__(self, relation: Any) -> None:
-        self._relation = relation
-
-    @property
-    def time_casts(self) -> TimeCasts:
-        return _DUCKDB_CASTS
-
-    @property
-    def names(self) -> Sequence[str]:
-        names: list[str] = self._relation.columns
-        return names
-
-    def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return pa.RecordBatchReader.from_stream(self.stream(positions).limit(0)).schema
-
-    def stream(self, positions: Sequence[int]) -> Any:
-        quoted = ('"' + self.names[i].replace('"', '""') + '"' for i in positions)
-        return self._relation.project(", ".join(quoted))
-
-
-class _Pandas(Columns):
-    """The columns, then the named index levels that no column shadows. NaN and NaT become nulls."""
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-        self._names = [str(label) for label in frame.columns]
-        self._columns = len(self._names)
-        levels = [(level, str(name)) for level, name in enumerate(frame.index.names) if name is not None]
-        self._levels = [(level, name) for level, name in levels if name not in self._names]
-        self._names += [name for _, name in self._levels]
-
-    @property
-    def rows(self) -> int | None:
-        return len(self._frame)
-
-    @property
-    def time_casts(self) -> TimeCasts:
-        return _PANDAS_CASTS
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
-
-    def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return pa.Schema.from_pandas(self._projected(positions), preserve_index=False).remove_metadata()
-
-    def stream(self, positions: Sequence[int]) -> Any:
-        schema = self.schema(positions)
-        return pa.Table.from_pandas(self._projected(positions), schema=schema, preserve_index=False)
-
-    def _projected(self, positions: Sequence[int]) -> Any:
-        own = [position for position in positions if position < self._columns]
-        frame = self._frame.iloc[:, own].set_axis([self._names[position] for position in own], axis=1)
-        for position in positions:
-            if position >= self._columns:
-                level, name = self._levels[position - self._columns]
-                frame = frame.assign(**{name: self._frame.index.get_level_values(level)})
-        return frame.iloc[:, [list(frame.columns).index(self._names[position]) for position in positions]]
-
-
 class Union(Columns):
     """The rows of a cogroup, one input after the other. Columns are cast to the types of the schema."""
 
@@ -278,8 +119,32 @@ class Union(Columns):
     @property
     def rows(self) -> int | None:
         """The rows of all inputs."""
-        known = [rows for table in self._inputs if (rows := table.rows) is not None]
-        return sum(known) if len(known) == len(self._inputs) else None
+        counts = [rows for table in self._inputs if (rows := table.rows) is not None]
+        return sum(counts) if len(counts) == len(self._inputs) else None
+
+    def dtype(self, position: int) -> Any:
+        """The own type of a column if all inputs that have it are of one library and of this type, else None."""
+        first, name = self._inputs[0], self.names[position]
+        inputs = zip(self._inputs, self._origins.columns, strict=True)
+        found = [(table, table.names.index(own[name])) for table, own in inputs if name in own]
+        if not found or any(type(table) is not type(first) for table, _ in found):
+            return None
+        kinds = [table.dtype(place) for table, place in found]
+        return kinds[0] if all(kind == kinds[0] for kind in kinds) else None
+
+    def dtypes(self, columns: Mapping[str, str]) -> Kinds:
+        """The types that `dtype` has."""
+        return {name: kind for name, kind in super().dtypes(columns).items() if kind is not None}
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        """Rows in the kind of the first input."""
+        return self._inputs[0].result(rows, kinds, counted)
+
+    def shown(self, rows: pa.Table) -> pa.Table:
+        """The columns of the data, and the name of each row's input."""
+        names = pa.array(self._origins.names)
+        of_input = pa.chunked_array([names.take(numbers) for numbers in rows[self._origins.column].chunks], names.type)
+        return rows.select(list(self._origins.shown)).append_column(INPUT, of_input)
 
     @property
     def raised(self) -> BaseException | None:
@@ -288,7 +153,7 @@ class Union(Columns):
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
         """Some columns of the schema."""
-        return _without_metadata(self._schema, positions)
+        return without_metadata(self._schema, positions)
 
     def stream(self, positions: Sequence[int]) -> Any:
         """Some columns of all rows. Opens all inputs at once, so that an unreadable input fails here."""
@@ -316,7 +181,3 @@ class Union(Columns):
                     else:
                         columns.append(pa.nulls(batch.num_rows, field.type))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _without_metadata(schema: pa.Schema, positions: Sequence[int]) -> pa.Schema:
-    return pa.schema([schema.field(i) for i in positions])

@@ -39,7 +39,11 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
         # Null in the records of other inputs, which may have a column of this name.
         names[windows.end_when] = _hidden(windows.end_when, shown)
         windows = windows._ending(names[windows.end_when])
-    fields_by_name = {names[field.name]: field.with_name(names[field.name]) for field in plan.schema} | shown
+    fields_by_name = {names[field.name]: field.with_name(names[field.name]) for field in plan.schema}
+    # A column without values has the type that the plan needs.
+    fields_by_name |= {
+        name: field for name, field in shown.items() if name not in fields_by_name or not pa.types.is_null(field.type)
+    }
     columns_of_inputs = (
         {name: name for name in columns} | {names[column]: field for column, field in given.items() if column in names}
         for columns, given in zip(fields.values(), origins.columns, strict=True)
@@ -70,7 +74,9 @@ def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.F
     first_of: dict[str, str] = {}
     for name, columns in fields.items():
         for column, field in columns.items():
-            if column in united:
+            if column in united and pa.types.is_null(field.type):
+                continue  # it has no value here, and any type elsewhere
+            if column in united and not pa.types.is_null(united[column].type):
                 check_type(f"with_columns: {name}", field, first_of[column], united[column])
                 if field.type != united[column].type:
                     united[column] = united[column].with_type(_nullable(united[column].type))

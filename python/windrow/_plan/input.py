@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
 from windrow._arguments.column import column_position
-from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, unknown_column
+from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, listed, unknown_column
 from windrow._plan.plan import Origins, Plan
+from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -21,36 +22,6 @@ ALLOWED = (
     "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
     "a pandas DataFrame, a list of pyarrow Tables or RecordBatches, or anything else that gives an Arrow stream "
     "(__arrow_c_stream__)"
-)
-
-
-class TimeCasts(NamedTuple):
-    """How a library makes timestamps of a column of other types; `{0}` is its name in Python, `{1}` in SQL.
-
-    Attributes:
-        text: of text in ISO 8601.
-        milliseconds: of integers that count milliseconds since 1970.
-        date: of dates.
-    """
-
-    text: str
-    milliseconds: str
-    date: str
-
-    def of(self, column: str, kind: pa.DataType) -> str | None:
-        """The cast for a column of this type; None where there is none."""
-        names = repr(column), '"' + column.replace('"', '""') + '"'
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-            return self.text.format(*names)
-        if pa.types.is_integer(kind):
-            return self.milliseconds.format(*names) + " where it counts milliseconds since 1970"
-        return self.date.format(*names) if pa.types.is_date(kind) else None
-
-
-ARROW_CASTS = TimeCasts(
-    text='table[{0}].cast(pyarrow.timestamp("us"))',
-    milliseconds='table[{0}].cast("int64").cast(pyarrow.timestamp("ms"))',
-    date='table[{0}].cast(pyarrow.timestamp("us"))',
 )
 
 
@@ -101,6 +72,14 @@ class Input(ABC, Generic[Result]):
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""
 
+    def holds_nothing(self, column: str) -> bool:
+        """Whether the column has no value, so that its type says nothing: it is Arrow's null, or there are no rows."""
+        return False
+
+    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
+        """The plan with types that its aggregates allow for the columns that hold nothing."""
+        return plan
+
     @property
     def in_order(self) -> bool:
         """Whether rows have an order, in which a stream would bring them."""
@@ -125,6 +104,9 @@ class Input(ABC, Generic[Result]):
         struct = next((before for before in _before_dots(column) if self._is_struct(before)), None)
         if struct is not None and column not in columns:
             raise unknown_column(argument, column, columns, struct=struct)
+        unnamed = None if column in columns else self.unnamed(argument)
+        if unnamed is not None:
+            raise bad_value(argument, column, f"{unnamed}, or a column of the data, which has {listed(columns)}")
         return column_position(argument, column, columns)
 
     def field(self, argument: str, column: str, *, compared: bool = False) -> pa.Field[Any]:
@@ -146,6 +128,14 @@ class Input(ABC, Generic[Result]):
     def time_casts(self) -> TimeCasts:
         """How timestamps are made of a column of other types, in the words of the library."""
         return ARROW_CASTS
+
+    def sample(self, column: str) -> list[Any]:
+        """Some values of a column, without nulls; none if they are not at hand."""
+        return []
+
+    def unnamed(self, argument: str) -> str | None:
+        """How to name what has no name but may be what `argument` names; None if there is nothing."""
+        return None
 
     def _is_struct(self, column: str) -> bool:
         if column not in self.columns:

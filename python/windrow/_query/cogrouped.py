@@ -8,7 +8,7 @@ orders   user ts amount coupon ─┘   and the columns that aggregates name, nu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -75,10 +75,14 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
     first, grouped = next(iter(inputs.items()))
     for name, other in inputs.items():
         _check_alike(name, other, first, grouped)
+    fields = [
+        _common_field({name: (each._input, each._fields[position]) for name, each in inputs.items()})
+        for position in range(len(grouped.keys) + 1)
+    ]
     for key in grouped.keys:
         if _split(key)[0] in inputs:
             raise bad_value("keys", key, "names that do not start with an input's and a dot: rename the column")
-    return _cogrouped(inputs, grouped)
+    return _cogrouped(inputs, replace(grouped, _fields=tuple(fields)))
 
 
 @dataclass(frozen=True)
@@ -96,11 +100,9 @@ class CogroupedData(GroupedData[Result]):
     def _with_gap(self, column: str) -> Self:
         if _split(column)[0] in self.inputs:
             raise bad_value("column", column, "a column that every input has, by its own name")
-        gaps = {name: gap_field(f"{name}: column", each._input, column) for name, each in self.inputs.items()}
-        first, *others = gaps
-        for name in others:
-            check_type(name, gaps[name], first, gaps[first])
-        return replace(self, _fields=(*self._fields, gaps[first].with_nullable(True)), _gap=column)
+        of_inputs = {name: each._input for name, each in self.inputs.items()}
+        gaps = {name: (each, gap_field(f"{name}: column", each, column)) for name, each in of_inputs.items()}
+        return replace(self, _fields=(*self._fields, _common_field(gaps).with_nullable(True)), _gap=column)
 
     def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         inputs = tuple(self.inputs)
@@ -123,13 +125,13 @@ class CogroupedData(GroupedData[Result]):
 
     def _origins(self, columns: Collection[str]) -> Origins:
         shared = [*self.keys, *([self._gap] if self._gap is not None else [])]
-        own = [{**{name: name for name in shared}, self.time: grouped.time} for grouped in self.inputs.values()]
-        for names, (name, grouped) in zip(own, self.inputs.items(), strict=True):
+        columns_of = [{**{name: name for name in shared}, self.time: grouped.time} for grouped in self.inputs.values()]
+        for names, (name, grouped) in zip(columns_of, self.inputs.items(), strict=True):
             if self.tick is not None and grouped.tick is not None:
                 names[self.tick] = grouped.tick
             names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
             names |= dict(zip(self._stream.columns, grouped._stream.columns, strict=True))
-        return Origins(tuple(self.inputs), self._column, tuple(own))
+        return Origins(tuple(self.inputs), self._column, tuple(columns_of))
 
 
 class _Inputs(Input[Result]):
@@ -172,6 +174,13 @@ class _Inputs(Input[Result]):
         }
         of_rows, schema = by_name(plan, _origins_of(plan), fields)
         return self._first.union(list(self._inputs.values()), schema, _origins_of(of_rows)).with_windows(of_rows)
+
+    def holds_nothing(self, column: str) -> bool:
+        name, own = _split(column)
+        return self._inputs[name].holds_nothing(own)
+
+    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
+        return self._first.fitted(plan, rows=rows, holds_nothing=holds_nothing)
 
     def _united(self, plan: Plan) -> Input[Result]:
         return self._first.union(list(self._inputs.values()), plan.schema, _origins_of(plan))
@@ -222,8 +231,6 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
         )
     if other.keys != grouped.keys:
         raise bad_value(f"{name}: keys", other.keys, f"the keys of {first}, {listed(grouped.keys)}")
-    for key_or_time, first_field in zip(other._fields, grouped._fields[: len(grouped.keys) + 1], strict=False):
-        check_type(name, key_or_time, first, first_field)
     ours, theirs = other._stream, grouped._stream
     if len(ours.source) != len(theirs.source):
         raise bad_value(f"{name}: source", ours.source, f"as many columns as {first} has, {len(theirs.source)}")
@@ -233,6 +240,21 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
         check_type(name, mine, first, first_field)
     if ours.stream_time != theirs.stream_time:
         raise bad_value(f"{name}: stream_time", ours.stream_time, f"that of {first}, {theirs.stream_time!r}")
+
+
+def _common_field(columns: Mapping[str, tuple[Input[Any], pa.Field[Any]]]) -> pa.Field[Any]:
+    """The column that all inputs have: that of the first input in which it has values, and so a type."""
+    (first, (opened, field)), *others = columns.items()
+    for name, (other, own) in others:
+        try:
+            check_type(name, own, first, field)
+        except TypeError:
+            if other.holds_nothing(own.name):
+                continue
+            if not opened.holds_nothing(field.name):
+                raise
+            first, opened, field = name, other, own
+    return field
 
 
 def _adds(argument: str, aggregate: Accumulation, inputs: Sequence[str], named: Sequence[str]) -> Mapping[str, Any]:

@@ -79,7 +79,7 @@ def group_by(
         source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or
             integers. They have no effect in a batch.
         order: the integer column that orders the records of a source, such as Kafka's offset. It has no effect in a
-            batch, and in a `StreamDriver` the order of feeding is the order.
+            batch. A `StreamDriver` takes records in the order in which you feed them.
         stream_time: with `"source"` each source of a stream has its own time and its own windows, like a partition in
             Kafka. With `"slowest"` all have one time, that of the slowest, for sources that share keys. It has no
             effect in a batch.
@@ -190,6 +190,8 @@ _KEYS = (
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
     field = opened.field("keys", key, compared=True)
     if not groupable(field.type):
+        if opened.holds_nothing(key):
+            return field.with_type(pa.string())
         raise bad_column_type("keys", key, field.type, _KEYS)
     return field
 
@@ -197,7 +199,9 @@ def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
 def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     field = opened.field("time", time)
     if not pa.types.is_timestamp(field.type):
-        cast = opened.time_casts.of(time, field.type)
+        if opened.holds_nothing(time):
+            return field.with_type(pa.timestamp("us"))
+        cast = opened.time_casts.of(time, field.type, opened.sample(time))
         made = "" if cast is None else f": {cast}"
         raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
     return field
@@ -211,6 +215,7 @@ def _stream(opened: Input[Result], source: object, order: ColumnName | None, str
             not _is_integer(field.type)
             and not pa.types.is_string(field.type)
             and not pa.types.is_large_string(field.type)
+            and not opened.holds_nothing(field.name)
         ):
             raise bad_column_type(
                 "source", field.name, field.type, "strings or integers, as a topic and a partition are"
@@ -218,7 +223,7 @@ def _stream(opened: Input[Result], source: object, order: ColumnName | None, str
     offsets = None if order is None else column_name("order", order)
     if offsets is not None:
         field = opened.field("order", offsets)
-        if not _is_integer(field.type):
+        if not _is_integer(field.type) and not opened.holds_nothing(offsets):
             raise bad_column_type("order", offsets, field.type, "integers, as offsets are")
         if stream_time == "slowest":
             raise bad_value("order", offsets, 'None with stream_time="slowest", where sources have no common order')

@@ -56,6 +56,8 @@ def boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field
     """The column that `argument` names: of booleans, or of nulls alone, which are never true."""
     column_field = opened.field(argument, column)
     if not pa.types.is_boolean(column_field.type) and not pa.types.is_null(column_field.type):
+        if opened.holds_nothing(column):
+            return column_field.with_type(pa.bool_())
         raise bad_column_type(argument, column, column_field.type, "a boolean")
     return column_field
 
@@ -67,5 +69,7 @@ def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.
         raise bad_value(argument, column, one)
     column_field = opened.field(argument, column)
     if not pa.types.is_duration(column_field.type):
+        if opened.holds_nothing(column):
+            return column_field.with_type(pa.duration("us"))
         raise bad_column_type(argument, column, column_field.type, opened.allowed_gaps)
     return column_field

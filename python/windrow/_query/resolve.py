@@ -45,8 +45,9 @@ def resolved(
         argument = aggregate_argument(name)
         _check_fits(argument, call, windows, rows)
         resolved_parts[name] = grouped._resolved(argument, call)
-        fields |= {field.name: field for field in _read(grouped, argument, resolved_parts[name])}
-    return Plan(
+        # The key, time or gap of an empty column has the type that it needs, not the column's own.
+        fields = {field.name: field for field in _read(grouped, argument, resolved_parts[name])} | fields
+    plan = Plan(
         keys=grouped.keys,
         time=grouped.time,
         tick=grouped.tick,
@@ -60,6 +61,7 @@ def resolved(
             calls, parts, (*grouped.keys, WINDOW), ("op",) if options.op else (), nulls=options.overflow == "null"
         ),
     )
+    return grouped._input.fitted(plan, rows=rows, holds_nothing=grouped._input.holds_nothing)
 
 
 def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, str]:

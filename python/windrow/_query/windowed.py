@@ -301,9 +301,9 @@ class WindowedData(Generic[Result]):
             session is, too. `spark.sql.shuffle.partitions` sets the number of tasks; `shards` does not.
 
             On a streaming DataFrame the records of a session come when it closes, and wait in the state until then. A
-            record of sliding windows comes in its own micro-batch, with the window as it is at that time. A late record
-            of a session does not come back; a late record of sliding windows comes back with nulls. Both are counted
-            (`late`). `docs/explanation/streams.md` has the details.
+            record of sliding windows comes in its own micro-batch, with the window as it is at that time. If it is
+            late, its window and aggregates are null. A late record of a session does not come back. Late records are
+            counted (`late`). `docs/explanation/streams.md` has the details.
 
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a

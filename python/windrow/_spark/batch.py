@@ -44,6 +44,7 @@ from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
 from windrow._executor.shipping import shipped
 from windrow._plan.flat import WINDOW
+from windrow._plan.observation import Observation, is_observation
 from windrow._plan.plan import BATCH_COUNTERS, INPUT, Origins, Plan
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.frame import FrameInput, flat, numbered, projected
@@ -66,10 +67,9 @@ class BatchInput(FrameInput):
         return cls(data)
 
     def check_observation(self, observation: object) -> None:
-        """Raises `TypeError` unless it is PySpark's `Observation`."""
-        kinds = type(observation).__mro__
-        if not any(kind.__name__ == "Observation" and kind.__module__.startswith("pyspark.") for kind in kinds):
-            raise bad_type("observation", observation, "a pyspark.sql.Observation")
+        """Raises `TypeError` unless it is an `Observation`, of windrow or of PySpark."""
+        if not is_observation(observation):
+            raise bad_type("observation", observation, "a windrow.Observation or a pyspark.sql.Observation")
 
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """Collects these columns of the rows that have a wanted key."""
@@ -163,7 +163,8 @@ def _shown(frame: DataFrame, origins: Origins) -> DataFrame:
 def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *counts: Any) -> DataFrame:
     totals = [F.coalesce(F.sum(name), F.lit(0)).alias(counter) for counter, name in counters.items()]
     is_row = F.col(next(iter(counters.values()))).isNull()
-    return frame.observe(observation, *totals, *counts).where(is_row).drop(*counters.values())
+    given = observation._of_spark() if isinstance(observation, Observation) else observation
+    return frame.observe(given, *totals, *counts).where(is_row).drop(*counters.values())
 
 
 def _nullable_longs(names: Iterable[str]) -> list[StructField]:

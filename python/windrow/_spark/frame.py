@@ -23,20 +23,26 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.call import OF_COLUMN, AggregateCall
 from windrow._aggregates.evaluation import Finish, Named
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import bad_column_type
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
-from windrow._plan.input import Input, TimeCasts
+from windrow._plan.input import Input
 from windrow._plan.plan import Origins, Plan
+from windrow._plan.time_casts import TimeCasts
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
-    text="F.to_timestamp({0})", milliseconds="F.timestamp_millis({0})", date='F.col({0}).cast("timestamp")'
+    text="F.to_timestamp({0})",
+    zoned="F.to_timestamp({0})",
+    format='F.to_timestamp({0}, "{2}")',
+    formats={"%m/%d/%Y %I:%M %p": "M/d/yyyy h:mm a"},
+    integers={"s": "F.timestamp_seconds({0})", "ms": "F.timestamp_millis({0})"},
+    floats='F.timestamp_micros(F.round(F.col({0}).cast("double") * {2}).cast("bigint"))',
+    date='F.col({0}).cast("timestamp")',
 )
-_OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by", "mode", "bit_and", "bit_or", "bit_xor")
 _SUMS = ("sum", "sum_distinct")
 _LISTS = ("collect_list", "collect_set")
 
@@ -94,17 +100,17 @@ class FrameInput(Input[DataFrame]):
 
         Uses column numbers, because names may contain any character.
         """
-        names = list(dict.fromkeys([*schema.names, *(name for own in origins.columns for name in own)]))
+        names = list(dict.fromkeys([*schema.names, *(name for columns in origins.columns for name in columns)]))
         parts = list(zip(inputs, origins.columns, strict=True))
-        types = {name: given._type(own[name]) for given, own in parts for name in own}
+        types = {name: given._type(source[name]) for given, source in parts for name in source}
         frames = []
-        for number, (given, own) in enumerate(parts):
+        for number, (given, source) in enumerate(parts):
             columns = []
             for name in names:
                 if name == origins.column:
                     columns.append(F.lit(number))
-                elif name in own:
-                    columns.append(F.col(f"_{given.columns.index(own[name])}"))
+                elif name in source:
+                    columns.append(F.col(f"_{given.columns.index(source[name])}"))
                 else:
                     columns.append(F.lit(None).cast(types[name]))
             frames.append(numbered(given._frame).select(*columns))
@@ -114,7 +120,7 @@ class FrameInput(Input[DataFrame]):
         """The plan that returns all columns of the rows, and its result columns in Arrow and in Spark."""
         fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
         plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
-        arrow = Query.over(plan.spec, plan.schema).output_schema
+        arrow = Query.rows_with_windows(plan.spec, plan.schema).output_schema
         rows = [StructField(field.name, returned_type(field.dataType)) for field in self._schema.fields]
         output = StructType([*rows, *self._window_columns(plan, arrow)])
         if plan.finish is None:
@@ -156,7 +162,7 @@ class FrameInput(Input[DataFrame]):
         return returned_type(self._schema.fields[self._schema.names.index(column)].dataType)
 
     def _result_type(self, name: str, aggregate: AggregateCall, arrow: pa.DataType) -> DataType:
-        if aggregate.function in _OF_COLUMN or isinstance(aggregate, Reduction):
+        if aggregate.function in OF_COLUMN or isinstance(aggregate, Reduction):
             return self._type(aggregate.columns[0])
         if aggregate.function == "approx_percentile":
             column_type = self._type(aggregate.columns[0])

@@ -170,7 +170,7 @@ class StreamInput(FrameInput):
             name = Names(field.name for field in fields).unused("records")
             output = StructType([*fields, StructField(name, waiting)])
             stored = self._stored(core, output).json()
-        return shipment_of(core, (), clock, stored, over=shown, records=len(records)), frame
+        return shipment_of(core, (), clock, stored, record_result=shown, records=len(records)), frame
 
     def _read(self, plan: Plan, names: list[str]) -> tuple[DataFrame, str | None]:
         """The frame of these columns, with the wall clock if `max_ahead` needs it, and the clock's column."""

@@ -114,9 +114,9 @@ def _void(data_type: spark.DataType) -> bool:
 
 def spark_type(arrow: pa.DataType) -> spark.DataType | None:
     """The Spark type for an Arrow result type, or None if Spark has none."""
-    for known, simple in _SIMPLE:
+    for spark_class, simple in _SIMPLE:
         if simple == arrow:
-            return known()
+            return spark_class()
     if isinstance(arrow, pa.Decimal128Type):
         return spark.DecimalType(arrow.precision, arrow.scale)
     if pa.types.is_string(arrow):
@@ -144,8 +144,8 @@ def _spark_struct(arrow: pa.StructType) -> spark.StructType | None:
 
 
 def _arrow_type(data_type: spark.DataType) -> pa.DataType | None:
-    for known, simple in _SIMPLE:
-        if type(data_type) is known:
+    for spark_class, simple in _SIMPLE:
+        if type(data_type) is spark_class:
             return simple
     if isinstance(data_type, spark.StringType):
         return pa.string()

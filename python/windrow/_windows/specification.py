@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from windrow._arguments.errors import bad_value
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Windows:
+class Windows(ABC):
     """What both kinds of windows have. Durations are whole microseconds.
 
     Attributes:
@@ -48,9 +49,9 @@ class Windows:
         return self._of(**{**vars(self), "retention": length})
 
     @property
+    @abstractmethod
     def _least_retention(self) -> tuple[int, str]:
         """The shortest retention, in microseconds, and what it is the sum of."""
-        raise NotImplementedError
 
     def _check_time(self, time: pa.Field[Any]) -> None:
         """Raises `ValueError` for a length that the time column cannot count."""
@@ -68,6 +69,7 @@ class Windows:
 
     def _check_stream(self) -> None:
         """Raises `ValueError` for windows that a stream cannot make."""
+        return
 
     def _on_stream(self, time: pa.Field[Any]) -> Self:
         """These windows with what a stream assumes where nothing is said; `time` is the time column."""

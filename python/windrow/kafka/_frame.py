@@ -68,7 +68,7 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
     ours, theirs = _values(HEADER), _values(POC_HEADER)
     is_ours = bare & (F.size(ours) > 0)
     is_poc = bare & F.col("key").isNull() & (F.size(theirs) > 0)
-    tick_time = F.when(is_ours, _told(ours)).otherwise(_digits(theirs))
+    tick_time = F.when(is_ours, _milliseconds(ours)).otherwise(_digits(theirs))
     event_time = F.when(tick_time <= LATEST, F.timestamp_millis(tick_time)).cast(kind)
     is_tick = is_ours | is_poc
     data_time = F.col(f"`{time.replace('`', '``')}`")
@@ -83,7 +83,7 @@ def _values(name: str) -> Any:
     return F.coalesce(F.transform(matching, lambda header: header["value"]), F.array().cast("array<binary>"))
 
 
-def _told(values: Any) -> Any:
+def _milliseconds(values: Any) -> Any:
     """The milliseconds in a windrow message; null if it is damaged."""
     from pyspark.sql import functions as F
 

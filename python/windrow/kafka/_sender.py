@@ -189,7 +189,7 @@ class ControlSender:
             written.telling = False
             if error is None:
                 self._ledger.counters["acknowledged"] += 1
-                written.told = max(written.told, time)
+                written.sent_time = max(written.sent_time, time)
                 if message.offset() == written.end:  # else another record is in between; the next check sees it
                     written.end += 1
             else:

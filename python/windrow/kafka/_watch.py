@@ -43,11 +43,11 @@ class Watched:
     Attributes:
         end: the last known offset of the next record.
         stands_since: since when the end has not moved, except by control messages of this watch.
-        known: the offset up to which records were read.
+        read_to: the offset up to which records were read.
         quiet_since: since when there is no new data; None if unknown.
         event_time: the largest time of the data read so far.
         base: the event time when it became quiet.
-        told: the largest time of a control message.
+        sent_time: the largest time of a control message.
         cycle: when to check and tick it again.
         is_moving: whether the log already says that it moves.
         sequence: how many control messages were sent.
@@ -56,11 +56,11 @@ class Watched:
     end: int
     stands_since: int
     cycle: Cycle
-    known: int | None = None
+    read_to: int | None = None
     quiet_since: int | None = None
     event_time: int | None = None
     base: int | None = None
-    told: int | None = None
+    sent_time: int | None = None
     is_moving: bool = False
     sequence: int = 0
 
@@ -133,7 +133,7 @@ class Watch:
             self._say(partition, "a transaction is open")
             watched.cycle.put_off(now)
             return
-        if watched.known != end.high:
+        if watched.read_to != end.high:
             self._read(partition, watched)
         watched.is_moving = False
         if watched.quiet_since is None or watched.base is None:
@@ -151,9 +151,9 @@ class Watch:
             self._say(partition, f"quiet, and no tick can tell its time, {watched.base} ms since 1970")
             watched.cycle.sent(now)
             return
-        if watched.told is not None and time <= watched.told:
+        if watched.sent_time is not None and time <= watched.sent_time:
             self.counters["told_before"] += 1
-            self._say(partition, f"quiet, and {_moment(watched.told)} was told before")
+            self._say(partition, f"quiet, and {_moment(watched.sent_time)} was told before")
             watched.cycle.sent(now)
             return
         why = f"{_moment(time)} (its event time {_moment(watched.base)}, quiet for {quiet / 1000:.1f} s)"
@@ -171,20 +171,20 @@ class Watch:
                 watched.cycle.put_off(now)
                 return
             if offset == watched.end:  # else someone has written in between; the next check sees it
-                watched.end = watched.known = offset + 1
+                watched.end = watched.read_to = offset + 1
             self._say(partition, f"tick {why}, offset {offset}")
         self.counters["sent"] += 1
         watched.sequence += 1
-        watched.told = time
+        watched.sent_time = time
         watched.cycle.sent(now)
         if watched.cycle.next is None:
             self._say(partition, "that was the last tick until something arrives")
 
     def _read(self, partition: TopicPartition, watched: Watched) -> None:
         """Reads the new records at the end of a partition."""
-        first = watched.known is None
-        start = max(watched.known or 0, watched.end - self._tail)
-        is_cut = not first and start > (watched.known or 0)
+        first = watched.read_to is None
+        start = max(watched.read_to or 0, watched.end - self._tail)
+        is_cut = not first and start > (watched.read_to or 0)
         data, ticks, behind = list[int](), list[int](), list[int]()
         for record in self._cluster.records(partition, start, watched.end):
             if is_control(record.key, record.value, record.headers):
@@ -195,8 +195,8 @@ class Watch:
             else:
                 behind.clear()
                 data += [record.timestamp] if record.timestamp is not None else []
-        watched.known = watched.end
-        watched.told = max([*ticks, *([] if watched.told is None else [watched.told])], default=None)
+        watched.read_to = watched.end
+        watched.sent_time = max([*ticks, *([] if watched.sent_time is None else [watched.sent_time])], default=None)
         event_times = [] if watched.event_time is None else [watched.event_time]
         watched.event_time = max([*data, *event_times], default=None)
         if data or is_cut or (first and behind):
@@ -208,7 +208,7 @@ class Watch:
             # Only control messages are new: the quiet period continues, with its ticks unless all were sent.
             watched.cycle = Cycle(self._options.schedule, watched.quiet_since)
             latest = (watched.base or 0) + self._options.schedule.last - self._options.allowance
-            if watched.told is not None and watched.told >= latest:
+            if watched.sent_time is not None and watched.sent_time >= latest:
                 watched.cycle.stop()
 
     def _say(self, partition: TopicPartition, what: str) -> None:

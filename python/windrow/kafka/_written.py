@@ -44,7 +44,7 @@ class Written:
         since: when the last record was acknowledged.
         end: the offset after this producer's last record or control message.
         newest: the offset after the last acknowledged record; less than `end` if the topic was recreated.
-        told: the largest event time sent in a record or control message.
+        sent_time: the largest event time sent in a record or control message.
         version: increases with every change above; a decision for an older version is void.
         sequence: how many control messages were sent.
         telling: whether a control message is in flight.
@@ -56,7 +56,7 @@ class Written:
     since: int = 0
     end: int = 0
     newest: int = 0
-    told: int = -1
+    sent_time: int = -1
     version: int = 0
     sequence: int = 0
     telling: bool = False
@@ -123,7 +123,7 @@ class Ledger:
         written = self._written(place, now)
         if written.event_time is None or event_time > written.event_time:
             written.event_time = event_time
-        written.told = max(written.told, event_time)
+        written.sent_time = max(written.sent_time, event_time)
         written.since = now
         self._begin(written, offset, now)
 
@@ -178,13 +178,13 @@ class Ledger:
         topic = claim.partition.topic
         under_way = (one.event_time for one in self._flights.values() if one.topic == topic and one.partition is None)
         time = min(time, min(under_way, default=time), LATEST)
-        return time if time > written.told else None
+        return time if time > written.sent_time else None
 
     def is_out_of_range(self, claim: Claim, now: int) -> bool:
         """Whether no message can hold the partition's time: it is before 1970, or the largest time was already sent."""
         written = self._partitions[claim.partition]
         time = self._reached(written, now)
-        return time is not None and (time < 0 or written.told >= LATEST)
+        return time is not None and (time < 0 or written.sent_time >= LATEST)
 
     def is_void(self, claim: Claim) -> bool:
         """Whether the partition has changed since the claim."""

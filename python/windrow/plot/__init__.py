@@ -8,6 +8,7 @@ is made.
 | `_timeline` | `timeline`, and `Timeline`, the picture |
 | `_layout` | which window is drawn in which lane, and which records it refused |
 | `_drawing` | the picture, by matplotlib |
+| `_axis` | the axis of times, and texts that fit |
 | `_style` | colours and fonts, and how a picture is written |
 """
 

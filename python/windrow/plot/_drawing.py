@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from windrow._inspection.text import Text, counted, key_text
 from windrow._inspection.trace import Key, Record, Trace, Window
-from windrow.plot._layout import Band, bands, bounds, far_end, gap_end
+from windrow.plot._axis import shortened, time_axis
+from windrow.plot._layout import FEW, Band, bands, bounds, far_end, gap_end
 from windrow.plot._style import BAR, CLOSE, DASHED, EVENT, LATE, LINE, ON_BAR, SMALL, styled
 
 if TYPE_CHECKING:
@@ -22,25 +23,24 @@ if TYPE_CHECKING:
 # All lengths are inches.
 _WIDTH = 8.0  # of the picture
 _SIDE = 0.12  # left and right of the times
-_NAME = 0.3  # the height of a key's name
-_LINE = 0.24  # from there to the line of records
-_BELOW = 0.16  # from the line to the lanes
-_LANE = 0.28  # the height of a lane of windows
+_NAME = 0.34  # the height of a key's name
+_LINE = 0.28  # from there to the line of records
+_BELOW = 0.2  # from the line to the lanes
+_LANE = 0.32  # the height of a lane of windows
 _LANES = 12.0  # the height of all lanes: many are thinner
-_TEXT_LANE = 0.16  # the lowest lane that has room for text
+_DENSE_LANES = 3.0  # the same where a key has many records
+_TEXT_LANE = 0.2  # the lowest lane that has room for text
 _BETWEEN = 0.12  # between two keys
-_TITLE = 0.3  # above all
-_AXIS = 0.52  # for the times
-_LEGEND = 0.21  # the height of a line of the legend
-_LETTER = 0.075  # the width of a letter, rounded up
+_TITLE = 0.36  # above all
+_AXIS = 0.6  # for the times
+_LEGEND = 0.225  # the height of a line of the legend
+_LETTER = 0.092  # the width of a letter, rounded up
 _ABOVE = 0.1  # from a line to the text above it
 _APART = 0.08  # between a bar and an event that it does not hold
 _LEAST = 0.06  # the width of a bar
-_COLUMNS = 2  # of the legend
 _OWN_GAPS = 3  # lines below the records, of their own gaps
 _OWN_GAP = 0.06  # between two of these lines
-_KEY = 100  # letters of a key, which is cut after them
-_FEW = 40  # records of a key: they are large and have lines down to their windows
+_FAINT = 0.5  # how much of a dot is seen where there are more
 _DAY = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 
 
@@ -57,17 +57,20 @@ def drawn(trace: Trace, keys: Sequence[Key], title: str) -> Figure:
     from matplotlib.figure import Figure
 
     first, last = bounds(trace, bands(trace, keys, 0))
-    wide = max(last - first, _DAY[trace.time.type.unit] // 86_400_000)
+    second = _DAY[trace.time.type.unit] // 86_400
+    is_instant = len({record.time for record in trace.records}) == 1 and last - first <= second
+    wide = max(last - first, 2 * second if is_instant else second // 1000, 1)
     rows = bands(trace, keys, wide // 100)
     lanes = sum(band.lanes for band in rows)
-    lane = min(_LANE, _LANES / lanes)
+    is_dense = any(len(band.records) > FEW for band in rows)
+    lane = min(_LANE, (_DENSE_LANES if is_dense else _LANES) / lanes)
     own_gaps = _OWN_GAPS * _OWN_GAP if any(record.gap is not None for record in trace.records) else 0
     above = _NAME + _LINE + _BELOW + own_gaps
     tall = lane * lanes + (above + _BETWEEN) * len(rows)
     with styled():
         figure = Figure()
         axes = figure.add_axes((0, 0, 1, 1))
-        axes.set_title(title)
+        axes.set_title(shortened(title, _WIDTH - 2 * _SIDE))
         scale = _Scale(trace)
         margin = wide * 3 / 100 + (wide - (last - first)) / 2
         left, right = scale.days([math.floor(first - margin), math.ceil(last + margin)])
@@ -78,7 +81,7 @@ def drawn(trace: Trace, keys: Sequence[Key], title: str) -> Figure:
         for band in rows:
             drawing.band(band, top, top + above)
             top += above + lane * band.lanes + _BETWEEN
-        _time_axis(axes, trace)
+        time_axis(axes, trace, (right - left) / (_WIDTH - 2 * _SIDE), _SIDE)
         legend = drawing.legend(figure)
         whole = tall + _TITLE + _AXIS + legend
         figure.set_size_inches(_WIDTH, whole)
@@ -114,8 +117,7 @@ class _Drawing:
 
     def band(self, band: Band, top: float, lanes: float) -> None:
         """The name of a key, its records on a line, its windows in lanes below."""
-        name = key_text(self._trace.keys, band.key)
-        name = name if len(name) <= _KEY else f"{name[: _KEY - 1]}…"
+        name = shortened(key_text(self._trace.keys, band.key), _WIDTH - 2 * _SIDE)
         self._axes.text(
             0, top + _NAME / 2, name, transform=self._axes.get_yaxis_transform(), va="center", fontweight="bold"
         )
@@ -124,13 +126,13 @@ class _Drawing:
         self._times(band, line)
         if self._trace.lengths.difference is None:
             self._distances(band, line)
-        elif len(band.records) <= _FEW:
+        elif len(band.records) <= FEW:
             times = self._scale.days([record.time for record in band.records])
             bottom = lanes + self._lane * band.lanes
             self._axes.vlines(times, line, bottom, colors=LINE, linestyles=":", linewidth=0.8, zorder=1)
         ends = [band.records[0].time - 1] * _OWN_GAPS if band.records else []
         for record in band.records:
-            self._record(record, line, 6 if len(band.records) <= _FEW else 3)
+            self._record(record, line, is_dense=len(band.records) > FEW)
             if record.gap is not None:
                 place = next((place for place, end in enumerate(ends) if end < record.time), ends.index(min(ends)))
                 ends[place] = record.time + record.gap
@@ -165,20 +167,21 @@ class _Drawing:
                 x = (left + right) / 2
                 self._axes.text(x, line - _ABOVE, text, ha="center", va="bottom", fontsize=SMALL)
 
-    def _record(self, record: Record, y: float, size: float) -> None:
+    def _record(self, record: Record, y: float, *, is_dense: bool) -> None:
         (x,) = self._scale.days([record.time])
         judgement = self._trace.judgements.get(record.row)
         in_window = any(record.row in window.rows for window in self._trace.windows)
         if judgement is not None and judgement.late and judgement.stream_time is not None:
             self._met(x, judgement.stream_time, y)
-            self._cross("late event, and the stream time when it came", x, y, LATE)
+            self._cross("late event, and the stream time when it came", x, y, LATE, is_dense=is_dense)
         elif record.bad_gap:
-            self._cross("event left out: bad gap", x, y, LINE)
+            self._cross("event left out: bad gap", x, y, LINE, is_dense=is_dense)
         elif not in_window:
-            style = {"color": LATE, "markersize": 6, "markerfacecolor": "none"}
+            style = {"color": LATE, "markersize": 7, "markerfacecolor": "none"}
             self._mark("event in no window: all had closed", x, y, marker="o", **style)
         else:
-            self._mark("event", x, y, marker="o", color=EVENT, markersize=size)
+            style = {"markersize": 4, "markeredgewidth": 0, "alpha": _FAINT} if is_dense else {"markersize": 7}
+            self._mark("event", x, y, marker="o", color=EVENT, **style)
 
     def _met(self, x: float, stream_time: int, y: float) -> None:
         """A line to the stream time when a late record came."""
@@ -197,7 +200,7 @@ class _Drawing:
         """The bar of a window, its gap and its close time; its lane is free from a time on."""
         left, right = self._bar(window, y, band)
         if self._lane >= _TEXT_LANE:
-            self._label(window, _side(self._trace, window, band), (free, left, right), y)
+            self._label(window, band, (free, left, right), y)
         reach = gap_end(self._trace, window)
         if reach > window.end:
             self._gap([window.end, reach], y, "gap: an event up to its end joins")
@@ -219,7 +222,7 @@ class _Drawing:
         from matplotlib.patches import PathPatch
 
         start, end = self._scale.days([window.start, window.end])
-        apart = min(_APART * self._inch, (end - start) / 8)
+        apart = min(_APART * self._inch, (end - start) / 8) if len(band.records) <= FEW else 0
         others = self._scale.days([record.time for record in band.records if record.row not in window.rows])
         is_open = any(start - apart < time < start for time in others), any(end < time < end + apart for time in others)
         left, right = start + apart * is_open[0], end - apart * is_open[1]
@@ -238,9 +241,10 @@ class _Drawing:
             self._kinds.setdefault(_ROUND, PathPatch(shape, facecolor=BAR, edgecolor=BAR))
         return left, right
 
-    def _label(self, window: Window, side: str, bar: tuple[float, float, float], y: float) -> None:
+    def _label(self, window: Window, band: Band, bar: tuple[float, float, float], y: float) -> None:
         """The text of a bar, or the number of its events alone, in the bar or before it, if there is room."""
         free, left, right = bar
+        side = _side(self._trace, window, band)
         count = counted(len(window.rows), "event") if window.rows else "refused"
         number = f"{len(window.rows)}" if window.rows else ""
         style: dict[str, Any] = {"va": "center_baseline", "fontsize": SMALL, "zorder": 4}
@@ -249,11 +253,12 @@ class _Drawing:
                 color = ON_BAR if window.rows else LATE
                 self._axes.text((left + right) / 2, y, text, ha="center", color=color, **style)
                 return
-        if left - free > (len(number) + 1) * _LETTER * self._inch:
+        if len(band.records) <= FEW and left - free > (len(number) + 1) * _LETTER * self._inch:
             self._axes.text(left - 0.04 * self._inch, y, number, ha="right", **style)
 
-    def _cross(self, kind: str, x: float, y: float, color: str) -> None:
-        self._mark(kind, x, y, marker="x", color=color, markersize=6, markeredgewidth=1.8)
+    def _cross(self, kind: str, x: float, y: float, color: str, *, is_dense: bool = False) -> None:
+        size, edge = (4, 1.2) if is_dense else (7, 2)
+        self._mark(kind, x, y, marker="x", color=color, markersize=size, markeredgewidth=edge)
 
     def _mark(self, kind: str, x: float, y: float, **style: Any) -> None:
         (handle,) = self._axes.plot([x], [y], linestyle="none", zorder=5, **style)
@@ -267,18 +272,22 @@ class _Drawing:
         def rounded(*, width: float, height: float, **_: object) -> Any:
             return PathPatch(_outline(0, width, height / 2, height / 2, [height / 2, 0]))
 
+        names = list(self._kinds)
+        half = -(-len(names) // 2)
+        letters = sum(max(map(len, part), default=0) for part in (names[:half], names[half:]))
+        columns = 2 if (letters + 8) * _LETTER < _WIDTH else 1
         handlers = {self._kinds.get(_ROUND): HandlerPatch(patch_func=rounded)}
         figure.legend(
             list(self._kinds.values()),
-            list(self._kinds),
+            names,
             loc="lower left",
             bbox_to_anchor=(0, 0),
-            ncols=_COLUMNS,
+            ncols=columns,
             handlelength=1.4,
             columnspacing=1.6,
             handler_map=handlers,
         )
-        return _LEGEND * -(-len(self._kinds) // _COLUMNS)
+        return _LEGEND * -(-len(self._kinds) // columns)
 
 
 _ROUND = "round end: does not hold the event there"
@@ -307,17 +316,3 @@ def _outline(left: float, right: float, y: float, half: float, depths: Sequence[
     ]
     line, curve = Path.LINETO, Path.CURVE3
     return Path(points, [Path.MOVETO, line, curve, curve, line, curve, curve])
-
-
-def _time_axis(axes: Axes, trace: Trace) -> None:
-    from matplotlib import dates
-
-    untyped: Any = dates
-    locator = untyped.AutoDateLocator(minticks=4, maxticks=16)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(untyped.ConciseDateFormatter(locator))
-    zone = "" if trace.time.type.tz is None else f" ({trace.time.type.tz})"
-    axes.set_xlabel(f"{trace.time.name}{zone}", loc="left")
-    axes.yaxis.set_visible(False)
-    for side in ("top", "left", "right"):
-        axes.spines[side].set_visible(False)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from windrow._inspection.trace import Key, Record, Trace, Window
 from windrow._windows.session import SessionWindows
 
+FEW = 40
+"""The most records of a key that are large, and have lines down to their windows."""
 _STAIRCASE = 12
 """The most sliding windows of a key that get a lane each."""
 
@@ -33,7 +35,10 @@ class Band:
 
 
 def bands(trace: Trace, keys: Sequence[Key], apart: int) -> list[Band]:
-    """One band for each key, in the order of the keys; windows of a lane are at least `apart` ticks apart."""
+    """One band for each key, in the order of the keys; windows of a lane are at least `apart` ticks apart.
+
+    Where there are many records, sessions take one lane, and sliding windows are closer.
+    """
     result = []
     for key in keys:
         records, windows = trace.of(key)
@@ -44,11 +49,14 @@ def bands(trace: Trace, keys: Sequence[Key], apart: int) -> list[Band]:
             for start, end in refusals
             if (start, end) not in made
         ]
+        between = apart
+        if len(records) > FEW:
+            between = 0 if trace.lengths.difference is None else apart // 2
         is_staircase = trace.lengths.difference is not None and len(windows) <= _STAIRCASE
         ends: list[int] = []
         placed = []
         for window in sorted(windows, key=lambda window: (window.start, window.end)):
-            free = (lane for lane, end in enumerate(ends) if end + apart < window.start and not is_staircase)
+            free = (lane for lane, end in enumerate(ends) if end + between < window.start and not is_staircase)
             lane = next(free, len(ends))
             ends[lane : lane + 1] = [far_end(trace, window)]
             placed.append((window, lane))

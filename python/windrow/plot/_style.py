@@ -19,10 +19,10 @@ BAR = "#12847a"
 ON_BAR = "#ffffff"
 LATE = "#e0464b"
 CLOSE = "#c27803"
-SMALL = 8.5
+SMALL = 10.5
 DASHED = (0, (3, 2))
 _STYLE = {
-    "font.size": 9.5,
+    "font.size": 11.5,
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
     "text.parse_math": False,
@@ -33,7 +33,7 @@ _STYLE = {
     "axes.labelcolor": INK,
     "axes.labelsize": SMALL,
     "axes.titlelocation": "left",
-    "axes.titlesize": 10,
+    "axes.titlesize": 12,
     "xtick.color": INK,
     "xtick.labelsize": SMALL,
     "legend.frameon": False,

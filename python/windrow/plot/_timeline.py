@@ -109,13 +109,13 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
         raise bad_value("keys", f"{len(wanted)} keys", f"at most {_MOST_KEYS}, as a picture of more cannot be read")
     if events is None:
         raise bad_type("events", events, "the data that is windowed")
-    found = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
-    if not found.records:
+    traced = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
+    if not traced.records:
         raise bad_value("keys", keys, "keys of which the events have records")
-    return _picture(found, windowed, wanted)
+    return _picture(traced, windowed, wanted)
 
 
-def _picture(found: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
+def _picture(traced: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
     fields = [windowed.grouped._input.field("keys", key) for key in windowed.grouped.keys]
     title = str(windowed.windows)
-    return Timeline(drawing.drawn(found, [key_of("keys", key, fields) for key in wanted], title), title)
+    return Timeline(drawing.drawn(traced, [key_of("keys", key, fields) for key in wanted], title), title)

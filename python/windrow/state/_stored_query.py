@@ -146,8 +146,8 @@ def _nothing() -> None:
     """The accumulator of no records."""
 
 
-def _kept(held: Any, _: Any) -> Any:
-    return held
+def _kept(value: Any, _: Any) -> Any:
+    return value
 
 
 def _no_rows(_: pa.RecordBatch) -> list[Any]:

@@ -99,9 +99,9 @@ class Blank(Input[Answer]):
 
 def plan_of(definition: Definition, schema: Schemas) -> Plan:
     """The plan that a definition makes over columns of these types; its own errors come through."""
-    for name, known in schema.items() if isinstance(schema, Mapping) else [("schema", schema)]:
-        if not isinstance(known, pa.Schema):
-            raise bad_type(name, known, "a pyarrow.Schema of the data; for a cogroup, a dict of them by input")
+    for name, given in schema.items() if isinstance(schema, Mapping) else [("schema", schema)]:
+        if not isinstance(given, pa.Schema):
+            raise bad_type(name, given, "a pyarrow.Schema of the data; for a cogroup, a dict of them by input")
     if not callable(definition):
         raise bad_type("definition", definition, "a function from data to a query over it")
     answer = _called(definition, schema)

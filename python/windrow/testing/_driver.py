@@ -31,9 +31,9 @@ _DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values",
 class StreamDriver:
     """Runs the query that a job runs on a stream, record by record, in this process.
 
-    Time is virtual: records and `tick` move it, a clock never does. The order of feeding is the order of the stream,
-    whatever `order=` says, but a record without an order is refused. Each record is judged by the stream time of the
-    records before it, as in Kafka Streams.
+    Time is virtual: records and `tick` move it, a clock never does. The driver takes records in the order in which
+    you feed them, even with `order=`, but refuses a record without an order. The records before a record set the stream
+    time that judges it, as in Kafka Streams.
 
     >>> from datetime import datetime, timedelta
     >>> import pyarrow as pa

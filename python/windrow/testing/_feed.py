@@ -42,11 +42,11 @@ class Fed(NamedTuple):
 
 @dataclass(frozen=True)
 class _Origin:
-    """An input: its number, its columns, its own names for those of the operator, and what orders its records."""
+    """An input: its number, its columns, its names for the columns of the operator, and what orders its records."""
 
     number: int
     columns: Sequence[str]
-    own: Mapping[str, str]
+    names: Mapping[str, str]
     source: Sequence[pa.Field[Any]]
     order: pa.Field[Any] | None
 
@@ -93,17 +93,17 @@ class Feed:
         def cell(name: str, kind: pa.DataType) -> pa.Array[Any]:
             return cell_of(f"record: column {name!r}", record.get(name), kind)
 
-        read = {field.name: field.type for field in self.schema if field.name in origin.own}
-        cells = {name: cell(origin.own[name], kind) for name, kind in read.items()}
+        read = {field.name: field.type for field in self.schema if field.name in origin.names}
+        cells = {name: cell(origin.names[name], kind) for name, kind in read.items()}
         ticking = self.tick in cells and cells[self.tick][0].as_py() is True
         order = origin.order
         if order is not None and cell(order.name, order.type).null_count and not ticking:
             raise bad_value(f"record: column {order.name!r}", None, _ORDERED)
-        columns = [cell(known.name, known.type) for known in origin.source]
+        columns = [cell(field.name, field.type) for field in origin.source]
         return Fed(self._row(cells, origin.number), _sources(columns, [ticking]))
 
     def tick_at(self, name: str | None, time: Any, source: Any = None) -> Fed:
-        """A tick of an input and a source; of all that are known where none is named."""
+        """A tick of an input and a source; of all known ones where none is named."""
         number = self._origin(name).number if name is not None else None
         at = cell_of("time", time, self.schema.field(self._time).type)
         return Fed(self._row({self._time: at, self.tick: pa.array([True])}, number), [self._named(name, source)])
@@ -127,37 +127,37 @@ class Feed:
         for field in self.schema:
             if field.name == self._number and not of_all:
                 columns.append(pa.repeat(pa.scalar(origin.number, field.type), batch.num_rows))
-            elif field.name not in origin.own:
+            elif field.name not in origin.names:
                 columns.append(pa.nulls(batch.num_rows, field.type))
             else:
-                column = origin.own[field.name]
+                column = origin.names[field.name]
                 columns.append(cast_of(column, _column("data", column, batch), field.type))
         own_rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
         if not origin.source and origin.order is None:
             return Fed(own_rows, [()] * batch.num_rows)
 
-        def read(known: pa.Field[Any]) -> pa.Array[Any]:
-            return cast_of(known.name, _column("data", known.name, batch), known.type)
+        def read(field: pa.Field[Any]) -> pa.Array[Any]:
+            return cast_of(field.name, _column("data", field.name, batch), field.type)
 
         ticking = own_rows.column(self.tick).to_pylist()
         if origin.order is not None:
             nulls = zip(read(origin.order).is_null().to_pylist(), ticking, strict=True)
             if any(null and not tick for null, tick in nulls):
                 raise bad_value(f"data: column {origin.order.name!r}", None, _ORDERED)
-        return Fed(own_rows, _sources([read(known) for known in origin.source], ticking))
+        return Fed(own_rows, _sources([read(field) for field in origin.source], ticking))
 
     def interleaved(self, column: str, batch: pa.RecordBatch) -> Fed:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
         names: list[str | None] = _column("input_column", column, batch).to_pylist()
         ticking = self._ticking(batch) if None in names else {}
-        read = {own for origin in self._origins.values() for own in origin.own.values()}
-        batch = batch.select([i for i, known in enumerate(batch.schema.names) if known in read])
+        read = {name for origin in self._origins.values() for name in origin.names.values()}
+        batch = batch.select([i for i, name in enumerate(batch.schema.names) if name in read])
         rows: dict[tuple[str | None, bool], list[int]] = {}
         for row, name in enumerate(names):
             of = name if name is not None else ticking.get(row)
             self._origin(of, "input_column")
             rows.setdefault((of, name is None), []).append(row)
-        pieces = [self.batch(of, taken(batch, own), of_all=of_all) for (of, of_all), own in rows.items()]
+        pieces = [self.batch(of, taken(batch, rows_of), of_all=of_all) for (of, of_all), rows_of in rows.items()]
         whole = pa.Table.from_batches([without_rows(self.schema), *(piece.batch for piece in pieces)], self.schema)
         together = [column.combine_chunks() for column in whole.columns]
         sources = [source for piece in pieces for source in piece.sources]
@@ -170,8 +170,8 @@ class Feed:
         """For each row that is a tick the first input whose column says so."""
         inputs: dict[int, str | None] = {}
         for name, origin in self._origins.items():
-            if self.tick in origin.own:
-                ticks = _column("data", origin.own[self.tick], batch).to_pylist()
+            if self.tick in origin.names:
+                ticks = _column("data", origin.names[self.tick], batch).to_pylist()
                 inputs = {row: name for row, tick in enumerate(ticks) if tick} | inputs
         return inputs
 
@@ -190,16 +190,16 @@ class Feed:
             raise bad_value("source", source, "none: the definition names no source columns")
         values = source if isinstance(source, tuple) else (source,)
         if len(values) != len(columns):
-            raise bad_value("source", source, f"a tuple of the values of {listed([known.name for known in columns])}")
+            raise bad_value("source", source, f"a tuple of the values of {listed([field.name for field in columns])}")
         cells = zip(columns, values, strict=True)
-        return tuple(cell_of(f"source: column {known.name!r}", value, known.type)[0].as_py() for known, value in cells)
+        return tuple(cell_of(f"source: column {field.name!r}", value, field.type)[0].as_py() for field, value in cells)
 
     def _origin(self, name: str | None, argument: str = "input") -> _Origin:
         if (name is None or isinstance(name, str)) and name in self._origins:
             return self._origins[name]
         if None in self._origins:
             raise bad_value(argument, name, "none: the definition has one input")
-        raise unknown_word(argument, name, [known for known in self._origins if known is not None])
+        raise unknown_word(argument, name, [each for each in self._origins if each is not None])
 
 
 def without_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -24,7 +24,7 @@ def cell_of(name: str, value: Any, kind: Any) -> pa.Array[Any]:
         # pa.array knows no null of a union, and makes a wrong one of a struct of dictionaries.
         cell: pa.Array[Any] = pa.nulls(1, kind) if value is None else pa.array([check_of(kind)(value)], kind)
     except UnfitError as unfit:
-        raise unfit.told(name) from None
+        raise unfit.error(name) from None
     except (pa.ArrowException, ValueError, OverflowError) as error:
         raise bad_value(name, value, f"a value of {kind} ({error})") from None
     return cell

@@ -11,8 +11,8 @@ use crate::array::named::unnamed;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::format::block_reader::{BlockReader, numbers};
-use crate::plan::over_query::rows_schema;
 use crate::plan::query::Query;
+use crate::plan::rows_with_windows::rows_schema;
 
 /// The row layout of one query.
 pub(in crate::batch) struct WholeRows {
@@ -45,7 +45,7 @@ impl WholeRows {
         let last = rows.columns().last();
         let seq_nos = last.and_then(|array| array.as_primitive_opt::<Int64Type>());
         Ok(seq_nos
-            .ok_or(Error::Internal("rows have an arrival"))?
+            .ok_or(Error::Internal("a row has no arrival number"))?
             .values())
     }
 

@@ -186,12 +186,10 @@ impl Accumulators {
     /// `other` has other aggregates, or `into` and `from` differ in length.
     pub fn merge(&mut self, into: &[Slot], other: &Self, from: &[Slot]) -> Result<()> {
         if self.aggregates.len() != other.aggregates.len() {
-            return Err(Error::Internal(
-                "states of different queries cannot be merged",
-            ));
+            return Err(Error::Internal("states of different queries are merged"));
         }
         if into.len() != from.len() {
-            return Err(Error::Internal("each state is merged into a slot"));
+            return Err(Error::Internal("a state has no slot to merge into"));
         }
         for (aggregate, other) in self.aggregates.iter_mut().zip(&other.aggregates) {
             aggregate.states.merge(into, other.states.as_ref(), from)?;
@@ -265,9 +263,7 @@ impl Accumulators {
                 free: Vec::new(),
             })
         } else {
-            Err(Error::Internal(
-                "there are more state columns than the aggregates have",
-            ))
+            Err(Error::Internal("there are too many state columns"))
         }
     }
 
@@ -304,7 +300,7 @@ impl Accumulators {
     ///
     /// # Errors
     ///
-    /// As [`Self::lower`], and where a column is missing; those of the interrupt.
+    /// As [`Self::lower`], a missing column, and the errors of the interrupt.
     pub fn sweep(
         &self,
         times: &[Time],

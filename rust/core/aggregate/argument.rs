@@ -51,7 +51,7 @@ pub trait Argument: 'static {
 fn one_column<'a>(rows: InputRows<'a>) -> Result<&'a Column<'a>> {
     match rows.inputs {
         [column] => Ok(column),
-        _ => Err(Error::Internal("an aggregate takes one column")),
+        _ => Err(Error::Internal("an aggregate did not get one column")),
     }
 }
 
@@ -154,7 +154,7 @@ impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
         let [value, by] = rows.inputs else {
-            return Err(Error::Internal("an aggregate takes two columns"));
+            return Err(Error::Internal("an aggregate did not get two columns"));
         };
         Ok(((rows, value, V::view(value)?), (by, B::view(by)?)))
     }
@@ -179,7 +179,7 @@ impl<X: Scalar, Y: Scalar> Argument for Pair<X, Y> {
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
         let [x, y] = rows.inputs else {
-            return Err(Error::Internal("an aggregate takes two columns"));
+            return Err(Error::Internal("an aggregate did not get two columns"));
         };
         Ok(((x, X::view(x)?), (y, Y::view(y)?)))
     }

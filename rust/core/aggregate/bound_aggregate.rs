@@ -47,9 +47,7 @@ impl BoundAggregate {
     fn arguments<'a>(&self, rows: InputRows<'a>) -> Result<InputRows<'a>> {
         let inputs = rows.inputs.get(self.arguments.clone());
         Ok(InputRows {
-            inputs: inputs.ok_or(Error::Internal(
-                "an aggregate takes a column that is not there",
-            ))?,
+            inputs: inputs.ok_or(Error::Internal("an aggregate takes a missing column"))?,
             ..rows
         })
     }

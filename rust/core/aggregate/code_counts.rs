@@ -24,7 +24,7 @@ struct Node {
 }
 
 impl CodeCounts {
-    /// Counts of 0 for so many codes.
+    /// Counts of 0 for a number of codes.
     pub fn new(codes: usize) -> Self {
         let leaves = codes.next_power_of_two();
         Self {
@@ -126,7 +126,7 @@ impl CodeCounts {
         found
     }
 
-    /// How many codes a node stands for.
+    /// How many codes a node covers.
     fn codes_below(&self, position: usize) -> u32 {
         (self.leaves >> position.ilog2()) as u32
     }

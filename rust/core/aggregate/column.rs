@@ -91,9 +91,7 @@ impl<'a> Column<'a> {
     /// It is no column of lists, or its offsets go back or leave the elements.
     pub fn lists(&self) -> Result<Lists<'_, 'a>> {
         let Values::List { offsets, elements } = &self.values else {
-            return Err(Error::Internal(
-                "an aggregate was given a column that holds no lists",
-            ));
+            return Err(Error::Internal("an aggregate got a column without lists"));
         };
         let within =
             |&offset: &i64| usize::try_from(offset).is_ok_and(|offset| offset <= elements.len());
@@ -242,7 +240,8 @@ impl Column<'_> {
 
 fn gather_lists(offsets: &[i64], elements: &Column<'_>, rows: &[u32]) -> Result<Values<'static>> {
     // Offsets ascend, so no element has a larger number than the last one has.
-    u32::try_from(elements.len()).map_err(|_| Error::Internal("more elements than numbers"))?;
+    u32::try_from(elements.len())
+        .map_err(|_| Error::Internal("a column has 2^32 list elements or more"))?;
     let (mut new_offsets, mut numbers) = (vec![0], Vec::new());
     for &row in rows {
         if let (Some(&from), Some(&to)) = (offsets.get(row as usize), offsets.get(row as usize + 1))
@@ -306,7 +305,7 @@ impl Column<'static> {
                 let mut pairs = columns.iter_mut().zip(more);
                 pairs.try_for_each(|(column, more)| column.append(more))?;
             }
-            _ => return Err(Error::Internal("columns of two kinds cannot be appended")),
+            _ => return Err(Error::Internal("columns of two kinds are appended")),
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ fn push(bytes: &mut Vec<u8>, column: &Column<'_>, row: usize) -> Result<()> {
             bytes.extend(value);
         }
         Values::List { .. } | Values::Struct(_) => {
-            return Err(Error::Internal("lists and structs are not told apart"));
+            return Err(Error::Internal("a list or a struct has no value type"));
         }
     }
     Ok(())

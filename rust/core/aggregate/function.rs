@@ -178,7 +178,7 @@ impl FunctionCall<'_> {
     }
 
     /// The kind of a column of numbers, and what one unit of it is divided by: 100 for a decimal
-    /// with two digits behind the point, 1 for integers and floats.
+    /// with two digits after the point, 1 for integers and floats.
     pub(super) fn number(&self, position: usize) -> Result<(NumberKind, f64)> {
         let value_type = self.value_type(position)?;
         match value_type {

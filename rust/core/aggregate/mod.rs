@@ -79,7 +79,7 @@ pub struct InputRows<'a> {
 }
 
 impl<'a> InputRows<'a> {
-    /// So many rows. `seq_nos` may be empty where no aggregate needs them.
+    /// A number of rows. `seq_nos` may be empty if no aggregate needs them.
     ///
     /// # Errors
     ///
@@ -155,7 +155,7 @@ pub trait Aggregate: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// The columns are not those that the aggregate takes.
+    /// The aggregate does not take these columns.
     fn list_values(&self, _rows: InputRows<'_>, _runs: RowSpans<'_>) -> Result<ListValues> {
         Ok(ListValues::default())
     }
@@ -167,7 +167,7 @@ pub trait Aggregate: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// The columns are not those that the aggregate takes.
+    /// The aggregate does not take these columns.
     fn update(&mut self, slots: &[Slot], rows: InputRows<'_>) -> Result<()>;
 
     /// Lifts one row and combines it into a slot: one step of [`Self::update`].
@@ -211,7 +211,7 @@ pub trait Aggregate: Any + Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
+    /// As [`Self::lower`], and if the aggregate does not take these columns.
     fn sweep(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>>;
 }
 
@@ -233,7 +233,7 @@ fn state_columns<'b, 'a, const N: usize>(
 ) -> Result<(&'b [Column<'a>; N], usize)> {
     let columns = states
         .try_into()
-        .map_err(|_| Error::Internal("an aggregate was given another number of state columns"))?;
+        .map_err(|_| Error::Internal("an aggregate got the wrong number of state columns"))?;
     Ok((columns, common_len(states)?))
 }
 
@@ -262,9 +262,9 @@ fn overflow(window: usize, reason: &'static str) -> Error {
 /// The other vector of states, which must be of the same kind.
 fn downcast<T: Aggregate>(other: &dyn Aggregate) -> Result<&T> {
     let other: &dyn Any = other;
-    other.downcast_ref().ok_or(Error::Internal(
-        "states of different aggregates cannot be merged",
-    ))
+    other
+        .downcast_ref()
+        .ok_or(Error::Internal("states of different aggregates are merged"))
 }
 
 #[cfg(test)]

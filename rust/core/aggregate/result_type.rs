@@ -22,7 +22,7 @@ pub enum ResultShape {
     Decimal {
         /// The number of digits.
         precision: u8,
-        /// The number of digits behind the point.
+        /// The number of digits after the point.
         scale: i8,
     },
     /// A list.

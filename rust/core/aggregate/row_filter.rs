@@ -57,14 +57,14 @@ fn holds(column: Option<&Column<'_>>, wanted: Option<i64>, row: usize) -> Result
 /// The column of the rows' inputs.
 fn numbers<'b, 'a>(inputs: &'b [Column<'a>]) -> Result<&'b Column<'a>> {
     inputs.last().ok_or(Error::Internal(
-        "an aggregate of one input needs the column of inputs",
+        "an aggregate of one input lacks the column of inputs",
     ))
 }
 
 /// The boolean column of a filter.
 fn flags<'b, 'a>(inputs: &'b [Column<'a>], column: usize) -> Result<&'b Column<'a>> {
     inputs.get(column).ok_or(Error::Internal(
-        "an aggregate of some rows needs the column that tells which",
+        "an aggregate with a condition lacks the column of the condition",
     ))
 }
 

@@ -28,7 +28,7 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
     fn at<'a>(view: Self::View<'a>, row: usize) -> Self::Ref<'a>;
     /// The order of this kind: NaN is equal to itself and above all else, -0.0 is equal to 0.0.
     fn compare(left: Self::Ref<'_>, right: Self::Ref<'_>) -> Ordering;
-    /// The one value that stands for all that are equal to it by [`Scalar::compare`]: 0.0 for -0.0,
+    /// The value that represents all values equal to it by [`Scalar::compare`]: 0.0 for -0.0,
     /// one NaN.
     fn canonical(value: Self::Ref<'_>) -> Self::Ref<'_>;
     /// [`Scalar::compare`], and -0.0 below 0.0, so that a choice by it does not depend on the order
@@ -121,9 +121,7 @@ macro_rules! primitive {
             fn view<'a>(column: &'a Column<'_>) -> Result<&'a [$type]> {
                 match &column.values {
                     Values::$kind(values) => Ok(values),
-                    _ => Err(Error::Internal(
-                        "an aggregate was given a column of another kind",
-                    )),
+                    _ => Err(Error::Internal("an aggregate got a column of another kind")),
                 }
             }
 
@@ -228,9 +226,7 @@ impl Scalar for Box<[u8]> {
     fn view<'a>(column: &'a Column<'_>) -> Result<&'a Bytes<'a>> {
         match &column.values {
             Values::Bytes(bytes) => Ok(bytes),
-            _ => Err(Error::Internal(
-                "an aggregate was given a column of another kind",
-            )),
+            _ => Err(Error::Internal("an aggregate got a column of another kind")),
         }
     }
 

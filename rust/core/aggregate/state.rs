@@ -53,7 +53,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// The columns are not those that the aggregate takes.
+    /// The aggregate does not take these columns.
     fn list_values(
         _options: &Self::Options,
         _rows: InputRows<'_>,
@@ -67,7 +67,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// As [`Self::lower`], and where the columns are not those that the aggregate takes.
+    /// As [`Self::lower`], and if the aggregate does not take these columns.
     fn sweep(
         options: &Self::Options,
         rows: InputRows<'_>,

@@ -69,7 +69,9 @@ impl Total<i64> for i128 {
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
         let [totals] = columns else {
-            return Err(Error::Internal("an integer total has one state column"));
+            return Err(Error::Internal(
+                "an integer total does not have one state column",
+            ));
         };
         Ok(Self::view(totals)?.to_vec())
     }
@@ -104,7 +106,9 @@ impl Total<i128> for I256 {
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
         let [highs, lows] = columns else {
-            return Err(Error::Internal("a decimal total has two state columns"));
+            return Err(Error::Internal(
+                "a decimal total does not have two state columns",
+            ));
         };
         Ok(i128::view(highs)?
             .iter()
@@ -142,7 +146,9 @@ impl Total<f64> for DoubleDouble {
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
         let [highs, lows] = columns else {
-            return Err(Error::Internal("a float total has two state columns"));
+            return Err(Error::Internal(
+                "a float total does not have two state columns",
+            ));
         };
         Ok(f64::view(highs)?
             .iter()

@@ -41,7 +41,7 @@ impl Validity<'static> {
         (!flags.iter().all(|&flag| flag)).then(|| flags.iter().copied().collect())
     }
 
-    /// Adds flags behind the first `rows` rows.
+    /// Adds flags after the first `rows` rows.
     pub(super) fn extend(&mut self, rows: usize, flags: impl Iterator<Item = bool>) {
         debug_assert_eq!(self.offset, 0, "owned validity starts at its first bit");
         let bits = self.bits.to_mut();

@@ -1,4 +1,4 @@
-//! The type of a column, as far as aggregates tell types apart.
+//! The type of a column, as aggregates distinguish types.
 
 /// The largest precision of a decimal.
 pub(super) const MAX_PRECISION: u8 = 38;
@@ -18,7 +18,7 @@ pub enum ValueType {
     Decimal {
         /// The number of digits.
         precision: u8,
-        /// The number of digits behind the point.
+        /// The number of digits after the point.
         scale: i8,
     },
     /// Dates, times of day and timestamps.

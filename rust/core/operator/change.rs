@@ -1,10 +1,9 @@
-//! One change of one window, as operators emit it.
+//! One change of one window, and what receives it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
-use crate::core::store::StoreKey;
 use crate::core::time::Time;
 use crate::core::window::Window;
 
@@ -45,11 +44,7 @@ pub enum Op {
 
 /// One change of one window.
 #[derive(Clone, Copy, Debug)]
-pub struct Change<'a> {
-    /// The key's number in the store.
-    pub key: StoreKey,
-    /// The key.
-    pub name: &'a [u8],
+pub struct WindowChange {
     /// The window.
     pub window: Window,
     /// The time of the change, stamped like in Kafka: a session's end, or a sliding window's
@@ -60,38 +55,47 @@ pub struct Change<'a> {
     /// The slot of its states. `None` for a deleted window.
     pub slot: Option<Slot>,
     /// Whether the window was stored before this change.
-    pub known: bool,
+    pub was_stored: bool,
 }
 
-/// A change of a window, before it is emitted.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WindowUpdate {
-    /// The key's number in the store.
-    pub key: StoreKey,
-    /// The window.
-    pub window: Window,
-    /// The largest time of its records.
-    pub time: Time,
-    /// The slot of its states. `None` if the window is gone.
-    pub slot: Option<Slot>,
-    /// Whether the window was stored before.
-    pub known: bool,
+impl WindowChange {
+    /// The new value of a window.
+    pub(crate) fn upsert(window: Window, time: Time, slot: Slot, was_stored: bool) -> Self {
+        Self {
+            window,
+            time,
+            op: Op::Upsert,
+            slot: Some(slot),
+            was_stored,
+        }
+    }
+
+    /// The deletion of a window.
+    pub(crate) fn delete(window: Window, time: Time, was_stored: bool) -> Self {
+        Self {
+            window,
+            time,
+            op: Op::Delete,
+            slot: None,
+            was_stored,
+        }
+    }
 }
 
 /// Receives changes in order.
 ///
 /// A slot has its value only during the call. A sink must copy or lower what it keeps.
 pub trait Sink<S> {
-    /// Takes one change.
+    /// Takes one change of a window of the key `name`.
     ///
     /// # Errors
     ///
     /// The errors of copying or lowering the states.
-    fn emit(&mut self, change: Change<'_>, states: &mut S) -> Result<()>;
+    fn emit(&mut self, name: &[u8], change: WindowChange, states: &mut S) -> Result<()>;
 }
 
-impl<S, F: FnMut(Change<'_>, &mut S) -> Result<()>> Sink<S> for F {
-    fn emit(&mut self, change: Change<'_>, states: &mut S) -> Result<()> {
-        self(change, states)
+impl<S, F: FnMut(&[u8], WindowChange, &mut S) -> Result<()>> Sink<S> for F {
+    fn emit(&mut self, name: &[u8], change: WindowChange, states: &mut S) -> Result<()> {
+        self(name, change, states)
     }
 }

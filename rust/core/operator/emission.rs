@@ -1,6 +1,6 @@
 //! Emits the last values of closed windows, changes of open ones, and late records.
 
-use super::change::{Change, Emit, Op, Sink, WindowUpdate};
+use super::change::{Emit, Op, Sink, WindowChange};
 use super::record::KeyedRecord;
 use super::window_operator::{WindowKind, WindowOperator};
 use crate::core::aggregate::states::States;
@@ -21,14 +21,14 @@ impl<K: WindowKind> WindowOperator<K> {
             return Ok(());
         }
         for (key, entry) in closed {
-            let last = WindowUpdate {
-                key: *key,
+            let last = WindowChange {
                 window: self.windows.window(entry),
                 time: entry.largest(),
+                op: Op::Final,
                 slot: Some(entry.slot()),
-                known: true,
+                was_stored: true,
             };
-            self.emit(Op::Final, last, states, out)?;
+            self.emit(*key, last, states, out)?;
         }
         Ok(())
     }
@@ -36,19 +36,15 @@ impl<K: WindowKind> WindowOperator<K> {
     /// Emits the new value or the deletion of a window.
     pub(crate) fn emit_update<S: States>(
         &mut self,
-        update: WindowUpdate,
+        key: StoreKey,
+        change: WindowChange,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        if self.windows.emit() != Emit::Update {
-            return Ok(());
+        match self.windows.emit() {
+            Emit::Update => self.emit(key, change, states, out),
+            Emit::Close => Ok(()),
         }
-        let op = if update.slot.is_some() {
-            Op::Upsert
-        } else {
-            Op::Delete
-        };
-        self.emit(op, update, states, out)
     }
 
     /// Emits a late record as a window of its own, which is not stored.
@@ -62,44 +58,25 @@ impl<K: WindowKind> WindowOperator<K> {
         self.counters.late_emitted += 1;
         let slot = states.allocate()?;
         states.update(slot, record.row, window)?;
-        let alone = WindowUpdate {
-            key: record.key,
+        let alone = WindowChange {
             window,
             time: record.time,
+            op: Op::Late,
             slot: Some(slot),
-            known: false,
+            was_stored: false,
         };
-        self.emit(Op::Late, alone, states, out)?;
+        self.emit(record.key, alone, states, out)?;
         states.release(slot);
         Ok(())
     }
 
     fn emit<S: States>(
         &self,
-        op: Op,
-        update: WindowUpdate,
+        key: StoreKey,
+        change: WindowChange,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        let WindowUpdate {
-            key,
-            window,
-            time,
-            slot,
-            known,
-        } = update;
-        let name = self.store.name_of_window(key)?;
-        out.emit(
-            Change {
-                key,
-                name,
-                window,
-                time,
-                op,
-                slot,
-                known,
-            },
-            states,
-        )
+        out.emit(self.store.name_of_window(key)?, change, states)
     }
 }

@@ -107,7 +107,7 @@ impl OpenSessions {
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
         if gaps.len() != keys.len() {
-            return Err(Error::Internal("each record has a gap"));
+            return Err(Error::Internal("a record has no gap"));
         }
         let gap = |row: usize| gaps.get(row).copied().unwrap_or_default();
         self.assign_each(keys, times, gap, interrupt)
@@ -238,7 +238,7 @@ impl OpenSessions {
     /// Checks that there are as many times as keys, and that each key may open a session.
     fn check_room(&self, keys: usize, times: usize) -> Result<()> {
         if keys != times {
-            return Err(Error::Internal("each record has a key and a time"));
+            return Err(Error::Internal("a record has no key or no time"));
         }
         Slot::of(self.keys.len() + keys).map(drop)
     }

@@ -8,12 +8,12 @@
 //! | [`session_windows`] | the settings of a query |
 //! | [`session_choice`] | decides what a record does to the sessions it joins |
 //! | [`session_operator`] | the record-by-record operator, like Kafka Streams |
-//! | [`pending_updates`] | joins many records at once if their order cannot matter |
+//! | [`pending_changes`] | joins many records at once if their order cannot matter |
 
 pub mod batch;
 pub mod coalesce;
 pub mod disorder;
-pub mod pending_updates;
+pub mod pending_changes;
 pub mod session_choice;
 pub mod session_operator;
 pub mod session_windows;

@@ -5,7 +5,7 @@ use super::session_windows::SessionWindows;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::change::{Emit, Late, Sink, WindowUpdate};
+use crate::core::operator::change::{Emit, Late, Sink, WindowChange};
 use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
 use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
@@ -95,34 +95,22 @@ impl SessionOperator {
         let (key, window) = (record.key, extent.window());
         let slot = self.merge_found(key, found, window, states)?;
         for session in found.iter().filter(|_| deletes) {
-            self.emit_update(deleted(key, session.window()), states, out)?;
+            self.emit_update(key, deleted(session.window()), states, out)?;
         }
         states.update(slot, record.row, window)?;
         // After its delete, a window with the same bounds is no longer stored.
-        let known = !deletes && found.iter().any(|session| session.window() == window);
-        let update = WindowUpdate {
-            key,
-            window,
-            time: window.end,
-            slot: Some(slot),
-            known,
-        };
+        let was_stored = !deletes && found.iter().any(|session| session.window() == window);
         if states.is_null(slot) {
             found
                 .first()
                 .and_then(|oldest| self.store.remove(key, oldest.id()));
             states.release(slot);
-            return self.emit_update(
-                WindowUpdate {
-                    slot: None,
-                    ..update
-                },
-                states,
-                out,
-            );
+            let delete = WindowChange::delete(window, window.end, was_stored);
+            return self.emit_update(key, delete, states, out);
         }
         self.replace_oldest(key, found, SessionEntry { extent, slot }, states, out)?;
-        self.emit_update(update, states, out)
+        let upsert = WindowChange::upsert(window, window.end, slot, was_stored);
+        self.emit_update(key, upsert, states, out)
     }
 
     /// Merges the states of a key's found sessions, oldest first, into one slot. Removes the
@@ -189,13 +177,7 @@ impl SessionOperator {
     }
 }
 
-/// The update that deletes a stored session.
-pub(super) fn deleted(key: StoreKey, window: Window) -> WindowUpdate {
-    WindowUpdate {
-        key,
-        window,
-        time: window.end,
-        slot: None,
-        known: true,
-    }
+/// The deletion of a stored session.
+pub(super) fn deleted(window: Window) -> WindowChange {
+    WindowChange::delete(window, window.end, true)
 }

@@ -120,8 +120,8 @@ impl SessionWindows {
                 argument: "max_duration, end_when".into(),
                 got: "sessions that wait for late records".into(),
                 allowed:
-                    "records in the order of time: where one comes behind others, sessions that \
-                          were emitted would be cut elsewhere"
+                    "records in time order: a late record would move the cuts of sessions that \
+                          were already emitted"
                         .into(),
             });
         }

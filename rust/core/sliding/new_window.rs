@@ -5,8 +5,9 @@ use super::sliding_operator::SlidingOperator;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::change::{Sink, WindowUpdate};
+use crate::core::operator::change::{Sink, WindowChange};
 use crate::core::operator::record::KeyedRecord;
+use crate::core::operator::window_operator::WindowKind;
 use crate::core::store::{StoreKey, WindowEntry};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -29,23 +30,13 @@ impl SlidingOperator {
                     self.create(record, start, base, states, out)?
                 }
                 NewWindow::Copy { start, .. } => {
-                    if let Some((slot, time)) = copied.take() {
-                        let window = Window::sliding(start, self.windows.sliding.difference);
+                    if let Some((slot, largest)) = copied.take() {
                         let entry = WindowEntry {
                             start,
-                            largest: time,
+                            largest,
                             slot,
                         };
-                        let known = self.put(key, entry, states);
-                        let slot = Some(slot);
-                        let update = WindowUpdate {
-                            key,
-                            window,
-                            time,
-                            slot,
-                            known,
-                        };
-                        self.emit_update(update, states, out)?;
+                        self.put_and_emit(key, entry, states, out)?;
                     }
                 }
             }
@@ -82,33 +73,29 @@ impl SlidingOperator {
             if let Some(old) = &old {
                 states.release(old.slot);
             }
-            let known = old.is_some();
-            let update = WindowUpdate {
-                key,
-                window,
-                time,
-                slot: None,
-                known,
-            };
-            return self.emit_update(update, states, out);
+            let delete = WindowChange::delete(window, time, old.is_some());
+            return self.emit_update(key, delete, states, out);
         }
-        let known = self.put(
-            key,
-            WindowEntry {
-                start,
-                largest: time,
-                slot,
-            },
-            states,
-        );
-        let update = WindowUpdate {
-            key,
-            window,
-            time,
-            slot: Some(slot),
-            known,
+        let entry = WindowEntry {
+            start,
+            largest: time,
+            slot,
         };
-        self.emit_update(update, states, out)
+        self.put_and_emit(key, entry, states, out)
+    }
+
+    /// Stores a window and emits its value.
+    fn put_and_emit<S: States>(
+        &mut self,
+        key: StoreKey,
+        entry: WindowEntry,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let window = self.windows.window(&entry);
+        let was_stored = self.put(key, entry, states);
+        let upsert = WindowChange::upsert(window, entry.largest, entry.slot, was_stored);
+        self.emit_update(key, upsert, states, out)
     }
 
     /// Copies a stored window's states. Returns the copy and the window's largest time.

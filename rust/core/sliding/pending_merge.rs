@@ -26,7 +26,7 @@ use crate::core::aggregate::RowSpan;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::change::{Sink, WindowUpdate};
+use crate::core::operator::change::{Sink, WindowChange};
 use crate::core::store::{StoreKey, WindowEntry};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -58,7 +58,8 @@ pub struct PendingMerge {
     pub into: Slot,
     /// The rows to merge. Empty if the window only copies another one.
     pub span: RowSpan,
-    update: WindowUpdate,
+    key: StoreKey,
+    change: WindowChange,
 }
 
 impl Sketch {
@@ -231,14 +232,12 @@ impl SlidingOperator {
                 from: row(floored.partition_point(|&time| time < from)),
                 to: row(floored.partition_point(|&time| time <= to)),
             };
-            let update = WindowUpdate {
+            pending.push(PendingMerge {
+                into,
+                span,
                 key,
-                window,
-                time: largest,
-                slot: Some(into),
-                known: drawn.stored,
-            };
-            pending.push(PendingMerge { into, span, update });
+                change: WindowChange::upsert(window, largest, into, drawn.stored),
+            });
         }
         Ok(true)
     }
@@ -276,7 +275,7 @@ impl SlidingOperator {
         Ok(slot)
     }
 
-    /// Emits the updates after the rows are merged.
+    /// Emits the changes after the rows are merged.
     ///
     /// # Errors
     ///
@@ -287,8 +286,7 @@ impl SlidingOperator {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        pending
-            .into_iter()
-            .try_for_each(|pending| self.emit_update(pending.update, states, out))
+        let mut merges = pending.into_iter();
+        merges.try_for_each(|merge| self.emit_update(merge.key, merge.change, states, out))
     }
 }

@@ -5,7 +5,7 @@ use super::plan::beyond_time;
 use super::sliding_windows::SlidingWindows;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::change::{Emit, Late, Sink, WindowUpdate};
+use crate::core::operator::change::{Emit, Late, Sink, WindowChange};
 use crate::core::operator::record::{EffectiveGap, KeyedRecord, RecordOutcome};
 use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
@@ -43,7 +43,9 @@ impl WindowKind for SlidingWindows {
 
     fn horizon(&self, now: StreamTimes) -> Horizon {
         match self.grace {
-            Some(_) if self.over => Horizon::of_times(now.close, self.sliding.difference),
+            Some(_) if self.returns_records => {
+                Horizon::of_times(now.close, self.sliding.difference)
+            }
             Some(_) => Horizon::of_windows(
                 now.time,
                 now.close,
@@ -168,26 +170,19 @@ impl SlidingOperator {
             if let Some(entry) = self.store.entry(key, start) {
                 entry.largest = entry.largest.max(record.time);
                 slots.push((entry.slot, window));
-                updates.push((
-                    entry.slot,
-                    WindowUpdate {
-                        key,
-                        window,
-                        time: entry.largest,
-                        slot: Some(entry.slot),
-                        known: true,
-                    },
-                ));
+                updates.push((window, *entry));
             }
         }
         states.update_all(&slots, record.row)?;
-        for (slot, mut update) in updates {
-            if states.is_null(slot) {
-                self.store.remove(key, update.window.start);
-                states.release(slot);
-                update.slot = None;
-            }
-            self.emit_update(update, states, out)?;
+        for (window, entry) in updates {
+            let change = if states.is_null(entry.slot) {
+                self.store.remove(key, entry.start);
+                states.release(entry.slot);
+                WindowChange::delete(window, entry.largest, true)
+            } else {
+                WindowChange::upsert(window, entry.largest, entry.slot, true)
+            };
+            self.emit_update(key, change, states, out)?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub struct SlidingWindows {
     pub late: Late,
     /// Whether the query returns records with the windows that end at them. The store then has the
     /// times of records instead of windows (`ending_windows.rs`).
-    pub over: bool,
+    pub returns_records: bool,
 }
 
 impl SlidingWindows {
@@ -37,7 +37,7 @@ impl SlidingWindows {
             until: None,
             emit: Emit::Close,
             late: Late::Drop,
-            over: false,
+            returns_records: false,
         }
     }
 

@@ -34,11 +34,11 @@ class LocalRows(LocalStream):
             plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
         returned_records.check(plan)
         records = self.schema
-        shown = Query.over(plan.spec, records).output_schema
+        shown = Query.rows_with_windows(plan.spec, records).output_schema
         shown = pa.schema([field.with_nullable(True) for field in shown])
         self.plan = returned_records.core_plan(plan, records)
         clock = None if self.max_ahead is None else "windrow.clock"
-        self.shipment = shipment_of(self.plan, (), clock, over=shown, records=len(records))
+        self.shipment = shipment_of(self.plan, (), clock, record_result=shown, records=len(records))
         self.read = pa.schema(read_columns(self.plan, records).values())
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -57,6 +57,17 @@ class Asked:
         return plan | {option: value for option, value in options.items() if value not in (None, False)}
 
 
+def arrow(result: Any) -> pa.Table:
+    """A result of any library as a table of pyarrow."""
+    if isinstance(result, pa.Table):
+        return result
+    if hasattr(result, "collect_schema"):
+        return result.lazy().collect().to_arrow()
+    if hasattr(result, "iloc"):
+        return pa.Table.from_pandas(result, preserve_index=False)
+    return pa.RecordBatchReader.from_stream(result).read_all()
+
+
 def ticks(column: pa.ChunkedArray | pa.Array) -> list[int | None]:
     """Timestamps as whole ticks of their own unit."""
     found: list[int | None] = column.cast(pa.int64()).to_pylist()

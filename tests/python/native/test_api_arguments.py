@@ -129,7 +129,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         r"keys: column 'user_id' has type struct<>; .* day-time intervals .* one field at least",
     ),
-    "a null as key": (lambda: grouped("nothing"), TypeError, "keys: column 'nothing' has type null"),
     "an unknown time": (lambda: grouped(time="tss"), ValueError, "time: got 'tss'.*did you mean 'ts'"),
     "no time at all": (lambda: grouped(time=None), TypeError, "time: got None, a NoneType; allowed: the name"),
     "a time of floats": (

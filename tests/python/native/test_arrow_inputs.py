@@ -14,6 +14,8 @@ import pytest
 
 import windrow as wr
 
+from ..harness.tables import arrow
+
 TIMES = [datetime(2026, 1, 1, 8, minute) for minute in (0, 1, 2)]
 GAP = wr.SessionWindows.with_gap("5 minutes")
 DAY = 24 * 3600 * 10**9
@@ -87,7 +89,7 @@ def test_ordered_categories_are_not_ranked(library: str, name: str) -> None:
 @pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
 def test_ordered_categories_are_values_to_all_else(library: str) -> None:
     result = sessions(categories()[library]).agg(first=wr.first("v"), set=wr.collect_set("v"), n=wr.count("v"))
-    (row,) = result.to_pylist()
+    (row,) = arrow(result).to_pylist()
     assert (row["first"], sorted(row["set"]), row["n"]) == ("small", ["large", "small"], 3)
 
 
@@ -101,13 +103,15 @@ def test_categories_without_the_flag_are_compared_by_their_values() -> None:
     frame = duckdb.sql(
         "SELECT 1 AS user, TIMESTAMP '2026-01-01 08:00:00' AS ts, unnest(['small', 'large'])::ENUM ('small', 'large') v"
     )
-    assert sessions(frame).agg(v=wr.min("v"))["v"].to_pylist() == ["large"]
+    assert arrow(sessions(frame).agg(v=wr.min("v")))["v"].to_pylist() == ["large"]
     categorical = pl.DataFrame({"user": [1, 1], "ts": TIMES[:2], "v": pl.Series(CATEGORIES, dtype=pl.Categorical)})
-    assert sessions(categorical).agg(v=wr.min("v"))["v"].to_pylist() == ["large"]
+    assert arrow(sessions(categorical).agg(v=wr.min("v")))["v"].to_pylist() == ["large"]
 
 
 def test_what_is_told_of_a_dictionary_is_not_told_of_its_values() -> None:
-    grouped = wr.group_by(categories()["polars"], "v", time="ts").windowed_by(GAP).count()
+    described = pa.table(categories()["polars"])
+    assert described.schema.field("v").metadata
+    grouped = wr.group_by(described, "v", time="ts").windowed_by(GAP).count()
     assert grouped.schema.field("v").metadata is None
     assert sorted(grouped["v"].to_pylist()) == ["large", "small"]
 
@@ -128,7 +132,6 @@ KINDS = [
     pa.large_binary(),
     pa.binary_view(),
     pa.binary(4),
-    pa.null(),
     pa.date32(),
     pa.date64(),
     pa.time32("s"),
@@ -163,12 +166,12 @@ def test_types_are_told_in_the_words_of_pyarrow(kind: pa.DataType) -> None:
 @pytest.mark.parametrize("value", [None, {"a": None}, [None], {"a": [None]}], ids=str)
 def test_polars_columns_of_nulls_are_read(value: object) -> None:
     frame = pl.DataFrame({"user": [1, 1, 2], "ts": TIMES, "v": [value] * 3})
-    result = sessions(frame).agg(n=wr.count("v"), first=wr.first("v"), all=wr.collect_list("v")).sort_by("user")
+    result = arrow(sessions(frame).agg(n=wr.count("v"), first=wr.first("v"), all=wr.collect_list("v"))).sort_by("user")
     counts = [0, 0] if value is None else [2, 1]
     assert result["n"].to_pylist() == counts
     assert result["first"].to_pylist() == [value, value]
     assert result["all"].to_pylist() == [[value] * n for n in counts]
-    assert sessions(frame.head(0)).agg(n=wr.count("v")).num_rows == 0
+    assert sessions(frame.head(0)).agg(n=wr.count("v")).height == 0
 
 
 @pytest.mark.parametrize("lazy", [False, True])
@@ -179,7 +182,7 @@ def test_objects_of_polars_are_no_data(lazy: bool) -> None:
         sessions(data).agg(first=wr.first("v"))
     with pytest.raises(TypeError, match="keys: column 'v' cannot be read as Arrow data .*Object of Polars"):
         wr.group_by(data, "v", time="ts")
-    assert sessions(data).count()["count"].to_pylist() == [3]
+    assert arrow(sessions(data).count())["count"].to_pylist() == [3]
 
 
 @pytest.mark.parametrize("mode", ["sparse", "dense"])
@@ -201,14 +204,14 @@ def test_unions_of_duckdb_are_collected() -> None:
         "SELECT 1 AS user, TIMESTAMP '2026-01-01 08:00:00' + n * INTERVAL 1 MINUTE AS ts, v FROM "
         "(VALUES (0, union_value(num := 7)::UNION(num INT, txt TEXT)), (1, union_value(txt := 'b'))) t(n, v)"
     )
-    assert sessions(relation).agg(v=wr.collect_list("v"))["v"].to_pylist() == [[7, "b"]]
+    assert sessions(relation).agg(v=wr.collect_list("v")).project("v").fetchall() == [([7, "b"],)]
 
 
 def test_sparse_columns_of_pandas_are_refused_by_name() -> None:
     frame = pd.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": pd.arrays.SparseArray([1, 0, 0])})
     with pytest.raises(TypeError, match="aggregate .v.: sum: column 'v' cannot be read as Arrow data .*Sparse"):
         sessions(frame).agg(v=wr.sum("v"))
-    assert sessions(frame).count()["count"].to_pylist() == [3]
+    assert sessions(frame).count()["count"].tolist() == [3]
 
 
 class Stream:
@@ -262,7 +265,8 @@ def test_results_of_a_columns_type_are_of_its_extension_type() -> None:
 def test_periods_of_pandas_stay_periods() -> None:
     periods = pd.period_range("2026-01", periods=3, freq="M")
     frame = pd.DataFrame({"user": [1, 1, 1], "ts": TIMES, "v": periods[::-1]})
-    result = sessions(frame).agg(min=wr.min("v"), first=wr.first("v")).to_pandas()
+    result = sessions(frame).agg(min=wr.min("v"), first=wr.first("v"))
+    assert result["min"].dtype == frame["v"].dtype
     assert list(result["min"]) == [periods[0]]
     assert list(result["first"]) == [periods[2]]
 
@@ -272,7 +276,7 @@ def test_extension_types_of_unknown_order_are_not_ranked() -> None:
     for aggregate in RANKED.values():
         with pytest.raises(TypeError, match='column "v" has type extension<arrow.opaque> over binary; allowed: .*stor'):
             sessions(relation).agg(v=aggregate)
-    kept = sessions(relation).agg(first=wr.first("v"), all=wr.collect_set("v"))
+    kept = sessions(relation.to_arrow_table()).agg(first=wr.first("v"), all=wr.collect_set("v"))
     kind = kept.schema.field("first").type
     assert isinstance(kind, pa.OpaqueType)
     assert kept.schema.field("all").type.value_type == kind

@@ -243,7 +243,8 @@ def test_strings_and_bytes_of_every_layout_are_one_type_of_keys(layouts: list[pa
         for place, layout in enumerate(layouts)
     }
     result = wr.cogroup(**inputs).windowed_by(GAP).agg(n=wr.count(), last=wr.count("i2.*"))
-    assert result.schema.field("k").type == layouts[0]
+    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+    assert result.schema.field("k").type == views.get(layouts[0], layouts[0])
     assert sorted(zip(result["n"].to_pylist(), result["last"].to_pylist(), strict=True)) == [(3, 1), (3, 1)]
 
 

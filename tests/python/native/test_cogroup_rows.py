@@ -16,7 +16,7 @@ import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import in_batches
+from ..harness.tables import arrow, in_batches
 from ..oracle.cogroup import Told, together
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
@@ -184,7 +184,7 @@ def test_inputs_of_other_libraries_ticks_bounds_and_progress_go_along() -> None:
         (clicks.to_batches(), pl.from_arrow(orders).lazy()),
     ]:
         asked = visits(each, other, tick="is_tick").flat().progress(lambda step, *_: steps.append(step))
-        answer = asked.with_columns(n=wr.count())
+        answer = arrow(asked.with_columns(n=wr.count()))
         assert answer.column_names[-5:] == ["tick", "input", "window_start", "window_end", "n"]
         assert [str(tick) for tick in answer["tick"]] == ["None"] * 4 + ["a", "b"]
         assert answer["n"].to_pylist() == [2, 1, None, None, 2, 1]

@@ -94,7 +94,7 @@ def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.Cap
     (name,) = files(folder, latin=content)
     told = refused(capsys, name, *SESSIONS)
     assert told.startswith("latin.csv: ")
-    assert "CSV is read as UTF-8: iconv -f latin1 -t utf-8" in told
+    assert "text is read as UTF-8: iconv -f latin1 -t utf-8" in told
     assert "--type" not in told
 
 
@@ -131,12 +131,12 @@ def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.Captu
     (name,) = files(folder, gaps=f"user,ts,gap\n{rows}")
     asked = [name, "--key", "user", "--time", "ts", "--dynamic-gap", "gap"]
     told = refused(capsys, *asked)
-    assert "--dynamic-gap: column 'gap' has type int64; allowed: durations, as Parquet has them; integers with" in told
+    assert "--dynamic-gap: column 'gap' has type string; allowed: durations, as Parquet has them; numbers with" in told
     assert main(["sessions", *asked, "--gap-unit", "s", "--sort"]) == 0
     written = capsys.readouterr()
     assert [line.rpartition(",")[2] for line in written.out.splitlines()] == ['"count"', "1", "1", "1"]
     assert "1 with a gap that is null, zero or negative" in written.err
-    assert "--gap-unit: got 's'; allowed: none beside --gap" in refused(capsys, name, *SESSIONS, "--gap-unit", "s")
+    assert "--gap-unit: got 's'; allowed: none with --gap" in refused(capsys, name, *SESSIONS, "--gap-unit", "s")
     gaps = pa.array([timedelta(minutes=2)] * 2, pa.duration("us"))
     times = pa.array([0, 120], pa.timestamp("s"))
     pq.write_table(pa.table({"user": ["a", "a"], "ts": times, "gap": gaps}), folder / "gaps.parquet")
@@ -175,7 +175,7 @@ def test_integers_that_are_none_of_64_bits_are_told(
         "--dynamic-gap": ["--time", "ts", "--dynamic-gap", "n", "--gap-unit", "s"],
     }
     assert main(["sessions", "large.parquet", "--key", "user", *asked[option]]) == 2
-    told = f"windrow: {option}: column 'n': got {2**63}; allowed: integers up to {2**63 - 1}\n"
+    told = f"windrow: {option}: column 'n': got {2**63}; allowed: numbers up to {2**63 - 1}\n"
     assert capsys.readouterr().err == told
 
 
@@ -183,6 +183,7 @@ def test_a_list_as_csv_is_refused_before_the_work(folder: Path, capsys: pytest.C
     rows = "".join(f"ann,2026-05-04 09:00:00,{number}\n" for number in range(200_000))
     (folder / "long.csv").write_text(f"user,ts,amount\n{rows}ann,2026-05-04 09:00:00,many\n")
     asked = ["sessions", "long.csv", *SESSIONS, "--agg", "n=count", "--agg", "all=collect_list:amount"]
+    asked += ["--type", "amount=int64"]
     assert main(asked) == 2
     assert capsys.readouterr().err.startswith("windrow: --agg all: got list<")
     assert main([*asked, "--out", "out.parquet"]) == 2
@@ -196,4 +197,4 @@ def test_a_value_of_another_type_far_behind(folder: Path, capsys: pytest.Capture
     assert main(asked) == 2
     told = capsys.readouterr().err
     assert "'many'" in told
-    assert "--type COLUMN=string" in told
+    assert "--null many makes it null" in told

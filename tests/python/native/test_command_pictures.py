@@ -36,16 +36,22 @@ def test_a_picture_of_several_key_columns(folder: Path) -> None:
     (folder / "shops.csv").write_text("user,shop,ts\nann,1,2026-05-04 09:00\nann,2,2026-05-04 09:00\n")
     asked = ["sliding", "shops.csv", "--key", "user", "--key", "shop", "--time", "ts", "--difference", "5m"]
     assert main([*asked, "--timeline", "ann,2", "--out", "out.csv"]) == 0
-    assert "shop 2" in (folder / "timeline.svg").read_text()
+    assert "shop '2'" in (folder / "timeline.svg").read_text()
 
 
 PICTURES = {
-    "a key without events": (["--timeline", "eve"], "keys of which the events have records"),
+    "a key without events": (
+        ["--timeline", "eve"],
+        "--timeline: got 'eve'; allowed: keys of which the files have records",
+    ),
     "a picture of no format": (["--timeline", "ann", "--timeline-out", "ann.gif"], "--timeline-out: got 'ann.gif'"),
     "a picture in no folder": (["--timeline", "ann", "--timeline-out", "no/ann.svg"], "a folder that is there"),
     "too many keys": (["--timeline", "ann"] * 13, "at most 12"),
     "a key of two columns": (["--key", "amount", "--timeline", "ann"], "user,amount"),
-    "a key of another type": (["--key", "amount", "--timeline", "ann,much"], "'amount', which holds double"),
+    "a key of another type": (
+        ["--key", "amount", "--type", "amount=double", "--timeline", "ann,much"],
+        "'amount', which holds double",
+    ),
 }
 
 

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
+from windrow._command.csv_rows import TextFormat
 from windrow._command.file import File
 from windrow._command.progress import Bar
-from windrow._command.source import CsvFormat, Source
+from windrow._command.source import Source
 from windrow._command.time_column import TimeColumn
 
 PROCESSES = 2
@@ -26,10 +27,13 @@ NOTE = "x" * 400
 
 READ_ONE_BATCH = f"""
 import sys
-from {Source.__module__} import CsvFormat, File, Source, TimeColumn
+from {Source.__module__} import File, Source, TextFormat, TimeColumn
 from {Bar.__module__} import Bar
-source = Source([File.of("FILE", sys.argv[1])], CsvFormat(), TimeColumn("ts", None, None))
-reader = source.reader({{"--key": ["user"], "--time": ["ts"]}}, Bar())
+source = Source([File.of("FILE", sys.argv[1])], TextFormat())
+columns = source.columns(TimeColumn("ts"))
+columns.of("--key", "user", "value")
+columns.of("--time", "ts", "time")
+reader = source.reader(columns, Bar())
 reader.read_next_batch()
 """
 
@@ -52,12 +56,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     text = f"user,ts,note\n{rows}".encode()
     (folder / "rows.csv").write_bytes(text)
     (folder / "rows.csv.gz").write_bytes(gzip.compress(text, compresslevel=1))
+    (folder / "rows.txt").write_bytes(text.replace(b" ", b"_").replace(b"_09", b"T09").replace(b",", b" "))
+    objects = (f'{{"user": "user {number % 1000}", "ts": "2026-05-04 09:00:00"}}\n' for number in range(ROWS))
+    (folder / "rows.jsonl.gz").write_bytes(gzip.compress("".join(objects).encode(), compresslevel=1))
     pq.write_table(pa.csv.read_csv(folder / "rows.csv"), folder / "rows.parquet", row_group_size=ROWS // 8)
     return folder
 
 
-def source_of(path: Path) -> Source:
-    return Source([File.of("FILE", str(path))], CsvFormat(), TimeColumn("ts", None, None))
+def reader_of(path: Path, bar: Bar) -> pa.RecordBatchReader:
+    source = Source([File.of("FILE", str(path))], TextFormat())
+    columns = source.columns(TimeColumn("ts"))
+    columns.of("--key", "user", "value")
+    columns.of("--time", "ts", "time")
+    return source.reader(columns, bar)
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
@@ -67,10 +78,10 @@ def test_a_process_ends_while_arrow_reads_ahead(name: str, folder: Path) -> None
     assert [(end.returncode, end.stderr) for end in ends] == [(0, b"")] * PROCESSES
 
 
-@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.txt", "rows.jsonl.gz", "rows.parquet"])
 def test_progress_is_in_bytes_of_the_file(name: str, folder: Path) -> None:
     bar = ByteCount()
-    table = source_of(folder / name).reader({"--key": ["user"], "--time": ["ts"]}, bar).read_all()
+    table = reader_of(folder / name, bar).read_all()
     assert table.num_rows == ROWS
     assert sum(bar.steps) == pytest.approx((folder / name).stat().st_size)
     assert len([step for step in bar.steps if step]) > 1
@@ -79,7 +90,7 @@ def test_progress_is_in_bytes_of_the_file(name: str, folder: Path) -> None:
 @pytest.mark.parametrize("name", ["gone.csv", "gone.csv.gz", "gone.parquet"])
 def test_a_file_that_goes_away_is_an_error_of_the_system(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=f"{name}'$") as raised:
-        source_of(tmp_path / name).columns()
+        reader_of(tmp_path / name, Bar())
     assert raised.value.filename == str(tmp_path / name)
 
 

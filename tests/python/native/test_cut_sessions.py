@@ -189,7 +189,7 @@ def test_oracle_every_row_with_its_session(table: pa.Table, rule: Rule, cuts: li
     grouped = windowed(shuffled, windows_of(rule))
     here = grouped.with_columns(**asked)
     assert here.select(table.column_names).replace_schema_metadata(None).equals(shuffled)
-    query = Query.over(grouped._plan(asked, rows=True).spec, shuffled.schema)
+    query = Query.rows_with_windows(grouped._plan(asked, rows=True).spec, shuffled.schema)
     numbers = set()
     for answer in (here, merged(query, blocks(query, shuffled, cuts))):
         assert sorted(answer["id"].to_pylist()) == list(range(table.num_rows))

@@ -20,6 +20,7 @@ from windrow.__main__ import main
 from windrow.plot import timeline
 from windrow.testing import StreamDriver
 
+from ..harness.tables import arrow
 from ..scenes import all_at, at
 
 TICK = timedelta(microseconds=1)
@@ -63,7 +64,7 @@ LIBRARIES: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_any_library_gives_the_same(library: str) -> None:
     data = LIBRARIES[library]()
-    assert shown(wr.group_by(data, "user", time="ts").windowed_by(CUT).agg(n=wr.count())) == SESSIONS
+    assert shown(arrow(wr.group_by(data, "user", time="ts").windowed_by(CUT).agg(n=wr.count()))) == SESSIONS
 
 
 def test_bounds_as_columns_and_counters_go_along() -> None:

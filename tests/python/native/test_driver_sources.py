@@ -150,7 +150,7 @@ def test_a_failure_in_one_source_stops_all_until_a_restore() -> None:
         driver.changed_pages,
         driver.sessions.all,
     ):
-        with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
+        with pytest.raises(ValueError, match="an earlier batch failed halfway: restore"):
             ask()
     assert driver.restore(saved).pipe(user="ann", ts=at(1), amount=2, partition=0) == []
     assert driver.finish()[0].values == {"a": 3}

@@ -36,7 +36,7 @@ def test_a_batch_that_failed_half_way_leaves_nothing_to_save_or_to_ask() -> None
     with pytest.raises(RuntimeError, match="KeyError"):
         failing.pipe(k="a", ts=at_second(1), v=9)
     for ask in (failing.snapshot, failing.changed_pages, failing.sessions.all):
-        with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
+        with pytest.raises(ValueError, match="an earlier batch failed halfway: restore"):
             ask()
 
 
@@ -58,7 +58,7 @@ def test_what_the_batches_before_a_failed_one_changed_is_in_the_table() -> None:
     assert updating.counters["records"] == 3
     assert updating.read_table()["a"].to_pylist() == [1, 3]
     for more in (lambda: updating.pipe(k="a"), lambda: updating.tick(None), updating.finish):
-        with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
+        with pytest.raises(ValueError, match="an earlier batch failed halfway: restore"):
             more()
     updating.restore(saved)
     assert updating.counters["records"] == 0
@@ -84,7 +84,7 @@ def test_a_gap_that_is_refused_and_a_string_that_is_no_text_fail_their_batch() -
     with pytest.raises(ValueError, match='column "k": it has a string whose bytes are no UTF-8'):
         counting.pipe_batch(pa.record_batch([broken, [at_second(0)], [1]], schema=SCHEMA))
     for failed in (strict, counting):
-        with pytest.raises(ValueError, match="an earlier batch failed half way: restore"):
+        with pytest.raises(ValueError, match="an earlier batch failed halfway: restore"):
             failed.tick(at_second(1))
 
 
@@ -120,7 +120,7 @@ def test_after_a_restore_that_failed_nothing_is_counted() -> None:
     with pytest.raises(ValueError, match="page"):
         second.restore([head])
     for ask in (second.counters, lambda: second.stream_time, second.pages):
-        with pytest.raises(ValueError, match="an earlier restore failed half way: restore"):
+        with pytest.raises(ValueError, match="an earlier restore failed halfway: restore"):
             ask()
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
+from windrow.__main__ import main
 from windrow.testing import StreamDriver
 
 from ..harness.steps import LocalStream
@@ -194,6 +197,13 @@ def test_a_driver_that_failed_goes_on_with_null(emit: Any) -> None:
     assert StreamDriver(query("error", emit=emit), PAYMENTS).restore(again.snapshot()).counters["overflows"] == 1
 
 
+def test_an_error_next_to_deleted_windows_names_its_own_key() -> None:
+    driver = StreamDriver(query(emit="update"), PAYMENTS)
+    driver.pipe_batch(payments(("bob", 0, 1), ("bob", 8, 1), ("ann", 0, MOST)))
+    with pytest.raises(OverflowError, match=r"08:01:00\] of key ann;"):
+        driver.pipe_batch(payments(("bob", 4, 1), ("ann", 1, 1)))
+
+
 @pytest.mark.parametrize("functions", [{}, {"last": wr.reduce("user", max)}], ids=["parts", "records"])
 def test_a_stream_that_failed_at_close_goes_on_after_a_restart(functions: dict[str, Any]) -> None:
     aggregates = {"total": wr.sum("amount"), "n": wr.count(), **functions}
@@ -212,3 +222,26 @@ def test_a_stream_that_failed_at_close_goes_on_after_a_restart(functions: dict[s
     rows = stream.push(closing)
     assert sorted((row["user"], row["total"], row["n"]) for row in rows) == [("ann", None, 2), ("bob", 1, 1)]
     assert stream.counters["overflows"] == 1
+
+
+def test_the_command_takes_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pa.table({"user": ["ann", "ann"], "ts": [at(0)] * 2, "n": [2**63 - 1, 1]})
+    pq.write_table(table, tmp_path / "large.parquet")
+    asked = [
+        "sessions",
+        str(tmp_path / "large.parquet"),
+        "--key",
+        "user",
+        "--time",
+        "ts",
+        "--gap",
+        "5 minutes",
+        "--agg",
+        "t=sum:n",
+    ]
+    assert main(asked) == 2
+    assert "of key ann; --overflow null makes it null and counts it" in capsys.readouterr().err
+    assert main([*asked, "--overflow", "null"]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1] == '"ann",2026-01-01 08:00:00.000000,2026-01-01 08:00:00.000000,'
+    assert "1 result does not fit its type and is null (overflows)" in told.err

@@ -166,20 +166,6 @@ def test_a_window_that_refused_an_event() -> None:
     assert {"left: refused", "window not made: it would be closed already"} <= set(texts(picture))
 
 
-def test_a_long_key_is_cut_and_one_with_commas_or_dollars_is_shown_as_it_is() -> None:
-    long, odd = "a" * 200, "x, $y$ & <z>"
-    found = texts(shown(events([(long, 0), (odd, 3)]), FIVE, [long, odd]))
-    assert {f"user '{'a' * 93}…", f"user '{odd}'"} <= set(found)
-
-
-def test_a_picture_of_many_events_has_only_the_text_that_has_room() -> None:
-    table = events([("ann", minute * 1.7 % 600) for minute in range(300)])
-    for windows in (FIVE, wr.SlidingWindows.with_time_difference("10 minutes")):
-        picture = shown(table, windows, "ann")
-        assert picture.figure.get_size_inches()[1] < 16
-        assert not any("joined" in text or ": left" in text for text in texts(picture))
-
-
 def test_late_records_and_close_times_of_a_stream() -> None:
     """```text
     gap 5, grace 1      ann 0, bob 12: stream time; ann 5 is late, ann 6 is on the bound

@@ -128,7 +128,7 @@ def test_an_exception_names_window_and_record_and_is_the_cause(function: str) ->
         pipe()
     assert isinstance(told.value.__cause__, KeyError)
     assert "in the window [2026-01-01T08:00:00" in str(told.value)
-    with pytest.raises(ValueError, match="failed half way"):
+    with pytest.raises(ValueError, match="failed halfway"):
         made.pipe(user="u", ts=at(2))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import os
 import re
@@ -11,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from windrow import functions
 
 ROOT = Path(__file__).resolve().parents[3]
 QUIET = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
@@ -53,6 +56,76 @@ def test_the_site_has_pages_and_names(site: Path) -> None:
         assert f'id="windrow.{name}"' in whole or re.search(rf'id="windrow\.[\w.]*{re.escape(name)}"', whole), name
     assert "<blockquote" not in whole  # what `>>>` is without a fence
     assert whole.count("&gt;&gt;&gt;") > 100
+
+
+def words(part: str) -> str:
+    """The text of HTML."""
+    return html.unescape(re.sub(r"<[^>]+>", "", part))
+
+
+def test_nothing_private_is_on_the_site(site: Path) -> None:
+    pages = list((site / "reference" / "api").rglob("*.html"))
+    assert len(pages) >= 8
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert not re.findall(r'id="windrow\.(?:[\w.]*\.)?_', text), page
+        signatures = re.findall(r'doc-signature highlight">(.*?)</div>', text, re.DOTALL)
+        for signature in map(words, signatures):
+            assert not re.search(r"[(\s*]_\w+:", signature), signature
+        assert "doc-label" not in text
+
+
+def test_the_page_of_aggregates_begins_with_a_table_of_all_of_them(site: Path) -> None:
+    text = (site / "reference" / "api" / "aggregates" / "index.html").read_text(encoding="utf-8")
+    table = text[text.index("<table>") : text.index("</table>")]
+    assert text.index("<table>") < text.index("doc-object")
+    names = re.findall(r'href="#windrow\.functions\.(\w+)"', table)
+    assert sorted(names) == sorted(functions.__all__)
+    for name in names:
+        assert f'id="windrow.functions.{name}"' in text
+
+
+def test_the_home_page_begins_with_two_tabs_of_code_and_has_the_speed(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r"<label[^>]*>(\w+)</label>", text) == ["PySpark", "Polars"]
+    tabs = text[text.index('class="tabbed-set') : text.index("<h2")]
+    blocks = [words(block) for block in re.findall(r"<pre><span></span><code>(.*?)</code></pre>", tabs, re.DOTALL)]
+    assert [block.partition(" ")[0] for block in blocks[::3]] == ["pip", "pip"]
+    for code in blocks[1::3]:
+        assert len([line for line in code.splitlines() if line and "import" not in line]) <= 10
+    assert "session_window" in text[text.index('id="speed"') : text.index('id="where-to-go"')]
+
+
+def test_python_on_the_site_has_85_columns(site: Path) -> None:
+    blocks = [
+        words(block)
+        for page in site.rglob("*.html")
+        for block in re.findall(
+            r'class="language-python[^"]*highlight">.*?<code>(.*?)</code>', page.read_text("utf-8"), re.DOTALL
+        )
+    ]
+    assert len(blocks) > 50
+    long = [line for block in blocks for line in block.splitlines() if len(line) > 85]
+    assert len(long) < 30  # strings and comments, which the page wraps
+    assert "pre-wrap" in (site / "stylesheets" / "site.css").read_text(encoding="utf-8")
+    code = "rows = [" + ", ".join(f"('user {number}', {number})" for number in range(9)) + "]\n"
+    assert max(map(len, tool("docs_code").formatted(code).splitlines())) <= 85
+    assert tool("docs_code").formatted("x   = 1\n") == "x   = 1\n"
+    with pytest.raises(ValueError, match="ruff cannot format"):
+        tool("docs_code").formatted("x = = " + "1" * 90)
+
+
+def test_pictures_are_transparent_and_follow_the_scheme_of_a_page(site: Path) -> None:
+    pictures = list((site / "pictures").glob("*.svg"))
+    assert len(pictures) >= 7
+    for picture in pictures:
+        text = picture.read_text(encoding="utf-8")
+        assert "prefers-color-scheme: dark" in text
+        assert not re.search(r'id="patch_1">\s*<path[^>]*style="fill: #', text), picture
+        sizes = [float(size) for size in re.findall(r"font-size: ([\d.]+)px", text)]
+        assert min(sizes) >= 10
+    styles = (site / "stylesheets" / "site.css").read_text(encoding="utf-8")
+    assert "color-scheme: dark" in styles
 
 
 def test_links_that_leave_the_docs_lead_to_the_repository(site: Path) -> None:

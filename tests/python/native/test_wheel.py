@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -22,6 +23,20 @@ def checked(folder: Path, name: str, module: str, points: str = POINTS) -> tuple
         wheel.writestr("windrow-0.1.0.dist-info/entry_points.txt", points)
     ran = subprocess.run([sys.executable, TOOL, folder / name], capture_output=True, text=True, check=False)
     return ran.returncode, ran.stdout
+
+
+def test_make_wheel_installs_only_what_it_builds_with() -> None:
+    command = ["make", "--dry-run", "--always-make", "wheel"]
+    printed = subprocess.check_output(command, cwd=TOOL.parents[1], text=True)
+    assert "maturin build" in printed
+    installs = re.findall(r"pip install (.*)", printed)
+    assert [[word for word in line.split() if not word.startswith("-")] for line in installs] in (
+        [["constraints.txt", "maturin", "ziglang"]],
+        [["constraints.txt", "maturin"]],
+    )
+    assert "-c constraints.txt" in installs[0]
+    assert "/.venv" not in printed
+    assert "toolchain.sh check" not in printed  # it asks for Java
 
 
 @pytest.mark.parametrize(

@@ -140,8 +140,8 @@ class Pages:
 
     def write(self, number: int, changed: list[tuple[str, bytes | None]]) -> None:
         """Writes the changed pages of an operator and removes deleted ones."""
-        for own, page in changed:
-            name = f"{number}/{own}"
+        for page_name, page in changed:
+            name = f"{number}/{page_name}"
             if page is not None:
                 text = encode_page(page)
                 self._write(name, text, Page.of(page, text))

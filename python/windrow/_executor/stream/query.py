@@ -40,7 +40,7 @@ class Shipment(TypedDict):
         partials: whether blocks hold partial sessions; else they hold records.
         clock: the column of the wall clock; None for no limit.
         max_ahead: how far a record may be ahead of the wall clock, in microseconds.
-        over: the columns of the result if the query returns records, serialized; else None.
+        record_result: the columns of the result if the query returns records, serialized; else None.
         records: how many of them are columns of the records.
     """
 
@@ -56,7 +56,7 @@ class Shipment(TypedDict):
     partials: bool
     clock: str | None
     max_ahead: int
-    over: bytes | None
+    record_result: bytes | None
     records: int
 
 
@@ -75,7 +75,7 @@ def shipment_of(
     clock: str | None = None,
     result: str = "",
     *,
-    over: pa.Schema | None = None,
+    record_result: pa.Schema | None = None,
     records: int = 0,
 ) -> Shipment:
     """A plan in the form sent to executors.
@@ -85,12 +85,12 @@ def shipment_of(
         functions: the pickled aggregates with Python functions.
         clock: the column of the wall clock, which follows the columns that the plan reads.
         result: the columns of the state reader, as Spark's JSON.
-        over: the columns of the result if the query returns records: those of the records come first.
+        record_result: the columns of the result if the query returns records: those of the records come first.
         records: how many of them are columns of the records.
     """
     accumulators = [pa.field(name, fold.type) for name, fold in zip(plan.functions, plan.folds(), strict=True)]
-    read = list(read_columns(plan, list(over or ())[:records]).values())
-    at_ends = over is not None and not isinstance(plan.windows, SessionWindows)
+    read = list(read_columns(plan, list(record_result or ())[:records]).values())
+    at_ends = record_result is not None and not isinstance(plan.windows, SessionWindows)
     if clock is not None:
         read.append(plan.schema.field(plan.time).with_name(clock))
     return Shipment(
@@ -106,7 +106,7 @@ def shipment_of(
         partials=_takes_partials(plan),
         clock=clock,
         max_ahead=plan.options.max_ahead or 0,
-        over=None if over is None else over.serialize().to_pybytes(),
+        record_result=None if record_result is None else record_result.serialize().to_pybytes(),
         records=records,
     )
 
@@ -126,13 +126,12 @@ class StreamQuery:
         self.spec: dict[str, Any] = json.loads(shipment["spec"])
         self.read = pa.ipc.read_schema(pa.py_buffer(shipment["schema"]))
         """The columns that the query reads."""
-        self.over = (
-            pa.ipc.read_schema(pa.py_buffer(shipment["over"])) if shipment["over"] is not None else pa.schema([])
-        )
+        result = shipment["record_result"]
+        self.record_result = pa.schema([]) if result is None else pa.ipc.read_schema(pa.py_buffer(result))
         """The columns of the result if the query returns records: those of the records come first."""
-        self.record_names: list[str] = self.over.names[: shipment["records"]]
+        self.record_names: list[str] = self.record_result.names[: shipment["records"]]
         """The columns of returned records; empty if the query returns windows."""
-        self.row_type = pa.struct(list(self.over)[: shipment["records"]])
+        self.row_type = pa.struct(list(self.record_result)[: shipment["records"]])
         """The type of whole records."""
         self.waits: bool = bool(self.record_names) and self.spec["windows"]["kind"] == "session"
         """Whether records wait in the state until their sessions close."""

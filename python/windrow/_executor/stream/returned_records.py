@@ -127,11 +127,11 @@ def unpack_records(batches: Batches, shipment: Shipment, observed: Mapping[str, 
     def read(blocks: Batches) -> Batches:
         return (_of_records(query, rows) for rows in rows_of(blocks))
 
-    yield from counted(batches, read, query.over, observed)
+    yield from counted(batches, read, query.record_result, observed)
 
 
 def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
-    schema, columns_of_records = query.over, len(query.record_names)
+    schema, columns_of_records = query.record_result, len(query.record_names)
     if (rows.schema.metadata or {}).get(_KIND) == _OF_LEFT_OUT:
         nulls = [pa.nulls(rows.num_rows, field.type) for field in list(schema)[columns_of_records:]]
         return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=schema)

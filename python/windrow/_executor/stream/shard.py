@@ -164,12 +164,12 @@ class Shard:
             if rows or progress or (every and sources):
                 yield 0, rows, progress
             return
-        own: list[Progress] = [[] for _ in sources]
+        by_source: list[Progress] = [[] for _ in sources]
         for number, each, time in progress:
-            own[each].append((number, 0, time))
+            by_source[each].append((number, 0, time))
         for each, source in enumerate(sources):
-            if own[each] or source in blocks or every:
-                yield each, blocks.get(source, []), own[each]
+            if by_source[each] or source in blocks or every:
+                yield each, blocks.get(source, []), by_source[each]
 
     def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
         """Pushes the records of blocks to an operator with the pages that they need."""
@@ -178,7 +178,8 @@ class Shard:
         operator = self._operator(number, records.select(query.keys), progress, times)
         before = operator.counters()
         if query.at_once:
-            changes = list(returned_records.with_windows(records, operator.push_over(records, progress, times)))
+            windows = operator.push_returned_records(records, progress, times)
+            changes = list(returned_records.with_windows(records, windows))
         else:
             changes = operator.push_micro_batch(records, progress, times)
         after = operator.counters()

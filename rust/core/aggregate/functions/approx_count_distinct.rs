@@ -50,7 +50,7 @@ impl SketchSize {
         let lg_k = (2.0 * (CONSTANT / error).log2()).ceil();
         HllSketch::new(lg_k as u8, HllType::Hll8)
             .map(Self)
-            .map_err(|_| Error::Internal("the error of a sketch was checked"))
+            .map_err(|_| Error::Internal("the error of a sketch is out of range"))
     }
 }
 

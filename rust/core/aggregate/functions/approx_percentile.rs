@@ -33,7 +33,9 @@ pub static APPROX_PERCENTILE: AggregateFunction = AggregateFunction {
         let accuracy = call.accuracy(10_000.0, 1.0..=1_000_000.0)?;
         let (kind, _) = call.number(0)?;
         let Some(Shares { shares, list }) = call.options.percentage.clone() else {
-            return Err(Error::Internal("the shares of a percentile were checked"));
+            return Err(Error::Internal(
+                "the shares of a percentile are out of range",
+            ));
         };
         let result = if list {
             ResultType::list(ResultType::OF_COLUMN.not_null())

@@ -20,6 +20,7 @@ use crate::core::aggregate::power_of_two::{exponent_of, exponents, times_power_o
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::total::Total;
 use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::aggregate::{row_counts, state_columns};
 use crate::core::error::Result;
@@ -40,7 +41,7 @@ pub enum Relation {
 pub struct Measure {
     /// The measure.
     pub relation: Relation,
-    /// What one unit of a product is divided by: 100 for two decimals with one digit behind the point
+    /// What one unit of a product is divided by: 100 for two decimals with one digit after the point
     /// each, 1 for integers and floats.
     pub scale: f64,
 }
@@ -267,33 +268,31 @@ impl<X: Distance, Y: Distance> State for CovarianceState<X, Y> {
             integers(|state| state.x.exponent.into()),
             integers(|state| state.y.exponent.into()),
         ];
-        let sums: [fn(&Self) -> DoubleDouble; 5] = [
-            |state| state.x.sum,
-            |state| state.y.sum,
-            |state| state.x.squares,
-            |state| state.y.squares,
-            |state| state.products,
+        let sums: [fn(&Self) -> &DoubleDouble; 5] = [
+            |state| &state.x.sum,
+            |state| &state.y.sum,
+            |state| &state.x.squares,
+            |state| &state.y.squares,
+            |state| &state.products,
         ];
         for sum in sums {
-            let highs = states.clone().map(|state| sum(state).high).collect();
-            let lows = states.clone().map(|state| sum(state).low).collect();
-            columns.extend([highs, lows].map(|values| Column::new(Values::Float(values))));
+            columns.extend(DoubleDouble::save(states.clone().map(sum)));
         }
         columns
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([counts, xs, ys, x_exponents, y_exponents, floats @ ..], _) =
+        let ([counts, xs, ys, x_exponents, y_exponents, sums @ ..], _) =
             state_columns::<15>(columns)?;
         let (counts, xs, ys) = (row_counts(counts)?, X::view(xs)?, Y::view(ys)?);
         let exponents = exponents(x_exponents)?
             .into_iter()
             .zip(exponents(y_exponents)?);
-        let floats = floats.iter().map(f64::view).collect::<Result<Vec<_>>>()?;
-        let float = |place: usize, row| floats.get(place).map_or(0.0, |view| f64::at(view, row));
-        let sum = |place: usize, row| DoubleDouble {
-            high: float(2 * place, row),
-            low: float(2 * place + 1, row),
+        let sums = sums.chunks(2).map(DoubleDouble::load);
+        let sums = sums.collect::<Result<Vec<_>>>()?;
+        let sum = |place: usize, row: usize| {
+            let sum = sums.get(place).and_then(|sums| sums.get(row));
+            sum.copied().unwrap_or_default()
         };
         let states = counts.into_iter().zip(exponents).enumerate();
         let state = |(row, (count, (x_exponent, y_exponent)))| Self {

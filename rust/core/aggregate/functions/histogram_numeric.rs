@@ -145,7 +145,7 @@ struct Neighbours<V> {
     /// The places of the bins at both sides of each.
     below: Vec<Option<usize>>,
     above: Vec<Option<usize>>,
-    /// Neighbours by their distance, and those that are neighbours no more.
+    /// Neighbours by their distance, including former neighbours.
     pairs: BinaryHeap<Reverse<(u64, usize, usize)>>,
 }
 
@@ -213,7 +213,7 @@ impl<V: Numeric> Neighbours<V> {
     }
 }
 
-/// The bins of ascending values, at most so many.
+/// The bins of ascending values, at most `most`.
 fn bins<V: Numeric>(most: usize, values: &[(V, i64)]) -> Vec<Bin<V>> {
     let mut neighbours = Neighbours::new(values);
     let surplus = values.len().saturating_sub(most);

@@ -23,7 +23,7 @@ pub enum MeanType {
     /// The kind of the values, ties away from zero: decimals and durations, as in Spark.
     Rounded {
         /// The factor of the mean before it is rounded: a power of ten if the result has more digits
-        /// behind the point.
+        /// after the point.
         factor: i128,
         /// A decimal result is below this in size.
         limit: i128,
@@ -129,7 +129,7 @@ impl<V: Summable> State for MeanState<V> {
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
         let Some((counts, totals)) = columns.split_last() else {
-            return Err(Error::Internal("mean has state columns"));
+            return Err(Error::Internal("mean lacks state columns"));
         };
         common_len(columns)?;
         let states = V::Total::load(totals)?.into_iter().zip(row_counts(counts)?);

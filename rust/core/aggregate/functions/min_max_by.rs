@@ -130,7 +130,7 @@ impl<V: Scalar, B: Scalar, const MAX: bool> State for MinMaxByState<V, B, MAX> {
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
         let Some((by, rows)) = columns.split_first() else {
-            return Err(Error::Internal("min_by and max_by have state columns"));
+            return Err(Error::Internal("min_by or max_by lacks state columns"));
         };
         common_len(columns)?;
         let ranks = B::view(by)?;

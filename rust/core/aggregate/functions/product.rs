@@ -14,7 +14,7 @@ use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::Result;
 
 /// `product(column)`. The option is what one unit of a value is divided by: 100 for a decimal
-/// with two digits behind the point, 1 for integers and floats.
+/// with two digits after the point, 1 for integers and floats.
 pub type Product<V> = StateVec<ProductState<V>>;
 
 /// `product(column)`: `float64`.

@@ -99,7 +99,7 @@ impl<V: Summable> State for SumState<V> {
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
         let Some((seen, totals)) = columns.split_last() else {
-            return Err(Error::Internal("sum has state columns"));
+            return Err(Error::Internal("sum lacks state columns"));
         };
         common_len(columns)?;
         let states = V::Total::load(totals)?.into_iter().zip(i64::view(seen)?);

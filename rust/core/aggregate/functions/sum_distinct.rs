@@ -114,7 +114,7 @@ struct DistinctSum<V: Summable> {
 }
 
 impl<V: Summable> DistinctSum<V> {
-    /// No rows of so many codes.
+    /// No rows of a number of codes.
     fn new(codes: usize) -> Self {
         let leaves = codes.next_power_of_two();
         Self {

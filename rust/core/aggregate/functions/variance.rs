@@ -27,6 +27,7 @@ use crate::core::aggregate::power_of_two::{
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::total::Total;
 use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::aggregate::{row_counts, state_columns};
 use crate::core::error::Result;
@@ -38,7 +39,7 @@ pub struct Spread {
     pub population: bool,
     /// Whether the result is the root of the variance, the standard deviation.
     pub root: bool,
-    /// What one unit of the value is divided by: 100 for a decimal with two digits behind the
+    /// What one unit of the value is divided by: 100 for a decimal with two digits after the
     /// point, 1 for integers and floats.
     pub scale: f64,
 }
@@ -221,40 +222,31 @@ impl<V: Distance> State for Moments<V> {
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
         let integers =
             |field: fn(&Self) -> i64| Column::new(Values::Int(states.clone().map(field).collect()));
-        let floats = |field: fn(&Self) -> f64| {
-            Column::new(Values::Float(states.clone().map(field).collect()))
-        };
-        vec![
+        let mut columns = vec![
             integers(|state| state.count),
             V::column(states.clone().map(|state| Some(state.center))),
             integers(|state| state.exponent.into()),
-            floats(|state| state.sum.high),
-            floats(|state| state.sum.low),
-            floats(|state| state.squares.high),
-            floats(|state| state.squares.low),
-        ]
+        ];
+        columns.extend(DoubleDouble::save(states.clone().map(|state| &state.sum)));
+        columns.extend(DoubleDouble::save(states.map(|state| &state.squares)));
+        columns
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([counts, centers, exponent_column, floats @ ..], _) = state_columns::<7>(columns)?;
+        let ([counts, centers, exponent_column, sums @ ..], _) = state_columns::<7>(columns)?;
         let (counts, centers) = (row_counts(counts)?, V::view(centers)?);
         let exponents = exponents(exponent_column)?;
-        let [sum_highs, sum_lows, square_highs, square_lows] = floats;
-        let (sum_highs, sum_lows) = (f64::view(sum_highs)?, f64::view(sum_lows)?);
-        let (square_highs, square_lows) = (f64::view(square_highs)?, f64::view(square_lows)?);
-        let states = counts.into_iter().zip(exponents).enumerate();
-        let state = |(row, (count, exponent))| Self {
+        let (sums, squares) = sums.split_at(2);
+        let sums = DoubleDouble::load(sums)?
+            .into_iter()
+            .zip(DoubleDouble::load(squares)?);
+        let states = counts.into_iter().zip(exponents).zip(sums).enumerate();
+        let state = |(row, ((count, exponent), (sum, squares)))| Self {
             count,
             center: V::at(centers, row),
             exponent,
-            sum: DoubleDouble {
-                high: f64::at(sum_highs, row),
-                low: f64::at(sum_lows, row),
-            },
-            squares: DoubleDouble {
-                high: f64::at(square_highs, row),
-                low: f64::at(square_lows, row),
-            },
+            sum,
+            squares,
         };
         Ok(states.map(state).collect())
     }

@@ -1,6 +1,7 @@
 //! The changes of a micro-batch in update mode. Deletes of the old windows of changed sessions come
 //! first, then upserts of their new windows.
 
+use std::iter;
 use std::ops::Range;
 
 use arrow_array::RecordBatch;
@@ -12,19 +13,17 @@ use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
-use crate::core::operator::change::Op;
+use crate::core::operator::change::WindowChange;
 use crate::core::sort::pick;
 use crate::core::window::Window;
 use crate::plan::query::Query;
 use crate::record::change_batch;
-use crate::record::changes::ChangeRow;
-use crate::record::states::lower;
 
 /// The changes of sessions: all deletes, then all upserts.
 pub(super) struct SessionChanges {
     /// The session of each change.
     sessions: Vec<u32>,
-    rows: Vec<ChangeRow>,
+    changes: Vec<WindowChange>,
 }
 
 impl SessionChanges {
@@ -45,35 +44,32 @@ impl SessionChanges {
         };
         let mut changes = Self {
             sessions: Vec::new(),
-            rows: Vec::new(),
+            changes: Vec::new(),
         };
         let mut gone: Vec<(Slot, Window)> = stored.filter(is_gone).collect();
         gone.sort(); // nearly sorted
         for (slot, window) in gone {
-            changes.push(slot.0, window, Op::Delete, None);
+            changes.push(slot.0, WindowChange::delete(window, window.end, true));
         }
         let changed = (0..).zip(is_changed).filter(|(_, is_changed)| **is_changed);
         for (session, _) in changed {
             if let Some(window) = window(session) {
-                changes.push(session, window, Op::Upsert, Some(Slot(session)));
+                // An upsert is written without asking whether its window was stored.
+                let upsert = WindowChange::upsert(window, window.end, Slot(session), false);
+                changes.push(session, upsert);
             }
         }
         changes
     }
 
-    fn push(&mut self, session: u32, window: Window, op: Op, slot: Option<Slot>) {
+    fn push(&mut self, session: u32, change: WindowChange) {
         self.sessions.push(session);
-        self.rows.push(ChangeRow {
-            window,
-            time: window.end,
-            op,
-            slot,
-        });
+        self.changes.push(change);
     }
 
     /// The number of changes.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.changes.len()
     }
 
     /// Writes the changes as rows, in batches.
@@ -87,28 +83,22 @@ impl SessionChanges {
         let mut batches = Vec::new();
         let mut from = 0;
         // Each batch has a single op, so its aggregate columns have no nulls or only nulls.
-        let runs = self.rows.chunk_by(|one, next| one.op == next.op);
-        for rows in runs.flat_map(|run| run.chunks(RESULT_ROWS)) {
-            let range = from..from + rows.len();
+        let same_op = self.changes.chunk_by(|one, next| one.op == next.op);
+        for changes in same_op.flat_map(|changes| changes.chunks(RESULT_ROWS)) {
+            let range = from..from + changes.len();
             from = range.end;
             let mut batch = |range: Range<usize>| {
                 interrupt.check()?;
                 let own = self.sessions.get(range.clone()).unwrap_or_default();
                 let own = pick(&sessions.keys, own)?;
-                let rows = self.rows.get(range).unwrap_or_default();
+                let changes = self.changes.get(range).unwrap_or_default();
                 change_batch::batch(
                     query,
                     keys.key_columns(&own)?,
-                    rows,
+                    changes,
                     |keys, slots, windows| {
-                        lower(
-                            query,
-                            keys,
-                            sessions.states.lower(slots),
-                            &[],
-                            slots,
-                            windows,
-                        )
+                        let lowered = sessions.states.lower(slots);
+                        query.results(keys, windows, lowered, &mut iter::empty())
                     },
                 )
             };

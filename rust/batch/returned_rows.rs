@@ -30,14 +30,14 @@ use crate::format::block::BlockKind;
 use crate::input::read_counters::ReadCounters;
 use crate::input::records::Records;
 use crate::keys::KeyInterner;
-use crate::plan::over_query::{numbered, rows_schema};
 use crate::plan::query::Query;
+use crate::plan::rows_with_windows::{numbered, rows_schema};
 
 /// The low bits of a row's number are its place in its batch. The higher bits number the batch.
 const PLACE_BITS: u32 = 32;
 
 /// The operator of a query over rows.
-pub(super) struct OverRows {
+pub(super) struct ReturnedRows {
     query: Arc<Query>,
     windows: Arc<Query>,
     operator: Box<dyn BatchOperator>,
@@ -56,7 +56,7 @@ struct HeldRows {
     waiting: usize,
 }
 
-impl OverRows {
+impl ReturnedRows {
     /// Starts without rows.
     pub fn new(query: Arc<Query>, windows: Arc<Query>) -> Result<Self> {
         Ok(Self {
@@ -107,7 +107,7 @@ impl OverRows {
             let (batch, place) = ((number >> PLACE_BITS) as usize, number as u32 as usize);
             let held = self.held.get(batch).and_then(|held| held.rows.as_ref());
             let (Some(rows), Some(position)) = (held, positions.get_mut(batch)) else {
-                return Err(Error::Internal("a row waits for one window"));
+                return Err(Error::Internal("a row belongs to several windows"));
             };
             if *position == usize::MAX {
                 *position = batches.len();
@@ -140,7 +140,7 @@ impl OverRows {
         for range in batches {
             interrupt.check()?;
             let numbers = numbers.get(range.clone());
-            let rows = self.release(numbers.ok_or(Error::Internal("rows have numbers"))?)?;
+            let rows = self.release(numbers.ok_or(Error::Internal("a row has no number"))?)?;
             let own = rows.columns().iter().take(columns).cloned();
             let columns = own.chain(window_columns(range)?).collect();
             emit(RecordBatch::try_new(
@@ -200,7 +200,7 @@ impl OverRows {
 pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, ScalarBuffer<i64>)> {
     let lists = windows.columns().last();
     let lists = lists.and_then(|column| column.as_list_opt::<i32>());
-    let lists = lists.ok_or(Error::Internal("the last column lists rows"))?;
+    let lists = lists.ok_or(Error::Internal("the last column does not list rows"))?;
     let mut of_row = Vec::with_capacity(lists.values().len());
     for (window, (from, to)) in
         (0..).zip(lists.offsets().iter().zip(lists.offsets().iter().skip(1)))
@@ -210,11 +210,11 @@ pub(super) fn rows_of(windows: &RecordBatch) -> Result<(Vec<u32>, ScalarBuffer<i
     let first = lists.offsets().first().copied().unwrap_or_default() as usize;
     let numbers = lists.values().slice(first, of_row.len());
     let numbers = numbers.as_primitive_opt::<Int64Type>();
-    let numbers = numbers.ok_or(Error::Internal("rows have numbers"))?;
+    let numbers = numbers.ok_or(Error::Internal("a row has no number"))?;
     Ok((of_row, numbers.values().clone()))
 }
 
-impl BatchOperator for OverRows {
+impl BatchOperator for ReturnedRows {
     fn add(&mut self, input: Records) -> Result<()> {
         self.before.add(input)
     }

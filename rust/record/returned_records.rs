@@ -2,6 +2,7 @@
 //! window's aggregates. The window has all records of the micro-batch up to its end. If records
 //! have an order, it has only the records up to this one.
 
+use std::iter;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
@@ -10,11 +11,10 @@ use arrow_select::take::take;
 
 use super::judgement::Judgement;
 use super::operator::Operator;
-use super::states::{OperatorStates, lower};
+use super::operator_states::OperatorStates;
 use super::window_runs::{Member, WindowRuns};
 use super::windows::Windows;
 use crate::array::halves::in_halves;
-use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
@@ -34,14 +34,14 @@ const ROWS: usize = 1 << 16;
 
 /// A record that is not late.
 #[derive(Clone, Copy)]
-struct OverRecord {
+struct ReturnedRecord {
     key: KeyId,
     window: Window,
     row: u32,
 }
 
 /// The windows of the rows of a batch, and their states.
-struct OverWindows {
+struct ReturnedWindows {
     /// The window of each row and the slot of its states. `None` for a row that is late or left
     /// out.
     of_row: Vec<Option<(Window, Slot)>>,
@@ -56,14 +56,14 @@ impl Operator {
     /// # Errors
     ///
     /// As [`Self::push_micro_batch`].
-    pub fn push_over(
+    pub fn push_returned_records(
         &mut self,
         batch: &RecordBatch,
         times: Option<&RecordBatch>,
         progress: &[SourceTime],
     ) -> Result<Vec<RecordBatch>> {
-        if !self.spec.over {
-            return Err(Error::Internal("a query asks for its records"));
+        if !self.spec.returns_records {
+            return Err(Error::Internal("a query does not return records"));
         }
         let judgement = match times {
             Some(times) => Judgement::order(times, batch.num_rows(), 1, false)?,
@@ -72,60 +72,57 @@ impl Operator {
         self.check_progress(progress)?;
         self.run_micro_batch(|operator| {
             let changes = operator.begin_micro_batch();
-            let rows = operator.add_over(batch, &judgement)?;
+            let rows = operator.add_returned_records(batch, &judgement)?;
             operator.end_micro_batch(progress, changes)?;
             Ok(rows)
         })
     }
 
-    fn add_over(&mut self, batch: &RecordBatch, judgement: &Judgement) -> Result<Vec<RecordBatch>> {
-        let Self {
-            state,
-            keys,
-            interrupt,
-            ..
-        } = self;
-        let query = Arc::clone(&state.query);
-        let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
-        let columns = events.columns(&query)?;
-        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
-        let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
-        let Windows::Sliding(operator) = windows else {
-            return Err(Error::Internal("sliding windows end at records"));
-        };
-        let mut records = Vec::with_capacity(events.rows());
-        for (row, &key) in events.ids().iter().enumerate() {
-            // Ticks arrive as progress.
-            if let Event::Record(record) = events.event(row, &query)?
-                && let Ok(record) = judgement.admit(operator, record)
-                && let Some(window) = operator.window_at(&record)?
-            {
-                let row = record.row;
-                records.push(OverRecord { key, window, row });
+    fn add_returned_records(
+        &mut self,
+        batch: &RecordBatch,
+        judgement: &Judgement,
+    ) -> Result<Vec<RecordBatch>> {
+        let query = Arc::clone(&self.state.query);
+        self.with_numbered(batch, |events, windows, states, interrupt| {
+            let Windows::Sliding(operator) = windows else {
+                return Err(Error::Internal(
+                    "a query that returns records has no sliding windows",
+                ));
+            };
+            let mut records = Vec::with_capacity(events.rows());
+            for (row, &key) in events.ids().iter().enumerate() {
+                // Ticks arrive as progress.
+                if let Event::Record(record) = events.event(row, &query)?
+                    && let Ok(record) = judgement.admit(operator, record)
+                    && let Some(window) = operator.window_at(&record)?
+                {
+                    let row = record.row;
+                    records.push(ReturnedRecord { key, window, row });
+                }
             }
-        }
-        let mut over = OverWindows {
-            of_row: vec![None; events.rows()],
-            states: query.accumulators(),
-        };
-        match judgement {
-            Judgement::Start => {
-                over.add_together(&records, operator, &events, &mut states, interrupt)?;
+            let mut returned = ReturnedWindows {
+                of_row: vec![None; events.rows()],
+                states: query.accumulators(),
+            };
+            match judgement {
+                Judgement::Start => {
+                    returned.add_together(&records, operator, events, states, interrupt)?;
+                }
+                Judgement::Arrival | Judgement::Order { .. } => {
+                    returned.add_in_order(&records, operator, events, states, interrupt)?;
+                }
             }
-            Judgement::Arrival | Judgement::Order { .. } => {
-                over.add_in_order(&records, operator, &events, &mut states, interrupt)?;
-            }
-        }
-        state.seq_nos += events.rows() as u64;
-        over.batches(&query, events.keys(), interrupt)
+            returned.batches(&query, events.keys(), interrupt)
+        })
     }
 }
 
-impl OverWindows {
+impl ReturnedWindows {
     /// Adds all records, then computes all windows.
     fn add_together(
         &mut self,
-        records: &[OverRecord],
+        records: &[ReturnedRecord],
         operator: &mut SlidingOperator,
         events: &EventBatch,
         states: &mut OperatorStates<'_>,
@@ -137,7 +134,7 @@ impl OverWindows {
             interrupt.check()?;
             let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
-            let own: Vec<&OverRecord> = of_key(records, sorted).collect();
+            let own: Vec<&ReturnedRecord> = of_key(records, sorted).collect();
             for record in &own {
                 operator.add_at_end(key, record.window, record.row, states)?;
             }
@@ -171,7 +168,7 @@ impl OverWindows {
     /// members.
     fn add_in_order(
         &mut self,
-        records: &[OverRecord],
+        records: &[ReturnedRecord],
         operator: &mut SlidingOperator,
         events: &EventBatch,
         states: &mut OperatorStates<'_>,
@@ -185,7 +182,7 @@ impl OverWindows {
             interrupt.check()?;
             let name = events.name_of(number).unwrap_or_default();
             let key = operator.store_mut().intern(name)?;
-            let own: Vec<&OverRecord> = of_key(records, sorted).collect();
+            let own: Vec<&ReturnedRecord> = of_key(records, sorted).collect();
             let slots = sorted.iter().map(|&(_, nth)| Slot(nth));
             let Some(first) = own.first() else { continue };
             let later = Window {
@@ -228,7 +225,7 @@ impl OverWindows {
         Ok(())
     }
 
-    fn put(&mut self, record: &OverRecord, slot: Slot) {
+    fn put(&mut self, record: &ReturnedRecord, slot: Slot) {
         if let Some(of_row) = self.of_row.get_mut(record.row as usize) {
             *of_row = Some((record.window, slot));
         }
@@ -265,7 +262,7 @@ impl OverWindows {
                     .collect::<std::result::Result<Vec<_>, _>>()?;
                 let lowered = self.states.lower(&slots);
                 let mut columns = vec![query.window(&windows)?];
-                columns.extend(lower(query, &keys, lowered, &[], &slots, &windows)?);
+                columns.extend(query.results(&keys, &windows, lowered, &mut iter::empty())?);
                 let columns = columns
                     .iter()
                     .map(|column| take(column, &places, None))
@@ -279,16 +276,16 @@ impl OverWindows {
 }
 
 /// Sorts records by key, then by `times`.
-fn by_key(records: &[OverRecord], times: &[Time], interrupt: &Interrupt) -> Result<SortedRows> {
+fn by_key(records: &[ReturnedRecord], times: &[Time], interrupt: &Interrupt) -> Result<SortedRows> {
     let keys: Vec<KeyId> = records.iter().map(|record| record.key).collect();
     SortedRows::new(&keys, times, interrupt)
 }
 
 /// The records of a key.
 fn of_key<'r>(
-    records: &'r [OverRecord],
+    records: &'r [ReturnedRecord],
     sorted: &[(Time, u32)],
-) -> impl Iterator<Item = &'r OverRecord> {
+) -> impl Iterator<Item = &'r ReturnedRecord> {
     sorted
         .iter()
         .filter_map(|&(_, nth)| records.get(nth as usize))

@@ -4,15 +4,12 @@
 use arrow_array::ArrayRef;
 
 use super::user_function::UserFunction;
-use crate::array::result_array;
 use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
-use crate::core::aggregate::window_results::WindowResults;
-use crate::core::error::{Error, Result};
+use crate::core::error::Result;
 use crate::core::time::Time;
 use crate::core::window::Window;
-use crate::plan::aggregate::AggregatePlan;
 use crate::plan::function_failure::FunctionFailure;
 use crate::plan::query::Query;
 
@@ -118,49 +115,6 @@ pub fn save(
         let window = failure.nth.and_then(|nth| windows.get(nth));
         query.failed(nth, failure, None, window)
     })
-}
-
-/// Built-in and user-defined results, in the order of the query's aggregates. `keys` are the key
-/// columns of `windows`.
-///
-/// # Errors
-///
-/// [`Error::Overflow`] for a result that does not fit its type. [`Error::Crowded`] if the results
-/// of a column do not fit one array. Errors of [`save`].
-pub fn lower(
-    query: &Query,
-    keys: &[ArrayRef],
-    lowered: Result<WindowResults>,
-    functions: &[Box<dyn UserFunction>],
-    slots: &[Slot],
-    windows: &[Window],
-) -> Result<Vec<ArrayRef>> {
-    let WindowResults { columns, overflows } =
-        lowered.map_err(|error| query.name_overflow(error, keys, windows))?;
-    let (mut lowered, mut functions) = (columns.into_iter(), functions.iter().enumerate());
-    let missing = || Error::Internal("each aggregate has results");
-    let column = |planned: &AggregatePlan| {
-        if planned.states().is_some() {
-            let column = lowered.next().ok_or_else(missing)?;
-            return result_array::result(column, planned.field().data_type()).map_err(|error| {
-                match error {
-                    Error::Crowded { reason, .. } => Error::Crowded {
-                        column: planned.name.clone(),
-                        reason,
-                    },
-                    other => other,
-                }
-            });
-        }
-        if planned.is_window_id() {
-            return query.window_ids(keys, windows);
-        }
-        let (nth, function) = functions.next().ok_or_else(missing)?;
-        save(query, nth, function.as_ref(), slots, windows)
-    };
-    let columns = query.aggregates.iter().map(column).collect::<Result<_>>()?;
-    query.count_overflows(overflows);
-    Ok(columns)
 }
 
 impl States for OperatorStates<'_> {

@@ -166,7 +166,7 @@ impl BytesKeys {
         for &id in ids {
             let cell = self.table.get(id);
             if cell.is_none() && id != KeyId::NULL {
-                return Err(Error::Internal("a key number that was never given"));
+                return Err(Error::Internal("a key number is unknown"));
             }
             length += cell.map_or(0, <[u8]>::len);
             cells.push(cell);

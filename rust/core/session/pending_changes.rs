@@ -16,16 +16,16 @@ use super::session_operator::{SessionOperator, deleted};
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
-use crate::core::operator::change::{Emit, Sink, WindowUpdate};
+use crate::core::operator::change::{Emit, Sink, WindowChange};
 use crate::core::store::{SessionEntry, StoreKey};
 use crate::core::window::{Extent, Window};
 
-/// Updates of sessions whose states are not merged yet. If a later partial session of the same key
-/// extends a session, only the last update remains.
+/// Changes of sessions whose states are not merged yet. If a later partial session of the same key
+/// extends a session, only the last change remains.
 #[derive(Debug, Default)]
-pub struct PendingUpdates(Vec<WindowUpdate>);
+pub struct PendingChanges(Vec<(StoreKey, WindowChange)>);
 
-impl PendingUpdates {
+impl PendingChanges {
     /// Records that the sessions `before` of a key became one session in `slot`.
     fn push(
         &mut self,
@@ -34,25 +34,21 @@ impl PendingUpdates {
         window: Window,
         slot: Slot,
     ) {
-        let goes_on = |last: &mut WindowUpdate| {
+        let is_extended = |(of, last): &mut (StoreKey, WindowChange)| {
             let mut before = before.clone();
-            last.key == key && last.slot.is_some() && before.any(|before| before == last.window)
+            *of == key && last.slot.is_some() && before.any(|before| before == last.window)
         };
-        let last = self.0.pop_if(goes_on);
-        // Whether the window was stored before the first of these updates.
-        let known = |window: Window| match &last {
-            Some(last) if last.window == window => last.known,
+        let last = self.0.pop_if(is_extended);
+        // Whether the window was stored before the first of these changes.
+        let was_stored = |window: Window| match &last {
+            Some((_, last)) if last.window == window => last.was_stored,
             _ => before.clone().any(|before| before == window),
         };
-        let gone = before.clone().filter(|&gone| gone != window && known(gone));
-        self.0.extend(gone.map(|gone| deleted(key, gone)));
-        self.0.push(WindowUpdate {
-            key,
-            window,
-            time: window.end,
-            slot: Some(slot),
-            known: known(window),
-        });
+        let gone = before.clone();
+        let gone = gone.filter(|&gone| gone != window && was_stored(gone));
+        self.0.extend(gone.map(|gone| (key, deleted(gone))));
+        let upsert = WindowChange::upsert(window, window.end, slot, was_stored(window));
+        self.0.push((key, upsert));
     }
 }
 
@@ -74,7 +70,7 @@ impl SessionOperator {
         key: StoreKey,
         partial: Extent,
         states: &mut S,
-        updates: &mut PendingUpdates,
+        pending: &mut PendingChanges,
         out: &mut impl Sink<S>,
     ) -> Result<Slot> {
         let mut found = std::mem::take(&mut self.scratch);
@@ -86,26 +82,24 @@ impl SessionOperator {
         let slot = self.merge_found(key, &found, window, states)?;
         self.replace_oldest(key, &found, SessionEntry { extent, slot }, states, out)?;
         if self.windows.emit == Emit::Update {
-            updates.push(key, found.iter().map(SessionEntry::window), window, slot);
+            pending.push(key, found.iter().map(SessionEntry::window), window, slot);
         }
         self.scratch = found;
         Ok(slot)
     }
 
-    /// Emits the updates after the states are merged.
+    /// Emits the changes after the states are merged.
     ///
     /// # Errors
     ///
     /// The errors of `out`.
     pub fn emit_updates<S: States>(
         &mut self,
-        updates: PendingUpdates,
+        pending: PendingChanges,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        updates
-            .0
-            .into_iter()
-            .try_for_each(|update| self.emit_update(update, states, out))
+        let mut changes = pending.0.into_iter();
+        changes.try_for_each(|(key, change)| self.emit_update(key, change, states, out))
     }
 }

@@ -230,7 +230,7 @@ impl PyOperator {
     }
 
     #[pyo3(signature = (batch, progress, times=None))]
-    fn push_over<'py>(
+    fn push_returned_records<'py>(
         &self,
         py: Python<'py>,
         batch: PyRecordBatch,
@@ -239,7 +239,9 @@ impl PyOperator {
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let (batch, progress) = (batch.into_inner(), source_times(progress));
         let times = times.map(PyRecordBatch::into_inner);
-        let push = |operator: &mut Operator| operator.push_over(&batch, times.as_ref(), &progress);
+        let push = |operator: &mut Operator| {
+            operator.push_returned_records(&batch, times.as_ref(), &progress)
+        };
         to_python(py, self.work(py, push)?)
     }
 

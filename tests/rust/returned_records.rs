@@ -18,7 +18,7 @@ const DIFFERENCE: i64 = 10;
 const NUMBERS: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},{"name":"id","function":"window_id"}]"#;
 const LISTS: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},{"name":"all","function":"collect_list","columns":["x"]}]"#;
 
-fn over(aggregates: &str, grace: i64) -> Operator {
+fn returning(aggregates: &str, grace: i64) -> Operator {
     operator(&spec_of(
         SLIDING,
         aggregates,
@@ -123,7 +123,7 @@ proptest! {
         cuts.sort_unstable();
         for range in cuts.windows(2) {
             let rows = &rows[range[0]..range[1]];
-            let mut operator = over(aggregates, grace);
+            let mut operator = returning(aggregates, grace);
             if !saved.is_empty() {
                 operator.restore(&saved.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
             }
@@ -145,7 +145,7 @@ proptest! {
             let times = RecordBatch::try_from_iter_with_nullable([("seen", times, true)]).unwrap();
             let progress: Vec<SourceTime> = expected.latest.into_iter()
                 .map(|latest| SourceTime { input: 0, source: Source(0), time: Time(latest) }).collect();
-            let answer = operator.push_over(&batch(rows), ordered.then_some(&times), &progress).unwrap();
+            let answer = operator.push_returned_records(&batch(rows), ordered.then_some(&times), &progress).unwrap();
             prop_assert_eq!(windows(&answer), told);
             prop_assert_eq!(operator.counters().late, expected.late);
             saved = operator.pages().unwrap();
@@ -155,7 +155,7 @@ proptest! {
 
 #[test]
 fn a_time_is_forgotten_when_the_close_time_is_past_its_last_window() {
-    let mut operator = over(NUMBERS, 5);
+    let mut operator = returning(NUMBERS, 5);
     for (time, open) in [(0, 1), (15, 2), (16, 2), (31, 2)] {
         let progress = SourceTime {
             input: 0,
@@ -163,7 +163,7 @@ fn a_time_is_forgotten_when_the_close_time_is_past_its_last_window() {
             time: Time(time),
         };
         operator
-            .push_over(&batch(&[fed("a", time, 1)]), None, &[progress])
+            .push_returned_records(&batch(&[fed("a", time, 1)]), None, &[progress])
             .unwrap();
         assert_eq!(operator.windows_open(), open, "{time}");
     }
@@ -174,7 +174,7 @@ fn rows_come_back_of_a_query_that_asks_for_them_alone() {
     let mut operator = operator(&spec_of(SLIDING, NUMBERS, r#","grace":0"#));
     assert!(
         operator
-            .push_over(&batch(&[fed("a", 0, 1)]), None, &[])
+            .push_returned_records(&batch(&[fed("a", 0, 1)]), None, &[])
             .is_err()
     );
 }

@@ -7,7 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use pyo3_arrow::{PyRecordBatch, PySchema};
 
-use super::operator::{PageTuple, counter_dict, page_tuples, source_times};
+use super::py_operator::{PageTuple, counter_dict, page_tuples, source_times};
 use super::{lock, to_python};
 use crate::plan::spec::Spec;
 use crate::shard::shard_sessions::ShardSessions;

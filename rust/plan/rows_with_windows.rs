@@ -47,12 +47,12 @@ impl Query {
     /// # Errors
     ///
     /// What [`Self::with_rows`] refuses.
-    pub fn over(spec: &Spec, input: &Schema) -> Result<Self> {
+    pub fn rows_with_windows(spec: &Spec, input: &Schema) -> Result<Self> {
         let windows = Self::with_rows(spec, input)?;
         let mut of_rows = Self::of_rows(spec, input)?;
         let rows = of_rows.output;
         let QueryOutput::Rows { columns } = of_rows.output_kind else {
-            return Err(Error::Internal("a query for rows gives rows"));
+            return Err(Error::Internal("a query for rows does not give rows"));
         };
         let window_columns = windows.window_columns().map(|field| {
             let nullable = field.as_ref().clone().with_nullable(true);
@@ -62,7 +62,7 @@ impl Query {
         let output = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         of_rows.output = output;
         of_rows.overflows = Arc::clone(&windows.overflows);
-        of_rows.output_kind = QueryOutput::Over {
+        of_rows.output_kind = QueryOutput::RowsWithWindows {
             columns,
             rows,
             windows: Arc::new(windows),
@@ -88,7 +88,7 @@ pub(crate) fn numbered(input: &Schema) -> Schema {
 /// The columns of a query's input, in which its rows move.
 pub(crate) fn rows_schema(query: &Query) -> &SchemaRef {
     match &query.output_kind {
-        QueryOutput::Over { rows, .. } => rows,
+        QueryOutput::RowsWithWindows { rows, .. } => rows,
         QueryOutput::Rows { .. } | QueryOutput::Windows { .. } => &query.output,
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn rows_schema(query: &Query) -> &SchemaRef {
 /// All columns of the input of a query whose rows move; none of others.
 pub(crate) fn row_columns(query: &Query) -> &[SourceColumn] {
     match &query.output_kind {
-        QueryOutput::Over { columns, .. } | QueryOutput::Rows { columns } => columns,
+        QueryOutput::RowsWithWindows { columns, .. } | QueryOutput::Rows { columns } => columns,
         QueryOutput::Windows { .. } => &[],
     }
 }

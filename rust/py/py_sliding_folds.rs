@@ -53,7 +53,10 @@ impl RunFunctions {
         let rows: Vec<Py<PyAny>> = rows.collect();
         let failed = |failure| RunFailure { failure, row: None };
         if rows.len() != numbers.len() {
-            return Err(failed(self.functions.missing("a row is not held".into())));
+            return Err(failed(
+                self.functions
+                    .missing("a row of a window is missing".into()),
+            ));
         }
         let raised = |error| failed(self.functions.failure(py, "fold", error));
         let starts = PyList::new(py, runs.iter().map(|run| run.from - from)).map_err(raised)?;
@@ -128,7 +131,7 @@ fn missing_functions() -> RunFailure {
     RunFailure {
         failure: FunctionFailure {
             function: "aggregate".into(),
-            cause: "there are no functions for it".into(),
+            cause: "it has no functions".into(),
             nth: None,
             crowded: false,
         },

@@ -1,0 +1,120 @@
+"""Types of text columns: those of `--type`, and those that the first values of a column show."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.errors import bad_value, unknown_word
+from windrow._command.csv_rows import TextFormat
+
+Cast: TypeAlias = "Callable[[pa.Array[Any]], pa.Array[Any]]"
+
+TYPES: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "int64": pa.int64(),
+    "uint64": pa.uint64(),
+    "double": pa.float64(),
+    "bool": pa.bool_(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+}
+"""The types that `--type` accepts, next to `decimal(p,s)`."""
+
+DECIMAL = "decimal(p,s)"
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_LARGE = pa.decimal128(38, 0)
+"""The type of integers beyond 64 bits."""
+
+
+def type_of(column: str, name: str) -> pa.DataType:
+    """The type that `--type` names. Raises `ValueError` for an unknown one."""
+    decimal = _DECIMAL.fullmatch(name)
+    if decimal is not None and 1 <= int(decimal[1]) <= 38 and int(decimal[2]) <= int(decimal[1]):
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    if name not in TYPES:
+        raise unknown_word(f"--type {column}", name, [*TYPES, DECIMAL])
+    return TYPES[name]
+
+
+def number_type(sample: pa.Array[Any], text: TextFormat) -> pa.DataType | None:
+    """The type of the numbers in a sample of text: integers, integers beyond 64 bits, or doubles. None for others."""
+    for kind in (pa.int64(), _LARGE, pa.float64()):
+        if kind == _LARGE and pc.any(pc.match_substring_regex(sample, r"[^\d\s+-]")).as_py():
+            continue
+        try:
+            cast(sample, kind, text)
+        except pa.ArrowInvalid:
+            continue
+        return kind
+    return None
+
+
+def cast(values: pa.Array[Any], kind: pa.DataType, text: TextFormat) -> pa.Array[Any]:
+    """The values of text as another type, without white space around them. Raises `ArrowInvalid`."""
+    if pa.types.is_string(kind):
+        return values
+    is_number = pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_integer(kind)
+    if text.decimal != "." and is_number:
+        values = pc.replace_substring(values, text.decimal, ".")
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        values = pc.utf8_trim_whitespace(values)
+        if pa.types.is_integer(kind):
+            values = pc.replace_substring_regex(values, r"^\+", "")
+        return values.cast(kind)
+
+
+def number(option: str, column: str, kind: pa.DataType, text: TextFormat, allowed: str | None = None) -> Cast:
+    """A function that makes numbers, booleans or dates of text. It raises `ValueError` for other text.
+
+    `allowed` describes the values in the message; the default names the type.
+    """
+
+    def converted(values: pa.Array[Any]) -> pa.Array[Any]:
+        try:
+            return cast(values, kind, text)
+        except pa.ArrowInvalid:
+            texts = (value for value in values.to_pylist() if value is not None)
+            wrong = next(value for value in texts if not _is(value, kind, text))
+            source = "that --type names" if option == "--type" else "of the first values"
+            kinds = allowed or f"{spoken(kind)}, the type {source}"
+            fix = _fix(column, wrong, kind, text)
+            if option == "--type" and fix.startswith("; --null"):
+                fix += f", --type {column}=string keeps all as text"
+            raise bad_value(f"{option}: column {column!r}", wrong, kinds + fix) from None
+
+    return converted
+
+
+def spoken(kind: pa.DataType) -> str:
+    """The name of a type that `--type` has."""
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    return next((name for name, each in TYPES.items() if each == kind), str(kind))
+
+
+def _is(value: str, kind: pa.DataType, text: TextFormat) -> bool:
+    try:
+        cast(pa.array([value], pa.string()), kind, text)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _fix(column: str, wrong: str, kind: pa.DataType, text: TextFormat) -> str:
+    """The option that reads a value which is not of the type of its column."""
+    if pa.types.is_boolean(kind):
+        return " (true and false, or 1 and 0)"
+    better = number_type(pa.array([wrong], pa.string()), text)
+    if better is not None and better != kind:
+        return f"; --type {column}={spoken(better)} reads it"
+    if "," in wrong and text.decimal == "." and re.fullmatch(r"\s*[+-]?\d+,\d+\s*", wrong):
+        return "; --decimal , reads it"
+    return f"; --null {shlex.quote(wrong)} makes it null"

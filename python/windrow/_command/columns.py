@@ -1,0 +1,125 @@
+"""The columns that a query reads: where each comes from, and what type it has there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._command.column_type import Cast, number, number_type, spoken
+from windrow._command.csv_rows import TextFormat
+from windrow._command.gap_column import GapColumn
+from windrow._command.time_column import TimeColumn, iso
+
+Use = Literal["value", "number", "order", "boolean", "time", "gap"]
+"""What a column is read for. A `value` is copied, counted or compared for equality, so text stays as it is."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that a query reads.
+
+    Attributes:
+        name: its name in the query.
+        source: its name in the files.
+        type: its type.
+        cast: makes values of this type from those in the files.
+    """
+
+    name: str
+    source: str
+    type: pa.DataType
+    cast: Cast
+
+
+@dataclass
+class Columns:
+    """The columns of a query, in the order in which they are options for.
+
+    Attributes:
+        sample: the first values of a column, as they are in the files, and whether they are text without a type. The
+            option that names the column comes first. Raises `ValueError` for a column that is not there.
+        format: how to read text.
+        time: the time column.
+        gap: the gap column, if there is one.
+    """
+
+    sample: Callable[[str, str], tuple[pa.Array[Any], bool]]
+    format: TextFormat
+    time: TimeColumn
+    gap: GapColumn | None = None
+    _columns: dict[tuple[str, str], Column] = field(default_factory=dict)
+
+    def __iter__(self) -> Any:
+        """The columns."""
+        return iter(dict.fromkeys(self._columns.values()))
+
+    def of(self, option: str, column: str, use: Use) -> Column:
+        """The column for a use; `option` names it in errors."""
+        if (column, use) not in self._columns:
+            kind, converted = self._resolved(option, column, use)
+            equal = (each for each in self if each.source == column and converted is _same and each.cast is _same)
+            made = next(equal, None)
+            if made is None:
+                name, names = column, [each.name for each in self]
+                while name in names:
+                    name = f"{name}_{use}"
+                made = Column(name, column, kind, converted)
+            self._columns[column, use] = made
+        return self._columns[column, use]
+
+    def is_text(self, option: str, column: str) -> bool:
+        """Whether the values are text whose type is not given."""
+        return self.sample(option, column)[1] and column not in self.format.types
+
+    def _resolved(self, option: str, column: str, use: Use) -> tuple[pa.DataType, Cast]:
+        sample, is_text = self.sample(option, column)
+        first: Cast = _same
+        if column in self.format.types:
+            kind = self.format.types[column]
+            first = number("--type", column, kind, self.format) if is_text else _converted(column, kind)
+            sample, is_text = first(sample), False
+        if use == "time" or (use == "gap" and self.gap is not None):
+            if is_text and self.format.decimal != "." and (use == "gap" or self.time.unit is not None):
+                first = self._pointed
+            named: Any = self.time if use == "time" else self.gap
+            return _behind(first, named.cast(sample.type, first(sample) if is_text else sample))
+        if not is_text or use == "value":
+            return sample.type, first
+        if use == "boolean":
+            return pa.bool_(), number(option, column, pa.bool_(), self.format)
+        shown = number_type(sample, self.format)
+        if use == "order" and shown is None:
+            return iso(sample) or (pa.string(), _same)
+        if shown is None:
+            number(option, column, pa.float64(), self.format, "numbers")(sample)
+        kind = shown or pa.float64()
+        return kind, number(option, column, kind, self.format)
+
+    def _pointed(self, values: pa.Array[Any]) -> pa.Array[Any]:
+        return pc.replace_substring(values, self.format.decimal, ".")
+
+
+def _same(values: pa.Array[Any]) -> pa.Array[Any]:
+    return values
+
+
+def _behind(first: Cast, then: tuple[pa.DataType, Cast]) -> tuple[pa.DataType, Cast]:
+    kind, second = then
+    return kind, second if first is _same else lambda values: second(first(values))
+
+
+def _converted(column: str, kind: pa.DataType) -> Cast:
+    """A function that gives typed values another type."""
+
+    def converted(values: pa.Array[Any]) -> pa.Array[Any]:
+        try:
+            return values.cast(kind)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            allowed = f"a type that holds every value of the column, which has type {values.type}"
+            raise ValueError(f"--type {column}: got {spoken(kind)!r}; allowed: {allowed} ({error})") from None
+
+    return converted

@@ -1,0 +1,121 @@
+"""Rows of CSV, and of text with fields between white space. Every value is text, as it is in the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pc_csv
+
+from windrow._arguments.errors import bad_value
+from windrow._command.chunks import chunks, open_text
+from windrow._command.file import File
+from windrow._command.progress import Bar
+
+_BLANKS = re.compile(rb"[ \t]+")
+_EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.MULTILINE)
+_QUOTED = re.compile(rb'("(?:[^"\n]|"")*")|[ \t]+')
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How to read text files.
+
+    Attributes:
+        delimiter: the field delimiter of CSV; None takes it from the format.
+        nulls: texts that mean null, in addition to the empty field.
+        names: the columns of files without a header; None if the first line is a header.
+        types: column types by name; without one, what uses a column decides.
+        decimal: the decimal point of numbers.
+    """
+
+    delimiter: str | None = None
+    nulls: Sequence[str] = ()
+    names: list[str] | None = None
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for a delimiter or a decimal point that is not one character."""
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise bad_value("--delimiter", self.delimiter, "one character; --format text for white space")
+        if self.decimal not in (".", ","):
+            raise bad_value("--decimal", self.decimal, "'.' or ','")
+
+
+@dataclass(frozen=True)
+class CsvRows:
+    """The rows of a file of CSV or text."""
+
+    file: File
+    format: TextFormat
+
+    def schema(self) -> pa.Schema:
+        """The columns: all are text."""
+        if self._is_text:
+            lines = next(chunks(self.file, Bar()), b"")
+            names = self._parsed(lines[: lines.find(b"\n") + 1] or lines, self.format.names).schema.names
+        else:
+            names = self._open(None).schema.names
+        return pa.schema([(name, pa.string()) for name in names])
+
+    def batches(self, columns: Sequence[str], bar: Bar) -> Iterator[pa.RecordBatch]:
+        """Batches of these columns. Reports the bytes of the file to `bar`."""
+        if not self._is_text:
+            yield from self._csv(columns, bar)
+            return
+        names = self.format.names
+        for chunk in chunks(self.file, bar):
+            table = self._parsed(chunk, names, columns)
+            if names is None:
+                names = self.schema().names
+            yield from table.to_batches()
+
+    @property
+    def _is_text(self) -> bool:
+        return self.file.format == "text" and self.format.delimiter is None
+
+    def _csv(self, columns: Sequence[str], bar: Bar) -> Iterator[pa.RecordBatch]:
+        raw, stream = open_text(self.file)
+        done = 0
+        for batch in self._open(columns, stream):
+            yield batch
+            position = raw.tell()
+            bar.add(position - done)
+            done = position
+
+    def _open(self, columns: Sequence[str] | None, stream: Any = None) -> pc_csv.CSVStreamingReader:
+        """A reader, over a file of Arrow's own; only Arrow closes it, as it may read ahead when the reader is gone."""
+        return pc_csv.open_csv(
+            open_text(self.file)[1] if stream is None else stream,
+            read_options=pc_csv.ReadOptions(column_names=self.format.names),
+            parse_options=pc_csv.ParseOptions(delimiter=self.format.delimiter or self._delimiter()),
+            convert_options=self._conversion(columns),
+        )
+
+    def _delimiter(self) -> str:
+        return "\t" if self.file.format == "tsv" else ","
+
+    def _conversion(self, columns: Sequence[str] | None) -> pc_csv.ConvertOptions:
+        return pc_csv.ConvertOptions(
+            column_types=dict.fromkeys(columns or (), pa.string()),
+            include_columns=None if columns is None else list(columns),
+            null_values=["", *self.format.nulls],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+
+    def _parsed(self, chunk: bytes, names: list[str] | None, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows of whole lines with fields between white space."""
+        text = _EDGES.sub(b"", chunk)
+        text = _QUOTED.sub(lambda match: match[1] or b" ", text) if b'"' in text else _BLANKS.sub(b" ", text)
+        buffer: Any = pa.BufferReader(text)
+        return pc_csv.read_csv(
+            buffer,
+            read_options=pc_csv.ReadOptions(column_names=names, use_threads=False),
+            parse_options=pc_csv.ParseOptions(delimiter=" "),
+            convert_options=self._conversion(columns),
+        )

@@ -1,0 +1,94 @@
+"""Times and lengths from numbers: how many units, since 1970 or long. They may have fractions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import pyarrow as pa
+import pyarrow.compute
+
+from windrow._arguments.errors import bad_value
+
+pc: Any = pyarrow.compute
+Unit = Literal["s", "ms", "us", "ns"]
+UNITS = get_args(Unit)
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+"""Digits behind the point of a second."""
+_NUMBER = r"^\s*(?P<sign>[+-]?)(?P<whole>\d{1,19})(?:\.(?P<fraction>\d*))?\s*$"
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Numbers that count a unit.
+
+    Attributes:
+        argument: the option that names their column.
+        column: the column.
+        unit: what they count.
+        ticks: the unit of the result, fine enough for their fractions.
+    """
+
+    argument: str
+    column: str
+    unit: Unit
+    ticks: Unit
+
+    @classmethod
+    def of(cls, argument: str, column: str, unit: Unit, sample: pa.Array[Any]) -> Epoch:
+        """Numbers whose first values are these: integers, floats, decimals or text."""
+        kind = sample.type
+        if pa.types.is_integer(kind):
+            return cls(argument, column, unit, unit)
+        finest: Unit = "ns" if unit == "ns" else "us"
+        if pa.types.is_floating(kind):
+            return cls(argument, column, unit, finest)
+        fraction = pc.struct_field(pc.extract_regex(sample.cast(pa.string()), _NUMBER), "fraction")
+        digits: Any = pc.max(pc.utf8_length(pc.utf8_rtrim(fraction, "0"))).as_py()
+        if not digits:
+            return cls(argument, column, unit, unit)
+        return cls(argument, column, unit, "us" if digits + _DIGITS[unit] <= 6 else "ns")
+
+    def counted(self, values: pa.Array[Any]) -> pa.Array[Any]:
+        """The numbers as int64, in ticks. Raises `ValueError` for one that ticks cannot hold."""
+        scale = 10 ** (_DIGITS[self.ticks] - _DIGITS[self.unit])
+        if pa.types.is_integer(values.type):
+            return self._checked(values, lambda: pc.multiply_checked(values.cast(pa.int64()), scale))
+        if pa.types.is_floating(values.type):
+            exact = values.cast(pa.float64())
+            return self._checked(values, lambda: pc.round(pc.multiply(exact, float(scale))).cast(pa.int64()))
+        texts = values.cast(pa.string())
+        return self._checked(texts, lambda: self._of_text(texts))
+
+    def _checked(self, values: pa.Array[Any], counted: Any) -> pa.Array[Any]:
+        try:
+            result: pa.Array[Any] = counted()
+        except pa.ArrowInvalid:
+            raise self._error(_first_wrong(values)) from None
+        return result
+
+    def _error(self, wrong: object) -> ValueError:
+        allowed = f"numbers up to {2**63 - 1}"
+        if isinstance(wrong, str) and "." in wrong:
+            allowed += f" in whole {self.ticks}, as the first values are; --type {self.column}=double reads fractions"
+        return bad_value(f"{self.argument}: column {self.column!r}", wrong, allowed)
+
+    def _of_text(self, texts: pa.Array[Any]) -> Any:
+        parts = pc.extract_regex(texts, _NUMBER)
+        digits = _DIGITS[self.ticks] - _DIGITS[self.unit]
+        whole, sign, fraction = (pc.struct_field(parts, name) for name in ("whole", "sign", "fraction"))
+        fraction = pc.utf8_rtrim(fraction, "0")
+        is_wrong = pc.or_(pc.is_null(parts), pc.greater(pc.utf8_length(fraction), digits))
+        wrong: Any = pc.filter(texts, pc.and_(pc.is_valid(texts), pc.fill_null(is_wrong, True)))
+        if len(wrong):
+            raise self._error(wrong[0].as_py())
+        text = pc.binary_join_element_wise(sign, whole, pc.utf8_rpad(fraction, digits, "0"), "")
+        return pc.replace_substring_regex(text, r"^\+", "").cast(pa.int64())
+
+
+def _first_wrong(values: pa.Array[Any]) -> object:
+    """The value that is farthest from zero, or is no number."""
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        numbers: list[Any] = [value for value in values.to_pylist() if value is not None]
+        return next((each for each in numbers if each != each), max(numbers, key=abs))  # noqa: PLR0124
+    return next((text for text in values.to_pylist() if text is not None), "")

@@ -1,0 +1,192 @@
+"""Times of text in a format of `strptime`, with fractions of a second and zones."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute
+
+from windrow._arguments.errors import bad_value
+
+pc: Any = pyarrow.compute
+ARGUMENT = "--time-format"
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ZONES = {"UTC": 0, "GMT": 0, "UT": 0, "Z": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5}
+_ZONES |= {"MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+"""Hours from UTC of the zones that RFC 5322 names. Other abbreviations mean several zones."""
+
+_DIRECTIVES = {
+    "Y": r"(?P<Y>\d{4})",
+    "y": r"(?P<y>\d{2})",
+    "m": r"(?P<m>\d{1,2})",
+    "b": r"(?P<b>[[:alpha:]]{3,9})\.?",
+    "d": r" ?(?P<d>\d{1,2})",
+    "a": r"[[:alpha:]]+\.?",
+    "H": r" ?(?P<H>\d{1,2})",
+    "I": r" ?(?P<I>\d{1,2})",
+    "p": r"(?P<p>[AaPp])\.?[Mm]\.?",
+    "M": r"(?P<M>\d{1,2})",
+    "S": r"(?P<S>\d{1,2})",
+    "f": r"(?P<f>\d{1,9})",
+    "z": r"(?P<z>Z|[+-]\d{2}(?::?\d{2})?)",
+    "Z": r"(?P<Z>[[:alpha:]]+)",
+    "%": "%",
+}
+_SAME = {"e": "d", "B": "b", "h": "b", "A": "a", "k": "H", "l": "I", "P": "p"}
+_COMBINED = {"T": "%H:%M:%S", "R": "%H:%M", "F": "%Y-%m-%d", "D": "%m/%d/%y", "r": "%I:%M:%S %p"}
+_DIRECTIVE = re.compile("%(.?)")
+
+
+@dataclass(frozen=True)
+class TimeFormat:
+    """A format of `strptime`.
+
+    Attributes:
+        text: the format.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for a directive that is unknown or there twice, and for a format without a date."""
+        used = _DIRECTIVE.findall(self._plain)
+        for directive in used:
+            if _SAME.get(directive, directive) not in _DIRECTIVES:
+                each = ", ".join(f"%{one}" for one in sorted({*_DIRECTIVES, *_SAME, *_COMBINED}))
+                hint = "; seconds since 1970 are numbers: --time-unit s" if directive == "s" else ""
+                raise bad_value(ARGUMENT, self.text, f"the directives {each}, and not %{directive}{hint}")
+        named = [name for name in self._names if self._names.count(name) > 1]
+        if named:
+            raise bad_value(ARGUMENT, self.text, f"each directive once, and %{named[0]} is there twice")
+        groups = set(self._names)
+        if not (groups & {"m", "b"} and "d" in groups and groups & {"Y", "y"}):
+            raise bad_value(ARGUMENT, self.text, "a format with year, month and day, such as '%d/%m/%Y %H:%M'")
+        if "I" in groups and "p" not in groups:
+            raise bad_value(ARGUMENT, self.text, "%p with %I: without it, hours are ambiguous; %H has 24 hours")
+
+    @property
+    def has_zone(self) -> bool:
+        """Whether its times have a zone."""
+        return bool({"z", "Z"} & set(self._names))
+
+    @property
+    def _plain(self) -> str:
+        """The format with single directives."""
+        return _DIRECTIVE.sub(lambda match: _COMBINED.get(match[1], match[0]), self.text)
+
+    @property
+    def _names(self) -> list[str]:
+        return re.findall(r"\(\?P<(\w)>", self._pattern)
+
+    @property
+    def _pattern(self) -> str:
+        """The regular expression of the format, in the syntax of RE2."""
+        pattern, place = "", 0
+        for match in _DIRECTIVE.finditer(self._plain):
+            pattern += _literal(self._plain[place : match.start()])
+            pattern += _DIRECTIVES.get(_SAME.get(match[1], match[1]), "")
+            place = match.end()
+        return rf"^\s*{pattern}{_literal(self._plain[place:])}\s*$"
+
+    def type_of(self, sample: pa.Array[Any]) -> pa.DataType:
+        """The timestamp type: in nanoseconds if a value of the sample has more than six digits of a second."""
+        unit: Any = "us"
+        if "f" in self._names:
+            digits: Any = pc.max(pc.utf8_length(pc.struct_field(self._fields(sample), "f"))).as_py()
+            unit = "ns" if (digits or 0) > 6 else "us"
+        return pa.timestamp(unit, "UTC" if self.has_zone else None)
+
+    def times(self, column: str, values: pa.Array[Any], kind: pa.DataType) -> Any:
+        """The times of text. Raises `ValueError` for text that the format does not fit."""
+        fields = self._fields(values)
+        wrong: Any = pc.filter(values, pc.and_(pc.is_valid(values), pc.is_null(fields)))
+        if len(wrong):
+            raise self._error(column, wrong[0].as_py())
+        parts = {name: pc.struct_field(fields, name) for name in self._names}
+        iso = self._iso(column, values, parts)
+        typed: Any = kind
+        naive = pa.timestamp(typed.unit)
+        try:
+            local = iso.cast(naive)
+        except pa.ArrowInvalid:
+            texts = zip(values.to_pylist(), iso.to_pylist(), strict=True)
+            first: Any = next((text for text, time in texts if time is not None and not _is(time, naive)), "")
+            raise self._error(column, first) from None
+        if not self.has_zone:
+            return local
+        ticks = pc.multiply(self._offset(column, parts), 10**9 if typed.unit == "ns" else 10**6)
+        return pc.subtract(local.cast(pa.int64()), ticks).cast(naive).cast(kind)
+
+    def _error(self, column: str, text: str) -> ValueError:
+        allowed = "times in this format, on days and at hours that exist"
+        return bad_value(f"{ARGUMENT} {self.text!r}: column {column!r}", text, allowed)
+
+    def _fields(self, values: pa.Array[Any]) -> Any:
+        return pc.extract_regex(values.cast(pa.string()), self._pattern)
+
+    def _iso(self, column: str, values: pa.Array[Any], parts: dict[str, Any]) -> Any:
+        """The times as text in ISO 8601, without a zone."""
+        year = parts.get("Y")
+        if year is None:
+            short = parts["y"].cast(pa.int64())
+            year = pc.add(short, pc.if_else(pc.less(short, 69), 2000, 1900)).cast(pa.string())
+        month = parts.get("m")
+        if month is None:
+            name = pc.utf8_lower(pc.utf8_slice_codeunits(parts["b"], 0, 3))
+            place: Any = pc.index_in(name, pa.array(_MONTHS))
+            unknown: Any = pc.filter(values, pc.and_(pc.is_valid(name), pc.is_null(place)))
+            if len(unknown):
+                raise self._error(column, unknown[0].as_py())
+            month = pc.add(place, 1).cast(pa.string())
+        hour = parts.get("H")
+        if "I" in parts:
+            twelve = parts["I"].cast(pa.int64())
+            is_hour = pc.and_(pc.greater(twelve, 0), pc.less(twelve, 13))
+            noon = pc.if_else(pc.equal(pc.utf8_lower(parts["p"]), "p"), 12, 0)
+            full = pc.add(pc.if_else(pc.equal(twelve, 12), 0, twelve), noon)
+            hour = pc.if_else(is_hour, full, 99).cast(pa.string())
+        two = [_padded(part) for part in (month, parts["d"], hour, parts.get("M"), parts.get("S"))]
+        filler = [pa.scalar("00") if part is None else part for part in two]
+        fraction = pc.utf8_rpad(parts["f"], 9, "0") if "f" in parts else None
+        if fraction is not None and not pc.any(pc.greater(pc.utf8_length(parts["f"]), 6)).as_py():
+            fraction = pc.utf8_slice_codeunits(fraction, 0, 6)
+        date: Any = pc.binary_join_element_wise(year, filler[0], filler[1], "-")
+        time: Any = pc.binary_join_element_wise(filler[2], filler[3], filler[4], ":")
+        whole: Any = pc.binary_join_element_wise(date, time, " ")
+        return whole if fraction is None else pc.binary_join_element_wise(whole, fraction, ".")
+
+    def _offset(self, column: str, parts: dict[str, Any]) -> Any:
+        """Seconds from UTC."""
+        if "z" in parts:
+            digits: Any = pc.replace_substring_regex(parts["z"], r"^Z$", "+0000")
+            digits = pc.utf8_rpad(pc.replace_substring(digits, ":", ""), 5, "0")
+            hours, minutes = (pc.utf8_slice_codeunits(digits, *cut).cast(pa.int64()) for cut in ((1, 3), (3, 5)))
+            sign = pc.if_else(pc.starts_with(digits, "-"), -1, 1)
+            return pc.multiply(sign, pc.add(pc.multiply(hours, 3600), pc.multiply(minutes, 60)))
+        names = pc.utf8_upper(parts["Z"])
+        place: Any = pc.index_in(names, pa.array(list(_ZONES)))
+        unknown: Any = pc.filter(names, pc.and_(pc.is_valid(names), pc.is_null(place)))
+        if len(unknown):
+            allowed = f"%Z for {', '.join(_ZONES)}, and column {column!r} has {unknown[0].as_py()!r}, which may mean "
+            raise bad_value(ARGUMENT, self.text, f"{allowed}several zones: write offsets such as +0200 and %z")
+        return pc.multiply(pc.take(pa.array(list(_ZONES.values()), pa.int64()), place), 3600)
+
+
+def _literal(text: str) -> str:
+    """Text between directives; white space fits any white space."""
+    return r"\s+".join(re.escape(part) for part in re.split(r"\s+", text))
+
+
+def _padded(part: Any) -> Any:
+    return None if part is None else pc.utf8_lpad(part, 2, "0")
+
+
+def _is(time: str, kind: pa.DataType) -> bool:
+    try:
+        pa.scalar(time, pa.string()).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True

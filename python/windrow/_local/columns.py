@@ -1,0 +1,144 @@
+"""Columns of data in this process: what a query reads, and how its result becomes of the same kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._arguments.errors import bad_type
+from windrow._local.counters import described
+from windrow._local.results import Kinds, pyarrow_table
+from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
+
+SAMPLE = 1_000
+"""Rows that are looked at for a hint."""
+
+
+class Columns(ABC):
+    """The columns of a table in this process."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """The names of all columns, in order."""
+
+    @abstractmethod
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        """The Arrow schema of some columns. Reads no data."""
+
+    @abstractmethod
+    def stream(self, positions: Sequence[int]) -> Any:
+        """Some columns as an object with `__arrow_c_stream__`, in the schema that `schema` returns."""
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        """How the library converts other columns to timestamps."""
+        return ARROW_CASTS
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, or None if it is unknown before reading."""
+        return None
+
+    @property
+    def raised(self) -> BaseException | None:
+        """The exception of Python code that produces a stream. The stream interface passes on only its message."""
+        return None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no rows; False if that is unknown before reading."""
+        return self.rows == 0
+
+    def sample(self, position: int) -> list[Any]:
+        """Some values of a column, without nulls; none if reading would use them up."""
+        return []
+
+    @property
+    def unnamed_times(self) -> str | None:
+        """How to name times that are there without a name; None if there are none."""
+        return None
+
+    def dtype(self, position: int) -> Any:
+        """The library's own type of a column."""
+        return self.schema([position]).field(0).type
+
+    def dtypes(self, columns: Mapping[str, str]) -> Kinds:
+        """The library's own types of result columns. `columns` has the column of the data that each is of."""
+        names = list(self.names)
+        return {name: self.dtype(names.index(column)) for name, column in columns.items() if names.count(column) == 1}
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        """Rows in the kind of the data, with the counters if that has a place for them."""
+        return described(pyarrow_table(rows, kinds), counted)
+
+    def held(self) -> Columns:
+        """The same columns with their rows in memory: a stream is read, and a lazy query runs."""
+        return HeldColumns(self, pa.RecordBatchReader.from_stream(self.stream(range(len(self.names)))).read_all())
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        """The rows of the data with more columns, in its kind; only if the rows are held."""
+        raise bad_type("data", self, "rows in memory")
+
+    def shown(self, rows: pa.Table) -> pa.Table:
+        """The columns in which the held rows come back."""
+        return rows
+
+
+class TableColumns(Columns):
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self._names = table.column_names  # pyarrow makes a new list on every access
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    @property
+    def rows(self) -> int | None:
+        return self._table.num_rows
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        return without_metadata(self._table.schema, positions)
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        return self._table.select(list(positions)).replace_schema_metadata(None)
+
+    def sample(self, position: int) -> list[Any]:
+        return [value for value in self._table.column(position)[:SAMPLE].to_pylist() if value is not None]
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        return described(pyarrow_table(rows, kinds), counted, self._table.schema)
+
+    def held(self) -> Columns:
+        return self
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        rows = appended(self._table, added)
+        return described(pyarrow_table(rows, kinds), counted, self._table.schema, rows=True)
+
+
+class HeldColumns(TableColumns):
+    """Rows that were read of other columns, whose kind the result has."""
+
+    def __init__(self, of: Columns, table: pa.Table) -> None:
+        super().__init__(table)
+        self._of = of
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        rows = appended(self._of.shown(self._table), added)
+        own = {name: name for name in rows.column_names if rows.column_names.count(name) == 1 and name in self.names}
+        return self._of.result(rows, {**self._of.dtypes(own), **kinds}, counted)
+
+
+def appended(rows: pa.Table, added: pa.Table) -> pa.Table:
+    for field, column in zip(added.schema, added.columns, strict=True):
+        rows = rows.append_column(field, column)
+    return rows
+
+
+def without_metadata(schema: pa.Schema, positions: Sequence[int]) -> pa.Schema:
+    return pa.schema([schema.field(i) for i in positions])

@@ -1,0 +1,167 @@
+"""pandas frames: read column by column, and made of results with pandas' own types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._local.columns import SAMPLE, Columns
+from windrow._local.counters import ATTRIBUTE
+from windrow._local.results import Kinds, of_type, without_views
+from windrow._plan.time_casts import TimeCasts
+
+_CASTS = TimeCasts(
+    text='pandas.to_datetime(frame[{0}], format="ISO8601")',
+    zoned='pandas.to_datetime(frame[{0}], format="ISO8601", utc=True)',
+    format='pandas.to_datetime(frame[{0}], format="{2}")',
+    formats={},
+    integers={unit: f'pandas.to_datetime(frame[{{0}}], unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
+    floats='pandas.to_datetime(frame[{0}].astype("float64") * {2}, unit="us").dt.round("us")',
+    date="pandas.to_datetime(frame[{0}])",
+)
+
+
+class PandasColumns(Columns):
+    """The columns, then the named index levels that no column shadows. NaN and NaT become nulls."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+        self._names = [str(label) for label in frame.columns]
+        self._columns = len(self._names)
+        levels = [(level, str(name)) for level, name in enumerate(frame.index.names) if name is not None]
+        self._levels = [(level, name) for level, name in levels if name not in self._names]
+        self._names += [name for _, name in self._levels]
+
+    @property
+    def rows(self) -> int | None:
+        return len(self._frame)
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        return _CASTS
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        return pa.Schema.from_pandas(self._projected(positions), preserve_index=False).remove_metadata()
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        schema = self.schema(positions)
+        return pa.Table.from_pandas(self._projected(positions), schema=schema, preserve_index=False)
+
+    def sample(self, position: int) -> list[Any]:
+        values: list[Any] = self._projected([position]).iloc[:SAMPLE, 0].dropna().tolist()
+        return values
+
+    @property
+    def unnamed_times(self) -> str | None:
+        index = self._frame.index
+        if index.names != [None] or index.dtype.kind != "M":
+            return None
+        return 'the index, if it has a name: frame.rename_axis("ts")'
+
+    def dtype(self, position: int) -> Any:
+        if position < self._columns:
+            return self._frame.dtypes.iloc[position]
+        level, _ = self._levels[position - self._columns]
+        return self._frame.index.get_level_values(level).dtype
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        frame = pandas_frame(rows, kinds, arrow=self._is_arrow)
+        labels = {str(label): label for label in self._frame.columns}
+        frame.columns = [labels.get(name, name) if name in kinds else name for name in rows.column_names]
+        frame.attrs[ATTRIBUTE] = dict(counted)
+        return frame
+
+    def held(self) -> Columns:
+        return self
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        frame = self._frame.assign()  # a copy, as deep as this pandas needs
+        for name in added.column_names:
+            frame[name] = pandas_column(added[name], kinds.get(name), arrow=self._is_arrow).array
+        frame.attrs[ATTRIBUTE] = dict(counted)
+        return frame
+
+    @property
+    def _is_arrow(self) -> bool:
+        """Whether the times of the frame are Arrow-backed; then new columns are so, too."""
+        return any(str(kind).startswith("timestamp[") for kind in self._frame.dtypes)
+
+    def _projected(self, positions: Sequence[int]) -> Any:
+        of_frame = [position for position in positions if position < self._columns]
+        frame = self._frame.iloc[:, of_frame].set_axis([self._names[position] for position in of_frame], axis=1)
+        for position in positions:
+            if position >= self._columns:
+                level, name = self._levels[position - self._columns]
+                frame = frame.assign(**{name: self._frame.index.get_level_values(level)})
+        return frame.iloc[:, [list(frame.columns).index(self._names[position]) for position in positions]]
+
+
+def pandas_frame(rows: pa.Table, kinds: Kinds, *, arrow: bool) -> Any:
+    """A `pandas.DataFrame` with an index of row numbers. `arrow`: whether columns without a kind are Arrow-backed."""
+    import pandas as pd
+
+    columns = {name: pandas_column(rows[name], kinds.get(name), arrow=arrow) for name in rows.column_names}
+    return pd.DataFrame(columns, index=pd.RangeIndex(rows.num_rows))
+
+
+def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> Any:
+    """A Series of a dtype of pandas, or if that is None of the one that changes no value."""
+    import pandas as pd
+
+    column = column.cast(without_views(column.type))
+    if isinstance(kind, pd.ArrowDtype):
+        arrow_type: Any = kind.pyarrow_dtype
+        typed = column if pa.types.is_nested(arrow_type) else of_type(column, arrow_type)
+        return pd.Series(pd.arrays.ArrowExtensionArray(typed))
+    if kind is None and arrow:
+        return pd.Series(pd.arrays.ArrowExtensionArray(column))
+    if kind is not None and hasattr(kind, "__from_arrow__"):
+        return pd.Series(kind.__from_arrow__(column))
+    series = _closest(column)
+    if kind is None or series.dtype == kind:
+        return series
+    if str(kind) == "object":
+        return pd.Series(_objects(column), dtype=object)
+    exact = isinstance(kind, pd.api.extensions.ExtensionDtype) or not column.null_count or series.dtype.kind in "mM"
+    return series.astype(kind) if exact else series
+
+
+def _closest(column: pa.ChunkedArray[Any]) -> Any:
+    """A Series of a plain type, or of a nullable one for integers and booleans with nulls."""
+    import pandas as pd
+
+    kind = column.type
+    if column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        name = str(kind)
+        nullable: Any = pd.api.types.pandas_dtype(
+            "boolean" if name == "bool" else name.replace("uint", "UInt").replace("int", "Int", "UInt" not in name)
+        )
+        return pd.Series(nullable.__from_arrow__(column))
+    if pa.types.is_nested(kind):
+        return pd.Series(_objects(column), dtype=object)
+    return column.to_pandas()
+
+
+def _objects(column: pa.ChunkedArray[Any]) -> list[Any]:
+    """Values of Python, with a Timestamp for each time.
+
+    `to_pandas` makes floats of the integers next to a null in a list, and in a struct bare numbers of nanoseconds.
+    """
+    if pa.types.is_struct(column.type) and column.type.num_fields:
+        fields = [column.type.field(position) for position in range(column.type.num_fields)]
+        names, parts = [field.name for field in fields], map(_objects, column.flatten())
+        dicts: list[Any] = [dict(zip(names, cells, strict=True)) for cells in zip(*parts, strict=True)]
+        if not column.null_count:
+            return dicts
+        return [value if valid else None for value, valid in zip(dicts, column.is_valid().to_pylist(), strict=True)]
+    if pa.types.is_timestamp(column.type):
+        times: Any = column.to_pandas()
+        return [time if valid else None for time, valid in zip(times, column.is_valid().to_pylist(), strict=True)]
+    values: list[Any] = column.to_pylist()
+    return values

@@ -1,0 +1,98 @@
+"""Polars frames, eager and lazy: read column by column, and made of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._local.columns import SAMPLE, Columns
+from windrow._local.results import Kinds
+from windrow._plan.time_casts import TimeCasts
+
+_CASTS = TimeCasts(
+    text="pl.col({0}).str.to_datetime()",
+    zoned='pl.col({0}).str.to_datetime(time_zone="UTC")',
+    format='pl.col({0}).str.to_datetime("{2}")',
+    formats={},
+    integers={unit: f'pl.from_epoch({{0}}, time_unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
+    floats='(pl.col({0}).cast(pl.Float64) * {2}).round().cast(pl.Int64).cast(pl.Datetime("us"))',
+    date="pl.col({0}).cast(pl.Datetime)",
+)
+
+
+class PolarsColumns(Columns):
+    """The projection is collected when the query runs. `lazy`: whether results are lazy frames."""
+
+    def __init__(self, frame: Any, *, lazy: bool) -> None:
+        self._given = frame
+        self._lazy = lazy
+        self._frame = frame.lazy()
+        self._rows: int | None = getattr(frame, "height", None)  # a lazy frame has none
+        self._names: list[str] = self._frame.collect_schema().names()
+
+    @property
+    def rows(self) -> int | None:
+        return self._rows
+
+    @property
+    def time_casts(self) -> TimeCasts:
+        return _CASTS
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def schema(self, positions: Sequence[int]) -> pa.Schema:
+        return pa.RecordBatchReader.from_stream(self._projected(positions).head(0).collect()).schema
+
+    def stream(self, positions: Sequence[int]) -> Any:
+        # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
+        return pa.RecordBatchReader.from_stream(self._projected(positions).collect())
+
+    @property
+    def is_empty(self) -> bool:
+        return (self._frame.head(1).collect().height if self._rows is None else self._rows) == 0
+
+    def sample(self, position: int) -> list[Any]:
+        values: list[Any] = self._projected([position]).head(SAMPLE).collect().to_series().drop_nulls().to_list()
+        return values
+
+    def dtype(self, position: int) -> Any:
+        return self._frame.collect_schema().dtypes()[position]
+
+    def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        frame = polars_frame(rows, kinds)
+        return frame.lazy() if self._lazy else frame
+
+    def held(self) -> Columns:
+        return self if self._rows is not None else PolarsColumns(self._frame.collect(), lazy=True)
+
+    def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
+        frame = self._given.hstack(polars_frame(added, kinds).get_columns())
+        return frame.lazy() if self._lazy else frame
+
+    def _projected(self, positions: Sequence[int]) -> Any:
+        # pl.col reads "*" and "^...$" as patterns; selectors take columns by position.
+        from polars import selectors
+
+        projected = self._frame.select(selectors.by_index(*positions))
+        if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
+            raise pa.ArrowTypeError("an Object of Polars is no Arrow data, but addresses of Python objects")
+        return projected
+
+
+def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
+    """A `polars.DataFrame`."""
+    import polars as pl
+
+    frame: Any = pl.from_arrow(rows)
+    casts = []
+    for name, kind in kinds.items():
+        column = frame.get_column(name)
+        if kind == pl.Null and column.null_count() == len(column):
+            casts.append(pl.Series(name, [None] * len(column), dtype=pl.Null))
+        elif column.dtype != kind:
+            casts.append(column.cast(kind))
+    return frame.with_columns(casts)

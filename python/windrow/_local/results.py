@@ -1,0 +1,73 @@
+"""Results in the kind of the data: rows of Arrow as a table of pyarrow, or a frame of another library.
+
+`kinds` has the library's own type of each result column that is of a column of the data, such as a key. Arrow has one
+type where a library has several: pandas' `int64` and `Int64`, categories, Polars' Enum, DuckDB's UUID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+Kinds = Mapping[str, Any]
+"""Types of a library by the name of the result column."""
+
+
+def without_views(kind: Any) -> pa.DataType:
+    """The type with large strings and binaries in place of views, which pyarrow can neither sort, take nor join."""
+    if str(kind) in ("string_view", "binary_view"):
+        return pa.large_string() if str(kind) == "string_view" else pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        values: Any = without_views(kind.value_type)
+        kind = pa.dictionary(kind.index_type, values, kind.ordered)
+    if isinstance(kind, pa.StructType):
+        fields = (kind.field(position) for position in range(kind.num_fields))
+        return pa.struct([field.with_type(without_views(field.type)) for field in fields])
+    if isinstance(kind, pa.ListType | pa.LargeListType):
+        field = kind.value_field.with_type(without_views(kind.value_type))
+        return pa.list_(field) if isinstance(kind, pa.ListType) else pa.large_list(field)
+    whole: pa.DataType = kind
+    return whole
+
+
+def schema_without_views(schema: pa.Schema) -> pa.Schema:
+    """The same columns without views."""
+    fields = [field.with_type(without_views(field.type)) for field in schema]
+    return pa.schema(fields).with_metadata(schema.metadata)
+
+
+def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
+    """The column in a type that holds its values, such as a dictionary of them."""
+    if column.type == kind:
+        return column
+    if pa.types.is_null(kind) or not len(column):
+        nulls: Any = pa.nulls(len(column), kind)
+        return pa.chunked_array([nulls])
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(kind.value_type).dictionary_encode()
+    chunks: Any = column.chunks
+    if any(len(part.dictionary) > 2**7 for part in chunks):
+        kind = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)  # the data has a dictionary for each chunk
+    parts = [(part.indices.cast(kind.index_type), part.dictionary.cast(kind.value_type)) for part in chunks]
+    of_parts: Any = pa.DictionaryArray.from_arrays
+    encoded: pa.ChunkedArray[Any] = pa.chunked_array([of_parts(*part, ordered=kind.ordered) for part in parts])
+    return encoded
+
+
+def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
+    """A table whose columns have the types of the data, without views."""
+    schema = schema_without_views(rows.schema)
+    fields, columns = list(schema), list(rows.columns)
+    for place, (field, column) in enumerate(zip(schema, rows.columns, strict=True)):
+        kind = kinds.get(field.name, field.type)
+        # A column of nulls may have values in another input of a cogroup.
+        is_null = pa.types.is_null(kind) and column.null_count == len(column)
+        if not is_null and not pa.types.is_dictionary(kind):
+            kind = field.type
+        columns[place] = of_type(column, without_views(kind))
+        fields[place] = field.with_type(columns[place].type)
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields).with_metadata(schema.metadata))

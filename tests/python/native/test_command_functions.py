@@ -1,0 +1,131 @@
+"""Every function that `--help` lists, over CSV and Parquet: the list is that of the command, the values are by hand.
+
+```text
+user ann     9:00   9:01   9:02   9:03          one session
+x            3      1      null   3
+y            2.5    7.5    1.0    null
+flag         true   false  null   true
+code         007    7      07     007
+```
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta
+from math import isclose, sqrt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from windrow.__main__ import main
+from windrow._command.aggregate import FUNCTIONS
+
+ROWS = [(3, 2.5, True, "007"), (1, 7.5, False, "7"), (None, 1.0, None, "07"), (3, None, True, "007")]
+XS = [3, 1, 3]
+MEAN = sum(XS) / 3
+SQUARES = sum((x - MEAN) ** 2 for x in XS)
+CUBES = sum((x - MEAN) ** 3 for x in XS)
+FOURTHS = sum((x - MEAN) ** 4 for x in XS)
+PAIRS = [(3, 2.5), (1, 7.5)]
+PRODUCTS = sum((x - 2) * (y - 5) for x, y in PAIRS)
+
+EXPECTED: dict[str, tuple[str, Any]] = {
+    "any_value": (":code", "007"),
+    "approx_count_distinct": (":code", 3),
+    "approx_percentile": (":x,0.5", 3),
+    "avg": (":x", MEAN),
+    "bit_and": (":x", 1),
+    "bit_or": (":x", 3),
+    "bit_xor": (":x", 1),
+    "bool_and": (":flag", False),
+    "bool_or": (":flag", True),
+    "collect_list": (":code", ["007", "7", "07", "007"]),
+    "collect_set": (":code", {"007", "7", "07"}),
+    "corr": (":x,y", -1.0),
+    "count": ("", 4),
+    "count_distinct": (":code,x", 2),
+    "count_if": (":flag", 2),
+    "covar_pop": (":x,y", PRODUCTS / 2),
+    "covar_samp": (":x,y", PRODUCTS),
+    "first": (":code", "007"),
+    "histogram_numeric": (":x,2", [{"x": 1, "y": 1.0}, {"x": 3, "y": 2.0}]),
+    "kurtosis": (":x", 3 * FOURTHS / SQUARES**2 - 3),
+    "last": (":code", "007"),
+    "max": (":y", 7.5),
+    "max_by": (":code,y", "7"),
+    "mean": (":x", MEAN),
+    "median": (":y", 2.5),
+    "min": (":y", 1.0),
+    "min_by": (":code,y", "07"),
+    "mode": (":code", "007"),
+    "percentile": (":x,0.25", 2.0),
+    "product": (":x", 9.0),
+    "skewness": (":x", sqrt(3) * CUBES / SQUARES**1.5),
+    "stddev": (":x", sqrt(SQUARES / 2)),
+    "stddev_pop": (":x", sqrt(SQUARES / 3)),
+    "stddev_samp": (":x", sqrt(SQUARES / 2)),
+    "sum": (":y", 11.0),
+    "sum_distinct": (":x", 4),
+    "top_k": (":code,1", [{"item": "007", "count": 2}]),
+    "var_pop": (":x", SQUARES / 3),
+    "var_samp": (":x", SQUARES / 2),
+    "variance": (":x", SQUARES / 2),
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with the rows in files of all formats."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {
+            "user": "ann",
+            "ts": datetime(2026, 5, 4, 9) + timedelta(minutes=minute),
+            "x": x,
+            "y": y,
+            "flag": flag,
+            "code": code,
+        }
+        for minute, (x, y, flag, code) in enumerate(ROWS)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    texts = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    (tmp_path / "rows.csv").write_text("\n".join(",".join(row) for row in [list(rows[0]), *texts]) + "\n")
+    lines = (json.dumps({name: str(value) if name == "ts" else value for name, value in row.items()}) for row in rows)
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_every_function_of_the_list_has_a_value_here(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["sessions", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    (listed,) = re.findall(r"a column of the result \(count=count\): ([\w, ]+?) --", shown)
+    assert set(listed.split(", ")) == set(FUNCTIONS) == set(EXPECTED)
+
+
+@pytest.mark.parametrize("source", ["rows.csv", "rows.parquet", "rows.jsonl"])
+@pytest.mark.parametrize("function", EXPECTED)
+def test_a_function(function: str, source: str, folder: Path) -> None:
+    call, expected = EXPECTED[function]
+    asked = ["sessions", source, "--key", "user", "--time", "ts", "--gap", "1 hour", "--agg", f"value={function}{call}"]
+    assert main([*asked, "--out", "out.parquet"]) == 0
+    (value,) = pq.read_table(folder / "out.parquet")["value"].to_pylist()
+    assert_equal(value, expected)
+    assert main([*asked, "--out", "out.jsonl"]) == 0
+    written = json.loads((folder / "out.jsonl").read_text())
+    assert written["window"] == {"start": "2026-05-04T09:00:00.000000", "end": "2026-05-04T09:03:00.000000"}
+    assert_equal(written["value"], expected)
+
+
+def assert_equal(value: Any, expected: Any) -> None:
+    if isinstance(expected, float):
+        assert isclose(value, expected, rel_tol=1e-9)
+    else:
+        assert (set(value) if isinstance(expected, set) else value) == expected
+        assert type(value) in (type(expected), list)

@@ -1,0 +1,225 @@
+"""Every option that `--help` lists, over a CSV and over a Parquet file: the list is that of the parser."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from windrow.__main__ import main
+from windrow._command.arguments import parsers
+
+NINE = datetime(2026, 5, 4, 9)
+MINUTES = (0, 1, 2, 30)
+BASE = {
+    "sessions": ["--key", "user", "--time", "ts", "--gap", "5 minutes", "--sort"],
+    "sliding": ["--key", "user", "--time", "ts", "--difference", "5 minutes", "--sort"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with the same rows in `rows.csv` and `rows.parquet`.
+
+    ```text
+    ann  shop 1     9:00   9:01   9:02                        9:30
+    amount          1.5    2.5    3.5                         4.5
+    wait, seconds   60     30     -1                          60
+    out             false  true   false                       false
+    ```
+    """
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {
+            "user": "ann",
+            "shop": "1",
+            "ts": NINE + timedelta(minutes=minute),
+            "day": f"04/05/26 9:{minute}",
+            "epoch": 1_777_885_200 + 60 * minute,
+            "amount": amount,
+            "wait": wait,
+            "out": minute == 1,
+        }
+        for minute, amount, wait in zip(MINUTES, (1.5, 2.5, 3.5, 4.5), (60, 30, -1, 60), strict=True)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    texts = [[str(value) for value in row.values()] for row in rows]
+    (tmp_path / "rows.csv").write_text("\n".join(",".join(row) for row in [list(rows[0]), *texts]) + "\n")
+    return tmp_path
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run wrote."""
+
+    folder: Path
+    source: str
+    out: str
+    err: str
+
+    @property
+    def rows(self) -> list[tuple[int, int, str]]:
+        """Windows of CSV: first and last minute after nine, and the last column."""
+        fields = [line.replace('"', "").split(",") for line in self.out.splitlines()[1:]]
+        start = 1 if fields and not fields[0][0].startswith("2026") else 0
+        return [(minute(row[start]), minute(row[start + 1]), row[-1]) for row in fields]
+
+
+def minute(text: str) -> int:
+    return int((datetime.fromisoformat(text.removesuffix("Z")) - NINE) / timedelta(minutes=1))
+
+
+Check = Callable[[Run], object]
+TWO = [(0, 2, "3"), (30, 30, "1")]
+
+
+def two(run: Run) -> bool:
+    return run.rows == TWO
+
+
+def lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+CASES: dict[str, dict[str, list[tuple[list[str], Check]]]] = {
+    "sessions": {
+        "--key": [(["--key", "shop"], lambda run: run.out.startswith('"user","shop",') and '"ann","1",' in run.out)],
+        "--time": [(["--time", "ts"], two)],
+        "--time-format": [(["--time", "day", "--time-format", "%d/%m/%y %H:%M"], two)],
+        "--time-unit": [(["--time", "epoch", "--time-unit", "s"], two)],
+        "--columns": [],
+        "--null": [],
+        "--format": [],
+        "--delimiter": [],
+        "--decimal": [],
+        "--type": [(["--key", "shop", "--type", "shop=int64"], lambda run: '"ann",1,2026' in run.out)],
+        "--gap": [(["--gap", "1 hour"], lambda run: run.rows == [(0, 30, "4")])],
+        "--dynamic-gap": [],
+        "--gap-unit": [],
+        "--max-gap": [],
+        "--invalid-gap": [],
+        "--max-duration": [
+            (["--max-duration", "1 minute"], lambda run: run.rows == [(0, 1, "2"), (2, 2, "1"), (30, 30, "1")])
+        ],
+        "--end-when": [(["--end-when", "out"], lambda run: run.rows == [(0, 1, "2"), (2, 2, "1"), (30, 30, "1")])],
+        "--agg": [(["--agg", "spend=sum:amount"], lambda run: run.rows == [(0, 2, "7.5"), (30, 30, "4.5")])],
+        "--out": [
+            (["--out", "o.csv"], lambda run: run.out == "" and (run.folder / "o.csv").read_text().count("\n") == 3),
+            (
+                ["--out", "o.parquet"],
+                lambda run: pq.read_table(run.folder / "o.parquet")["count"].to_pylist() == [3, 1],
+            ),
+            (
+                ["--out", "o.jsonl"],
+                lambda run: [row["count"] for row in lines((run.folder / "o.jsonl").read_text())] == [3, 1],
+            ),
+        ],
+        "--out-format": [
+            (["--out-format", "jsonl"], lambda run: [row["count"] for row in lines(run.out)] == [3, 1]),
+            (["--out-format", "tsv"], lambda run: run.out.startswith('"user"\t"window_start"\t')),
+        ],
+        "--sort": [(["--sort"], two)],
+        "--timeline": [(["--timeline", "ann"], lambda run: "user 'ann'" in (run.folder / "timeline.svg").read_text())],
+        "--timeline-out": [
+            (
+                ["--timeline", "ann", "--timeline-out", "ann.svg"],
+                lambda run: (run.folder / "ann.svg").exists() and run.err.endswith("windrow: picture: ann.svg\n"),
+            )
+        ],
+        "--threads": [(["--threads", "1"], two)],
+        "--progress": [(["--progress"], lambda run: "windrow: 100 % read\n" in run.err)],
+        "--quiet": [(["--quiet"], lambda run: run.err == "" and two(run))],
+    },
+}
+CASES["sliding"] = {
+    **CASES["sessions"],
+    "--time": [(["--time", "ts"], lambda run: len(run.rows) == 6)],
+    "--time-format": [(["--time", "day", "--time-format", "%d/%m/%y %H:%M"], lambda run: len(run.rows) == 6)],
+    "--time-unit": [(["--time", "epoch", "--time-unit", "s"], lambda run: run.rows[0] == (-5, 0, "1"))],
+    "--difference": [(["--difference", "1 minute"], lambda run: run.rows[0] == (-1, 0, "1"))],
+    "--resolution": [(["--resolution", "1 minute"], lambda run: (1, 6, "2") in run.rows)],
+    "--agg": [(["--agg", "spend=sum:amount"], lambda run: run.rows[0] == (-5, 0, "1.5"))],
+    "--sort": [(["--sort"], lambda run: run.rows == sorted(run.rows))],
+    "--threads": [(["--threads", "1"], lambda run: len(run.rows) == 6)],
+    "--quiet": [(["--quiet"], lambda run: run.err == "" and len(run.rows) == 6)],
+    "--out": [(["--out", "o.csv"], lambda run: (run.folder / "o.csv").read_text().count("\n") == 7)],
+    "--out-format": [(["--out-format", "jsonl"], lambda run: len(lines(run.out)) == 6)],
+}
+for option in ("--gap", "--dynamic-gap", "--gap-unit", "--max-gap", "--invalid-gap", "--max-duration", "--end-when"):
+    del CASES["sliding"][option]
+
+OWN = ["--dynamic-gap", "wait", "--gap-unit", "s"]
+"""With gaps of the records: 9:00 joins 9:01, and 9:02 has a bad gap."""
+
+
+def options(parser: argparse.ArgumentParser) -> set[str]:
+    return {option for action in parser._actions for option in action.option_strings} - {"-h", "--help"}
+
+
+@pytest.mark.parametrize("command", CASES)
+def test_every_option_is_run_here(command: str) -> None:
+    assert set(CASES[command]) == options(parsers()[1][command])
+
+
+def ran(folder: Path, capsys: pytest.CaptureFixture[str], source: str, *asked: str) -> Run:
+    assert main([asked[0], source, *asked[1:]]) == 0, capsys.readouterr().err
+    told = capsys.readouterr()
+    return Run(folder, source, told.out, told.err)
+
+
+@pytest.mark.parametrize("source", ["rows.csv", "rows.parquet"])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [(command, option) for command, cases in CASES.items() for option, runs in cases.items() if runs],
+)
+def test_an_option(command: str, option: str, source: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for asked, check in CASES[command][option]:
+        base = BASE[command]
+        if option in ("--time", "--time-format", "--time-unit"):  # an option that is given once
+            base = [*base[:2], *base[4:]]
+        if option in ("--gap", "--difference"):
+            base = [*base[:4], *base[6:]]
+        assert check(ran(folder, capsys, source, command, *base, *asked)), f"{command} {asked}"
+
+
+@pytest.mark.parametrize("source", ["rows.csv", "rows.parquet"])
+def test_gaps_of_the_records(source: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = ["sessions", "--key", "user", "--time", "ts", "--sort", *OWN]
+    run = ran(folder, capsys, source, *base)
+    assert run.rows == [(0, 1, "2"), (30, 30, "1")]
+    assert "1 with a gap that is null, zero or negative (bad_gaps)" in run.err
+    assert ran(folder, capsys, source, *base, "--invalid-gap", "drop").out == run.out
+    run = ran(folder, capsys, source, *base, "--max-gap", "59 seconds")
+    assert run.rows == [(0, 0, "1"), (1, 1, "1"), (30, 30, "1")]
+    assert "windrow: 2 gaps were cut to --max-gap (clamped_gaps)\n" in run.err
+    assert main([base[0], source, *base[1:], "--invalid-gap", "error"]) == 2
+    assert "the gap of key ann at 2026-05-04T09:02:00" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", CASES)
+def test_options_of_text(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = ran(folder, capsys, "rows.parquet", command, *BASE[command], "--agg", "top=max:amount")
+    semicolons = "\n".join(
+        line.replace(",", ";").replace(".", ",") for line in (folder / "rows.csv").read_text().split("\n")
+    )
+    (folder / "rows.txt").write_text(semicolons.partition("\n")[2])
+    names = semicolons.partition("\n")[0].replace(";", ",")
+    asked = ["--format", "csv", "--columns", names, "--delimiter", ";", "--decimal", ","]
+    text = ran(folder, capsys, "rows.txt", command, *BASE[command], "--agg", "top=max:amount", *asked)
+    assert text.out.replace('"', "").replace(",", ".").replace(";", ",") == table.out.replace('"', "")
+    assert ';"4,5"' in text.out
+    written = ran(folder, capsys, "rows.parquet", command, *BASE[command], *asked[4:], "--agg", "top=max:amount")
+    assert written.out.replace('"', "") == text.out.replace('"', "")
+    run = ran(folder, capsys, "rows.csv", command, *BASE[command], "--null", "2.5", "--agg", "n=count:amount")
+    assert run.rows[0 if command == "sessions" else 3][2] == "2" or command == "sliding"
+    for option, value in (("--null", "2.5"), ("--columns", "a,b")):
+        assert main([command, "rows.parquet", *BASE[command], option, value]) == 2
+        assert f"{option}: got '{value}'; allowed: none with Parquet" in capsys.readouterr().err
