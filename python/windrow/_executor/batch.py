@@ -142,7 +142,10 @@ def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.Recor
 def _overflows(count: int, observed: Mapping[str, str], output: pa.Schema) -> Batches:
     """A row of the counters `observed` with this count of results that do not fit their type; none for zero."""
     if count and observed:
-        counters = pa.RecordBatch.from_pylist([dict.fromkeys(observed, 0) | {"overflows": count}])
+        first = next(iter(observed))  # a row of counters has this one
+        values: dict[str, int | None] = dict.fromkeys(observed) | {first: 0, "overflows": count}
+        columns = [pa.array([value], pa.int64()) for value in values.values()]
+        counters = pa.RecordBatch.from_arrays(columns, names=[*values])
         yield counters_alone(counters, output, observed.values())
 
 
