@@ -185,7 +185,7 @@ impl SessionTable {
                 let keys = self.keys.columns(&pick(keys, Slot::numbers(slots))?)?;
                 let mut lowered = states.lower(slots);
                 if let (Ok(lowered), Some(rows)) = (&mut lowered, rows) {
-                    lowered.push(rows.column(slots));
+                    lowered.columns.push(rows.column(slots));
                 }
                 self.query.result(keys, &sessions.windows(slots), lowered)
             };

@@ -94,6 +94,11 @@ impl SlidingFolds {
         Arc::clone(&self.query.output)
     }
 
+    /// How many results were null because they did not fit their type.
+    pub fn overflows(&self) -> u64 {
+        self.query.overflows()
+    }
+
     /// Adds rows and returns the windows that are now final. The caller must add rows in time
     /// order.
     ///

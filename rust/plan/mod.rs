@@ -16,9 +16,12 @@
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
+//! | `changed_query`, `duration_words` | how the query of a saved state differs, in words |
 
 pub(crate) mod aggregate;
+mod changed_query;
 pub(crate) mod cogroup;
+mod duration_words;
 pub(crate) mod fingerprint;
 pub(crate) mod function_failure;
 pub(crate) mod input_column;

@@ -74,7 +74,7 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
 }
 
 /// Builds a batch of changes. `keys` has the key of each change. `lower` returns the aggregates of
-/// slots; its windows are parallel to its slots.
+/// slots; its keys and windows are parallel to its slots.
 ///
 /// # Errors
 ///
@@ -91,9 +91,17 @@ pub(crate) fn batch(
         .filter_map(|change| Some((change.slot?, change.window)));
     let (slots, of_slots): (Vec<Slot>, Vec<Window>) = with_states.unzip();
     let mut columns = keys;
-    // Only queries without deletes have window ids. There every change has a slot, so the keys are
-    // parallel to the slots.
-    let results = lower(&columns, &slots, &of_slots)?;
+    let of_changes = (0..)
+        .zip(changes)
+        .filter(|(_, change)| change.slot.is_some());
+    let of_changes: UInt32Array = of_changes.map(|(nth, _)| nth).collect();
+    let results = if of_changes.len() == changes.len() {
+        lower(&columns, &slots, &of_slots)?
+    } else {
+        let keys = columns.iter().map(|column| take(column, &of_changes, None));
+        let keys = keys.collect::<std::result::Result<Vec<_>, _>>()?;
+        lower(&keys, &slots, &of_slots)?
+    };
     columns.push(query.window(&windows)?);
     let mut next = 0..;
     let positions: UInt32Array = changes

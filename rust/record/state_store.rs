@@ -13,6 +13,7 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::time::{Span, Time};
@@ -41,6 +42,8 @@ pub(crate) struct StateStore {
     pub null_values: u64,
     /// The number of emitted upserts and deletes.
     pub updates: u64,
+    /// The number of results that did not fit their type, before this operator was restored.
+    overflows: u64,
 }
 
 impl StateStore {
@@ -90,6 +93,7 @@ impl StateStore {
             seq_nos: 0,
             null_values: 0,
             updates: 0,
+            overflows: 0,
             query: Arc::new(query),
         })
     }
@@ -117,6 +121,7 @@ impl StateStore {
         Counters {
             null_values: self.null_values,
             updates: self.updates,
+            overflows: self.overflows + self.query.overflows(),
             ..*self.windows.counters()
         }
     }
@@ -136,6 +141,7 @@ impl StateStore {
         self.seq_nos = clock.seq_nos;
         self.null_values = clock.counters.null_values;
         self.updates = clock.counters.updates;
+        self.overflows = clock.counters.overflows;
         self.windows
             .resume(clock.progress, clock.closed, clock.counters);
     }
@@ -147,7 +153,28 @@ impl StateStore {
         slots: &[Slot],
         windows: &[Window],
     ) -> Result<Vec<ArrayRef>> {
+        self.results(keys, slots, windows, self.accumulators.lower(slots))
+    }
+
+    /// The same for a look at windows, which counts nothing.
+    pub fn show(
+        &self,
+        keys: &[ArrayRef],
+        slots: &[Slot],
+        windows: &[Window],
+    ) -> Result<Vec<ArrayRef>> {
         let lowered = self.accumulators.lower(slots);
+        let lowered = lowered.map(|results| WindowResults::from(results.columns));
+        self.results(keys, slots, windows, lowered)
+    }
+
+    fn results(
+        &self,
+        keys: &[ArrayRef],
+        slots: &[Slot],
+        windows: &[Window],
+        lowered: Result<WindowResults>,
+    ) -> Result<Vec<ArrayRef>> {
         let query = self.query.as_ref();
         let functions = self.functions.iter().enumerate();
         let mut functions =

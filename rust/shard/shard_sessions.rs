@@ -195,7 +195,7 @@ impl ShardSessions {
     pub(crate) fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
         let batch = self.pushed.take().ok_or_else(|| wrong("none was pushed"))?;
         let finished = self.close(batch, pages);
-        finished.map_err(|error| self.state.query.name_overflow(error, &[]))
+        finished.map_err(|error| self.state.query.name_overflow(error, &[], &[]))
     }
 
     fn close(&mut self, batch: MicroBatch, pages: &[&[u8]]) -> Result<Finished> {
@@ -205,6 +205,7 @@ impl ShardSessions {
             parts,
             needed,
         } = batch;
+        let overflows = self.state.query.overflows();
         let (fingerprint, keys) = (
             &self.state.snapshot.fingerprint.hash,
             self.state.query.keys.len(),
@@ -226,6 +227,7 @@ impl ShardSessions {
                 self.close_ranges(&incoming, &joined, &mut rows)?
             }
         };
+        self.state.clock.counters.overflows += self.state.query.overflows() - overflows;
         Ok((
             rows,
             self.state

@@ -111,9 +111,14 @@ impl Head {
         }
         if label.fingerprint != fingerprint.hash {
             let difference = fingerprint.difference(label.text("windrow.specification")?);
-            return Err(broken(format!(
-                "it belongs to another specification: {difference}"
-            )));
+            let reason = format!(
+                "it belongs to another query\n{difference}\nstart from a new checkpointLocation, or run the \
+                 query as it was"
+            );
+            return Err(Error::Format {
+                what: "state",
+                reason,
+            });
         }
         let head: Self = serde_json::from_str(label.text("windrow.state")?)
             .map_err(|error| broken(format!("its head cannot be read: {error}")))?;

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._inspection.batch import windows_of_batch
 from windrow._inspection.keys import key_of
@@ -63,6 +65,8 @@ def trace(
     fields = grouped._fields[: len(grouped.keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
     time = grouped._fields[len(grouped.keys)]
+    if opened.zone is not None and time.type.tz is not None:
+        time = time.with_type(pa.timestamp(time.type.unit, opened.zone))
     windows = windows._on_stream(time) if streamed else windows
     lengths = Lengths.of(windows, time)
     rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)

@@ -58,7 +58,9 @@ def resolved(
         schema=pa.schema(fields.values()),
         origins=grouped._origins(fields),
         stream=grouped._stream,
-        finish=finish_of(calls, parts, (*grouped.keys, WINDOW), ("op",) if options.op else ()),
+        finish=finish_of(
+            calls, parts, (*grouped.keys, WINDOW), ("op",) if options.op else (), nulls=options.overflow == "null"
+        ),
     )
     return grouped._input.fitted(plan, rows=rows, holds_nothing=grouped._input.holds_nothing)
 

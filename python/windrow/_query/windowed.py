@@ -33,7 +33,7 @@ from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Result
 from windrow._plan.observation import Observation
-from windrow._plan.plan import Callback, Emit, Late, Options, Plan
+from windrow._plan.plan import Callback, Emit, Late, Options, Overflow, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
 from windrow._query.notebook import ShownInNotebooks
@@ -111,6 +111,24 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         if policy not in get_args(Late):
             raise unknown_word("policy", policy, get_args(Late))
         return self._with(late=policy)._checked_op("late('emit')")
+
+    def overflow(self, policy: Overflow) -> WindowedData[Result]:
+        """Chooses what happens to a result that does not fit its type, such as a sum beyond 64 bits.
+
+        With `"error"` (the default) the query fails and names column, key and window. With `"null"` the result is null
+        and counted (`overflows`): of `sum`, `sum_distinct`, `mean` and arithmetic. On a stream a sum may overflow when
+        its session closes, long after its records were read. A restart with `"null"` then continues.
+
+        Raises:
+            ValueError: another word.
+
+        >>> large = wr.sum("amount").then(lambda sums: sums.cast("int64")) * 2**62
+        >>> sessions.overflow("null").agg(large=large)["large"].to_pylist()
+        [None, None]
+        """
+        if policy not in get_args(Overflow):
+            raise unknown_word("policy", policy, get_args(Overflow))
+        return self._with(overflow=policy)
 
     def max_ahead(self, duration: Duration) -> WindowedData[Result]:
         """Limits how far ahead of the wall clock a record of a stream may be. There is no limit by default.
@@ -216,8 +234,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
 
         The counters are `records` (all rows except ticks); the records left out: `null_keys` (all key columns are
         null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with their own gaps
-        only); then `ticks` and, except for a reader, `windows`. A stream has more. `windrow.counters` returns those of
-        a pyarrow Table or a pandas frame, too.
+        only); then `ticks` and, except for a reader, `overflows` and `windows`. A stream has more. `windrow.counters`
+        returns those of a pyarrow Table or a pandas frame, too.
 
         In Spark only an action that reads the whole result reports all records, such as `count()`, `collect()` or a
         write. An action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what
@@ -268,7 +286,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.
-            OverflowError: a result or a bound of a window does not fit its type.
+            OverflowError: a result (without `overflow("null")`) or a bound of a window does not fit its type.
             MemoryError: in this process, memory is refused, or lists of sliding windows would take more than is free.
 
         What goes wrong with the data itself, such as a bad gap or a result that does not fit, fails the job on Spark.

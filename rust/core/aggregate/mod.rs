@@ -16,6 +16,7 @@
 //! | `row_value` | the value of one row |
 //! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
+//! | [`window_results`] | the results of windows, and those that do not fit their type |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
 
 pub(crate) mod function;
@@ -44,6 +45,7 @@ pub mod accumulators;
 pub mod batch_states;
 pub(crate) mod row_filter;
 pub(crate) mod two_stacks;
+pub(crate) mod window_results;
 
 mod bound_aggregate;
 mod code_counts;
