@@ -95,7 +95,7 @@ impl SlidingFolds {
     }
 
     /// How many results were null because they did not fit their type.
-    pub fn overflows(&self) -> u64 {
+    pub(crate) fn overflows(&self) -> u64 {
         self.query.overflows()
     }
 

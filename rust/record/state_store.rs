@@ -157,7 +157,7 @@ impl StateStore {
     }
 
     /// The same for a look at windows, which counts nothing.
-    pub fn show(
+    pub(crate) fn show(
         &self,
         keys: &[ArrayRef],
         slots: &[Slot],

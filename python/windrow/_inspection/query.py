@@ -64,7 +64,7 @@ def trace(
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
     fields = grouped._fields[: len(grouped.keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
-    time = grouped._fields[len(grouped.keys)]
+    time: pa.Field[Any] = grouped._fields[len(grouped.keys)]
     if opened.zone is not None and time.type.tz is not None:
         time = time.with_type(pa.timestamp(time.type.unit, opened.zone))
     windows = windows._on_stream(time) if streamed else windows

@@ -206,7 +206,7 @@ class StreamInput(FrameInput):
 def _last_step(
     plan: Plan, core: pa.Schema, unpack: Callable[..., Batches], observed: dict[str, str], data: Any, *more: Any
 ) -> Callable[..., Any]:
-    """The step that turns changes into typed rows: `unpack(data, observed, *more)`, which returns the columns `core`."""
+    """The step that turns changes into typed rows: `unpack(data, observed, *more)` returns the columns `core`."""
     finish, broadcasts = pickled_finish(plan, core)
     return shipped(unpack, data, observed, *more, finish=finish, observed=observed, broadcasts=broadcasts)
 
