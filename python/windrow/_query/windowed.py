@@ -8,13 +8,8 @@ The examples of this module share these lines:
 >>> from datetime import datetime
 >>> import pyarrow as pa
 >>> import windrow as wr
->>> paid = pa.table(
-...     {
-...         "user": ["ann", "ann", "ann"],
-...         "ts": [datetime(2026, 1, 1, hour) for hour in (8, 10, 11)],
-...         "amount": [3.0, 4.0, 5.0],
-...     }
-... )
+>>> times = [datetime(2026, 1, 1, hour) for hour in (8, 10, 11)]
+>>> paid = pa.table({"user": ["ann"] * 3, "ts": times, "amount": [3.0, 4.0, 5.0]})
 >>> sessions = wr.group_by(paid, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
 """
 
@@ -69,9 +64,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         Kafka's `EmitStrategy.onWindowClose` and `onWindowUpdate` (KIP-825).
 
         A batch query gives the same final windows for both. With `"update"` the result ends with the column `op`, which
-        is `upsert` in each row of a batch, so that one sink serves batch and stream. By default a micro-batch gives one
-        row for each window that it changed. With `every_record` each record gives rows for the windows that it changed,
-        as Kafka does without a cache.
+        is `upsert` in each row of a batch, so that one sink serves batch and stream. A micro-batch gives one row for
+        each window that it changed, or with `every_record` for each change, as Kafka does without a cache.
 
         `sequence` adds the column `sequence` (bigint) for sinks that may see rows in another order, as pipelines have
         (`docs/how-to/pipelines.md`): of two rows of one window the later one has the larger number. It is the number of
@@ -249,16 +243,6 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         >>> visits = sessions.observe(seen).count()
         >>> seen.get["records"], seen.get["windows"]
         (3, 2)
-
-        In Spark:
-
-        >>> from pyspark.sql import SparkSession
-        >>> spark = SparkSession.builder.getOrCreate()
-        >>> settings, seen = wr.configure(spark), wr.Observation("visits")
-        >>> clicks = spark.sql("SELECT 'ann' AS user, TIMESTAMP '2026-01-01 08:00:00' AS ts")
-        >>> visits = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-        >>> len(visits.observe(seen).count().collect()), seen.get["records"], seen.get["null_times"]
-        (1, 1, 0)
         """
         self.grouped._input.check_observation(observation)
         return self._with(observation=observation)
