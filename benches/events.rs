@@ -13,25 +13,25 @@ use windrow::plan::spec::Spec;
 /// Rows of a batch, as Spark and Polars send them.
 const BATCH: usize = 65_536;
 /// Five minutes in microseconds.
-pub const GAP: i64 = 300_000_000;
+pub(crate) const GAP: i64 = 300_000_000;
 /// Mean time between two events of a user, in microseconds.
-pub const DISTANCE: i64 = 113_200_000;
+pub(crate) const DISTANCE: i64 = 113_200_000;
 /// 2026-01-01.
 const EPOCH: i64 = 1_767_225_600_000_000;
 
 /// Events as columns.
-pub struct Events {
-    pub users: Vec<i64>,
-    pub times: Vec<i64>,
-    pub clicks: Vec<i64>,
-    pub amounts: Vec<f64>,
+pub(crate) struct Events {
+    pub(crate) users: Vec<i64>,
+    pub(crate) times: Vec<i64>,
+    pub(crate) clicks: Vec<i64>,
+    pub(crate) amounts: Vec<f64>,
 }
 
 /// Numbers that look random (splitmix64).
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let number = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let number = (number ^ (number >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -41,7 +41,7 @@ impl Random {
 
 impl Events {
     /// `count` events in order of time, `each` of them for a user.
-    pub fn in_order(count: usize, each: usize) -> Self {
+    pub(crate) fn in_order(count: usize, each: usize) -> Self {
         let mut random = Random(20_261_101);
         let users = (count / each).max(1) as u64;
         let mut times: Vec<i64> = (0..count)
@@ -59,7 +59,7 @@ impl Events {
     }
 
     /// The same events in a random order.
-    pub fn shuffled(mut self) -> Self {
+    pub(crate) fn shuffled(mut self) -> Self {
         let mut random = Random(7);
         for place in (1..self.users.len()).rev() {
             let other = random.below(place as u64 + 1) as usize;
@@ -72,7 +72,7 @@ impl Events {
     }
 
     /// Batches of columns user, name, ts, clicks, amount.
-    pub fn batches(&self) -> Vec<RecordBatch> {
+    pub(crate) fn batches(&self) -> Vec<RecordBatch> {
         let name = |user: &i64| Some(format!("user-{user:08}"));
         let columns: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(self.users.clone())),
@@ -96,7 +96,7 @@ impl Events {
 }
 
 /// A query over [`Events::batches`].
-pub fn query(key: &str, windows: &str, aggregates: &str) -> Arc<Query> {
+pub(crate) fn query(key: &str, windows: &str, aggregates: &str) -> Arc<Query> {
     let spec = format!(
         r#"{{"keys": ["{key}"], "time": "ts", "windows": {windows}, "aggregates": {aggregates}, "shards": 32}}"#
     );
@@ -114,11 +114,11 @@ pub fn query(key: &str, windows: &str, aggregates: &str) -> Arc<Query> {
 }
 
 /// All windows, on one thread.
-pub fn run(query: &Arc<Query>, batches: &[RecordBatch]) -> Vec<RecordBatch> {
+pub(crate) fn run(query: &Arc<Query>, batches: &[RecordBatch]) -> Vec<RecordBatch> {
     query.run(batches.iter().cloned().map(Ok), 1).unwrap().0
 }
 
 /// Number of rows.
-pub fn rows(batches: &[RecordBatch]) -> usize {
+pub(crate) fn rows(batches: &[RecordBatch]) -> usize {
     batches.iter().map(RecordBatch::num_rows).sum()
 }

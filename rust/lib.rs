@@ -17,6 +17,10 @@
 //! | `py` | the Python binding (feature `python`) |
 
 #![cfg_attr(
+    not(feature = "python"),
+    allow(dead_code, reason = "the binding uses most of the crate")
+)]
+#![cfg_attr(
     test,
     allow(
         clippy::unwrap_used,
@@ -26,15 +30,15 @@
     )
 )]
 
-pub mod array;
+pub(crate) mod array;
 pub mod batch;
 pub mod core;
 pub mod format;
-pub mod input;
+pub(crate) mod input;
 pub mod keys;
 pub mod plan;
 pub mod record;
-pub mod shard;
+pub(crate) mod shard;
 pub mod state;
 
 #[cfg(feature = "python")]

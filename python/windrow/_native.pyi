@@ -113,6 +113,9 @@ class Query:
         and `op` (a string) if the plan has it. For a query of rows: the columns of the input.
         """
     @property
+    def overflows(self) -> int:
+        """How many results were null so far because they did not fit their type, over all runs and mergers."""
+    @property
     def overlapping_lists(self) -> list[str]:
         """The names of aggregates with list results if windows overlap, else empty."""
     @staticmethod
@@ -202,6 +205,9 @@ class SlidingFolds:
     @property
     def output_schema(self) -> pa.Schema:
         """As `Operator.output_schema`."""
+    @property
+    def overflows(self) -> int:
+        """How many results were null so far because they did not fit their type."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Takes rows in time order. Returns the windows that no later row can change. Raises `RuntimeError` if a Python
         function raises; the message names the function, the record and the window.
@@ -233,6 +239,9 @@ class Operator:
     @property
     def output_schema(self) -> pa.Schema:
         """The columns of a query of the plan: the keys, `window`, the aggregates, and `op` if the plan has it."""
+    @property
+    def overflows(self) -> int:
+        """The counter `overflows`. Raises as `counters`."""
     @property
     def stream_time(self) -> int | None:
         """Stream time in ticks, the smallest of all inputs; None before the first record. Raises as `counters`."""
@@ -282,7 +291,8 @@ class Operator:
         """Ends the input. Returns the changes that make all windows final, as `push`."""
     def counters(self) -> dict[str, int]:
         """The counters of `Query.run`, and `late`, `windows_refused`, `late_emitted`, `null_values`, `bad_ticks`,
-        `updates`, `windows_closed` and `windows_open`, the open windows now. `ValueError` after a failed `restore`.
+        `updates`, `overflows`, `windows_closed` and `windows_open`, the open windows now. `ValueError` after a failed
+        `restore`.
         """
     def select(
         self,

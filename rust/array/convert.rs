@@ -37,7 +37,7 @@ impl From<ArrowError> for Error {
 }
 
 /// How aggregates see the values of an unpacked column, or `None` if they cannot take them.
-pub fn value_type(data_type: &DataType) -> Option<ValueType> {
+pub(crate) fn value_type(data_type: &DataType) -> Option<ValueType> {
     use DataType::*;
     match data_type {
         Boolean => Some(ValueType::Boolean),
@@ -62,7 +62,7 @@ pub fn value_type(data_type: &DataType) -> Option<ValueType> {
 /// # Errors
 ///
 /// A value that the type cannot represent, or types that Arrow cannot cast.
-pub fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+pub(crate) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
     }
@@ -101,7 +101,7 @@ pub(super) fn is_narrow(data_type: &DataType) -> bool {
 /// # Errors
 ///
 /// The unpacked values are too long for one array.
-pub fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
+pub(crate) fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
     cast(array, &unpacked(array.data_type()))
 }
 
@@ -110,7 +110,7 @@ pub fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
 /// # Errors
 ///
 /// Aggregates cannot take the type, or the values are too long for one array.
-pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
+pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::*;
     let array = &unpack(array)?;
     let data_type = array.data_type();
@@ -152,7 +152,7 @@ pub fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
 /// # Errors
 ///
 /// [`Error::Format`] if the array is not canonical.
-pub fn view(array: &ArrayRef) -> Result<Column<'_>> {
+pub(crate) fn view(array: &ArrayRef) -> Result<Column<'_>> {
     let values = match array.data_type() {
         DataType::Int64 => Values::Int(array.as_primitive::<Int64Type>().values().as_ref().into()),
         DataType::Float64 => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef};
 
 /// The type with every dictionary replaced by its value type, at any depth.
-pub fn unpacked(data_type: &DataType) -> DataType {
+pub(crate) fn unpacked(data_type: &DataType) -> DataType {
     let within = |field: &FieldRef| Arc::new(unpacked_field(field));
     match data_type {
         DataType::Dictionary(_, values) => unpacked(values),
@@ -26,7 +26,7 @@ pub fn unpacked(data_type: &DataType) -> DataType {
 
 /// The field with every dictionary replaced by its value type, at any depth. Drops the metadata of
 /// a dictionary, because it does not describe the values.
-pub fn unpacked_field(field: &Field) -> Field {
+pub(crate) fn unpacked_field(field: &Field) -> Field {
     let metadata = if matches!(field.data_type(), DataType::Dictionary(..)) {
         HashMap::new()
     } else {

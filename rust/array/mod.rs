@@ -17,12 +17,12 @@
 
 pub(crate) mod canonical_float;
 pub(crate) mod comparable;
-pub mod convert;
-pub mod dictionary;
+pub(crate) mod convert;
+pub(crate) mod dictionary;
 pub(crate) mod halves;
 pub(crate) mod hidden_nulls;
 pub(crate) mod named;
-pub mod result_array;
+pub(crate) mod result_array;
 pub(crate) mod type_name;
 pub(crate) mod validate;
 pub(crate) mod value_bytes;

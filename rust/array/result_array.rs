@@ -23,7 +23,7 @@ use crate::core::error::{Error, Result};
 /// # Errors
 ///
 /// Offsets or lengths that do not match. This does not happen for columns of the core.
-pub fn array(column: Column<'static>) -> Result<ArrayRef> {
+pub(crate) fn array(column: Column<'static>) -> Result<ArrayRef> {
     let rows = column.len();
     let nulls = column.validity.map(|validity| {
         NullBuffer::new(BooleanBuffer::new(
@@ -73,7 +73,7 @@ pub fn array(column: Column<'static>) -> Result<ArrayRef> {
 /// # Errors
 ///
 /// [`Error::Crowded`] if the values are too long for one array of the type.
-pub fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef> {
+pub(crate) fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef> {
     let array = array(column)?;
     typed(&array, data_type)
 }

@@ -21,7 +21,7 @@ pub(super) struct ListRoom {
 
 impl ListRoom {
     /// Allows `most` bytes, or any number if `None`.
-    pub fn new(most: Option<usize>) -> Self {
+    pub(super) fn new(most: Option<usize>) -> Self {
         Self {
             most,
             asked: Mutex::default(),
@@ -29,7 +29,7 @@ impl ListRoom {
     }
 
     /// Whether there is a limit, so that callers must report sizes.
-    pub fn is_bounded(&self) -> bool {
+    pub(super) fn is_bounded(&self) -> bool {
         self.most.is_some()
     }
 
@@ -38,7 +38,7 @@ impl ListRoom {
     /// # Errors
     ///
     /// [`Error::Memory`] with the total of all requests if it exceeds the limit.
-    pub fn ask(&self, lists: ListSizes) -> Result<()> {
+    pub(super) fn ask(&self, lists: ListSizes) -> Result<()> {
         let Some(most) = self.most else {
             return Ok(());
         };

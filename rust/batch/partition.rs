@@ -31,7 +31,7 @@ pub(super) struct Partitions {
 
 impl Partitions {
     /// Partitions the rows of an input; `hashes` has the hash of each row's key.
-    pub fn new(input: &Records, hashes: &[u64]) -> Result<Self> {
+    pub(super) fn new(input: &Records, hashes: &[u64]) -> Result<Self> {
         let mut counts = [0_usize; PARTITIONS];
         for &hash in hashes {
             if let Some(count) = counts.get_mut(partition(hash)) {
@@ -64,7 +64,7 @@ impl Partitions {
 
     /// The rows of a partition, or `None` if it has none. Rows may wait long. A few rows are
     /// copied, so that they do not keep all others in memory.
-    pub fn rows_of(&self, partition: usize) -> Result<Option<Records>> {
+    pub(super) fn rows_of(&self, partition: usize) -> Result<Option<Records>> {
         let start = partition
             .checked_sub(1)
             .and_then(|before| self.ends.get(before))

@@ -31,7 +31,7 @@ pub(super) struct PendingRows {
 
 impl PendingRows {
     /// Adds rows.
-    pub fn add(&mut self, input: Records) {
+    pub(super) fn add(&mut self, input: Records) {
         self.rows += input.rows();
         self.bytes += input
             .keys
@@ -42,17 +42,17 @@ impl PendingRows {
     }
 
     /// Whether the rows should wait no longer. At most about `most` rows wait.
-    pub fn is_enough(&self, most: usize) -> bool {
+    pub(super) fn is_enough(&self, most: usize) -> bool {
         self.rows >= most.min(ROWS) || self.bytes >= BYTES
     }
 
     /// Returns the rows and leaves none.
-    pub fn take(&mut self) -> Vec<Records> {
+    pub(super) fn take(&mut self) -> Vec<Records> {
         std::mem::take(self).inputs
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.rows
     }
 }
@@ -66,43 +66,43 @@ pub(super) struct NumberedRows {
 
 impl NumberedRows {
     /// Adds rows; `keys` is parallel to them.
-    pub fn add(&mut self, keys: Vec<KeyId>, input: Records) {
+    pub(super) fn add(&mut self, keys: Vec<KeyId>, input: Records) {
         self.rows += input.rows();
         self.inputs.push((keys, input));
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
     /// The batches of rows.
-    pub fn inputs(&self) -> impl Iterator<Item = &Records> {
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &Records> {
         self.inputs.iter().map(|(_, input)| input)
     }
 
     /// The key of each row.
-    pub fn keys(&self) -> Vec<KeyId> {
+    pub(super) fn keys(&self) -> Vec<KeyId> {
         self.joined(|(keys, _)| keys)
     }
 
     /// The time of each row.
-    pub fn times(&self) -> Vec<Time> {
+    pub(super) fn times(&self) -> Vec<Time> {
         self.joined(|(_, input)| input.times())
     }
 
     /// The gap of each row, if rows have their own gaps.
-    pub fn gaps(&self) -> Vec<Span> {
+    pub(super) fn gaps(&self) -> Vec<Span> {
         self.joined(|(_, input)| input.gaps())
     }
 
     /// The arrival of each row, if an aggregate needs it.
-    pub fn seq_nos(&self) -> Vec<SeqNo> {
+    pub(super) fn seq_nos(&self) -> Vec<SeqNo> {
         self.joined(|(_, input)| input.seq_nos())
     }
 
     /// The address of each row: (batch, row in the batch).
-    pub fn addresses(&self) -> Vec<(usize, usize)> {
+    pub(super) fn addresses(&self) -> Vec<(usize, usize)> {
         let numbered = self.inputs().enumerate();
         numbered
             .flat_map(|(nth, input)| (0..input.rows()).map(move |row| (nth, row)))
@@ -110,7 +110,7 @@ impl NumberedRows {
     }
 
     /// Replaces the key numbers of the rows; `keys` is parallel to them.
-    pub fn renumber(&mut self, keys: &[KeyId]) {
+    pub(super) fn renumber(&mut self, keys: &[KeyId]) {
         let mut keys = keys.iter();
         let rows = self.inputs.iter_mut().flat_map(|(own, _)| own);
         rows.zip(&mut keys).for_each(|(own, &key)| *own = key);
@@ -121,7 +121,7 @@ impl NumberedRows {
     /// # Errors
     ///
     /// None for rows that were read.
-    pub fn take_before(&mut self, time: Time) -> Result<Self> {
+    pub(super) fn take_before(&mut self, time: Time) -> Result<Self> {
         let mut before = Self::default();
         for (keys, input) in std::mem::take(self).inputs {
             let is_before = |row: &u32| {
@@ -145,7 +145,7 @@ impl NumberedRows {
     }
 
     /// The key and the extent of each row.
-    pub fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
+    pub(super) fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
         self.inputs.iter().flat_map(move |(keys, input)| {
             let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
             keys.iter()

@@ -58,7 +58,7 @@ struct HeldRows {
 
 impl ReturnedRows {
     /// Starts without rows.
-    pub fn new(query: Arc<Query>, windows: Arc<Query>) -> Result<Self> {
+    pub(super) fn new(query: Arc<Query>, windows: Arc<Query>) -> Result<Self> {
         Ok(Self {
             operator: windows.batch_operator()?,
             windows,

@@ -37,7 +37,7 @@ pub struct RowWindows {
 
 /// The columns of windows, repeated for rows and split into batches. Each row gets the values of
 /// its window. All columns are nullable.
-pub struct RowColumns {
+pub(crate) struct RowColumns {
     schema: SchemaRef,
     windows: WindowBatches,
     /// The position of each row's window, or null if it has none.
@@ -55,7 +55,7 @@ impl RowColumns {
     /// [`Error::Memory`] if the columns contain lists or texts and would take more than `memory`
     /// bytes. No windows, batches with different columns, or columns that do not fit one array. The
     /// errors of the interrupt.
-    pub fn new(
+    pub(crate) fn new(
         windows: &[RecordBatch],
         of_row: &RecordBatch,
         memory: Option<usize>,
@@ -95,7 +95,7 @@ impl RowColumns {
     /// # Errors
     ///
     /// Columns that do not fit one array.
-    pub fn batch(&self, number: usize) -> Result<Option<RecordBatch>> {
+    pub(crate) fn batch(&self, number: usize) -> Result<Option<RecordBatch>> {
         let rows = self.batches.get(number);
         rows.map(|rows| self.of(rows)).transpose()
     }
@@ -105,7 +105,7 @@ impl RowColumns {
     /// # Errors
     ///
     /// The errors of [`Self::batch`] and of the interrupt.
-    pub fn all(&self, threads: usize, interrupt: &Interrupt) -> Result<Vec<RecordBatch>> {
+    pub(crate) fn all(&self, threads: usize, interrupt: &Interrupt) -> Result<Vec<RecordBatch>> {
         on_threads(threads, &self.batches, interrupt, |rows| self.of(rows))
     }
 

@@ -55,14 +55,14 @@ pub(crate) struct SessionColumns {
 
 impl SessionColumns {
     /// The session that now contains what was merged into this slot.
-    pub fn slot(&self, merged: Slot) -> Slot {
+    pub(crate) fn slot(&self, merged: Slot) -> Slot {
         let moves = self.moves.as_deref();
         let moved = moves.and_then(|moves| moves.get(merged.0 as usize));
         moved.copied().unwrap_or(merged)
     }
 
     /// The windows of these slots.
-    pub fn windows(&self, slots: &[Slot]) -> Vec<Window> {
+    pub(crate) fn windows(&self, slots: &[Slot]) -> Vec<Window> {
         let extents = slots.iter().map(|slot| self.extents.get(slot.0 as usize));
         extents.flatten().map(Extent::window).collect()
     }
@@ -70,7 +70,7 @@ impl SessionColumns {
 
 impl SessionGroups {
     /// Starts without sessions.
-    pub fn new(query: Arc<Query>, gap: Gap) -> Self {
+    pub(super) fn new(query: Arc<Query>, gap: Gap) -> Self {
         Self {
             gap,
             sessions: OpenSessions::default(),
@@ -82,13 +82,13 @@ impl SessionGroups {
     }
 
     /// Adds rows with their key numbers.
-    pub fn add(&mut self, keys: Vec<KeyId>, input: Records) {
+    pub(super) fn add(&mut self, keys: Vec<KeyId>, input: Records) {
         self.waiting.add(keys, input);
     }
 
     /// Assigns the waiting rows to sessions once that pays off, at the latest when about `most`
     /// rows wait.
-    pub fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
+    pub(super) fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
         let may_assign = self.query.cut.is_none();
         if may_assign && tuning::is_due(&self.waiting, &mut self.sessions, self.gap, most) {
             self.assign(None, interrupt)?;
@@ -144,7 +144,7 @@ impl SessionGroups {
 
     /// Takes the waiting rows unchanged if grouping would join only a few. Also takes them if
     /// sessions are cut, because cutting needs all rows of a key.
-    pub fn take_scattered(&mut self, interrupt: &Interrupt) -> Result<Option<NumberedRows>> {
+    pub(super) fn take_scattered(&mut self, interrupt: &Interrupt) -> Result<Option<NumberedRows>> {
         let rows = self.waiting.rows();
         let is_taken = if self.query.cut.is_some() {
             rows > 0
@@ -156,13 +156,13 @@ impl SessionGroups {
     }
 
     /// The waiting rows.
-    pub fn waiting(&mut self) -> &mut NumberedRows {
+    pub(super) fn waiting(&mut self) -> &mut NumberedRows {
         &mut self.waiting
     }
 
     /// Merges partial sessions. `from` selects the slots in `states` and `rows`; it is parallel to
     /// `keys` and `extents`. Returns the slots that now contain the sessions.
-    pub fn merge(
+    pub(super) fn merge(
         &mut self,
         keys: &[KeyId],
         extents: &[Extent],
@@ -181,7 +181,7 @@ impl SessionGroups {
 
     /// Takes all sessions and joins those that belong together. If sessions are cut, rows from
     /// `frontier` on keep waiting.
-    pub fn coalesce(
+    pub(super) fn coalesce(
         &mut self,
         frontier: Option<Time>,
         interrupt: &Interrupt,
@@ -215,7 +215,7 @@ impl SessionGroups {
     }
 
     /// The number of partial sessions and waiting rows.
-    pub fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.sessions.len() + self.waiting.rows()
     }
 }

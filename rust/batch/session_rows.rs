@@ -31,7 +31,7 @@ impl SessionRows {
     /// # Errors
     ///
     /// [`Error::Memory`] if memory is short.
-    pub fn add(&mut self, numbers: &[i64], slots: &[Slot]) -> Result<()> {
+    pub(super) fn add(&mut self, numbers: &[i64], slots: &[Slot]) -> Result<()> {
         memory::reserve(&mut self.numbers, numbers.len())?;
         memory::reserve(&mut self.slots, slots.len())?;
         self.numbers.extend_from_slice(numbers);
@@ -44,7 +44,12 @@ impl SessionRows {
     /// # Errors
     ///
     /// The errors of [`Self::add`].
-    pub fn add_lists(&mut self, lists: &RowLists, from: &[Slot], into: &[Slot]) -> Result<()> {
+    pub(super) fn add_lists(
+        &mut self,
+        lists: &RowLists,
+        from: &[Slot],
+        into: &[Slot],
+    ) -> Result<()> {
         from.iter().zip(into).try_for_each(|(&from, &into)| {
             let numbers = lists.of(from);
             self.add(numbers, &vec![into; numbers.len()])
@@ -57,7 +62,7 @@ impl SessionRows {
     /// # Errors
     ///
     /// [`Error::Internal`] for a row without a slot.
-    pub fn take_lists(&mut self, slots: usize, moves: Option<&[Slot]>) -> Result<RowLists> {
+    pub(super) fn take_lists(&mut self, slots: usize, moves: Option<&[Slot]>) -> Result<RowLists> {
         let Self { numbers, slots: of } = std::mem::take(self);
         let moved = |slot: Slot| match moves {
             Some(moves) => moves.get(slot.0 as usize).map(|slot| slot.0 as usize),
@@ -98,7 +103,7 @@ impl RowLists {
     }
 
     /// The lists of slots as a column.
-    pub fn column(&self, slots: &[Slot]) -> Column<'static> {
+    pub(crate) fn column(&self, slots: &[Slot]) -> Column<'static> {
         let mut offsets = Vec::with_capacity(slots.len() + 1);
         offsets.push(0);
         let mut end = 0;

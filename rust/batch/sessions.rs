@@ -37,7 +37,7 @@ pub(crate) struct SessionTable {
 
 impl SessionTable {
     /// Starts without rows.
-    pub fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
+    pub(crate) fn new(query: Arc<Query>, gap: Gap) -> Result<Self> {
         Ok(Self {
             keys: KeyInterner::new(&query.keys)?,
             groups: SessionGroups::new(Arc::clone(&query), gap),
@@ -107,7 +107,7 @@ impl SessionTable {
 
     /// All sessions as partial sessions, in the columns of blocks. Sessions of a key are adjacent
     /// and sorted by start. No two of them join.
-    pub fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
+    pub(crate) fn partials(&mut self, interrupt: &Interrupt) -> Result<RecordBatch> {
         let sessions = self.coalesce(interrupt)?;
         let starts: Vec<Time> = sessions.extents.iter().map(|extent| extent.start).collect();
         let rows = order(&sessions.keys, &starts, interrupt)?;
@@ -121,7 +121,7 @@ impl SessionTable {
     }
 
     /// Adds partial sessions. Returns the slot of each, valid until sessions are coalesced.
-    pub fn add_partials(&mut self, partials: &PartialSessions<'_>) -> Result<Vec<Slot>> {
+    pub(crate) fn add_partials(&mut self, partials: &PartialSessions<'_>) -> Result<Vec<Slot>> {
         let keys = self.numbers_of(&partials.keys, partials.extents.len())?;
         let states = self.query.accumulators().load(&partials.states)?;
         let from = Slot::below(partials.extents.len())?;
@@ -131,7 +131,11 @@ impl SessionTable {
 
     /// Adds the given slots of sessions that were coalesced here, so their keys already have
     /// numbers.
-    pub fn add_sessions(&mut self, sessions: &SessionColumns, from: &[Slot]) -> Result<Vec<Slot>> {
+    pub(crate) fn add_sessions(
+        &mut self,
+        sessions: &SessionColumns,
+        from: &[Slot],
+    ) -> Result<Vec<Slot>> {
         let (keys, extents) = (
             pick(&sessions.keys, Slot::numbers(from))?,
             pick(&sessions.extents, Slot::numbers(from))?,
@@ -141,29 +145,29 @@ impl SessionTable {
     }
 
     /// Takes all sessions. No two sessions of a key join. Only the key numbers remain.
-    pub fn coalesce(&mut self, interrupt: &Interrupt) -> Result<SessionColumns> {
+    pub(crate) fn coalesce(&mut self, interrupt: &Interrupt) -> Result<SessionColumns> {
         self.number()?;
         self.groups.coalesce(None, interrupt)
     }
 
     /// Numbers keys, which need not have sessions.
-    pub fn intern(&mut self, keys: &[ArrayRef]) -> Result<Vec<KeyId>> {
+    pub(crate) fn intern(&mut self, keys: &[ArrayRef]) -> Result<Vec<KeyId>> {
         let rows = keys.first().map_or(0, Array::len);
         self.numbers_of(keys, rows)
     }
 
     /// The numbers of all known keys.
-    pub fn key_ids(&self) -> Vec<KeyId> {
+    pub(crate) fn key_ids(&self) -> Vec<KeyId> {
         (0..self.keys.len() as u32).map(KeyId).collect()
     }
 
     /// The key columns for these key numbers.
-    pub fn key_columns(&self, keys: &[KeyId]) -> Result<Vec<ArrayRef>> {
+    pub(crate) fn key_columns(&self, keys: &[KeyId]) -> Result<Vec<ArrayRef>> {
         self.keys.columns(keys)
     }
 
     /// Emits the results of slots in batches.
-    pub fn results(
+    pub(crate) fn results(
         &self,
         sessions: &SessionColumns,
         slots: &[Slot],
@@ -181,7 +185,7 @@ impl SessionTable {
                 let keys = self.keys.columns(&pick(keys, Slot::numbers(slots))?)?;
                 let mut lowered = states.lower(slots);
                 if let (Ok(lowered), Some(rows)) = (&mut lowered, rows) {
-                    lowered.push(rows.column(slots));
+                    lowered.columns.push(rows.column(slots));
                 }
                 self.query.result(keys, &sessions.windows(slots), lowered)
             };

@@ -23,7 +23,7 @@ impl SortedByShard {
     /// # Errors
     ///
     /// The errors of the interrupt.
-    pub fn new(shards: &[u32], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
+    pub(super) fn new(shards: &[u32], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
         // This sort treats the shard as the key.
         let rows = order(bytemuck::cast_slice(shards), times, interrupt)?;
         Ok(Self {

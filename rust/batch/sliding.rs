@@ -12,6 +12,7 @@ use super::shards::{self, SortedByShard};
 use crate::array::convert;
 use crate::array::halves::in_halves;
 use crate::core::aggregate::column::Column;
+use crate::core::aggregate::window_results::WindowResults;
 use crate::core::aggregate::{RowSpan, SeqNo};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -47,7 +48,7 @@ pub(super) struct SlidingQuery {
 
 impl SlidingQuery {
     /// Starts without rows.
-    pub fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
+    pub(super) fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
         let records = RowBuffer::new(empty(&query)?);
         Ok(Self {
             keys: KeyInterner::new(&query.keys)?,
@@ -72,7 +73,7 @@ impl SlidingQuery {
         }
         self.records
             .push(self.sliding, &ids, times, seq_nos, inputs)
-            .map_err(|error| self.query.name_overflow(error, &[]))
+            .map_err(|error| self.query.name_overflow(error, &[], &[]))
     }
 }
 
@@ -107,7 +108,7 @@ impl SlidingQuery {
         };
         let at_ends = self.query.row_number.is_some();
         for batch in self.records.plan(self.sliding, ends, at_ends, interrupt) {
-            let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
+            let batch = batch.map_err(|error| self.query.name_overflow(error, &[], &[]))?;
             // A sweep first adds all rows of its first window. That pays off if it then covers at
             // least as many windows as this window has rows.
             let (windows, rows) = if states.result_grows() {
@@ -128,14 +129,23 @@ impl SlidingQuery {
                     let keys = self.keys.columns(keys)?;
                     return self.query.result_with(keys, windows, lowered, functions);
                 };
-                let lowered = lowered.map_err(|error| self.query.name_overflow(error, windows))?;
+                let lowered = match lowered {
+                    Ok(lowered) => lowered,
+                    Err(error) => {
+                        let keys = self.keys.columns(keys)?;
+                        return Err(self.query.name_overflow(error, &keys, windows));
+                    }
+                };
                 let at_end = batch.at_end.get(piece).unwrap_or_default();
                 if states.result_grows() {
                     return self.with_rows(number, keys, windows, lowered, at_end);
                 }
                 let order = self.records.by_arrival(at_end)?;
-                let columns = lowered.iter().map(|column| column.gather(&order));
-                let columns = columns.collect::<Result<_>>()?;
+                let columns = lowered.columns.iter().map(|column| column.gather(&order));
+                let columns = WindowResults {
+                    columns: columns.collect::<Result<_>>()?,
+                    ..lowered
+                };
                 let (keys, windows, at_end) = (
                     pick(keys, &order)?,
                     pick(windows, &order)?,
@@ -179,10 +189,10 @@ impl SlidingQuery {
         number: usize,
         keys: &[KeyId],
         windows: &[Window],
-        mut lowered: Vec<Column<'static>>,
+        mut lowered: WindowResults,
         at_end: &[RowSpan],
     ) -> Result<RecordBatch> {
-        lowered.push(self.lists(number, at_end)?);
+        lowered.columns.push(self.lists(number, at_end)?);
         self.query
             .result(self.keys.columns(keys)?, windows, Ok(lowered))
     }
@@ -265,7 +275,7 @@ impl BatchOperator for SlidingQuery {
             .records
             .plan(self.sliding, Ends::ALL, at_ends, interrupt)
         {
-            let batch = batch.map_err(|error| self.query.name_overflow(error, &[]))?;
+            let batch = batch.map_err(|error| self.query.name_overflow(error, &[], &[]))?;
             sizes.windows += batch.spans.len();
             sizes.lists += states.list_values(times, seq_nos, &inputs, &batch.spans, interrupt)?;
         }

@@ -35,7 +35,7 @@ use crate::plan::window_lengths::WindowLengths;
 const CLOSE_ROWS: usize = 1 << 17;
 
 /// A failed function, and the row at which it failed.
-pub struct RunFailure {
+pub(crate) struct RunFailure {
     /// The failure; `nth` is the index of the window.
     pub failure: FunctionFailure,
     /// The row that was being added, if any.
@@ -44,11 +44,11 @@ pub struct RunFailure {
 
 /// Computes one user function for windows. The arguments are the index of the function, the arrival
 /// numbers of the rows, and the span of rows of each window.
-pub type RunFold<'a> =
+pub(crate) type RunFold<'a> =
     dyn FnMut(usize, &[SeqNo], &[RowSpan]) -> std::result::Result<ArrayRef, RunFailure> + 'a;
 
 /// Rows in time order that are still in open windows.
-pub struct SlidingFolds {
+pub(crate) struct SlidingFolds {
     query: Arc<Query>,
     /// How many aggregates are user functions.
     functions: usize,
@@ -68,7 +68,7 @@ impl SlidingFolds {
     /// # Errors
     ///
     /// The errors of [`Query::with_python`]. Windows that do not slide.
-    pub fn new(spec: &Spec, input: &Schema, functions: &[Field]) -> Result<Self> {
+    pub(crate) fn new(spec: &Spec, input: &Schema, functions: &[Field]) -> Result<Self> {
         let query = Arc::new(Query::with_python(spec, input, functions)?);
         let WindowLengths::Sliding(sliding) = query.windows else {
             return Err(Error::Internal("the windows are not sliding windows"));
@@ -85,13 +85,18 @@ impl SlidingFolds {
     }
 
     /// Makes this stop when interrupted.
-    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+    pub(crate) fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self { interrupt, ..self }
     }
 
     /// The schema of the windows.
-    pub fn output(&self) -> SchemaRef {
+    pub(crate) fn output(&self) -> SchemaRef {
         Arc::clone(&self.query.output)
+    }
+
+    /// How many results were null because they did not fit their type.
+    pub(crate) fn overflows(&self) -> u64 {
+        self.query.overflows()
     }
 
     /// Adds rows and returns the windows that are now final. The caller must add rows in time
@@ -101,7 +106,7 @@ impl SlidingFolds {
     ///
     /// [`Error::Record`] if the query refuses a row. [`Error::Overflow`] if a result or a bound
     /// does not fit its type. [`Error::Function`] if a function fails. The errors of the interrupt.
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         batch: &RecordBatch,
         fold: &mut RunFold<'_>,
@@ -138,12 +143,12 @@ impl SlidingFolds {
     /// # Errors
     ///
     /// The errors of [`Self::push`].
-    pub fn finish(&mut self, fold: &mut RunFold<'_>) -> Result<Vec<RecordBatch>> {
+    pub(crate) fn finish(&mut self, fold: &mut RunFold<'_>) -> Result<Vec<RecordBatch>> {
         self.close(None, fold)
     }
 
     /// The number of the first row that a future window can contain.
-    pub fn first_row(&self) -> SeqNo {
+    pub(crate) fn first_row(&self) -> SeqNo {
         let numbers = self.sliding.records().seq_nos().iter();
         numbers.min().copied().unwrap_or(self.next)
     }

@@ -36,7 +36,7 @@ type RowAddress = (Time, i64, (usize, usize));
 
 impl SortRows {
     /// Starts without rows.
-    pub fn new(query: Arc<Query>) -> Result<Self> {
+    pub(super) fn new(query: Arc<Query>) -> Result<Self> {
         Ok(Self {
             keys: KeyInterner::new(&query.keys)?,
             layout: WholeRows::new(&query),

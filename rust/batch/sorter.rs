@@ -15,7 +15,7 @@ use crate::plan::query::Query;
 
 /// Sorts the packed rows of a query for rows. The input is sorted by shard and first time; the
 /// output has the rows of each shard in time order.
-pub struct Sorter(Merger);
+pub(crate) struct Sorter(Merger);
 
 impl Sorter {
     /// Creates a sorter for any number of shards, one after the other.
@@ -23,12 +23,12 @@ impl Sorter {
     /// # Errors
     ///
     /// A key column has a type that cannot be grouped.
-    pub fn new(query: &Arc<Query>) -> Result<Self> {
+    pub(crate) fn new(query: &Arc<Query>) -> Result<Self> {
         Ok(Self(Merger::new(query)?))
     }
 
     /// Makes this stop when interrupted.
-    pub fn with_interrupt(self, interrupt: Interrupt) -> Self {
+    pub(crate) fn with_interrupt(self, interrupt: Interrupt) -> Self {
         Self(self.0.with_interrupt(interrupt))
     }
 
@@ -38,7 +38,7 @@ impl Sorter {
     ///
     /// [`Error::Format`](crate::core::error::Error::Format) if packed rows are out of order or
     /// blocks belong to another query. The errors of the interrupt.
-    pub fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
+    pub(crate) fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0
             .merge(packed, &mut |shard, rows| sorted.push((shard, rows)))?;
@@ -50,7 +50,7 @@ impl Sorter {
     /// # Errors
     ///
     /// The errors of the interrupt.
-    pub fn finish(&mut self) -> Result<Vec<(i32, RecordBatch)>> {
+    pub(crate) fn finish(&mut self) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0
             .close_last(&mut |shard, rows| sorted.push((shard, rows)))?;

@@ -28,7 +28,7 @@ pub(super) struct WindowBatches {
 
 impl WindowBatches {
     /// Needs at least one batch. The arrays of all columns must have the same lengths.
-    pub fn new(columns: Vec<Vec<ArrayRef>>) -> Self {
+    pub(super) fn new(columns: Vec<Vec<ArrayRef>>) -> Self {
         let lengths = columns
             .first()
             .into_iter()
@@ -52,12 +52,12 @@ impl WindowBatches {
     }
 
     /// The number of windows.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()
     }
 
     /// Bytes that the columns of each window take, or `None` if all windows take equally little.
-    pub fn bytes(&self) -> Option<Vec<usize>> {
+    pub(super) fn bytes(&self) -> Option<Vec<usize>> {
         let batches = self
             .starts
             .iter()
@@ -76,7 +76,7 @@ impl WindowBatches {
     /// # Errors
     ///
     /// A position beyond the last window. Columns that do not fit one array.
-    pub fn take(&self, positions: &Int64Array) -> Result<Vec<ArrayRef>> {
+    pub(super) fn take(&self, positions: &Int64Array) -> Result<Vec<ArrayRef>> {
         let beyond = || Error::Internal("a row belongs to a missing window");
         let columns = self.columns.iter();
         let nulls = positions.nulls().filter(|nulls| nulls.null_count() > 0);

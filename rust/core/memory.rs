@@ -18,7 +18,7 @@ const LARGE_BLOCK: usize = (32 << 20) - (64 << 10);
 /// Allocates a large block and frees it. From then on glibc keeps freed blocks up to this size.
 /// Without this, each step of work gets the same pages from the system again, which takes a tenth
 /// of the run time.
-pub fn keep_freed() {
+pub(crate) fn keep_freed() {
     drop(black_box(Vec::<u8>::with_capacity(LARGE_BLOCK)));
 }
 
@@ -27,7 +27,7 @@ pub fn keep_freed() {
 /// # Errors
 ///
 /// [`Error::Memory`] if there is not enough.
-pub fn headroom() -> Result<()> {
+pub(crate) fn headroom() -> Result<()> {
     room_for(0)
 }
 
@@ -36,7 +36,7 @@ pub fn headroom() -> Result<()> {
 /// # Errors
 ///
 /// [`Error::Memory`] if there is not enough.
-pub fn room_for(bytes: usize) -> Result<()> {
+pub(crate) fn room_for(bytes: usize) -> Result<()> {
     let mut asked: Vec<u8> = Vec::new();
     let bytes = bytes.saturating_add(HEADROOM);
     asked.try_reserve_exact(bytes).map_err(|_| refused(bytes))?;
@@ -50,7 +50,7 @@ pub fn room_for(bytes: usize) -> Result<()> {
 /// # Errors
 ///
 /// [`Error::Memory`] if there is not enough.
-pub fn room_to_grow(held: usize, more: usize, width: usize) -> Result<()> {
+pub(crate) fn room_to_grow(held: usize, more: usize, width: usize) -> Result<()> {
     let room = |entries: usize| entries.checked_next_power_of_two().unwrap_or(usize::MAX);
     let grown = room(held.saturating_add(more));
     if grown == room(held) {
@@ -64,7 +64,7 @@ pub fn room_to_grow(held: usize, more: usize, width: usize) -> Result<()> {
 /// # Errors
 ///
 /// [`Error::Memory`] if there is not enough.
-pub fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
+pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let bytes = values
         .len()
         .saturating_add(more)

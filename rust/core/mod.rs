@@ -17,14 +17,14 @@ pub mod aggregate;
 pub mod error;
 pub mod interrupt;
 pub mod key;
-pub mod memory;
+pub(crate) mod memory;
 pub mod operator;
 pub mod session;
 pub mod sliding;
-pub mod sort;
-pub mod store;
+pub(crate) mod sort;
+pub(crate) mod store;
 pub mod time;
-pub mod window;
+pub(crate) mod window;
 
 #[cfg(test)]
 pub(crate) mod tests;

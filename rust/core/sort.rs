@@ -17,7 +17,7 @@ const ROUGH_BITS: u32 = 11;
 
 /// Rows sorted by (key, time, row). Takes linear time if the rows of each key arrive in time order.
 #[derive(Debug)]
-pub struct SortedRows {
+pub(crate) struct SortedRows {
     rows: Vec<(Time, u32)>,
     /// The end of each key's rows.
     ends: Vec<usize>,
@@ -29,13 +29,13 @@ impl SortedRows {
     /// # Errors
     ///
     /// The errors of the interrupt.
-    pub fn new(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
+    pub(crate) fn new(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
         let (rows, ends) = sorted(keys, times, |row| row, interrupt)?;
         Ok(Self { rows, ends })
     }
 
     /// The rows of each key that has rows, as sorted (time, row number) pairs.
-    pub fn by_key(&self) -> impl Iterator<Item = (KeyId, &[(Time, u32)])> {
+    pub(crate) fn by_key(&self) -> impl Iterator<Item = (KeyId, &[(Time, u32)])> {
         let mut begin = 0;
         (0..)
             .map(KeyId)
@@ -54,7 +54,7 @@ impl SortedRows {
 /// # Errors
 ///
 /// The errors of the interrupt.
-pub fn order(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Vec<u32>> {
+pub(crate) fn order(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Vec<u32>> {
     Ok(sorted(keys, times, |(_, row)| row, interrupt)?.0)
 }
 
@@ -83,7 +83,7 @@ fn sorted<E>(
 
 /// The positions of `ranks`, roughly by ascending rank. Reading memory in this order goes more or
 /// less from one end to the other. Equal ranks keep their order.
-pub fn rough_order(ranks: &[u32]) -> Vec<u32> {
+pub(crate) fn rough_order(ranks: &[u32]) -> Vec<u32> {
     let most = ranks.iter().max().copied().unwrap_or_default();
     let shift = (u32::BITS - most.leading_zeros()).saturating_sub(ROUGH_BITS);
     let mut ends = [0_usize; 1 << ROUGH_BITS];
@@ -106,7 +106,7 @@ pub fn rough_order(ranks: &[u32]) -> Vec<u32> {
 }
 
 /// The first 16 bytes of a name as a number. The numbers sort like the bytes.
-pub fn prefix(name: &[u8]) -> u128 {
+pub(crate) fn prefix(name: &[u8]) -> u128 {
     let mut bytes = [0; 16];
     bytes
         .iter_mut()
@@ -117,7 +117,7 @@ pub fn prefix(name: &[u8]) -> u128 {
 
 /// Sorts items by the bytes of their names. This is fast if the names differ in their first 16
 /// bytes.
-pub fn sort_by_name<'n, T: Copy>(items: &mut [T], name: impl Fn(T) -> &'n [u8]) {
+pub(crate) fn sort_by_name<'n, T: Copy>(items: &mut [T], name: impl Fn(T) -> &'n [u8]) {
     let mut named: Vec<(u128, T)> = items
         .iter()
         .map(|&item| (prefix(name(item)), item))
@@ -211,7 +211,7 @@ fn sort_keys<E: Copy + Ord>(
 /// # Errors
 ///
 /// The errors of the interrupt.
-pub fn sort_long<E: Copy>(
+pub(crate) fn sort_long<E: Copy>(
     entries: &mut [E],
     rank: impl Fn(&E) -> u64 + Copy,
     sort: impl Fn(&mut [E]) + Copy,
@@ -269,7 +269,7 @@ pub fn sort_long<E: Copy>(
 /// # Errors
 ///
 /// [`Error::Internal`] if a row has no value.
-pub fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
+pub(crate) fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
     in_range(rows, values.len())?;
     let Some(&first) = values.first() else {
         return Ok(Vec::new());
@@ -284,7 +284,7 @@ pub fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
 /// # Errors
 ///
 /// The same as [`pick`].
-pub fn pick_optional<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
+pub(crate) fn pick_optional<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
     if values.is_empty() {
         Ok(Vec::new())
     } else {
@@ -297,7 +297,7 @@ pub fn pick_optional<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
 /// # Errors
 ///
 /// [`Error::Internal`] if one is not.
-pub fn in_range(rows: &[u32], count: usize) -> Result<()> {
+pub(crate) fn in_range(rows: &[u32], count: usize) -> Result<()> {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     // Without an early exit, the compiler vectorizes this loop.
     if rows.iter().fold(false, |out, &row| out | (row >= count)) {

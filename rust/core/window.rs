@@ -224,11 +224,11 @@ fn first_after(time: Option<Time>, span: Span) -> Time {
 /// The close time: `time - grace`, but never before the earlier close time `closed` (rules 1.7).
 ///
 /// Sessions compare their reach with it, and the reach already includes the gap.
-pub fn close_time(time: Time, grace: Span, closed: Time) -> Time {
+pub(crate) fn close_time(time: Time, grace: Span, closed: Time) -> Time {
     closed.max(time.saturating_sub(grace))
 }
 
 /// Sliding windows that start before this time have ended before `close`.
-pub fn starts_closed_before(close: Time, difference: Span) -> Time {
+pub(crate) fn starts_closed_before(close: Time, difference: Span) -> Time {
     close.saturating_sub(difference)
 }

@@ -33,7 +33,7 @@ impl BlockKind {
 /// # Errors
 ///
 /// [`Error::Arrow`] for rows that Arrow cannot write.
-pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
+pub(crate) fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
     seal(
         batch,
         Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]),
@@ -46,7 +46,7 @@ pub fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
 /// # Errors
 ///
 /// [`Error::Format`] for damaged bytes, or bytes of another format.
-pub fn decode(bytes: &[u8]) -> Result<(BlockKind, RecordBatch)> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<(BlockKind, RecordBatch)> {
     let (metadata, rows) = unseal(WHAT, bytes)?;
     let named = metadata.get(FORM_KEY);
     let form = BlockKind::ALL

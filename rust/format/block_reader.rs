@@ -17,7 +17,7 @@ pub(crate) struct BlockReader<'a> {
 
 impl<'a> BlockReader<'a> {
     /// Starts at the first column.
-    pub fn new(block: &'a RecordBatch) -> Self {
+    pub(crate) fn new(block: &'a RecordBatch) -> Self {
         Self {
             block,
             rest: block.columns(),
@@ -25,7 +25,7 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The error for unexpected columns.
-    pub fn unexpected(&self) -> Error {
+    pub(crate) fn unexpected(&self) -> Error {
         Error::Format {
             what: "block",
             reason: format!("unexpected columns {:?}", self.block.schema().fields()),
@@ -37,7 +37,7 @@ impl<'a> BlockReader<'a> {
     /// # Errors
     ///
     /// [`Error::Format`] if there are fewer.
-    pub fn arrays(&mut self, count: usize) -> Result<&'a [ArrayRef]> {
+    pub(crate) fn arrays(&mut self, count: usize) -> Result<&'a [ArrayRef]> {
         let (arrays, rest) = self
             .rest
             .split_at_checked(count)
@@ -51,7 +51,7 @@ impl<'a> BlockReader<'a> {
     /// # Errors
     ///
     /// [`Error::Format`] unless it is an `Int64` column.
-    pub fn numbers(&mut self) -> Result<&'a [i64]> {
+    pub(crate) fn numbers(&mut self) -> Result<&'a [i64]> {
         let numbers = match self.arrays(1)? {
             [array] => array.as_primitive_opt::<Int64Type>(),
             _ => None,
@@ -60,7 +60,7 @@ impl<'a> BlockReader<'a> {
     }
 
     /// All remaining columns.
-    pub fn remaining(self) -> &'a [ArrayRef] {
+    pub(crate) fn remaining(self) -> &'a [ArrayRef] {
         self.rest
     }
 }

@@ -39,7 +39,7 @@ const ALIKE: usize = 16;
 /// # Errors
 ///
 /// [`crate::core::error::Error::Arrow`] for rows that Arrow cannot write.
-pub fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
     let (mut blocks, mut from, mut most) = (Vec::new(), 0, WANTED);
     let mut compression = None;
     while from < changes.num_rows() {
@@ -69,7 +69,7 @@ pub fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
 /// # Errors
 ///
 /// [`crate::core::error::Error::Format`] for damaged bytes, or bytes of another format.
-pub fn decode(block: &[u8]) -> Result<RecordBatch> {
+pub(crate) fn decode(block: &[u8]) -> Result<RecordBatch> {
     let (metadata, rows) = unseal(WHAT, block)?;
     let rows = column_encoding::decode(WHAT, &rows)?;
     let fields = rows.schema_ref().fields().clone();

@@ -31,7 +31,7 @@ use super::frame_of_reference;
 use crate::core::error::{Error, Result};
 
 /// The version of the whole format. Other versions are refused.
-pub const FORMAT: &str = "4";
+pub(crate) const FORMAT: &str = "4";
 const FORMAT_KEY: &str = "windrow.format";
 const CHECKSUM_KEY: &str = "windrow.checksum";
 
@@ -41,14 +41,14 @@ const BLANK: &[u8] = b"................";
 const PREFIX: usize = 8;
 
 /// The metadata of the writer.
-pub type Metadata = HashMap<String, String>;
+pub(crate) type Metadata = HashMap<String, String>;
 
 /// Writes a batch with metadata, optionally compressed.
 ///
 /// # Errors
 ///
 /// Only for rows that Arrow cannot write.
-pub fn seal(
+pub(crate) fn seal(
     batch: &RecordBatch,
     mut metadata: Metadata,
     compression: Option<CompressionType>,
@@ -82,7 +82,7 @@ pub fn seal(
 /// # Errors
 ///
 /// [`Error::Format`] about `what` for damaged bytes, or bytes of another format.
-pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
+pub(crate) fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
     let metadata = metadata(what, bytes)?;
     if !has_true_lengths(bytes) {
         return Err(Error::Format {
@@ -105,7 +105,7 @@ pub fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch
 /// # Errors
 ///
 /// As [`unseal`].
-pub fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
+pub(crate) fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     let broken = |reason: String| Error::Format { what, reason };
     if !is_whole(bytes) {
         return Err(broken(

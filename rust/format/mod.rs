@@ -13,13 +13,13 @@
 //! | [`packed`] | blocks as rows for Spark to shuffle and sort |
 //! | [`shard_key`] | the key of a shard in Spark |
 
-pub mod block;
+pub(crate) mod block;
 pub(crate) mod block_reader;
-pub mod change_block;
+pub(crate) mod change_block;
 mod column_encoding;
 mod compressed;
-pub mod envelope;
+pub(crate) mod envelope;
 mod frame_of_reference;
 pub mod packed;
 pub(crate) mod partial_sessions;
-pub mod shard_key;
+pub(crate) mod shard_key;

@@ -28,7 +28,7 @@ impl PartialSessions<'static> {
     /// # Errors
     ///
     /// If Arrow cannot store a state.
-    pub fn write(self, gap: Gap) -> Result<RecordBatch> {
+    pub(crate) fn write(self, gap: Gap) -> Result<RecordBatch> {
         let bound = |bound: fn(&Extent) -> Time| numbers(self.extents.iter().map(|e| bound(e).0));
         let mut columns = self.keys;
         columns.push(bound(|extent| extent.start));
@@ -49,7 +49,7 @@ impl<'a> PartialSessions<'a> {
     /// # Errors
     ///
     /// [`crate::core::error::Error::Format`] for unexpected columns.
-    pub fn read(query: &Query, gap: Gap, block: &'a RecordBatch) -> Result<Self> {
+    pub(crate) fn read(query: &Query, gap: Gap, block: &'a RecordBatch) -> Result<Self> {
         let mut columns = BlockReader::new(block);
         let keys = columns.arrays(query.keys.len())?.to_vec();
         let bounds = columns.numbers()?.iter().zip(columns.numbers()?);

@@ -22,7 +22,7 @@ const F2: u32 = 0xc2b2_ae35;
 const LENGTH: u32 = 4;
 
 /// The key of a shard. The hash is invertible, so no two shards share a key.
-pub fn of(shard: u32) -> i32 {
+pub(crate) fn of(shard: u32) -> i32 {
     let mut hash = shard;
     hash ^= hash >> 16;
     hash = hash.wrapping_mul(inverse(F2));

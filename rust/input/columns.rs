@@ -46,7 +46,7 @@ impl QueryColumns {
     ///
     /// A column is missing, is invalid for its type, or contains a value that its declared type
     /// cannot represent. The batch has more rows than there are numbers.
-    pub fn read(query: &Query, batch: &RecordBatch) -> Result<Self> {
+    pub(crate) fn read(query: &Query, batch: &RecordBatch) -> Result<Self> {
         if u32::try_from(batch.num_rows()).is_err() {
             return Err(Error::Format {
                 what: "batch",
@@ -113,7 +113,7 @@ impl QueryColumns {
     /// # Errors
     ///
     /// None for a time column that was read.
-    pub fn times(time: &ArrayRef) -> Result<Int64Array> {
+    pub(crate) fn times(time: &ArrayRef) -> Result<Int64Array> {
         Ok(convert::canonical(time)?
             .as_primitive::<Int64Type>()
             .clone())
@@ -124,7 +124,7 @@ impl QueryColumns {
     /// # Errors
     ///
     /// A value that aggregates cannot take.
-    pub fn canonical_inputs(query: &Query, inputs: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    pub(crate) fn canonical_inputs(query: &Query, inputs: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         query
             .inputs
             .iter()

@@ -21,10 +21,10 @@ use crate::plan::query::Query;
 use crate::plan::spec::InvalidGap;
 
 /// The source of all records if sources have no names.
-pub const SOURCE: Source = Source(0);
+pub(crate) const SOURCE: Source = Source(0);
 
 /// The rows of a batch.
-pub struct EventBatch {
+pub(crate) struct EventBatch {
     sort_keys: SortKeyRows,
     /// The key number of each row, if `sort_keys` has one entry per key instead of one per row.
     ids: Option<Vec<KeyId>>,
@@ -43,7 +43,7 @@ pub struct EventBatch {
 }
 
 /// One row of the input.
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// Only advances stream time.
     Tick {
         /// Its input in a cogroup, or `None` for all inputs.
@@ -63,7 +63,7 @@ impl EventBatch {
     /// # Errors
     ///
     /// A column is missing or contains an invalid value.
-    pub fn read(query: &Query, sort_keys: &SortKeys, batch: &RecordBatch) -> Result<Self> {
+    pub(crate) fn read(query: &Query, sort_keys: &SortKeys, batch: &RecordBatch) -> Result<Self> {
         let columns = QueryColumns::read(query, batch)?;
         let keys = sort_keys.of(&columns.keys)?;
         Self::new(query, columns, keys, None)
@@ -74,7 +74,7 @@ impl EventBatch {
     /// # Errors
     ///
     /// A column is missing or contains an invalid value.
-    pub fn read_numbered(
+    pub(crate) fn read_numbered(
         query: &Query,
         sort_keys: &SortKeys,
         numbers: &mut KeyInterner,
@@ -126,17 +126,17 @@ impl EventBatch {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.times.len()
     }
 
     /// The key columns.
-    pub fn keys(&self) -> &[ArrayRef] {
+    pub(crate) fn keys(&self) -> &[ArrayRef] {
         &self.keys
     }
 
     /// The times. Entries of rows without a time are meaningless.
-    pub fn times(&self) -> &[Time] {
+    pub(crate) fn times(&self) -> &[Time] {
         Time::slice(self.times.values())
     }
 
@@ -145,7 +145,7 @@ impl EventBatch {
     /// # Errors
     ///
     /// None for a batch that was read.
-    pub fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
+    pub(crate) fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
         query
             .positions()
             .filter_map(|position| self.inputs.get(position))
@@ -154,7 +154,7 @@ impl EventBatch {
     }
 
     /// The key of a row.
-    pub fn name(&self, row: usize) -> Option<&[u8]> {
+    pub(crate) fn name(&self, row: usize) -> Option<&[u8]> {
         match &self.ids {
             None => self.sort_keys.get(row),
             Some(ids) => ids.get(row).and_then(|&id| self.name_of(id)),
@@ -162,7 +162,7 @@ impl EventBatch {
     }
 
     /// The key with this number.
-    pub fn name_of(&self, id: KeyId) -> Option<&[u8]> {
+    pub(crate) fn name_of(&self, id: KeyId) -> Option<&[u8]> {
         if id == KeyId::NULL {
             None
         } else {
@@ -171,7 +171,7 @@ impl EventBatch {
     }
 
     /// The key number of each row, or empty if keys are not numbered.
-    pub fn ids(&self) -> &[KeyId] {
+    pub(crate) fn ids(&self) -> &[KeyId] {
         self.ids.as_deref().unwrap_or_default()
     }
 
@@ -180,7 +180,7 @@ impl EventBatch {
     /// # Errors
     ///
     /// The query refuses the gap, or the row has no input or no source.
-    pub fn event(&self, row: usize, query: &Query) -> Result<Event<'_>> {
+    pub(crate) fn event(&self, row: usize, query: &Query) -> Result<Event<'_>> {
         let (time, input) = (self.time(row), self.input(row)?);
         let source = self.source(row, query)?;
         if self.is_tick(row) {
@@ -227,7 +227,7 @@ impl EventBatch {
     }
 
     /// Whether the record value of a row is null.
-    pub fn lacks_value(&self, row: usize) -> bool {
+    pub(crate) fn lacks_value(&self, row: usize) -> bool {
         self.values
             .as_ref()
             .is_some_and(|values| row < values.len() && values.is_null(row))
@@ -256,7 +256,7 @@ impl EventBatch {
     /// # Errors
     ///
     /// [`Error::Record`] if the row has no input.
-    pub fn input(&self, row: usize) -> Result<Option<usize>> {
+    pub(crate) fn input(&self, row: usize) -> Result<Option<usize>> {
         match &self.cogroup {
             Some((_, numbers)) if numbers.is_null(row) && self.is_tick(row) => Ok(None),
             Some((cogroup, numbers)) => cogroup.number(numbers, row).map(Some),
@@ -298,7 +298,7 @@ impl EventBatch {
 /// # Errors
 ///
 /// The type is not a timestamp.
-pub fn unit(time: &DataType) -> Result<TimeUnit> {
+pub(crate) fn unit(time: &DataType) -> Result<TimeUnit> {
     match time {
         DataType::Timestamp(unit, _) => Ok(*unit),
         _ => Err(Error::Internal("a time is not a timestamp")),

@@ -30,7 +30,7 @@ impl GapColumn {
     /// # Errors
     ///
     /// The column does not contain durations.
-    pub fn read(query: &Query, durations: &ArrayRef) -> Result<Option<Self>> {
+    pub(crate) fn read(query: &Query, durations: &ArrayRef) -> Result<Option<Self>> {
         let WindowLengths::Session(gap) = query.windows else {
             return Ok(None);
         };
@@ -41,12 +41,12 @@ impl GapColumn {
     }
 
     /// The gap of a row as given in the column.
-    pub fn asked(&self, row: usize) -> Option<i64> {
+    pub(crate) fn asked(&self, row: usize) -> Option<i64> {
         (row < self.ticks.len() && self.ticks.is_valid(row)).then(|| self.ticks.value(row))
     }
 
     /// Whether the gap of a row is valid, that is longer than zero.
-    pub fn is_good(&self, row: usize) -> bool {
+    pub(crate) fn is_good(&self, row: usize) -> bool {
         self.gap.of(self.asked(row)) != EffectiveGap::Bad
     }
 
@@ -56,7 +56,7 @@ impl GapColumn {
     /// # Errors
     ///
     /// [`Error::Record`] for the first invalid gap, if the query refuses invalid gaps.
-    pub fn in_effect(
+    pub(crate) fn in_effect(
         &self,
         query: &Query,
         keys: &[ArrayRef],

@@ -9,7 +9,7 @@
 //! | `gap_column` | the gap of each record |
 
 pub(crate) mod columns;
-pub mod events;
+pub(crate) mod events;
 pub(crate) mod gap_column;
-pub mod read_counters;
-pub mod records;
+pub(crate) mod read_counters;
+pub(crate) mod records;

@@ -40,7 +40,7 @@ impl Records {
     /// # Errors
     ///
     /// A column is missing or contains an invalid value.
-    pub fn read(
+    pub(crate) fn read(
         query: &Query,
         batch: &RecordBatch,
         seq_no: SeqNo,
@@ -59,7 +59,7 @@ impl Records {
     /// # Errors
     ///
     /// The errors of [`Self::read`].
-    pub fn read_numbered(
+    pub(crate) fn read_numbered(
         query: &Query,
         batch: &RecordBatch,
         number: impl FnOnce(&BooleanBuffer) -> Vec<SeqNo>,
@@ -115,7 +115,7 @@ impl Records {
     }
 
     /// Creates records from the columns of a block, without keys.
-    pub fn of(
+    pub(crate) fn of(
         times: ArrayRef,
         gaps: Option<Vec<Span>>,
         seq_nos: Vec<SeqNo>,
@@ -136,7 +136,7 @@ impl Records {
     /// # Errors
     ///
     /// A row index out of range.
-    pub fn pick(&self, rows: &UInt32Array) -> Result<Self> {
+    pub(crate) fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
         Ok(Self {
             keys: self.keys.iter().map(pick).collect::<Result<_>>()?,
@@ -157,7 +157,7 @@ impl Records {
     /// # Errors
     ///
     /// [`Error::Internal`] if a row lacks a gap or a number that the others have.
-    pub fn slice(&self, rows: Range<usize>) -> Result<Self> {
+    pub(crate) fn slice(&self, rows: Range<usize>) -> Result<Self> {
         let missing = || Error::Internal("a row is out of range");
         let gaps = self.gaps.as_ref().map(|gaps| gaps.get(rows.clone()));
         let seq_nos = match self.seq_nos.as_slice() {
@@ -179,28 +179,28 @@ impl Records {
     }
 
     /// Number of rows.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.times.len()
     }
 
     /// Event times, in ticks of the time column.
-    pub fn times(&self) -> &[Time] {
+    pub(crate) fn times(&self) -> &[Time] {
         Time::slice(self.times.as_primitive::<Int64Type>().values())
     }
 
     /// The effective gaps in ticks of the time column, or empty if all records have the same gap. A
     /// record that ends its session has gap zero.
-    pub fn gaps(&self) -> &[Span] {
+    pub(crate) fn gaps(&self) -> &[Span] {
         self.gaps.as_deref().unwrap_or_default()
     }
 
     /// The position of each row in the whole input, or empty if the query does not need it.
-    pub fn seq_nos(&self) -> &[SeqNo] {
+    pub(crate) fn seq_nos(&self) -> &[SeqNo] {
         &self.seq_nos
     }
 
     /// The arrays behind [`Self::inputs`].
-    pub fn arrays(&self) -> &[ArrayRef] {
+    pub(crate) fn arrays(&self) -> &[ArrayRef] {
         &self.inputs
     }
 
@@ -209,7 +209,7 @@ impl Records {
     /// # Errors
     ///
     /// None for a batch that was read.
-    pub fn inputs(&self) -> Result<Vec<Column<'_>>> {
+    pub(crate) fn inputs(&self) -> Result<Vec<Column<'_>>> {
         self.inputs.iter().map(convert::view).collect()
     }
 }

@@ -18,8 +18,8 @@ pub(crate) mod partition_hash;
 mod primitive;
 mod rows;
 mod seed;
-pub mod shard_hash;
-pub mod sort_key;
+pub(crate) mod shard_hash;
+pub(crate) mod sort_key;
 mod table;
 
 #[cfg(test)]

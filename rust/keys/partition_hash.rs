@@ -20,7 +20,7 @@ use crate::core::error::{Error, Result};
 const FLAGS: [u32; 2] = [0, 3];
 
 /// Hashes the key columns.
-pub struct PartitionHash {
+pub(crate) struct PartitionHash {
     columns: Vec<HashedColumn>,
 }
 
@@ -36,7 +36,7 @@ impl PartitionHash {
     /// # Errors
     ///
     /// A type that cannot be grouped, or no columns.
-    pub fn new(fields: &[Field]) -> Result<Self> {
+    pub(crate) fn new(fields: &[Field]) -> Result<Self> {
         Ok(Self {
             columns: fields
                 .iter()
@@ -50,7 +50,7 @@ impl PartitionHash {
     /// # Errors
     ///
     /// Columns with other types.
-    pub fn hash(&self, arrays: &[ArrayRef], hashes: &mut Vec<u64>) -> Result<()> {
+    pub(crate) fn hash(&self, arrays: &[ArrayRef], hashes: &mut Vec<u64>) -> Result<()> {
         hashes.clear();
         for (column, array) in self.columns.iter().zip(arrays) {
             column.mix(array, hashes)?;

@@ -19,13 +19,13 @@ use crate::array::convert;
 use crate::core::error::{Error, Result};
 
 /// Converts key columns to sort keys and back.
-pub struct SortKeys {
+pub(crate) struct SortKeys {
     columns: Vec<KeyColumn>,
     converter: Option<RowConverter>,
 }
 
 /// The sort keys of the rows of a batch.
-pub enum SortKeyRows {
+pub(crate) enum SortKeyRows {
     /// One column of strings or binary.
     Bytes(LargeBinaryArray),
     /// Rows, and which of them are null in every column.
@@ -38,7 +38,7 @@ impl SortKeys {
     /// # Errors
     ///
     /// A type that cannot be grouped, or no columns.
-    pub fn new(fields: &[Field]) -> Result<Self> {
+    pub(crate) fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields
             .iter()
             .map(KeyColumn::new)
@@ -63,7 +63,7 @@ impl SortKeys {
     }
 
     /// The fields of [`Self::columns`]: as declared, with dictionaries replaced by their values.
-    pub fn fields(&self) -> Vec<Field> {
+    pub(crate) fn fields(&self) -> Vec<Field> {
         self.columns
             .iter()
             .map(|column| column.field().clone())
@@ -75,7 +75,7 @@ impl SortKeys {
     /// # Errors
     ///
     /// Columns with other types.
-    pub fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
+    pub(crate) fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
         if arrays.len() != self.columns.len() {
             return Err(Error::Internal(
                 "a batch does not have the declared number of key columns",
@@ -112,7 +112,7 @@ impl SortKeys {
     /// # Errors
     ///
     /// Bytes that are no sort key, or keys too long for one array.
-    pub fn columns<'n>(
+    pub(crate) fn columns<'n>(
         &self,
         sort_keys: impl ExactSizeIterator<Item = &'n [u8]>,
     ) -> Result<Vec<ArrayRef>> {
@@ -143,7 +143,7 @@ impl SortKeys {
 
 impl SortKeyRows {
     /// The sort key of a row, or `None` if every key column is null.
-    pub fn get(&self, row: usize) -> Option<&[u8]> {
+    pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
         match self {
             Self::Bytes(cells) => {
                 (row < cells.len() && cells.is_valid(row)).then(|| cells.value(row))

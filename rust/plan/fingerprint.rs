@@ -1,25 +1,27 @@
 //! The query that a saved state belongs to: the specification without the parts that may change when a
 //! query restarts.
 
-use std::fmt::Write;
-
 use arrow_schema::{DataType, Field, TimeUnit};
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::changed_query;
 use super::query::Query;
 use super::spec::Spec;
 use crate::core::error::{Error, Result};
 
-/// The parts that may change.
-const MAY_CHANGE: [&str; 2] = ["grace", "late"];
+/// The parts that may change. Nothing of them is in the state.
+const MAY_CHANGE: [&str; 6] = ["grace", "late", "op", "every_record", "overflow", "tick"];
 
-/// A specification as JSON with sorted names, and the hash of it.
+/// The options of windows that may change: they only say how the next records are read.
+const OF_RECORDS: [&str; 2] = ["invalid_gap", "retention"];
+
+/// A specification as JSON with sorted names, and the hash of what its state depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fingerprint {
+pub(crate) struct Fingerprint {
     /// The JSON.
     pub text: String,
-    /// xxh3-64 of the JSON, 16 hexadecimal digits.
+    /// xxh3-64 of the JSON without the names that may change, 16 hexadecimal digits.
     pub hash: String,
 }
 
@@ -29,65 +31,65 @@ impl Fingerprint {
     /// # Errors
     ///
     /// None of a spec that was parsed.
-    pub fn new(spec: &Spec, query: &Query) -> Result<Self> {
+    pub(crate) fn new(spec: &Spec, query: &Query) -> Result<Self> {
         let wrong = |_| Error::Internal("a specification is not JSON");
         let Value::Object(mut asked) = serde_json::to_value(spec).map_err(wrong)? else {
             return Err(Error::Internal("a specification is not a JSON object"));
         };
         MAY_CHANGE.iter().for_each(|name| drop(asked.remove(*name)));
-        // It goes with the late policy; true of every query, so that the first pages stay readable.
-        asked.insert("op".into(), Value::Bool(true));
-        let typed = |field: &Field| (field.name().clone(), Value::String(name(field.data_type())));
+        let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));
         let inputs = query.inputs.iter().map(|input| typed(&input.field));
-        let types: Map<String, Value> = query
-            .keys
-            .iter()
-            .map(typed)
-            .chain([typed(&query.time)])
-            .chain(inputs)
-            .collect();
+        let types: Map<String, Value> = query.keys.iter().map(typed).chain(inputs).collect();
         let results: Vec<Value> = query
             .aggregates
             .iter()
             .map(|aggregate| json!(name(aggregate.field().data_type())))
             .collect();
         asked.insert("types".into(), Value::Object(types));
+        asked.insert("time_type".into(), json!(name(query.time.data_type())));
         asked.insert("results".into(), Value::Array(results));
-        let text = Value::Object(asked).to_string();
-        let hash = format!("{:016x}", xxh3_64(text.as_bytes()));
+        let text = Value::Object(asked.clone()).to_string();
+        let essence = Value::Object(unnamed(asked)).to_string();
+        let hash = format!("{:016x}", xxh3_64(essence.as_bytes()));
         Ok(Self { text, hash })
     }
 
-    /// The differences from a saved specification, for an error: the name of each part, the saved value
-    /// and this one.
-    pub fn difference(&self, saved: &str) -> String {
+    /// The differences from a saved specification, for an error, in the words of the API.
+    pub(crate) fn difference(&self, saved: &str) -> String {
         let read =
             |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
-        let (saved, own) = (read(saved), read(&self.text));
-        let mut names: Vec<&String> = saved.keys().chain(own.keys()).collect();
-        names.sort();
-        names.dedup();
-        let mut text = String::new();
-        for name in names
-            .into_iter()
-            .filter(|name| saved.get(*name) != own.get(*name))
-        {
-            let show = |value: Option<&Value>| value.map_or("nothing".into(), Value::to_string);
-            let comma = if text.is_empty() { "" } else { "; " };
-            let (argument, unit) = match name.as_str() {
-                "until" => ("retention", ", in microseconds"),
-                "windows" => ("windows", ", in microseconds"),
-                name => (name, ""),
-            };
-            // Writing to a string does not fail.
-            let _ = write!(
-                text,
-                "{comma}{argument} was {} and is {}{unit}",
-                show(saved.get(name)),
-                show(own.get(name))
-            );
+        changed_query::difference(&read(saved), &read(&self.text))
+    }
+}
+
+/// A specification without the names of the time and gap columns and of the results, and without the
+/// options of windows that may change.
+fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
+    asked.remove("time");
+    if let Some(Value::Object(windows)) = asked.get_mut("windows") {
+        OF_RECORDS
+            .iter()
+            .for_each(|name| drop(windows.remove(*name)));
+        if let Some(column) = windows.get_mut("gap_column") {
+            *column = json!(!column.is_null());
         }
-        text
+    }
+    if let Some(Value::Array(aggregates)) = asked.get_mut("aggregates") {
+        let aggregates = aggregates.iter_mut().filter_map(Value::as_object_mut);
+        aggregates.for_each(|aggregate| drop(aggregate.remove("name")));
+    }
+    asked
+}
+
+/// The name of the type of a column; for a struct the names of all of its fields.
+fn type_of(data_type: &DataType) -> Value {
+    match data_type {
+        DataType::Struct(fields) => fields
+            .iter()
+            .map(|field| (field.name().clone(), type_of(field.data_type())))
+            .collect::<Map<_, _>>()
+            .into(),
+        other => json!(name(other)),
     }
 }
 

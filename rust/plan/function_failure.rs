@@ -19,7 +19,7 @@ pub struct FunctionFailure {
 }
 
 /// Result of a function of the user.
-pub type Outcome<T> = Result<T, FunctionFailure>;
+pub(crate) type Outcome<T> = Result<T, FunctionFailure>;
 
 impl Query {
     /// The error of the `nth` function of the user, with its record and its window if there are any.

@@ -16,18 +16,21 @@
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
+//! | `changed_query`, `duration_words` | how the query of a saved state differs, in words |
 
-pub mod aggregate;
-pub mod cogroup;
-pub mod fingerprint;
-pub mod function_failure;
-pub mod input_column;
-pub mod limits;
+pub(crate) mod aggregate;
+mod changed_query;
+pub(crate) mod cogroup;
+mod duration_words;
+pub(crate) mod fingerprint;
+pub(crate) mod function_failure;
+pub(crate) mod input_column;
+pub(crate) mod limits;
 pub mod query;
 mod resolve;
-pub mod results;
+pub(crate) mod results;
 pub(crate) mod rows_with_windows;
-pub mod source_column;
+pub(crate) mod source_column;
 pub mod spec;
 mod window_id;
-pub mod window_lengths;
+pub(crate) mod window_lengths;

@@ -1,6 +1,7 @@
 //! A query: a spec resolved against the schema of its input.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
@@ -16,6 +17,7 @@ use crate::array::type_name;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::row_filter::RowFilter;
+use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 use crate::core::session::session_windows::Cut;
 use crate::keys::KeyInterner;
@@ -88,6 +90,10 @@ pub struct Query {
     pub(crate) row_number: Option<usize>,
     /// Whether the order of rows with equal times counts.
     pub needs_seq_no: bool,
+    /// What becomes of a result that does not fit its type.
+    pub(crate) overflow: Overflow,
+    /// How many results were null because they did not fit. All threads of a run share it.
+    pub(super) overflows: Arc<AtomicU64>,
     /// What leaves the query.
     pub output_kind: QueryOutput,
     /// The columns of the output. None is a dictionary.
@@ -222,6 +228,8 @@ impl Query {
                     .iter()
                     .any(|aggregate| aggregate.function.is_ordered()),
             row_number: None,
+            overflow: spec.overflow,
+            overflows: Arc::default(),
             output_kind: QueryOutput::Windows { op: spec.op },
             output: Arc::new(Schema::new(fields)),
             limits: Limits::default(),
@@ -243,7 +251,17 @@ impl Query {
             };
             aggregate.states().map(|states| (states, range, filter))
         });
-        Accumulators::filtered(parts.collect::<Vec<_>>())
+        Accumulators::filtered(parts.collect::<Vec<_>>()).with_overflow(self.overflow)
+    }
+
+    /// How many results were null because they did not fit their type.
+    pub fn overflows(&self) -> u64 {
+        self.overflows.load(Ordering::Relaxed)
+    }
+
+    /// Counts results that are null because they do not fit their type.
+    pub(crate) fn count_overflows(&self, overflows: u64) {
+        self.overflows.fetch_add(overflows, Ordering::Relaxed);
     }
 
     /// Whether records have gaps of their own, from a column or because they end their session.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::aggregate::AggregatePlan;
@@ -11,6 +12,7 @@ use super::query::{Query, QueryOutput};
 use super::window_id;
 use crate::array::{convert, result_array, type_name};
 use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -25,7 +27,7 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
-        lowered: Result<Vec<Column<'static>>>,
+        lowered: Result<WindowResults>,
     ) -> Result<RecordBatch> {
         self.result_with(keys, windows, lowered, Vec::new())
     }
@@ -40,7 +42,7 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
-        lowered: Result<Vec<Column<'static>>>,
+        lowered: Result<WindowResults>,
         functions: Vec<ArrayRef>,
     ) -> Result<RecordBatch> {
         let mut functions = functions.into_iter().map(Ok);
@@ -66,11 +68,12 @@ impl Query {
         &self,
         keys: &[ArrayRef],
         windows: &[Window],
-        lowered: Result<Vec<Column<'static>>>,
+        lowered: Result<WindowResults>,
         functions: &mut dyn Iterator<Item = Result<ArrayRef>>,
     ) -> Result<Vec<ArrayRef>> {
-        let lowered = lowered.map_err(|error| self.name_overflow(error, windows))?;
-        let mut lowered = lowered.into_iter();
+        let WindowResults { columns, overflows } =
+            lowered.map_err(|error| self.name_overflow(error, keys, windows))?;
+        let mut lowered = columns.into_iter();
         let missing = || Error::Internal("an aggregate has no column of results");
         let column = |aggregate: &AggregatePlan| {
             if aggregate.is_window_id() {
@@ -89,7 +92,10 @@ impl Query {
                 other => other,
             })
         };
-        self.aggregates.iter().map(column).collect()
+        let columns = self.aggregates.iter().map(column);
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        self.count_overflows(overflows);
+        Ok(columns)
     }
 
     /// The ids of windows; `keys` are the key columns of these.
@@ -131,8 +137,9 @@ impl Query {
         )
     }
 
-    /// The same error. An overflow gets the name of its column and its window of `windows`.
-    pub fn name_overflow(&self, error: Error, windows: &[Window]) -> Error {
+    /// The same error. An overflow gets the name of its column, and its key and window: those of the
+    /// row of `keys` and `windows`.
+    pub fn name_overflow(&self, error: Error, keys: &[ArrayRef], windows: &[Window]) -> Error {
         match error {
             Error::ResultOverflow {
                 aggregate,
@@ -146,7 +153,12 @@ impl Query {
                 Error::Overflow {
                     column: plan.name.clone(),
                     reason: match windows.get(window) {
-                        Some(window) => format!("{reason} in window {}", self.show_window(window)),
+                        Some(bounds) => format!(
+                            "{reason} in window {} of key {}; overflow(\"null\") makes it null and \
+                             counts it",
+                            self.show_window(bounds),
+                            show_key(keys, window),
+                        ),
                         None => reason.to_string(),
                     },
                 }
@@ -184,4 +196,11 @@ impl Query {
             ),
         }
     }
+}
+
+/// A key as text, for errors.
+fn show_key(keys: &[ArrayRef], row: usize) -> String {
+    let shown = keys.iter().filter(|column| row < column.len());
+    let shown = shown.map(|column| array_value_to_string(column, row).unwrap_or_default());
+    shown.collect::<Vec<_>>().join(", ")
 }

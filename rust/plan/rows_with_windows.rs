@@ -61,6 +61,7 @@ impl Query {
         let fields = rows.fields().iter().cloned().chain(window_columns);
         let output = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         of_rows.output = output;
+        of_rows.overflows = Arc::clone(&windows.overflows);
         of_rows.output_kind = QueryOutput::RowsWithWindows {
             columns,
             rows,

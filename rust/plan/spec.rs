@@ -8,6 +8,7 @@ use serde_json::{Number, Value};
 
 use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, Shares};
 use crate::core::aggregate::functions;
+use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late};
 
@@ -52,6 +53,9 @@ pub struct Spec {
     /// What happens to late records.
     #[serde(default)]
     pub late: Late,
+    /// What becomes of a result that does not fit its type.
+    #[serde(default)]
+    pub overflow: Overflow,
     /// The inputs of a cogroup.
     #[serde(default)]
     pub inputs: Option<CogroupSpec>,

@@ -9,19 +9,22 @@ use crate::state::page_text;
 
 /// Encodes a page as text.
 #[pyfunction]
-pub fn encode_page(page: &[u8]) -> PyResult<String> {
+pub(super) fn encode_page(page: &[u8]) -> PyResult<String> {
     Ok(page_text::encode(page)?)
 }
 
 /// Decodes a page from text.
 #[pyfunction]
-pub fn decode_page<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
+pub(super) fn decode_page<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &page_text::decode(text)?))
 }
 
 /// Encodes changes as blocks.
 #[pyfunction]
-pub fn encode_changes(py: Python<'_>, changes: PyRecordBatch) -> PyResult<Vec<Bound<'_, PyBytes>>> {
+pub(super) fn encode_changes(
+    py: Python<'_>,
+    changes: PyRecordBatch,
+) -> PyResult<Vec<Bound<'_, PyBytes>>> {
     let changes = changes.into_inner();
     let blocks = py.detach(|| change_block::encode(&changes))?;
     Ok(blocks.iter().map(|block| PyBytes::new(py, block)).collect())
@@ -29,6 +32,6 @@ pub fn encode_changes(py: Python<'_>, changes: PyRecordBatch) -> PyResult<Vec<Bo
 
 /// Decodes the changes of a block.
 #[pyfunction]
-pub fn decode_changes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn decode_changes<'py>(py: Python<'py>, block: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     PyRecordBatch::new(change_block::decode(block)?).into_pyarrow(py)
 }

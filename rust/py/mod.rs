@@ -158,6 +158,11 @@ impl PyQuery {
     }
 
     #[getter]
+    fn overflows(&self) -> u64 {
+        self.0.overflows()
+    }
+
+    #[getter]
     fn overlapping_lists(&self) -> Vec<&str> {
         self.0.overlapping_lists()
     }

@@ -128,6 +128,7 @@ pub(super) fn counter_dict(
         ("ticks", counters.ticks),
         ("bad_ticks", counters.bad_ticks),
         ("updates", counters.updates),
+        ("overflows", counters.overflows),
         ("windows_closed", counters.windows_closed),
         ("windows_open", windows_open),
     ] {
@@ -173,6 +174,11 @@ impl PyOperator {
     #[getter]
     fn output_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         PySchema::new(self.lock()?.output()).into_pyarrow(py)
+    }
+
+    #[getter]
+    fn overflows(&self) -> PyResult<u64> {
+        Ok(self.lock()?.counters().overflows)
     }
 
     #[getter]

@@ -167,6 +167,11 @@ impl PySlidingFolds {
         PySchema::new(self.lock()?.windows.output()).into_pyarrow(py)
     }
 
+    #[getter]
+    fn overflows(&self) -> PyResult<u64> {
+        Ok(self.lock()?.windows.overflows())
+    }
+
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
         for functions in &mut self.lock()?.functions {

@@ -131,10 +131,8 @@ pub(crate) fn add<K: BulkWindows>(
         }
     }
     if context.states.has_functions() {
-        // Functions see records one by one. None of these records is late, so they go in time
-        // order.
-        let mut others: Vec<_> = ordered.others(&records).copied().collect();
-        others.sort_by_key(|(_, record)| record.time);
+        // Functions see records one by one, in their order. None of these records is late.
+        let others: Vec<_> = ordered.others(&records).copied().collect();
         add_each(operator, &others, judgement, context)?;
     } else {
         K::add_all(operator, &records, &mut ordered, context)?;

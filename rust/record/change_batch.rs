@@ -19,7 +19,7 @@ use crate::plan::window_lengths::WindowLengths;
 
 /// The schema of changes: keys, `window`, aggregates, `op`, `time`. `time` is the timestamp that
 /// Kafka would give the change.
-pub fn schema(query: &Query) -> SchemaRef {
+pub(crate) fn schema(query: &Query) -> SchemaRef {
     let nullable = |field: &Arc<Field>| Arc::new(field.as_ref().clone().with_nullable(true));
     let keys_and_window = query.keys.len() + 1;
     let shown = query.output.fields().iter().take(keys_and_window).cloned();
@@ -74,7 +74,7 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
 }
 
 /// Builds a batch of changes. `keys` has the key of each change. `lower` returns the aggregates of
-/// slots; its windows are parallel to its slots.
+/// slots; its keys and windows are parallel to its slots.
 ///
 /// # Errors
 ///
@@ -91,9 +91,17 @@ pub(crate) fn batch(
         .filter_map(|change| Some((change.slot?, change.window)));
     let (slots, of_slots): (Vec<Slot>, Vec<Window>) = with_states.unzip();
     let mut columns = keys;
-    // Only queries without deletes have window ids. There every change has a slot, so the keys are
-    // parallel to the slots.
-    let results = lower(&columns, &slots, &of_slots)?;
+    let of_changes = (0..)
+        .zip(changes)
+        .filter(|(_, change)| change.slot.is_some());
+    let of_changes: UInt32Array = of_changes.map(|(nth, _)| nth).collect();
+    let results = if of_changes.len() == changes.len() {
+        lower(&columns, &slots, &of_slots)?
+    } else {
+        let keys = columns.iter().map(|column| take(column, &of_changes, None));
+        let keys = keys.collect::<std::result::Result<Vec<_>, _>>()?;
+        lower(&keys, &slots, &of_slots)?
+    };
     columns.push(query.window(&windows)?);
     let mut next = 0..;
     let positions: UInt32Array = changes
@@ -118,7 +126,7 @@ pub(crate) fn batch(
 /// # Errors
 ///
 /// [`crate::core::error::Error::Overflow`] for a window that does not.
-pub fn check(query: &Query, mut windows: impl Iterator<Item = Window>) -> Result<()> {
+pub(crate) fn check(query: &Query, mut windows: impl Iterator<Item = Window>) -> Result<()> {
     let WindowLengths::Sliding(sliding) = query.windows else {
         return Ok(());
     };

@@ -14,7 +14,7 @@ use crate::core::window::Window;
 
 /// Changes in order. Unless every change counts, a window has at most one row (rules 6.2). Memory
 /// then grows with the number of changed windows, not with the number of changes.
-pub struct Changes {
+pub(crate) struct Changes {
     /// The row of each window. `None` if every change counts.
     latest: Option<Latest>,
     rows: Vec<ChangeRow>,
@@ -80,7 +80,7 @@ pub(super) struct ChangeRow {
 
 impl Changes {
     /// Creates an empty list. `every` makes every change count.
-    pub fn new(every: bool) -> Self {
+    pub(crate) fn new(every: bool) -> Self {
         Self {
             latest: (!every).then(Latest::new),
             rows: Vec::new(),
@@ -90,7 +90,7 @@ impl Changes {
     }
 
     /// The number of upserts and deletes.
-    pub fn updates(&self) -> u64 {
+    pub(crate) fn updates(&self) -> u64 {
         let updates = self
             .rows
             .iter()

@@ -32,7 +32,12 @@ impl Judgement {
     /// # Errors
     ///
     /// [`Error::Argument`] unless there is one `Int64` column per input.
-    pub fn order(times: &RecordBatch, rows: usize, inputs: usize, closes: bool) -> Result<Self> {
+    pub(crate) fn order(
+        times: &RecordBatch,
+        rows: usize,
+        inputs: usize,
+        closes: bool,
+    ) -> Result<Self> {
         let columns: Option<Vec<Int64Array>> = times
             .columns()
             .iter()
@@ -49,7 +54,7 @@ impl Judgement {
     }
 
     /// The judgement for a range of rows.
-    pub fn slice(&self, from: usize, length: usize) -> Self {
+    pub(crate) fn slice(&self, from: usize, length: usize) -> Self {
         match self {
             Self::Order { times, closes } => Self::Order {
                 times: times.iter().map(|time| time.slice(from, length)).collect(),
@@ -60,7 +65,7 @@ impl Judgement {
     }
 
     /// Whether windows close between records, and not only at the end of a micro-batch.
-    pub fn closes(&self) -> bool {
+    pub(crate) fn closes(&self) -> bool {
         match self {
             Self::Arrival => true,
             Self::Start => false,
@@ -70,7 +75,7 @@ impl Judgement {
 
     /// Counts a record and returns it with the times that judge it. Also moves stream time, except
     /// for [`Self::Start`].
-    pub fn admit<'a, K: WindowKind>(
+    pub(crate) fn admit<'a, K: WindowKind>(
         &self,
         operator: &mut WindowOperator<K>,
         record: Record<'a, u32>,
@@ -86,7 +91,7 @@ impl Judgement {
     }
 
     /// Moves stream time to the times of a row.
-    pub fn observe<K: WindowKind>(&self, operator: &mut WindowOperator<K>, row: usize) {
+    pub(crate) fn observe<K: WindowKind>(&self, operator: &mut WindowOperator<K>, row: usize) {
         let Self::Order { times, .. } = self else {
             return;
         };

@@ -23,19 +23,19 @@
 //! | [`store_query`] | stored windows as rows |
 
 mod bulk;
-pub mod change_batch;
+pub(crate) mod change_batch;
 pub(crate) mod changes;
-pub mod checkpoint;
+pub(crate) mod checkpoint;
 mod judgement;
-pub mod micro_batch;
+pub(crate) mod micro_batch;
 pub mod operator;
-pub mod operator_states;
-pub mod returned_records;
+pub(crate) mod operator_states;
+pub(crate) mod returned_records;
 mod saved_windows;
 mod state_part;
 mod state_store;
-pub mod store_query;
-pub mod user_function;
+pub(crate) mod store_query;
+pub(crate) mod user_function;
 mod window_pages;
 mod window_row;
 mod window_runs;

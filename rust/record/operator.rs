@@ -151,7 +151,7 @@ impl Operator {
     ) -> Result<T> {
         self.check_usable()?;
         self.failed = Some(call);
-        let result = work(self).map_err(|error| self.state.query.name_overflow(error, &[]))?;
+        let result = work(self).map_err(|error| self.state.query.name_overflow(error, &[], &[]))?;
         self.failed = None;
         Ok(result)
     }

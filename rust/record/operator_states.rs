@@ -14,7 +14,7 @@ use crate::plan::function_failure::FunctionFailure;
 use crate::plan::query::Query;
 
 /// The states of built-in and user-defined aggregates.
-pub struct OperatorStates<'a> {
+pub(crate) struct OperatorStates<'a> {
     query: &'a Query,
     batch_states: BatchStates<'a>,
     functions: &'a mut [Box<dyn UserFunction>],
@@ -26,7 +26,7 @@ pub struct OperatorStates<'a> {
 
 /// A record of the batch, or none.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CurrentRecord {
+pub(crate) struct CurrentRecord {
     /// The row in the batch.
     pub row: usize,
     /// The input of a cogroup.
@@ -38,7 +38,7 @@ pub struct CurrentRecord {
 impl<'a> OperatorStates<'a> {
     /// `batch_states` has the built-in aggregates of the query. `functions` has the others, in
     /// order.
-    pub fn new(
+    pub(crate) fn new(
         query: &'a Query,
         batch_states: BatchStates<'a>,
         functions: &'a mut [Box<dyn UserFunction>],
@@ -54,12 +54,12 @@ impl<'a> OperatorStates<'a> {
     }
 
     /// The states of the built-in aggregates.
-    pub fn batch_states(&mut self) -> &mut BatchStates<'a> {
+    pub(crate) fn batch_states(&mut self) -> &mut BatchStates<'a> {
         &mut self.batch_states
     }
 
     /// Whether there are user-defined functions.
-    pub fn has_functions(&self) -> bool {
+    pub(crate) fn has_functions(&self) -> bool {
         !self.functions.is_empty()
     }
 
@@ -68,7 +68,7 @@ impl<'a> OperatorStates<'a> {
     /// # Errors
     ///
     /// As [`Self::overwrite`].
-    pub fn keep(&mut self, slot: Slot, window: Window) -> Result<Slot> {
+    pub(crate) fn keep(&mut self, slot: Slot, window: Window) -> Result<Slot> {
         let kept = self.allocate()?;
         self.overwrite(kept, slot, window)?;
         Ok(kept)
@@ -79,7 +79,7 @@ impl<'a> OperatorStates<'a> {
     /// # Errors
     ///
     /// [`Error::Function`] for an accumulator that cannot be copied.
-    pub fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
+    pub(crate) fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
         self.batch_states.copy(kept, slot)?;
         self.each(Some(window), |functions| functions.copy(kept, slot))
     }
@@ -104,7 +104,7 @@ impl<'a> OperatorStates<'a> {
 ///
 /// [`Error::Function`] for a value that does not fit its type. [`Error::Crowded`] if the values do
 /// not fit one array.
-pub fn save(
+pub(crate) fn save(
     query: &Query,
     nth: usize,
     function: &dyn UserFunction,

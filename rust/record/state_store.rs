@@ -13,6 +13,7 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::time::{Span, Time};
@@ -41,6 +42,8 @@ pub(crate) struct StateStore {
     pub null_values: u64,
     /// The number of emitted upserts and deletes.
     pub updates: u64,
+    /// The number of results that did not fit their type, before this operator was restored.
+    overflows: u64,
 }
 
 impl StateStore {
@@ -49,7 +52,7 @@ impl StateStore {
     /// # Errors
     ///
     /// [`Error::Format`] otherwise, as for unreadable pages.
-    pub fn check_unused(&self) -> Result<()> {
+    pub(crate) fn check_unused(&self) -> Result<()> {
         let progress = self.windows.time().progress();
         if self.seq_nos > 0 || progress.iter().any(|input| input.time.is_some()) {
             return Err(broken(
@@ -60,7 +63,11 @@ impl StateStore {
     }
 
     /// Creates a store without windows. `functions` are the user-defined functions of the spec.
-    pub fn new(spec: &Spec, query: Query, functions: Vec<Box<dyn UserFunction>>) -> Result<Self> {
+    pub(crate) fn new(
+        spec: &Spec,
+        query: Query,
+        functions: Vec<Box<dyn UserFunction>>,
+    ) -> Result<Self> {
         let inputs = spec
             .inputs
             .as_ref()
@@ -86,17 +93,18 @@ impl StateStore {
             seq_nos: 0,
             null_values: 0,
             updates: 0,
+            overflows: 0,
             query: Arc::new(query),
         })
     }
 
     /// The windows and the states, without rows to add.
-    pub fn at_rest(&mut self) -> (&mut Windows, OperatorStates<'_>) {
+    pub(crate) fn at_rest(&mut self) -> (&mut Windows, OperatorStates<'_>) {
         self.with_rows(&[], &[], &[])
     }
 
     /// The windows and the states, with the rows of a batch. The slices are parallel.
-    pub fn with_rows<'a>(
+    pub(crate) fn with_rows<'a>(
         &'a mut self,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
@@ -109,16 +117,17 @@ impl StateStore {
     }
 
     /// The counters, including rows that never reach the windows.
-    pub fn counters(&self) -> Counters {
+    pub(crate) fn counters(&self) -> Counters {
         Counters {
             null_values: self.null_values,
             updates: self.updates,
+            overflows: self.overflows + self.query.overflows(),
             ..*self.windows.counters()
         }
     }
 
     /// The progress of the operator.
-    pub fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> Clock {
         Clock {
             progress: self.windows.time().progress().to_vec(),
             closed: self.windows.closed(),
@@ -128,22 +137,44 @@ impl StateStore {
     }
 
     /// Resumes from a saved clock, before windows are loaded.
-    pub fn resume(&mut self, clock: Clock) {
+    pub(crate) fn resume(&mut self, clock: Clock) {
         self.seq_nos = clock.seq_nos;
         self.null_values = clock.counters.null_values;
         self.updates = clock.counters.updates;
+        self.overflows = clock.counters.overflows;
         self.windows
             .resume(clock.progress, clock.closed, clock.counters);
     }
 
     /// The results of slots, a column per aggregate. `keys` and `windows` are parallel to `slots`.
-    pub fn lower(
+    pub(crate) fn lower(
+        &self,
+        keys: &[ArrayRef],
+        slots: &[Slot],
+        windows: &[Window],
+    ) -> Result<Vec<ArrayRef>> {
+        self.results(keys, slots, windows, self.accumulators.lower(slots))
+    }
+
+    /// The same for a look at windows, which counts nothing.
+    pub(crate) fn show(
         &self,
         keys: &[ArrayRef],
         slots: &[Slot],
         windows: &[Window],
     ) -> Result<Vec<ArrayRef>> {
         let lowered = self.accumulators.lower(slots);
+        let lowered = lowered.map(|results| WindowResults::from(results.columns));
+        self.results(keys, slots, windows, lowered)
+    }
+
+    fn results(
+        &self,
+        keys: &[ArrayRef],
+        slots: &[Slot],
+        windows: &[Window],
+        lowered: Result<WindowResults>,
+    ) -> Result<Vec<ArrayRef>> {
         let query = self.query.as_ref();
         let functions = self.functions.iter().enumerate();
         let mut functions =
@@ -152,7 +183,7 @@ impl StateStore {
     }
 
     /// The time difference of sliding windows.
-    pub fn difference(&self) -> Span {
+    pub(crate) fn difference(&self) -> Span {
         match self.query.windows {
             WindowLengths::Sliding(sliding) => sliding.difference,
             WindowLengths::Session(_) => Span::default(),

@@ -46,7 +46,7 @@ pub enum StoreQuery {
 
 /// Inclusive bounds of a range of keys. Each bound is one row of key columns. `None` leaves a side
 /// open.
-pub type KeyRange = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
+pub(crate) type KeyRange = (Option<Vec<ArrayRef>>, Option<Vec<ArrayRef>>);
 
 /// A selected window.
 struct SelectedWindow<'a> {
@@ -163,7 +163,7 @@ fn batch(state: &StateStore, found: &[SelectedWindow<'_>]) -> Result<RecordBatch
     let windows: Vec<Window> = found.iter().map(|found| found.window).collect();
     let slots: Vec<Slot> = found.iter().map(|found| found.slot).collect();
     let mut columns = key_columns(&state.sort_keys, found.iter().map(|found| found.name))?;
-    let results = state.lower(&columns, &slots, &windows)?;
+    let results = state.show(&columns, &slots, &windows)?;
     columns.push(state.query.window(&windows)?);
     columns.extend(results);
     columns.push(state.query.times(found.iter().map(|found| found.largest))?);

@@ -37,22 +37,22 @@ pub(super) struct WindowRuns {
 
 impl WindowRuns {
     /// The number of windows.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.runs.len()
     }
 
     /// The number of members.
-    pub fn members(&self) -> usize {
+    pub(super) fn members(&self) -> usize {
         self.members.len()
     }
 
     /// Adds members of a key.
-    pub fn extend(&mut self, members: impl Iterator<Item = Member>) {
+    pub(super) fn extend(&mut self, members: impl Iterator<Item = Member>) {
         self.members.extend(members);
     }
 
     /// Adds a window with the members from `from` to `to`, exclusive.
-    pub fn push(&mut self, from: usize, to: usize, slot: Slot) {
+    pub(super) fn push(&mut self, from: usize, to: usize, slot: Slot) {
         self.runs.push(RowSpan {
             from: from as u32,
             to: to as u32,
@@ -65,7 +65,7 @@ impl WindowRuns {
     /// # Errors
     ///
     /// As [`Accumulators::update`].
-    pub fn merge(&self, states: &mut Accumulators, stored: &BatchStates<'_>) -> Result<()> {
+    pub(super) fn merge(&self, states: &mut Accumulators, stored: &BatchStates<'_>) -> Result<()> {
         let merges: u64 = self.runs.iter().map(|run| run.len() as u64).sum();
         if merges > MERGES * self.members.len() as u64 && !states.result_grows() {
             let lift =

@@ -42,7 +42,7 @@ macro_rules! either {
 impl Windows {
     /// Creates an empty store of the query's kind of windows. Each of `inputs` inputs has its own
     /// stream time.
-    pub fn new(spec: &Spec, query: &Query, inputs: usize) -> Result<Self> {
+    pub(crate) fn new(spec: &Spec, query: &Query, inputs: usize) -> Result<Self> {
         let unit = events::unit(query.time.data_type())?;
         let ticks = |argument: &str, micros: i64| {
             let wrong = || Error::Argument {
@@ -108,12 +108,16 @@ impl Windows {
         }
     }
 
-    pub fn catch_up(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+    pub(crate) fn catch_up(
+        &mut self,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
         either!(self, windows => windows.catch_up(states, out))
     }
 
     /// Pushes a record, which is judged in order.
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         record: Record<'_, u32>,
         judgement: &Judgement,
@@ -132,7 +136,7 @@ impl Windows {
         })
     }
 
-    pub fn tick(
+    pub(crate) fn tick(
         &mut self,
         input: Option<usize>,
         source: Option<Source>,
@@ -143,7 +147,7 @@ impl Windows {
         either!(self, windows => windows.tick(input, source, time, states, out))
     }
 
-    pub fn add_in_bulk(
+    pub(crate) fn add_in_bulk(
         &mut self,
         query: &Query,
         judgement: &Judgement,
@@ -153,14 +157,14 @@ impl Windows {
     }
 
     /// Applies the current grace to the close times. Closes no window.
-    pub fn catch_up_time(&mut self) {
+    pub(crate) fn catch_up_time(&mut self) {
         either!(self, windows => windows.catch_up_time());
     }
 
     /// What a micro-batch closes, if time moves from the saved progress to `times`, one after the
     /// other, and then to `progress`. Windows due before the first returned time close. Closed
     /// windows before the second one leave.
-    pub fn closing(
+    pub(crate) fn closing(
         &self,
         saved: Vec<Progress>,
         times: &[SourceTime],
@@ -170,58 +174,66 @@ impl Windows {
     }
 
     /// Moves stream time to the times of the sources. Closes no window.
-    pub fn observe(&mut self, progress: &[SourceTime]) {
+    pub(crate) fn observe(&mut self, progress: &[SourceTime]) {
         either!(self, windows => windows.observe_together(seen(progress)));
     }
 
     /// Closes the windows that are due.
-    pub fn close(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+    pub(crate) fn close(
+        &mut self,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
         either!(self, windows => windows.close(windows.time().slowest(), states, out))
     }
 
-    pub fn finish(&mut self, states: &mut OperatorStates<'_>, out: &mut Changes) -> Result<()> {
+    pub(crate) fn finish(
+        &mut self,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
         either!(self, windows => windows.finish(states, out))
     }
 
     /// Drops all closed, hidden windows.
-    pub fn drop_hidden(&mut self, states: &mut OperatorStates<'_>) {
+    pub(crate) fn drop_hidden(&mut self, states: &mut OperatorStates<'_>) {
         either!(self, windows => windows.drop_hidden(states));
     }
 
-    pub fn counters(&self) -> &Counters {
+    pub(crate) fn counters(&self) -> &Counters {
         either!(self, windows => windows.counters())
     }
 
-    pub fn time(&self) -> &StreamTime {
+    pub(crate) fn time(&self) -> &StreamTime {
         either!(self, windows => windows.time())
     }
 
     /// The number of open stored windows.
-    pub fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         either!(self, windows => windows.store().open())
     }
 
     /// Reserves memory for windows.
-    pub fn reserve(&mut self, rows: usize) {
+    pub(crate) fn reserve(&mut self, rows: usize) {
         either!(self, windows => windows.store_mut().reserve(rows));
     }
 
     /// Windows due before this are closed and emitted.
-    pub fn closed(&self) -> Time {
+    pub(crate) fn closed(&self) -> Time {
         either!(self, windows => windows.store().closed())
     }
 
-    pub fn segment_width(&self) -> i64 {
+    pub(crate) fn segment_width(&self) -> i64 {
         either!(self, windows => windows.store().segment_width())
     }
 
     /// Marks all segments as clean. From now on, changes are recorded.
-    pub fn mark_clean(&mut self) {
+    pub(crate) fn mark_clean(&mut self) {
         either!(self, windows => windows.store_mut().mark_clean());
     }
 
     /// Restores stream time, the time up to which windows are closed, and the counters.
-    pub fn resume(&mut self, progress: Vec<Progress>, closed: Time, counters: Counters) {
+    pub(crate) fn resume(&mut self, progress: Vec<Progress>, closed: Time, counters: Counters) {
         either!(self, windows => windows.resume(progress, closed, counters));
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct ShardClock {
 
 impl ShardClock {
     /// Starts before any record.
-    pub fn new(windows: SessionWindows) -> Self {
+    pub(super) fn new(windows: SessionWindows) -> Self {
         Self {
             counters: Counters::default(),
             time: StreamTime::new(1, windows.grace, Span(1)),
@@ -32,7 +32,7 @@ impl ShardClock {
     }
 
     /// Resumes from a saved clock.
-    pub fn resume(&mut self, saved: Clock) {
+    pub(super) fn resume(&mut self, saved: Clock) {
         self.time.resume(saved.progress);
         self.closed = saved.closed;
         self.seq_nos = saved.seq_nos;
@@ -40,7 +40,7 @@ impl ShardClock {
     }
 
     /// The clock in the form that the head saves.
-    pub fn saved(&self) -> Clock {
+    pub(super) fn saved(&self) -> Clock {
         Clock {
             progress: self.time.progress().to_vec(),
             closed: self.closed,
@@ -50,45 +50,45 @@ impl ShardClock {
     }
 
     /// Stream time.
-    pub fn time(&self) -> Option<Time> {
+    pub(super) fn time(&self) -> Option<Time> {
         self.time.slowest().time
     }
 
     /// Length of a segment.
-    pub fn segment_width(&self) -> i64 {
+    pub(super) fn segment_width(&self) -> i64 {
         segment_width(self.windows.segment())
     }
 
     /// Applies the current grace, which may be smaller than before a restart. Returns whether the
     /// close time has moved.
-    pub fn catch_up(&mut self) -> bool {
+    pub(super) fn catch_up(&mut self) -> bool {
         self.time.catch_up();
         self.horizon().close > self.closed
     }
 
     /// Moves stream time.
-    pub fn observe(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
+    pub(super) fn observe(&mut self, seen: impl Iterator<Item = (usize, Source, Time)>) {
         self.time.observe_together(seen);
     }
 
     /// The current horizon: which sessions are closed, and which are hidden.
-    pub fn horizon(&self) -> Horizon {
+    pub(super) fn horizon(&self) -> Horizon {
         let now = self.time.slowest();
         Horizon::of_sessions(now.time, now.close, self.windows.until)
     }
 
     /// Whether a session closes now.
-    pub fn closes(&self, extent: &Extent) -> bool {
+    pub(super) fn closes(&self, extent: &Extent) -> bool {
         !extent.closed_before(self.closed) && extent.closed_before(self.horizon().close)
     }
 
     /// Marks all due sessions as closed.
-    pub fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         self.closed = self.closed.max(self.horizon().close);
     }
 
     /// Sessions due before this are closed.
-    pub fn closed(&self) -> Time {
+    pub(super) fn closed(&self) -> Time {
         self.closed
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct Behind {
 impl Incoming {
     /// Reads blocks. Some of their records may be behind `close`. `counted` is the query with the
     /// number of records as an additional last aggregate, like the blocks.
-    pub fn read(
+    pub(super) fn read(
         rows: &[PackedRow<'_>],
         query: &Arc<Query>,
         counted: &Arc<Query>,
@@ -135,7 +135,7 @@ impl Incoming {
 
     /// Adds the sessions that are in time when joined with stored ones. Returns the slots into
     /// which they were merged, and the number of late records.
-    pub fn judge(
+    pub(super) fn judge(
         &mut self,
         stored: &[&Spans],
         close: Time,

@@ -40,7 +40,7 @@ impl Default for PartsRead {
 impl PartsRead {
     /// Plans the reads of a micro-batch that moves the close time from `closed` to `close`. Also
     /// returns the names of the pages to read.
-    pub fn new(
+    pub(super) fn new(
         shard: &ShardState,
         incoming: &Incoming,
         closed: Time,
@@ -78,13 +78,13 @@ impl PartsRead {
     }
 
     /// Whether a segment is opened.
-    pub fn has_opened(&self, segment: i64) -> bool {
+    pub(super) fn has_opened(&self, segment: i64) -> bool {
         segment <= self.last
     }
 
     /// Joins the micro-batch with the parts of opened segments. Returns the sessions, the segment
     /// of each, and the number of late records.
-    pub fn join(
+    pub(super) fn join(
         &self,
         shard: &ShardState,
         incoming: &mut Incoming,
@@ -139,7 +139,7 @@ impl PartsRead {
 
     /// Removes the opened segments, compacts runs of other segments, and appends the remaining
     /// sessions to the segments of `rows`. `table` knows their keys.
-    pub fn write(
+    pub(super) fn write(
         &self,
         shard: &mut ShardState,
         table: &SessionTable,

@@ -28,7 +28,7 @@ pub(super) struct SessionChanges {
 
 impl SessionChanges {
     /// Finds the changes of changed sessions. `stored` has the old windows of each session.
-    pub fn new(
+    pub(super) fn new(
         sessions: &SessionColumns,
         is_changed: &[bool],
         stored: impl Iterator<Item = (Slot, Window)>,
@@ -68,12 +68,12 @@ impl SessionChanges {
     }
 
     /// The number of changes.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.changes.len()
     }
 
     /// Writes the changes as rows, in batches.
-    pub fn write(
+    pub(super) fn write(
         &self,
         query: &Query,
         keys: &SessionTable,

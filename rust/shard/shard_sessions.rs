@@ -37,10 +37,10 @@ use crate::state::stored_run::ChangedPages;
 use crate::state::stored_windows::StoredWindows;
 
 /// The rows that a micro-batch emits, and the changed pages by name. `None` deletes a page.
-pub type Finished = (Vec<RecordBatch>, Vec<ChangedPage>);
+pub(crate) type Finished = (Vec<RecordBatch>, Vec<ChangedPage>);
 
 /// The sessions of a shard between two micro-batches. Only the contents of the head stay in memory.
-pub struct ShardSessions {
+pub(crate) struct ShardSessions {
     state: ShardState,
     /// The query with the number of records as an additional last aggregate, like the blocks.
     counted: Arc<Query>,
@@ -67,7 +67,7 @@ impl ShardSessions {
     /// [`Error::Argument`] or [`Error::ColumnType`] for a spec that is inconsistent or does not fit
     /// the columns of `input`. [`Error::Format`] for a spec that is not of sessions or needs the
     /// records themselves.
-    pub fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
+    pub(crate) fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
         memory::keep_freed();
         let query = Query::new(spec, input)?;
         let (true, Windows::Sessions(operator)) =
@@ -107,13 +107,14 @@ impl ShardSessions {
     }
 
     /// Sets the interrupt that stops the shard.
-    pub fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
+    pub(crate) fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         self.state.interrupt = interrupt;
         self
     }
 
     /// Sets the limits. They never change results.
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    #[cfg(test)]
+    pub(crate) fn with_limits(mut self, limits: Limits) -> Self {
         self.state.limits = limits;
         self
     }
@@ -123,7 +124,7 @@ impl ShardSessions {
     /// # Errors
     ///
     /// [`Error::Format`] for a head that is damaged or of another query.
-    pub fn restore(&mut self, head: &[u8]) -> Result<()> {
+    pub(crate) fn restore(&mut self, head: &[u8]) -> Result<()> {
         let (_, clock) = self.state.snapshot.open(head)?;
         self.state.clock.resume(clock);
         Ok(())
@@ -137,7 +138,11 @@ impl ShardSessions {
     ///
     /// [`Error::Format`] for blocks of another query, or if the previous micro-batch is not
     /// finished. Errors of the interrupt.
-    pub fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
+    pub(crate) fn push(
+        &mut self,
+        packed: &RecordBatch,
+        progress: &[SourceTime],
+    ) -> Result<Vec<String>> {
         if self.pushed.is_some() {
             return Err(wrong("the previous one is not finished"));
         }
@@ -187,10 +192,10 @@ impl ShardSessions {
     ///
     /// [`Error::Format`] for unexpected or damaged pages, or without a micro-batch.
     /// [`Error::Overflow`] for a result that does not fit its type. Errors of the interrupt.
-    pub fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
+    pub(crate) fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
         let batch = self.pushed.take().ok_or_else(|| wrong("none was pushed"))?;
         let finished = self.close(batch, pages);
-        finished.map_err(|error| self.state.query.name_overflow(error, &[]))
+        finished.map_err(|error| self.state.query.name_overflow(error, &[], &[]))
     }
 
     fn close(&mut self, batch: MicroBatch, pages: &[&[u8]]) -> Result<Finished> {
@@ -200,6 +205,7 @@ impl ShardSessions {
             parts,
             needed,
         } = batch;
+        let overflows = self.state.query.overflows();
         let (fingerprint, keys) = (
             &self.state.snapshot.fingerprint.hash,
             self.state.query.keys.len(),
@@ -221,6 +227,7 @@ impl ShardSessions {
                 self.close_ranges(&incoming, &joined, &mut rows)?
             }
         };
+        self.state.clock.counters.overflows += self.state.query.overflows() - overflows;
         Ok((
             rows,
             self.state
@@ -319,18 +326,18 @@ impl ShardSessions {
     }
 
     /// The counters.
-    pub fn counters(&self) -> Counters {
+    pub(crate) fn counters(&self) -> Counters {
         self.state.clock.counters
     }
 
     /// The number of open sessions after a micro-batch. An upper bound if sessions are stored in
     /// parts.
-    pub fn windows_open(&self) -> u64 {
+    pub(crate) fn windows_open(&self) -> u64 {
         self.state.snapshot.stored().open()
     }
 
     /// Stream time, in ticks of the time column.
-    pub fn stream_time(&self) -> Option<Time> {
+    pub(crate) fn stream_time(&self) -> Option<Time> {
         self.state.clock.time()
     }
 }

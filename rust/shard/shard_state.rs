@@ -26,13 +26,13 @@ pub(super) struct ShardState {
 
 impl ShardState {
     /// The segment of each session, by its reach.
-    pub fn segments_of(&self, sessions: &SessionColumns) -> Vec<i64> {
+    pub(super) fn segments_of(&self, sessions: &SessionColumns) -> Vec<i64> {
         let reaches = sessions.extents.iter().map(|extent| extent.reach);
         reaches.map(|reach| self.grid.of(reach)).collect()
     }
 
     /// A writer for runs of sessions. `fingerprint` is the hash of the snapshot's fingerprint.
-    pub fn writer<'f>(&self, fingerprint: &'f str) -> RunWriter<'f> {
+    pub(super) fn writer<'f>(&self, fingerprint: &'f str) -> RunWriter<'f> {
         RunWriter {
             form: PageKind::Sessions,
             fingerprint,

@@ -52,7 +52,7 @@ struct InputClock {
 
 impl Head {
     /// Writes the head page. Its rows are the times of sources.
-    pub fn write(
+    pub(crate) fn write(
         clock: &Clock,
         width: i64,
         layout: Layout,
@@ -104,16 +104,21 @@ impl Head {
     ///
     /// [`Error::Format`] for a damaged state, or for the state of another query. The message names
     /// the difference.
-    pub fn open(bytes: &[u8], fingerprint: &Fingerprint) -> Result<(Self, Clock)> {
+    pub(crate) fn open(bytes: &[u8], fingerprint: &Fingerprint) -> Result<(Self, Clock)> {
         let (label, rows) = page::read(bytes)?;
         if label.form != PageKind::Head {
             return Err(broken("it is no head"));
         }
         if label.fingerprint != fingerprint.hash {
             let difference = fingerprint.difference(label.text("windrow.specification")?);
-            return Err(broken(format!(
-                "it belongs to another specification: {difference}"
-            )));
+            let reason = format!(
+                "it belongs to another query\n{difference}\nstart from a new checkpointLocation, or run the \
+                 query as it was"
+            );
+            return Err(Error::Format {
+                what: "state",
+                reason,
+            });
         }
         let head: Self = serde_json::from_str(label.text("windrow.state")?)
             .map_err(|error| broken(format!("its head cannot be read: {error}")))?;

@@ -20,8 +20,8 @@
 
 pub(crate) mod head;
 mod hexadecimal;
-pub mod page;
-pub mod page_text;
+pub(crate) mod page;
+pub(crate) mod page_text;
 pub(crate) mod page_writer;
 pub(crate) mod run_writer;
 pub(crate) mod segment_table;

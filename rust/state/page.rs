@@ -27,6 +27,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
+#[cfg(test)]
 use super::hexadecimal;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
@@ -36,7 +37,7 @@ const WHAT: &str = "page";
 
 /// The kind of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageKind {
+pub(crate) enum PageKind {
     /// Stream time and counters.
     Head,
     /// Sessions.
@@ -72,7 +73,7 @@ impl PageKind {
 
 /// The id of a page of windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PageId {
+pub(crate) struct PageId {
     /// The segment: reach or start divided by the length of a segment.
     pub segment: i64,
     /// The run in the segment.
@@ -89,7 +90,7 @@ impl fmt::Display for PageId {
 
 /// The name of a page of windows or of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PageName {
+pub(crate) struct PageName {
     /// The id of the page.
     pub id: PageId,
     /// Whether it is a page of the run's index.
@@ -105,7 +106,7 @@ impl fmt::Display for PageName {
 
 /// The bounds of the windows in a page. The label has them, so no row is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PageBounds {
+pub(crate) struct PageBounds {
     /// The first key and the last one.
     pub keys: (Vec<u8>, Vec<u8>),
     /// The least start, and the greatest reach (for sliding windows: start).
@@ -116,11 +117,11 @@ pub struct PageBounds {
 pub(crate) type NamedPage = (PageName, Vec<u8>);
 
 /// A page name as text, with the bytes. `None` deletes the page.
-pub type ChangedPage = (String, Option<Vec<u8>>);
+pub(crate) type ChangedPage = (String, Option<Vec<u8>>);
 
 /// The label of a page: everything except its rows.
 #[derive(Clone, Debug)]
-pub struct Label {
+pub(crate) struct Label {
     /// The kind of the page.
     pub form: PageKind,
     /// The fingerprint of its specification.
@@ -163,7 +164,7 @@ impl Label {
     /// # Errors
     ///
     /// [`Error::Format`] for bytes that are damaged, of another version, or not a page.
-    pub fn read(bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         Self::new(envelope::metadata(WHAT, bytes)?)
     }
 
@@ -172,7 +173,7 @@ impl Label {
     /// # Errors
     ///
     /// [`Error::Format`] if it is missing.
-    pub fn text(&self, name: &str) -> Result<&str> {
+    pub(crate) fn text(&self, name: &str) -> Result<&str> {
         self.metadata
             .get(name)
             .map(String::as_str)
@@ -185,6 +186,7 @@ impl Label {
             .map_err(|_| broken(format!("{name} is {text:?}, not a number")))
     }
 
+    #[cfg(test)]
     fn key(&self, name: &str) -> Result<Vec<u8>> {
         let text = self.text(name)?;
         hexadecimal::read(text)
@@ -196,7 +198,7 @@ impl Label {
     /// # Errors
     ///
     /// [`Error::Format`] if it has none.
-    pub fn id(&self) -> Result<PageId> {
+    pub(crate) fn id(&self) -> Result<PageId> {
         Ok(PageId {
             segment: self.number("windrow.segment")?,
             run: self.number("windrow.run")?,
@@ -209,7 +211,7 @@ impl Label {
     /// # Errors
     ///
     /// [`Error::Format`] if it has none.
-    pub fn name(&self) -> Result<PageName> {
+    pub(crate) fn name(&self) -> Result<PageName> {
         Ok(PageName {
             id: self.id()?,
             is_index: self.form == PageKind::Index,
@@ -221,7 +223,8 @@ impl Label {
     /// # Errors
     ///
     /// [`Error::Format`] if it has none.
-    pub fn bounds(&self) -> Result<PageBounds> {
+    #[cfg(test)]
+    pub(crate) fn bounds(&self) -> Result<PageBounds> {
         Ok(PageBounds {
             keys: (
                 self.key("windrow.first_key")?,
@@ -240,7 +243,7 @@ impl Label {
 /// # Errors
 ///
 /// [`Error::Format`] for bytes that are damaged, of another version, or not a page.
-pub fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
+pub(crate) fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
     let (metadata, rows) = envelope::unseal(WHAT, bytes)?;
     Ok((Label::new(metadata)?, rows))
 }

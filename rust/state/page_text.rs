@@ -15,7 +15,7 @@ const CHARS: usize = 8;
 /// # Errors
 ///
 /// Only for a bug in windrow.
-pub fn encode(bytes: &[u8]) -> Result<String> {
+pub(crate) fn encode(bytes: &[u8]) -> Result<String> {
     let mut text = Vec::with_capacity(bytes.len().div_ceil(BYTES) * CHARS);
     let (groups, rest) = bytes.as_chunks::<BYTES>();
     for group in groups {
@@ -37,7 +37,7 @@ pub fn encode(bytes: &[u8]) -> Result<String> {
 /// # Errors
 ///
 /// [`Error::Format`] for text that [`encode`] never produces.
-pub fn decode(text: &str) -> Result<Vec<u8>> {
+pub(crate) fn decode(text: &str) -> Result<Vec<u8>> {
     if !text.is_ascii() {
         return Err(broken("its text is not ASCII"));
     }

@@ -65,7 +65,7 @@ impl RunRows {
     /// # Errors
     ///
     /// If columns differ in length.
-    pub fn new(columns: PageColumns, page_bytes: usize) -> Result<Self> {
+    pub(crate) fn new(columns: PageColumns, page_bytes: usize) -> Result<Self> {
         let rows = batch(columns)?;
         let width = rows.get_array_memory_size() / rows.num_rows().max(1);
         Ok(Self {
@@ -75,7 +75,7 @@ impl RunRows {
     }
 
     /// The number of pages for this many rows. All pages have about the same length.
-    pub fn pages(&self, rows: usize) -> usize {
+    pub(crate) fn pages(&self, rows: usize) -> usize {
         ((rows + self.page_rows / 2) / self.page_rows).max(1)
     }
 
@@ -85,7 +85,7 @@ impl RunRows {
     /// # Errors
     ///
     /// Errors of Arrow.
-    pub fn write(
+    pub(crate) fn write(
         &self,
         range: Range<usize>,
         form: PageKind,

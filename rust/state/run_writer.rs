@@ -41,7 +41,7 @@ impl RunWriter<'_> {
     /// # Errors
     ///
     /// Errors of Arrow.
-    pub fn write_ranges(
+    pub(crate) fn write_ranges(
         &self,
         vacancy: Vacancy,
         parts: &[SortedWindows],
@@ -76,7 +76,7 @@ impl RunWriter<'_> {
     /// # Errors
     ///
     /// Errors of Arrow.
-    pub fn write(
+    pub(crate) fn write(
         &self,
         segment: i64,
         mut run: StoredRun,

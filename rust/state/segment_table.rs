@@ -44,12 +44,12 @@ pub(crate) struct SegmentGrid {
 
 impl SegmentGrid {
     /// The segment that contains a reach.
-    pub fn of(&self, reach: Time) -> i64 {
+    pub(crate) fn of(&self, reach: Time) -> i64 {
         reach.0.saturating_add(self.offset).div_euclid(self.width)
     }
 
     /// The last reach in a segment.
-    pub fn end(&self, segment: i64) -> Time {
+    pub(crate) fn end(&self, segment: i64) -> Time {
         let next = segment.saturating_add(1).saturating_mul(self.width);
         Time(next.saturating_sub(1).saturating_sub(self.offset))
     }
@@ -66,7 +66,7 @@ impl SegmentTable {
     /// # Errors
     ///
     /// [`crate::core::error::Error::Format`] if they do not.
-    pub fn check(&self, layout: Layout) -> Result<()> {
+    pub(crate) fn check(&self, layout: Layout) -> Result<()> {
         let is_sorted = |runs: &Vec<StoredRun>| match layout {
             Layout::Parts => runs.is_sorted_by(|left, right| left.number < right.number),
             Layout::Ranges => runs.is_sorted_by(|left, right| left.from < right.from),
@@ -83,35 +83,35 @@ impl SegmentTable {
     }
 
     /// The runs of each segment.
-    pub fn segments(&self) -> impl Iterator<Item = (i64, &[StoredRun])> {
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (i64, &[StoredRun])> {
         let segments = self.0.iter();
         segments.map(|(&segment, runs)| (segment, runs.as_slice()))
     }
 
     /// All runs, with their segments.
-    pub fn runs(&self) -> impl Iterator<Item = (i64, &StoredRun)> {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (i64, &StoredRun)> {
         self.segments()
             .flat_map(|(segment, runs)| runs.iter().map(move |run| (segment, run)))
     }
 
     /// The runs of a segment.
-    pub fn segment(&self, segment: i64) -> &[StoredRun] {
+    pub(crate) fn segment(&self, segment: i64) -> &[StoredRun] {
         self.0.get(&segment).map_or(&[], Vec::as_slice)
     }
 
     /// Whether there are no runs.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The number of open windows. For sessions stored in parts, the number of open parts.
-    pub fn open(&self) -> u64 {
+    pub(crate) fn open(&self) -> u64 {
         let runs = self.0.values().flatten();
         runs.fold(0, |open, run| open.saturating_add(run.windows.open))
     }
 
     /// Updates the statistics of a run.
-    pub fn set_statistics(&mut self, segment: i64, place: usize, windows: WindowStatistics) {
+    pub(crate) fn set_statistics(&mut self, segment: i64, place: usize, windows: WindowStatistics) {
         let runs = self.0.get_mut(&segment);
         if let Some(run) = runs.and_then(|runs| runs.get_mut(place)) {
             run.windows = windows;
@@ -119,12 +119,17 @@ impl SegmentTable {
     }
 
     /// Appends a run to a segment.
-    pub fn push(&mut self, segment: i64, run: StoredRun) {
+    pub(crate) fn push(&mut self, segment: i64, run: StoredRun) {
         self.0.entry(segment).or_default().push(run);
     }
 
     /// Removes consecutive runs of a segment, and their pages.
-    pub fn remove(&mut self, segment: i64, places: Range<usize>, changed: &mut ChangedPages) {
+    pub(crate) fn remove(
+        &mut self,
+        segment: i64,
+        places: Range<usize>,
+        changed: &mut ChangedPages,
+    ) {
         let Some(runs) = self.0.get_mut(&segment) else {
             return;
         };
@@ -137,14 +142,14 @@ impl SegmentTable {
     }
 
     /// Removes all segments up to and including `last`, and their pages.
-    pub fn remove_to(&mut self, last: i64, changed: &mut ChangedPages) {
+    pub(crate) fn remove_to(&mut self, last: i64, changed: &mut ChangedPages) {
         let later = last.checked_add(1).map(|first| self.0.split_off(&first));
         let removed = Self(std::mem::replace(&mut self.0, later.unwrap_or_default()));
         changed.extend(removed.all_names().map(|name| (name, None)));
     }
 
     /// The names of all pages.
-    pub fn all_names(&self) -> impl Iterator<Item = PageName> {
+    pub(crate) fn all_names(&self) -> impl Iterator<Item = PageName> {
         self.runs()
             .flat_map(|(segment, run)| run.all_names(segment))
     }
@@ -157,7 +162,7 @@ impl SegmentTable {
     /// # Errors
     ///
     /// Errors of `windows` and of the writer.
-    pub fn rewrite(
+    pub(crate) fn rewrite(
         &mut self,
         segment: i64,
         is_changed: &[bool],

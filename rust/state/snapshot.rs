@@ -29,7 +29,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// No pages yet.
-    pub fn new(fingerprint: Fingerprint, layout: Layout, width: i64) -> Self {
+    pub(crate) fn new(fingerprint: Fingerprint, layout: Layout, width: i64) -> Self {
         Self {
             fingerprint,
             layout,
@@ -45,7 +45,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`Error::Format`] for a head that is damaged or of another query.
-    pub fn open(&mut self, head: &[u8]) -> Result<(Layout, Clock)> {
+    pub(crate) fn open(&mut self, head: &[u8]) -> Result<(Layout, Clock)> {
         let (head, clock) = Head::open(head, &self.fingerprint)?;
         let is_own = head.layout == self.layout && head.width == self.width;
         if is_own {
@@ -57,14 +57,14 @@ impl Snapshot {
     }
 
     /// Marks all pages as foreign: they are read at once and rewritten.
-    pub fn read_all(&mut self) {
+    pub(crate) fn read_all(&mut self) {
         if self.foreign.is_empty() {
             self.foreign = std::mem::take(&mut self.table);
         }
     }
 
     /// The stored runs, of this or of another layout.
-    pub fn stored(&self) -> &SegmentTable {
+    pub(crate) fn stored(&self) -> &SegmentTable {
         if self.foreign.is_empty() {
             &self.table
         } else {
@@ -77,7 +77,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`Error::Format`] if a run is incomplete, or a page belongs to no run.
-    pub fn read(&mut self, pages: &BTreeSet<PageId>) -> Result<()> {
+    pub(crate) fn read(&mut self, pages: &BTreeSet<PageId>) -> Result<()> {
         let (mut known, mut unread) = (0, BTreeSet::new());
         for (segment, run) in self.stored().runs() {
             let names = run.names(segment);
@@ -97,14 +97,14 @@ impl Snapshot {
     }
 
     /// The number of open windows in unread runs.
-    pub fn unread(&self) -> u64 {
+    pub(crate) fn unread(&self) -> u64 {
         let runs = self.stored().runs();
         let unread = runs.filter(|(segment, run)| self.unread.contains(&(*segment, run.number)));
         unread.fold(0, |open, (_, run)| open.saturating_add(run.windows.open))
     }
 
     /// Whether each run of a segment was read.
-    pub fn is_read(&self, segment: i64) -> Vec<bool> {
+    pub(crate) fn is_read(&self, segment: i64) -> Vec<bool> {
         let runs = self.table.segment(segment).iter();
         let is_read = |number| !self.unread.contains(&(segment, number));
         runs.map(|run| is_read(run.number)).collect()
@@ -115,7 +115,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`Error::Internal`] for an unread run.
-    pub fn check_read(&self, segment: i64, is_changed: &[bool]) -> Result<()> {
+    pub(crate) fn check_read(&self, segment: i64, is_changed: &[bool]) -> Result<()> {
         let is_read = self.is_read(segment);
         let mut runs = is_read.iter().zip(is_changed);
         if runs.any(|(&is_read, &is_changed)| is_changed && !is_read) {
@@ -129,7 +129,11 @@ impl Snapshot {
     /// # Errors
     ///
     /// Errors of Arrow.
-    pub fn finish(&mut self, mut changed: ChangedPages, clock: &Clock) -> Result<Vec<ChangedPage>> {
+    pub(crate) fn finish(
+        &mut self,
+        mut changed: ChangedPages,
+        clock: &Clock,
+    ) -> Result<Vec<ChangedPage>> {
         for name in std::mem::take(&mut self.foreign).all_names() {
             changed.entry(name).or_insert(None);
         }
@@ -144,7 +148,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// Errors of Arrow.
-    pub fn head(&self, clock: &Clock) -> Result<Vec<u8>> {
+    pub(crate) fn head(&self, clock: &Clock) -> Result<Vec<u8>> {
         Head::write(
             clock,
             self.width,
@@ -155,7 +159,7 @@ impl Snapshot {
     }
 
     /// The ids of the pages of windows, in order.
-    pub fn ids(&self) -> BTreeSet<PageId> {
+    pub(crate) fn ids(&self) -> BTreeSet<PageId> {
         let runs = self.stored().runs();
         let names = runs.flat_map(|(segment, run)| run.names(segment));
         names.map(|name| name.id).collect()

@@ -22,17 +22,17 @@ pub(crate) struct SortedWindows {
 
 impl SortedWindows {
     /// The number of windows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.extents.len()
     }
 
     /// The sort key of a window.
-    pub fn name(&self, row: usize) -> Option<&[u8]> {
+    pub(crate) fn name(&self, row: usize) -> Option<&[u8]> {
         (row < self.names.len()).then(|| self.names.value(row))
     }
 
     /// The bounds of a range of windows.
-    pub fn bounds(&self, rows: Range<usize>) -> Option<PageBounds> {
+    pub(crate) fn bounds(&self, rows: Range<usize>) -> Option<PageBounds> {
         let (first, last) = (rows.start, rows.end.checked_sub(1)?);
         let extents = self.extents.get(rows)?;
         Some(PageBounds {
@@ -45,7 +45,7 @@ impl SortedWindows {
     }
 
     /// The statistics of a range of windows. Windows due before `closed` are closed.
-    pub fn statistics(&self, rows: Range<usize>, closed: Time) -> WindowStatistics {
+    pub(crate) fn statistics(&self, rows: Range<usize>, closed: Time) -> WindowStatistics {
         WindowStatistics::of(self.extents.get(rows).unwrap_or_default(), closed)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct StoredRun {
 
 impl StoredRun {
     /// Creates a run without pages.
-    pub fn new(number: u32, from: Vec<u8>) -> Self {
+    pub(crate) fn new(number: u32, from: Vec<u8>) -> Self {
         Self {
             number,
             pages: 0,
@@ -48,12 +48,12 @@ impl StoredRun {
     }
 
     /// The names of its pages of windows.
-    pub fn names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
+    pub(crate) fn names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
         self.numbered(segment, self.pages, false)
     }
 
     /// The names of the index pages. A run without an index returns its own pages.
-    pub fn index_names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
+    pub(crate) fn index_names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
         match self.index {
             0 => self.numbered(segment, self.pages, false),
             pages => self.numbered(segment, pages, true),
@@ -61,7 +61,7 @@ impl StoredRun {
     }
 
     /// The names of all its pages.
-    pub fn all_names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
+    pub(crate) fn all_names(&self, segment: i64) -> impl Iterator<Item = PageName> + use<> {
         self.names(segment)
             .chain(self.numbered(segment, self.index, true))
     }
@@ -108,7 +108,7 @@ pub(crate) struct WindowStatistics {
 
 impl WindowStatistics {
     /// The statistics of no window.
-    pub const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         open: 0,
         first: i64::MAX,
         due: i64::MAX,
@@ -116,7 +116,7 @@ impl WindowStatistics {
     };
 
     /// The statistics of windows. Windows due before `closed` are closed.
-    pub fn of<'e>(extents: impl IntoIterator<Item = &'e Extent>, closed: Time) -> Self {
+    pub(crate) fn of<'e>(extents: impl IntoIterator<Item = &'e Extent>, closed: Time) -> Self {
         let mut statistics = Self::NONE;
         for extent in extents {
             statistics.first = statistics.first.min(extent.start.0);
@@ -131,7 +131,7 @@ impl WindowStatistics {
     }
 
     /// The statistics of both together.
-    pub fn union(&self, other: &Self) -> Self {
+    pub(crate) fn union(&self, other: &Self) -> Self {
         Self {
             open: self.open.saturating_add(other.open),
             first: self.first.min(other.first),
@@ -142,7 +142,7 @@ impl WindowStatistics {
 
     /// Whether an open window is due before `due`, or a closed window ends (for sliding windows:
     /// starts) before `kept` and leaves.
-    pub fn change_before(&self, due: Time, kept: Time) -> bool {
+    pub(crate) fn change_before(&self, due: Time, kept: Time) -> bool {
         self.due < due.0 || self.oldest < kept.0
     }
 }

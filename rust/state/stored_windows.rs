@@ -28,7 +28,7 @@ impl StoredWindows {
     ///
     /// [`crate::core::error::Error::Format`] for a page that is damaged or belongs to another
     /// state.
-    pub fn read(bytes: &[u8], fingerprint: &str, keys: usize) -> Result<Self> {
+    pub(crate) fn read(bytes: &[u8], fingerprint: &str, keys: usize) -> Result<Self> {
         let (label, rows) = page::read(bytes)?;
         if label.fingerprint != fingerprint {
             return Err(broken(
@@ -55,7 +55,7 @@ impl StoredWindows {
     /// # Errors
     ///
     /// As [`Self::read`], and if pages are missing or unexpected.
-    pub fn read_all(
+    pub(crate) fn read_all(
         pages: &[&[u8]],
         names: &BTreeSet<PageName>,
         fingerprint: &str,
@@ -72,23 +72,23 @@ impl StoredWindows {
     }
 
     /// The number of windows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.num_rows()
     }
 
     /// The key columns.
-    pub fn keys(&self) -> &[ArrayRef] {
+    pub(crate) fn keys(&self) -> &[ArrayRef] {
         self.rows.columns().get(..self.keys).unwrap_or_default()
     }
 
     /// A time column, by its place among the time columns.
-    pub fn times(&self, place: usize) -> Result<&[i64]> {
+    pub(crate) fn times(&self, place: usize) -> Result<&[i64]> {
         let column = self.rows.columns().get(self.keys + place);
         ticks(column.ok_or_else(|| broken("a column of times is missing"))?)
     }
 
     /// The state columns, followed by the columns of user functions.
-    pub fn states(&self) -> &[ArrayRef] {
+    pub(crate) fn states(&self) -> &[ArrayRef] {
         let before = self.keys + self.form.times().len() + 1;
         self.rows.columns().get(before..).unwrap_or_default()
     }
@@ -98,7 +98,7 @@ impl StoredWindows {
     /// # Errors
     ///
     /// As [`Self::extents`], and for columns that are not states.
-    pub fn partials(&self) -> Result<PartialSessions<'_>> {
+    pub(crate) fn partials(&self) -> Result<PartialSessions<'_>> {
         if self.form != PageKind::Sessions {
             return Err(broken("it holds windows of another kind"));
         }
@@ -116,7 +116,7 @@ impl StoredWindows {
     /// # Errors
     ///
     /// [`crate::core::error::Error::Format`] if bounds are out of order.
-    pub fn extents(&self) -> Result<Vec<Extent>> {
+    pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
         let (end, reach) = match self.form {
             PageKind::Sessions => (1, 2),
             PageKind::Index => (1, 1),

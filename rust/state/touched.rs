@@ -28,7 +28,7 @@ struct TouchedSegment<'a> {
 impl<'a> Touched<'a> {
     /// Starts with the runs in which a window is due before `due`, or a closed window is older than
     /// `kept` and leaves.
-    pub fn new(table: &'a SegmentTable, due: Time, kept: Time) -> Self {
+    pub(crate) fn new(table: &'a SegmentTable, due: Time, kept: Time) -> Self {
         let changes = |run: &StoredRun| run.windows.change_before(due, kept);
         let segments = table.segments().map(|(id, runs)| {
             let touched: Vec<bool> = runs.iter().map(changes).collect();
@@ -44,7 +44,7 @@ impl<'a> Touched<'a> {
     }
 
     /// Adds the runs to which a sort key belongs. Breaks once all runs are touched.
-    pub fn add(&mut self, key: &[u8]) -> ControlFlow<()> {
+    pub(crate) fn add(&mut self, key: &[u8]) -> ControlFlow<()> {
         let whole = self.partial.extract_if(.., |segment| {
             if let Some(touched) = segment.touched.get_mut(place(segment.runs, key)) {
                 segment.others -= usize::from(!*touched);
@@ -61,7 +61,7 @@ impl<'a> Touched<'a> {
     }
 
     /// The names of the pages of the touched runs.
-    pub fn names(&self) -> BTreeSet<PageName> {
+    pub(crate) fn names(&self) -> BTreeSet<PageName> {
         let segments = self.partial.iter().chain(&self.whole);
         let names = segments.flat_map(|segment| {
             let each = segment.runs.iter().zip(&segment.touched);

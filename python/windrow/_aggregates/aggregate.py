@@ -13,9 +13,10 @@ from windrow._aggregates import arithmetic
 from windrow._aggregates.call import AggregateCall, Computed
 from windrow._aggregates.evaluation import Number
 from windrow._arguments.ddl import arrow_type
-from windrow._arguments.errors import bad_type, bad_value, no_attribute
+from windrow._arguments.errors import bad_type, bad_value, no_attribute, wrong_arity
 from windrow._arguments.expression import column_reference
 from windrow._arguments.integer import index_of
+from windrow._folds.user_code import takes
 
 if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
@@ -93,7 +94,7 @@ class Aggregate:
                 empty arrays and takes the type of the result.
 
         Raises:
-            TypeError: `fn` is no function, `others` are no aggregates, or `schema` is no type.
+            TypeError: `fn` is no function of so many arrays, `others` are no aggregates, or `schema` is no type.
             ValueError: `schema` spells no type.
 
         >>> from datetime import datetime
@@ -111,6 +112,8 @@ class Aggregate:
         for other in others:
             if not isinstance(other, Aggregate):
                 raise bad_type("then(others)", other, "an aggregate of windrow")
+        if not takes(fn, 1 + len(others)):
+            raise wrong_arity("then(fn=)", fn, f"a function of {1 + len(others)} arrays, one for each aggregate")
         kind = arrow_type("then(schema=)", schema) if isinstance(schema, str) else schema
         if not isinstance(kind, pa.DataType | None):
             raise bad_type("then(schema=)", schema, "a type in Spark's words, or an Arrow type")

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +27,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates.conversion import as_type, no_values
 from windrow._arguments.errors import aggregate_argument, bad_type
+from windrow._folds.user_code import user_frame
 
 Number = int | float | Decimal
 
@@ -124,6 +126,17 @@ def _scalar(number: Number) -> pa.Scalar[Any]:
     return pa.scalar(number if fits else Decimal(number))
 
 
+@dataclass
+class Tally:
+    """A count of computed results that are null because they do not fit their type.
+
+    Attributes:
+        overflows: how many there are.
+    """
+
+    overflows: int = 0
+
+
 @dataclass(frozen=True)
 class Finish:
     """The last step of a query with computed columns.
@@ -131,10 +144,14 @@ class Finish:
     Attributes:
         columns: the columns of the result, in order: those that pass, and those that are computed, by name.
         parts: columns of the core's result that only computed ones need.
+        nulls: whether a result that does not fit its type is null, and not an error.
+        tally: counts such results.
     """
 
     columns: tuple[tuple[str, Named | Expression], ...]
     parts: tuple[str, ...]
+    nulls: bool = False
+    tally: Tally = dataclass_field(default_factory=Tally, compare=False)
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch of the core's result; columns that are not of it, such as counters, follow."""
@@ -146,7 +163,7 @@ class Finish:
                 arrays.append(batch.column(column.name))
                 fields.append(batch.schema.field(column.name).with_name(name))
             else:
-                arrays.append(_computed(name, column, rows))
+                arrays.append(self._computed(name, column, rows))
                 fields.append(pa.field(name, arrays[-1].type))
         for field in batch.schema:
             if field.name not in names:
@@ -175,12 +192,31 @@ class Finish:
 
         return replace(self, columns=tuple((name, of_type(name, column)) for name, column in self.columns))
 
+    def _computed(self, name: str, column: Expression, rows: _Rows) -> pa.Array[Any]:
+        try:
+            made = _of_fitting(column, rows.windows, self.tally) if self.nulls else column.evaluate(rows.windows)
+            return rows.spread(made)
+        except OverflowError as error:
+            raise _named(name, error, _place(column, rows.windows)) from error
+        except Exception as error:
+            raise _named(name, error) from error
 
-def _computed(name: str, column: Expression, rows: _Rows) -> pa.Array[Any]:
+
+def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa.Array[Any]:
+    """The column over windows, with nulls for results that do not fit their type."""
     try:
-        return rows.spread(column.evaluate(rows.windows))
-    except Exception as error:
-        raise _named(name, error) from error
+        return column.evaluate(windows)
+    except OverflowError:
+        if not windows.num_rows:
+            raise
+        if windows.num_rows > 1:
+            middle = windows.num_rows // 2
+            halves = (windows.slice(0, middle), windows.slice(middle))
+            joined: pa.Array[Any] = pa.concat_arrays([_of_fitting(column, half, tally) for half in halves])
+            return joined
+        tally.overflows += 1
+        null: pa.Array[Any] = pa.nulls(1, column.evaluate(windows.slice(0, 0)).type)
+        return null
 
 
 class _Rows:
@@ -203,10 +239,30 @@ class _Rows:
         return values if self._places is None else values.take(self._places)
 
 
-def _named(name: str, error: Exception) -> Exception:
-    """The error of a computed column, which it names: one of Python's own kinds."""
+def _place(column: Expression, windows: pa.RecordBatch) -> str:
+    """The key and the window of the first result that does not fit its type, and what helps; empty for no windows."""
+    if not windows.num_rows:
+        return ""
+    while windows.num_rows > 1:
+        first = windows.slice(0, windows.num_rows // 2)
+        try:
+            column.evaluate(first)
+        except OverflowError:
+            windows = first
+        else:
+            windows = windows.slice(first.num_rows)
+    window: Any = windows.column("window")
+    start, end = (bound.cast(pa.string())[0] for bound in window.flatten())
+    keys = windows.schema.names[: windows.schema.names.index("window")]
+    key = ", ".join("" if value is None else str(value) for value in (windows.column(name)[0].as_py() for name in keys))
+    return f' in window [{start}, {end}] of key {key}; overflow("null") makes it null and counts it'
+
+
+def _named(name: str, error: Exception, place: str = "") -> Exception:
+    """The error of a computed column: one of Python's own kinds that names the column, and the user's file and line."""
     # pyarrow's own errors are some of these.
     kinds: tuple[type[Exception], ...] = (TypeError, OverflowError, ValueError)
     kind = next((each for each in kinds if isinstance(error, each)), RuntimeError)
     text = f"{type(error).__name__}: {error}" if kind is RuntimeError else str(error)
-    return kind(f"{aggregate_argument(name)}: {text}")
+    frame = user_frame(error.__traceback__)
+    return kind(f"{aggregate_argument(name)}: {text}{place}{'' if frame is None else f' ({frame})'}")

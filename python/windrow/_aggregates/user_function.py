@@ -11,11 +11,11 @@ import pyarrow as pa
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall, Computed
 from windrow._arguments.ddl import DEEPEST, arrow_type
-from windrow._arguments.errors import bad_column_type, bad_type, bad_value, function_name, returns_none
+from windrow._arguments.errors import bad_column_type, bad_type, bad_value, function_name, returns_none, wrong_arity
 from windrow._arguments.expression import Reference, column_reference
 from windrow._folds.fold import Adder, Fold, of_aggregate, of_cogroup, of_input, of_reduce
 from windrow._folds.python_shape import is_deeper, is_made
-from windrow._folds.user_code import returns_nothing
+from windrow._folds.user_code import returns_nothing, takes
 
 if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
@@ -118,7 +118,9 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
 
     In a batch, on Spark and in this process, the next record is the next by event time. Records of equal time keep
     their order of arrival: the order of rows within a partition, undefined between partitions. So a batch gives what
-    Kafka gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding.
+    Kafka gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding. On a
+    stream it is that of `order=`, or without it that of arrival, and then the query warns. Use `apply` for a function
+    of values in the order of time.
 
     Values have the classes that `aggregate` describes for rows, and `fn` may change them. A result has the same shape.
 
@@ -129,8 +131,8 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     script, by name from a module, which the executors then need.
 
     Raises:
-        TypeError: `column` is not a name, or `fn` is not a function or has no `return` of a value. From `agg` on Spark:
-            `fn` cannot be pickled.
+        TypeError: `column` is not a name, or `fn` is not a function of two values or has no `return` of a value. From
+            `agg` on Spark: `fn` cannot be pickled.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -142,10 +144,7 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     >>> talks.agg(said=wr.reduce("word", lambda a, b: f"{a} {b}"))["said"].to_pylist()
     ['good day']
     """
-    if not callable(fn):
-        raise bad_type("reduce(fn=)", fn, "a function of two values")
-    if returns_nothing(fn):
-        raise returns_none("reduce(fn=)", fn, "a function of two values, that returns their combination")
+    _check("reduce(fn=)", fn, 2, "a function of two values", "their combination")
     return Aggregate(Reduction("python", (column_reference("reduce(column=)", column),), fn=fn))
 
 
@@ -188,8 +187,9 @@ def aggregate(
     forgets to return the accumulator, the error names first the function that returned None.
 
     Raises:
-        TypeError: not functions, an `add` or `merge` without a `return` of a value, not a type, not names. From `agg`
-            on Spark: functions that cannot be pickled, or a type that Spark lacks.
+        TypeError: not functions, functions of another number of arguments, an `add` or `merge` without a `return` of a
+            value, not a type, not names. From `agg` on Spark: functions that cannot be pickled, or a type that Spark
+            lacks.
         ValueError: `schema` spells no type, or one of more than 24 arrays, maps and structs nested in each other.
 
     >>> from datetime import datetime
@@ -210,16 +210,13 @@ def aggregate(
     adds = dict(add) if isinstance(add, Mapping) else {"add": add}
     if not adds:
         raise bad_value("aggregate(add=)", add, "a function for one input at least")
-    for argument, functions, allowed in (
-        ("init", [init], "a function without arguments"),
-        ("add", adds.values(), "a function of an accumulator and a row, or a dict of such functions by input"),
-        ("merge", [merge] if merge is not None else [], "a function of two accumulators"),
+    for argument, functions, count, allowed in (
+        ("init", [init], 0, "a function without arguments"),
+        ("add", adds.values(), 2, "a function of an accumulator and a row, or a dict of such functions by input"),
+        ("merge", [merge] if merge is not None else [], 2, "a function of two accumulators"),
     ):
         for function in functions:
-            if not callable(function):
-                raise bad_type(f"aggregate({argument}=)", function, allowed)
-            if argument != "init" and returns_nothing(function):
-                raise returns_none(f"aggregate({argument}=)", function, f"{allowed}, that returns the accumulator")
+            _check(f"aggregate({argument}=)", function, count, allowed, "the accumulator")
     if isinstance(columns, str) or not isinstance(columns, Sequence):
         raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
     names = tuple(column_reference("aggregate(columns=)", column) for column in columns)
@@ -237,6 +234,16 @@ def aggregate(
     if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")
     return Aggregate(Accumulation("python", names, init=init, add=add, merge=merge, type=kind, schema=schema))
+
+
+def _check(argument: str, function: Any, count: int, allowed: str, returned: str) -> None:
+    """Raises `TypeError` unless it is a function of so many arguments. One without arguments may return anything."""
+    if not callable(function):
+        raise bad_type(argument, function, allowed)
+    if count and returns_nothing(function):
+        raise returns_none(argument, function, f"{allowed}, that returns {returned}")
+    if not takes(function, count):
+        raise wrong_arity(argument, function, allowed)
 
 
 def _filtered(fold: Fold, condition: str | None) -> Fold:
@@ -273,7 +280,7 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
         schema: the type of the result, in Spark's words or as an Arrow type.
 
     Raises:
-        TypeError: `fn` is no function, a column is not a name, or `schema` no type.
+        TypeError: `fn` is no function of so many arrays, a column is not a name, or `schema` no type.
         ValueError: no column, or `schema` spells no type. From `agg`: a result of another length; on Spark the job
             fails with it.
 
@@ -297,6 +304,8 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
     kind = arrow_type("apply(schema=)", schema) if isinstance(schema, str) else schema
     if not isinstance(kind, pa.DataType):
         raise bad_type("apply(schema=)", schema, "a type in Spark's words, or an Arrow type")
+    if not takes(fn, len(columns)):
+        raise wrong_arity("apply(fn=)", fn, f"a function of {len(columns)} list arrays, one for each column")
     names = [column_reference("collect_list(column=)", column) for column in columns]
     lists = (AggregateCall("collect_list", (name,), ignore_nulls=False) for name in names)
     return Aggregate(Computed.of("apply", fn, *lists, type=kind))

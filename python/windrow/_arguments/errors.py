@@ -6,7 +6,7 @@ Every function here returns an exception for the caller to raise, so that the tr
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 _SHOWN = 20
@@ -33,6 +33,13 @@ def returns_none(argument: str, function: object, allowed: str) -> TypeError:
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
     return TypeError(
         f"{argument}: got {function_name(function)}, which has no return of a value{place}; allowed: {allowed}"
+    )
+
+
+def wrong_arity(argument: str, function: Callable[..., object], allowed: str) -> TypeError:
+    """A function takes another number of arguments."""
+    return TypeError(
+        f"{argument}: got {function_name(function)}, which takes {inspect.signature(function)}; allowed: {allowed}"
     )
 
 
@@ -76,6 +83,25 @@ def ambiguous_column(argument: str, column: str, columns: Sequence[str]) -> Valu
     """The data has several columns of this name."""
     times = columns.count(column)
     return bad_value(argument, column, f"a name that one column has; {times} columns of the data have this one, rename")
+
+
+def changed_query(saved: Mapping[str, object], own: Mapping[str, object]) -> str:
+    """A saved state belongs to another query: its options and those of this query, in three lines.
+
+    >>> print(changed_query({"source": None, "order": "offset"}, {"source": "topic", "order": "offset"}))
+    it belongs to another query
+    source was none, is 'topic'
+    start from a new checkpointLocation, or run the query as it was
+    """
+
+    def shown(value: object) -> str:
+        return "none" if value is None else repr(value)
+
+    differs = [f"{name} was {shown(was)}, is {shown(own[name])}" for name, was in saved.items() if was != own[name]]
+    return (
+        f"it belongs to another query\n{'; '.join(differs)}\n"
+        "start from a new checkpointLocation, or run the query as it was"
+    )
 
 
 def unknown_word(argument: str, got: object, words: Sequence[str]) -> ValueError:

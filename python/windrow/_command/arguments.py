@@ -130,6 +130,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FUNCTION[:COLUMN]",
         help=f"a column of the result (count=count): {', '.join(sorted(FUNCTIONS))}",
     )
+    parser.add_argument(
+        "--overflow", choices=("error", "null"), default="error", help="of a sum that does not fit its type (error)"
+    )
     parser.add_argument("--out", metavar="FILE", help="what is written (CSV on the standard output)")
     formats = [each for each in FORMATS if each != "text"]
     parser.add_argument("--out-format", choices=formats, help="of the output (by name; csv on the standard output)")

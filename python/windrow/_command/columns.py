@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -57,7 +57,7 @@ class Columns:
     gap: GapColumn | None = None
     _columns: dict[tuple[str, str], Column] = field(default_factory=dict)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Column]:
         """The columns."""
         return iter(dict.fromkeys(self._columns.values()))
 

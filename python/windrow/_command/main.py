@@ -179,22 +179,27 @@ def _windowed(
 ) -> WindowedData[Any]:
     """A windowed query over the rows of the files."""
     windowed = group_by(reader, options.keys or [SERIES], time=time).windowed_by(windows)
+    windowed = windowed.overflow(options.overflow)
     return windowed if options.threads is None else windowed.threads(options.threads)
 
 
 def _summary(counts: dict[str, int], out: str) -> list[str]:
-    """A line about records and windows, then lines about records left out and gaps cut, if any."""
+    """A line about records and windows, then lines about records left out, gaps cut and null results, if any."""
     lines = [f"windrow: {counted(counts['records'], 'record')}, {counted(counts['windows'], 'window')}: {out}"]
     left = [f"{counts[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counts.get(name)]
     lines += [f"windrow: left out: {', '.join(left)}"] if left else []
     cut = counts.get("clamped_gaps", 0)
     was = "was" if cut == 1 else "were"
     lines += [f"windrow: {counted(cut, 'gap')} {was} cut to --max-gap (clamped_gaps)"] if cut else []
+    null = counts.get("overflows", 0)
+    fit = "does not fit its type and is" if null == 1 else "do not fit their types and are"
+    lines += [f"windrow: {counted(null, 'result')} {fit} null (overflows)"] if null else []
     return lines
 
 
 def _one_line(error: BaseException) -> str:
     """The message in one line. Option names replace argument names."""
     text = " ".join(str(error).split()) or type(error).__name__
+    text = text.replace('overflow("null")', "--overflow null")
     argument, colon, rest = text.partition(": ")
     return f"{_OPTIONS[argument]}: {rest}" if colon and argument in _OPTIONS else text

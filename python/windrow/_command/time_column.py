@@ -58,7 +58,7 @@ class TimeColumn:
             return kind, lambda values: values
         if pa.types.is_null(kind) or pa.types.is_date(kind):
             return _MICROSECONDS, lambda values: values.cast(_MICROSECONDS)
-        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view"
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         if (is_number or is_text) and self.unit is not None:
             epoch = Epoch.of(ARGUMENT, self.name, self.unit, sample)

@@ -24,7 +24,7 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if isinstance(kind, pa.TimestampType):
         return pa.timestamp(kind.unit, None if kind.tz is None else "UTC")
     for plain in (pa.string(), pa.binary()):
-        if kind in (plain, getattr(pa, f"large_{plain}")()):
+        if str(kind) in (str(plain), f"large_{plain}", f"{plain}_view"):
             return plain
     if isinstance(kind, pa.StructType):
         return pa.struct([_plain_field(kind.field(position)) for position in range(kind.num_fields)])

@@ -13,6 +13,7 @@ from itertools import chain
 
 import pyarrow as pa
 
+from windrow._aggregates.evaluation import Tally
 from windrow._executor.batch import merged
 from windrow._executor.batches import Batches, conformed, counters_alone, no_rows, read_schema, with_counters
 from windrow._executor.blocks import Blocks
@@ -38,23 +39,26 @@ def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str,
     while (fits := size <= most and count <= _MOST_ROWS) and (batch := next(given, None)) is not None:
         first.append(batch)
         size, count = size + batch.nbytes, count + batch.num_rows
+    tally = Tally()
     if fits:
-        rows, counters = _at_once(first, spec, columns, query.output_schema)
+        rows, counters = _at_once(first, spec, columns, query.output_schema, tally)
     else:
-        rows, counters = _from_disk(chain(_taken_from(first), given), query)
+        rows, counters = _from_disk(chain(_taken_from(first), given), query, tally)
     for batch in rows:
         yield with_counters(batch, blank)
     if observed:
+        counters = {**counters, "overflows": tally.overflows}
         counted = pa.RecordBatch.from_pylist([{counter: counters[counter] for counter in observed}])
         yield counters_alone(counted, query.output_schema, observed.values())
 
 
 def _at_once(
-    batches: list[pa.RecordBatch], spec: str, schema: pa.Schema, output: pa.Schema
+    batches: list[pa.RecordBatch], spec: str, schema: pa.Schema, output: pa.Schema, tally: Tally
 ) -> tuple[Batches, dict[str, int]]:
     """The rows in their order, and the counters."""
     query = Query.with_rows(spec, schema, free_memory())
     windows, of_row, counters = query.run_with_rows(pa.RecordBatchReader.from_batches(schema, batches), 1)
+    tally.overflows += query.overflows
     names = output.names[len(schema) :]
     some = windows or [no_rows(query.output_schema)]
     added = [batch.select(names) for batch in some]
@@ -71,14 +75,14 @@ def _beside(rows: pa.Table, columns: Batches, output: pa.Schema) -> Batches:
         start += added.num_rows
 
 
-def _from_disk(batches: Iterable[pa.RecordBatch], query: Query) -> tuple[Batches, dict[str, int]]:
+def _from_disk(batches: Iterable[pa.RecordBatch], query: Query, tally: Tally) -> tuple[Batches, dict[str, int]]:
     """The rows as their windows become final, and the counters."""
     packer = query.packer(0)
     blocks = Blocks.of(packer, batches)
 
     def rows() -> Batches:
         try:
-            yield from merged(query, blocks.in_order())
+            yield from merged(query, blocks.in_order(), tally)
         finally:
             blocks.close()
 

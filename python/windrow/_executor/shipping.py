@@ -7,7 +7,7 @@ fail while Spark unpickles it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from windrow._executor.batch import finished
@@ -55,6 +55,7 @@ def shipped(
     step: Callable[..., Batches],
     *plan: Any,
     finish: bytes | None = None,
+    observed: Mapping[str, str] | None = None,
     broadcasts: tuple[Any, ...] = (),
     version: str = __version__,
 ) -> Callable[[Batches], Batches]:
@@ -66,6 +67,7 @@ def shipped(
         step: a function of batches and the plan, at the top level of its module.
         plan: plain data that the step takes.
         finish: the pickled `Finish` of a query with computed columns.
+        observed: the columns of observed counters in what the step returns, by counter.
         broadcasts: the broadcasts of the user's functions; Spark sends them because the closure refers to them.
         version: the version of windrow that the executor needs.
     """
@@ -74,7 +76,7 @@ def shipped(
     def task(batches: Batches) -> Batches:
         _ = broadcasts
         done = load()(batches, *plan)
-        return done if finish is None else load_finished()(done, finish)
+        return done if finish is None else load_finished()(done, finish, observed or {})
 
     task.__name__ = task.__qualname__ = f"windrow_{step.__name__}"
     return task

@@ -7,6 +7,7 @@ import inspect
 import linecache
 import sysconfig
 import traceback
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
@@ -35,6 +36,23 @@ def returns_nothing(function: object) -> bool:
             is_none = before.opname == "LOAD_CONST" and before.argval is None
             nones.append(is_none and not step.is_jump_target)
     return bool(nones) and all(nones)
+
+
+def takes(function: Callable[..., object], count: int) -> bool:
+    """Whether a function can be called with so many arguments. True for code whose signature Python does not know.
+
+    >>> takes(lambda a, b: a, 2), takes(lambda a: a, 2), takes(lambda a, *more: a, 2), takes(max, 2)
+    (True, False, True, True)
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True
 
 
 _PACKAGE = Path(__file__).parent.parent

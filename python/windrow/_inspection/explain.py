@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._inspection.explained_session import session_lines
@@ -16,7 +19,11 @@ from windrow._query.windowed import WindowedData
 from windrow._windows.sliding import SlidingWindows
 from windrow.testing._values import cell_of
 
+pc: Any = pyarrow.compute  # its stubs know no column of any type
+
 _MOST = 50_000
+_OFFSET = re.compile(r"\d:\d{2}\S*(Z|[+-]\d{2}(:?\d{2})?)$", re.ASCII)
+"""The zone after a time in ISO 8601."""
 
 
 def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stream: bool | None = None) -> str:
@@ -32,11 +39,14 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     Args:
         windowed: the result of `windowed_by`. This call consumes a reader that can be read once.
         key: the value of the key column, a tuple for several, or None for a query without keys.
-        at: the time of the record, as a value of the time column or as ISO 8601 text.
+        at: the time of the record, as a value of the time column or as text: ISO 8601, or as `show()` prints it. Text
+            without a zone is in the zone of the column; for a Spark DataFrame it is in the session's time zone. A
+            `datetime` of PySpark's rows, without a zone, is in the zone of this process.
         stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        Lines of text for the record. A stream has a paragraph for each record at that time, because they may differ.
+        Lines of text for the record, with times in the zone of the column, or of Spark's session. A stream has a
+        paragraph for each record at that time, because they may differ.
 
     Raises:
         ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` is True for
@@ -56,14 +66,17 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     """
     traced = trace(None, windowed, [key], stream, _MOST, argument="key")
     text = Text(traced.time)
-    time = _ticks(at, traced.time)
-    records = [record for record in traced.records if record.time == time]
+    if isinstance(at, datetime) and at.tzinfo is None and windowed.grouped._input.zone and traced.time.type.tz:
+        at = at.astimezone()  # the zone of this process, as PySpark reads and shows it
+    times = _ticks(at, traced.time)
+    records = [record for record in traced.records if record.time in times]
     if not records:
-        raise _no_record(at, traced, time)
+        raise _no_record(at, traced, times[0])
     if traced.stream:
         paragraphs = [_lines(traced, record, text, 1) for record in records]
     else:  # records of one time share their windows, except those left out
-        alike = [[record for record in records if record.bad_gap is bad] for bad in (False, True)]
+        kinds = [(time, bad) for time in times for bad in (False, True)]
+        alike = [[record for record in records if (record.time, record.bad_gap) == kind] for kind in kinds]
         paragraphs = [_lines(traced, each[0], text, len(each)) for each in alike if each]
     return "\n\n".join("\n".join(lines) for lines in paragraphs)
 
@@ -78,16 +91,28 @@ def _lines(traced: Trace, record: Record, text: Text, alike: int) -> list[str]:
     return [head, *(f"  {line}" for line in lines(traced, record, text))]
 
 
-def _ticks(at: object, time: pa.Field[Any]) -> int:
+def _ticks(at: object, time: pa.Field[Any]) -> list[int]:
+    """The time in ticks; two if the text is of an hour that a zone has twice."""
     if isinstance(at, str):
-        try:
-            return int(pa.scalar(at).cast(time.type).cast(pa.int64()).as_py())
-        except pa.ArrowInvalid as error:
-            raise bad_value("at", at, f"a time in ISO 8601, as {time.type} shows it ({error})") from None
+        return _of_text(at, time.type)
     cells = cell_of("at", at, time.type)
     if cells.null_count:
         raise bad_type("at", at, "the time of a record")
-    return int(cells.cast(pa.int64())[0].as_py())
+    return [int(cells.cast(pa.int64())[0].as_py())]
+
+
+def _of_text(text: str, kind: Any) -> list[int]:
+    parsed = pa.array([text])
+    try:
+        if kind.tz is None or _OFFSET.search(text):
+            times = [parsed.cast(kind)]
+        else:
+            local = parsed.cast(pa.timestamp(kind.unit))
+            earliest = pc.assume_timezone(local, kind.tz, ambiguous="earliest", nonexistent="earliest")
+            times = [earliest, pc.assume_timezone(local, kind.tz, ambiguous="latest", nonexistent="earliest")]
+    except pa.ArrowInvalid as error:
+        raise bad_value("at", text, f"a time in ISO 8601, as {kind} shows it ({error})") from None
+    return list(dict.fromkeys(each.cast(pa.int64())[0].as_py() for each in times))
 
 
 def _no_record(at: object, traced: Trace, time: int) -> ValueError:

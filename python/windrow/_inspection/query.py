@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.expression import FIELD, ColumnExpression
 from windrow._inspection.batch import windows_of_batch
@@ -64,7 +66,9 @@ def trace(
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
     fields = grouped._fields[: len(grouped._keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
-    time = grouped._fields[len(grouped._keys)]
+    time: pa.Field[Any] = grouped._fields[len(grouped._keys)]
+    if opened.zone is not None and time.type.tz is not None:
+        time = time.with_type(pa.timestamp(time.type.unit, opened.zone))
     windows = windows._on_stream(time) if streamed else windows
     lengths = Lengths.of(windows, time)
     rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 import pyarrow as pa
 
 from windrow._aggregates.call import OF_COLUMN
-from windrow._aggregates.evaluation import Finish
+from windrow._aggregates.evaluation import Finish, Tally
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import bad_type
 from windrow._arguments.expression import ColumnExpression
@@ -97,8 +97,10 @@ class LocalInput(Input[Any]):
     def run(self, plan: Plan) -> Any:
         """The result in the kind of the data. Warns if records were left out."""
         if _hands_lists(plan):
-            windows = self._reader(plan).read_all()
-            counted = _reported(plan, {**counters(windows), "windows": windows.num_rows})
+            tally = Tally()
+            windows = self._reader(plan, tally).read_all()
+            counts = {**counters(windows), "overflows": tally.overflows, "windows": windows.num_rows}
+            counted = _reported(plan, counts)
             return self._table.result(windows, self._kinds(plan, windows), counted)
         return _with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
 
@@ -131,17 +133,17 @@ class LocalInput(Input[Any]):
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
-        """The result in batches. Its schema metadata has all counters except `windows`."""
-        reader = self._reader(plan)
+        """The result in batches. Its schema metadata has the counters of records."""
+        reader = self._reader(plan, Tally())
         _reported(plan, counters(reader))
         return _without_views(reader)
 
-    def _reader(self, plan: Plan) -> pa.RecordBatchReader:
+    def _reader(self, plan: Plan, tally: Tally) -> pa.RecordBatchReader:
         with ExitStack() as failed:
             progress = failed.enter_context(_progress(plan))
             stream = stream_reader(self._stream(plan, progress))
             blocks, counters = self._read(progress, lambda: packed(plan, stream))
-            reader = reader_of(plan, blocks, counters, progress)
+            reader = reader_of(plan, blocks, counters, progress, tally)
             failed.pop_all()  # the bar stays while the reader is read
             return reader
 
@@ -152,7 +154,7 @@ class LocalInput(Input[Any]):
         stream = self._stream(plan, progress)
         batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
         windows = _table(finish, iter(batches), query.output_schema)
-        return self._finished(plan, windows, counters)
+        return self._finished(plan, windows, counters | _overflows(query.overflows, finish))
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> Any:
         folds = folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
@@ -162,7 +164,7 @@ class LocalInput(Input[Any]):
         rows, counters = self._read(progress, lambda: query.run(stream))
         fed = rows if progress is None else progress.making(rows)
         windows = _table(finish, finals(folds, fed), folds.output_schema)
-        return self._finished(plan, windows, counters)
+        return self._finished(plan, windows, counters | _overflows(folds.overflows, finish))
 
     def with_windows(self, plan: Plan) -> Any:
         """All rows in their order, with `window` and the aggregates. Counters as in `run`."""
@@ -194,7 +196,7 @@ class LocalInput(Input[Any]):
         }
         added = pa.table(columns)
         warn_left_out(counters)
-        counted = _reported(plan, {**counters, "windows": windows.num_rows})
+        counted = _reported(plan, {**counters, **_overflows(query.overflows, finish), "windows": windows.num_rows})
         beside = flat(added) if plan.options.flat else added
         return held.with_columns(beside, self._kinds(plan, beside), counted)
 
@@ -280,6 +282,11 @@ def _hands_lists(plan: Plan) -> bool:
         return False
     lists = Query(plan.spec, plan.schema).overlapping_lists
     return bool(lists) and set(lists) <= set(plan.finish.parts)
+
+
+def _overflows(of_core: int, finish: Finish | None) -> dict[str, int]:
+    """The counter of results that do not fit their type: those of the core and those that are computed."""
+    return {"overflows": of_core + (0 if finish is None else finish.tally.overflows)}
 
 
 def _reported(plan: Plan, counted: Mapping[str, int]) -> Mapping[str, int]:

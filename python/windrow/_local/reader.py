@@ -12,9 +12,11 @@ of one shard.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 
+from windrow._aggregates.evaluation import Tally
 from windrow._executor.batch import folded, merged
 from windrow._executor.batches import rebased
 from windrow._executor.blocks import Blocks
@@ -41,15 +43,20 @@ def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[
     return blocks, packer.counters()
 
 
-def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None) -> pa.RecordBatchReader:
-    """The result of blocks, with the counters in its schema metadata. Warns if records were left out."""
+def reader_of(
+    plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None, tally: Tally
+) -> pa.RecordBatchReader:
+    """The result of blocks, with the counters in its schema metadata. Warns if records were left out.
+
+    `tally` counts results that do not fit their type while the reader is read.
+    """
     warn_left_out(counters)
     folds = plan.folds()
     if folds:
         schema = Operator(plan.spec_in_order, plan.schema, folds).output_schema
     else:
         schema = Query(plan.spec, plan.schema).output_schema
-    finish = None if plan.finish is None else plan.finish.typed(schema)
+    finish = None if plan.finish is None else replace(plan.finish.typed(schema), tally=tally)
     schema = schema if finish is None else finish.schema(schema)
     schema = schema.append(FIELD) if plan.options.sequence else schema
     output = shown_schema(plan, schema).with_metadata(metadata(counters))
@@ -58,9 +65,9 @@ def reader_of(plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Pr
         try:
             in_order = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
             if folds:
-                made = folded(plan.spec_in_order, plan.schema, folds, in_order)
+                made = folded(plan.spec_in_order, plan.schema, folds, in_order, tally)
             else:
-                made = merged(Query(plan.spec, plan.schema), in_order)
+                made = merged(Query(plan.spec, plan.schema), in_order, tally)
             windows = _joined(made)
             for batch in windows if finish is None else finish.batches(windows):
                 given = sequenced(batch) if plan.options.sequence else batch

@@ -47,8 +47,13 @@ def finish_of(
     calls: Mapping[str, AggregateCall],
     before: Collection[str],
     after: Collection[str],
+    *,
+    nulls: bool = False,
 ) -> Finish | None:
-    """The step that makes the columns `before`, the chosen ones and `after` of the core's; None where it has those."""
+    """The step that makes the columns `before`, the chosen ones and `after` of the core's; None where it has those.
+
+    With `nulls`, results that do not fit their type are null.
+    """
     if not any(isinstance(aggregate, Computed) for aggregate in chosen.values()):
         return None
     parts = _Parts(calls)
@@ -60,7 +65,7 @@ def finish_of(
         return aggregate.expression(lambda part: parts.names_of(part)[0])
 
     columns = tuple((name, column(name)) for name in (*before, *chosen, *after))
-    return Finish(columns, tuple(name for name in calls if name not in chosen))
+    return Finish(columns, tuple(name for name in calls if name not in chosen), nulls)
 
 
 def _kind(aggregate: AggregateCall) -> str:

@@ -123,6 +123,11 @@ class Input(ABC, Generic[Result]):
         """Whether rows have an order, in which a stream would bring them."""
         return False
 
+    @property
+    def zone(self) -> str | None:
+        """The time zone of a session that shows and takes times in it; None where columns have their own."""
+        return None
+
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """These columns of the rows whose key columns `keys` have one of the wanted values, or of more rows."""
         raise bad_type("data", self, "data whose rows are at hand")

@@ -22,6 +22,9 @@ Emit = Literal["close", "update"]
 Late = Literal["drop", "emit"]
 """What becomes of a late record: it is counted and left out, or also a row of its own."""
 
+Overflow = Literal["error", "null"]
+"""What becomes of a result that does not fit its type: the query fails, or it is null and counted."""
+
 Callback = Callable[[str, int, int | None], object]
 """Called with the step, the records that are done in it, and all records, None if their number is unknown."""
 
@@ -38,6 +41,7 @@ class Options:
         every_record: whether each change of a window gives a row, not only the last one of a batch.
         sequence: whether a column orders the rows of each window.
         late: what becomes of late records.
+        overflow: what becomes of results that do not fit their type.
         shards: how many ranges of key hashes the work is cut into.
         threads: how many threads a query in this process uses; None for one a core.
         observation: where Spark reports the counters, if anywhere; on a stream the name that they have.
@@ -50,6 +54,7 @@ class Options:
     every_record: bool = False
     sequence: bool = False
     late: Late = "drop"
+    overflow: Overflow = "error"
     shards: int = SHARDS
     threads: int | None = None
     observation: object | None = None
@@ -72,8 +77,8 @@ SERIES = "windrow.series"
 INPUT = "input"
 """The column that names the input of each record, where those of a cogroup come back."""
 
-PACK_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks")
-"""What is counted where records are read."""
+BATCH_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks", "overflows")
+"""What a batch counts, except `windows`. All but `overflows` are counted where records are read."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +206,7 @@ class Plan:
             "emit": self.options.emit,
             "every_record": self.options.every_record,
             "late": self.options.late,
+            "overflow": self.options.overflow,
             "shards": self.options.shards,
             "inputs": self._inputs(one_time=False),
         }

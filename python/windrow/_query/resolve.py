@@ -68,7 +68,9 @@ def resolved(
         schema=pa.schema(fields.values()),
         origins=grouped._origins(fields),
         stream=grouped._stream,
-        finish=finish_of(calls, parts, (*grouped._keys, WINDOW), ("op",) if options.op else ()),
+        finish=finish_of(
+            calls, parts, (*grouped._keys, WINDOW), ("op",) if options.op else (), nulls=options.overflow == "null"
+        ),
     )
     opened = grouped._input
     return opened, opened.fitted(plan, rows=rows, holds_nothing=opened.holds_nothing)

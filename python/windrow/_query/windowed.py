@@ -8,13 +8,8 @@ The examples of this module share these lines:
 >>> from datetime import datetime
 >>> import pyarrow as pa
 >>> import windrow as wr
->>> paid = pa.table(
-...     {
-...         "user": ["ann", "ann", "ann"],
-...         "ts": [datetime(2026, 1, 1, hour) for hour in (8, 10, 11)],
-...         "amount": [3.0, 4.0, 5.0],
-...     }
-... )
+>>> times = [datetime(2026, 1, 1, hour) for hour in (8, 10, 11)]
+>>> paid = pa.table({"user": ["ann"] * 3, "ts": times, "amount": [3.0, 4.0, 5.0]})
 >>> sessions = wr.group_by(paid, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
 """
 
@@ -33,7 +28,7 @@ from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Input, Result
 from windrow._plan.observation import Observation
-from windrow._plan.plan import Callback, Emit, Late, Options, Plan
+from windrow._plan.plan import Callback, Emit, Late, Options, Overflow, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
 from windrow._query.missing_methods import rows_hint
@@ -70,9 +65,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         Kafka's `EmitStrategy.onWindowClose` and `onWindowUpdate` (KIP-825).
 
         A batch query gives the same final windows for both. With `"update"` the result ends with the column `op`, which
-        is `upsert` in each row of a batch, so that one sink serves batch and stream. By default a micro-batch gives one
-        row for each window that it changed. With `every_record` each record gives rows for the windows that it changed,
-        as Kafka does without a cache.
+        is `upsert` in each row of a batch, so that one sink serves batch and stream. A micro-batch gives one row for
+        each window that it changed, or with `every_record` for each change, as Kafka does without a cache.
 
         `sequence` adds the column `sequence` (bigint) for sinks that may see rows in another order, as pipelines have
         (`docs/how-to/pipelines.md`): of two rows of one window the later one has the larger number. It is the number of
@@ -112,6 +106,24 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         if policy not in get_args(Late):
             raise unknown_word("policy", policy, get_args(Late))
         return self._with(late=policy)._checked_op("late('emit')")
+
+    def overflow(self, policy: Overflow) -> WindowedData[Result]:
+        """Chooses what happens to a result that does not fit its type, such as a sum beyond 64 bits.
+
+        With `"error"` (the default) the query fails and names column, key and window. With `"null"` the result is null
+        and counted (`overflows`): of `sum`, `sum_distinct`, `mean` and arithmetic. On a stream a sum may overflow when
+        its session closes, long after its records were read. A restart with `"null"` then continues.
+
+        Raises:
+            ValueError: another word.
+
+        >>> large = wr.sum("amount").then(lambda sums: sums.cast("int64")) * 2**62
+        >>> sessions.overflow("null").agg(large=large)["large"].to_pylist()
+        [None, None]
+        """
+        if policy not in get_args(Overflow):
+            raise unknown_word("policy", policy, get_args(Overflow))
+        return self._with(overflow=policy)
 
     def max_ahead(self, duration: Duration) -> WindowedData[Result]:
         """Limits how far ahead of the wall clock a record of a stream may be. There is no limit by default.
@@ -217,8 +229,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
 
         The counters are `records` (all rows except ticks); the records left out: `null_keys` (all key columns are
         null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with their own gaps
-        only); then `ticks` and, except for a reader, `windows`. A stream has more. `windrow.counters` returns those of
-        a pyarrow Table or a pandas frame, too.
+        only); then `ticks` and, except for a reader, `overflows` and `windows`. A stream has more. `windrow.counters`
+        returns those of a pyarrow Table or a pandas frame, too.
 
         In Spark only an action that reads the whole result reports all records, such as `count()`, `collect()` or a
         write. An action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what
@@ -232,16 +244,6 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         >>> visits = sessions.observe(seen).count()
         >>> seen.get["records"], seen.get["windows"]
         (3, 2)
-
-        In Spark:
-
-        >>> from pyspark.sql import SparkSession
-        >>> spark = SparkSession.builder.getOrCreate()
-        >>> settings, seen = wr.configure(spark), wr.Observation("visits")
-        >>> clicks = spark.sql("SELECT 'ann' AS user, TIMESTAMP '2026-01-01 08:00:00' AS ts")
-        >>> visits = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-        >>> len(visits.observe(seen).count().collect()), seen.get["records"], seen.get["null_times"]
-        (1, 1, 0)
         """
         self.grouped._input.check_observation(observation)
         return self._with(observation=observation)
@@ -271,7 +273,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.
-            OverflowError: a result or a bound of a window does not fit its type.
+            OverflowError: a result (without `overflow("null")`) or a bound of a window does not fit its type.
             MemoryError: in this process, memory is refused, or lists of sliding windows would take more than is free.
 
         What goes wrong with the data itself, such as a bad gap or a result that does not fit, fails the job on Spark.

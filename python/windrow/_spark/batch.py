@@ -47,7 +47,7 @@ from windrow._executor.row_windows import with_windows
 from windrow._executor.shipping import shipped
 from windrow._plan.flat import WINDOW
 from windrow._plan.observation import Observation, is_observation
-from windrow._plan.plan import INPUT, PACK_COUNTERS, Origins, Plan
+from windrow._plan.plan import BATCH_COUNTERS, INPUT, Origins, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._spark import release
 from windrow._spark.configure import warn_unless_configured
@@ -119,6 +119,7 @@ class BatchInput(FrameInput):
                     observed,
                     *of_functions,
                     finish=finish,
+                    observed=observed,
                     broadcasts=(*finish_broadcasts, *broadcasts),
                 ),
                 StructType([*output.fields, *_nullable_longs(observed.values())]),
@@ -138,7 +139,7 @@ class BatchInput(FrameInput):
         plan, core, output = self._with_rows(plan, len(self.columns))
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
-        step = shipped(with_windows, *query, observed, finish=finish, broadcasts=broadcasts)
+        step = shipped(with_windows, *query, observed, finish=finish, observed=observed, broadcasts=broadcasts)
         rows = projected(self._frame, plan.schema.names)
         if self.declared:
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
@@ -154,7 +155,7 @@ class BatchInput(FrameInput):
         """The query for executors, and the column of each observed counter. Warns about missing settings."""
         warn_unless_configured(self._frame.sparkSession, pipeline=self.declared)
         spec = plan.spec_in_order if plan.functions else plan.spec
-        counters, names = PACK_COUNTERS if plan.options.observation is not None else (), Names(output.names)
+        counters, names = BATCH_COUNTERS if plan.options.observation is not None else (), Names(output.names)
         observed = {counter: names.unused(f"windrow_{counter}") for counter in counters}
         return (spec, plan.schema.serialize().to_pybytes()), observed
 

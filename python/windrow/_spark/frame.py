@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -112,6 +113,17 @@ class FrameInput(Input[DataFrame]):
     def time_casts(self) -> TimeCasts:
         """How Spark converts other columns to timestamps."""
         return _TIME_CASTS
+
+    @property
+    def zone(self) -> str | None:
+        """The session's time zone; None if the platform does not say it."""
+        try:
+            zone = self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
+            epoch: Any = pa.scalar(0, pa.timestamp("us", zone))
+            pc.local_timestamp(epoch)
+        except Exception:  # a platform that refuses to read settings, or a zone that Arrow does not know
+            return None
+        return zone
 
     def check_threads(self, count: int) -> None:
         """Raises `ValueError`: Spark chooses its parallelism."""

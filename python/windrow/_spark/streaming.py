@@ -14,6 +14,7 @@ windrow keeps its own stream time, without timers. A watermark before it only ma
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -33,7 +34,7 @@ from pyspark.sql.types import (
 )
 
 from windrow._arguments.column import Names
-from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.errors import bad_type, bad_value, calls_to_user
 from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batches import Batches
 from windrow._executor.pickled import pickled_finish, pickled_for_stream
@@ -105,12 +106,12 @@ class StreamInput(FrameInput):
     def run(self, plan: Plan) -> DataFrame:
         """The result as a streaming frame."""
         plan = self._on_stream(plan)
-        output = self._output(plan, counted=False)
+        output = self._output(plan, counted=_counts_computed(plan))
         read, core = self._shipment(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
         schema = _shown(core).serialize().to_pybytes()
-        unpack = _last_step(plan, core, change_block.unpack, schema, plan.options.sequence)
         if plan.options.sequence:
             output = StructType([*output.fields, StructField(SEQUENCE, LongType())])
+        unpack = _last_step(plan, core, change_block.unpack, _observed(plan, output), schema, plan.options.sequence)
         return shown(plan, self._unpacked(plan, *read, unpack, output))
 
     def with_windows(self, plan: Plan) -> DataFrame:
@@ -128,7 +129,7 @@ class StreamInput(FrameInput):
     def _rows_with_windows(self, needed: Plan) -> DataFrame:
         plan, core, output = self._with_rows(needed, len(self.row_columns))
         shipment, frame = self._shipment_of_records(needed, _shown(core))
-        unpack = _last_step(plan, core, returned_records.unpack_records, shipment)
+        unpack = _last_step(plan, core, returned_records.unpack_records, _observed(plan, output), shipment)
         return self._unpacked(plan, shipment, frame, unpack, output)
 
     def _on_stream(self, plan: Plan) -> Plan:
@@ -139,6 +140,7 @@ class StreamInput(FrameInput):
         warn_unless_configured(spark, pipeline=self.declared)
         warn_of_idle_partitions(spark, plan.options.shards)
         warn_of_interpreter(spark)
+        _warn_of_arrival(plan)
         if isinstance(plan.windows, SessionWindows):
             return replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
         return plan
@@ -146,16 +148,22 @@ class StreamInput(FrameInput):
     def _unpacked(
         self, plan: Plan, shipment: Shipment, frame: DataFrame, unpack: Callable[..., Any], output: StructType
     ) -> DataFrame:
-        """Builds the steps of the query. `unpack` is the last step, and `output` are its columns."""
+        """Builds the steps of the query. `unpack` is the last step. `output` are its columns, without counters."""
+        observed = _observed(plan, output)
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
         blocks = frame.mapInArrow(shipped(pack, shipment, self.declared), packed)
         changes = changed(blocks, shipment)
         sentence = sentence_on_state_store(frame.sparkSession)
         if sentence is not None:
             changes = changes.alias(sentence)
-        observed = changes.observe(_metrics(plan), *_counters(self._type(plan.time)))
-        packed_changes = with_schema(observed.select("block"), CHANGED.fields[:1])
-        return packed_changes.mapInArrow(unpack, output)
+        name, counters = _metrics(plan), _counters(self._type(plan.time), observed)
+        if observed:
+            columns = StructType([*output.fields, *(StructField(column, LongType()) for column in observed.values())])
+            rows = changes.mapInArrow(unpack, columns).observe(name, *counters)
+            rows = rows.where(F.col(observed[SUMS[0]]).isNull()).drop(*observed.values())
+            return with_schema(rows, output.fields)
+        changed_blocks = with_schema(changes.observe(name, *counters).select("block"), CHANGED.fields[:1])
+        return changed_blocks.mapInArrow(unpack, output)
 
     def _shipment(self, plan: Plan, output: StructType) -> tuple[Shipment, DataFrame]:
         """The query for executors, and the frame of the columns that it reads."""
@@ -207,10 +215,23 @@ class StreamInput(FrameInput):
         return StructType([*fields, *(StructField(names.unused(name), kind) for name, kind in shown)])
 
 
-def _last_step(plan: Plan, core: pa.Schema, unpack: Callable[..., Batches], *data: Any) -> Callable[..., Any]:
-    """The step that turns changes into typed rows. `unpack` takes `data` and returns the columns `core`."""
+def _last_step(
+    plan: Plan, core: pa.Schema, unpack: Callable[..., Batches], observed: dict[str, str], data: Any, *more: Any
+) -> Callable[..., Any]:
+    """The step that turns changes into typed rows: `unpack(data, observed, *more)` returns the columns `core`."""
     finish, broadcasts = pickled_finish(plan, core)
-    return shipped(unpack, *data, finish=finish, broadcasts=broadcasts)
+    return shipped(unpack, data, observed, *more, finish=finish, observed=observed, broadcasts=broadcasts)
+
+
+def _counts_computed(plan: Plan) -> bool:
+    """Whether the last step counts: it does if it may make null of results that do not fit their type."""
+    return plan.finish is not None and plan.finish.nulls
+
+
+def _observed(plan: Plan, output: StructType) -> dict[str, str]:
+    """The columns that carry the counters through the last step, by counter; none if that step does not count."""
+    counters, names = CHANGED.names[1:] if _counts_computed(plan) else (), Names(output.names)
+    return {counter: names.unused(f"windrow_{counter}") for counter in counters}
 
 
 def _shown(core: pa.Schema) -> pa.Schema:
@@ -241,7 +262,25 @@ def _metrics(plan: Plan) -> str:
     return "windrow" if number == 1 else f"windrow_{number}"
 
 
-def _counters(time: Any) -> list[Any]:
-    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in SUMS]
-    latest = F.timestamp_micros(F.min("stream_time"))
-    return [*sums, (latest.cast(time) if isinstance(time, TimestampNTZType) else latest).alias("stream_time")]
+def _warn_of_arrival(plan: Plan) -> None:
+    """Warns the user if Python functions see the records as they arrive."""
+    if plan.stream.order is None and plan.functions:
+        named = ", ".join(f"{name}={function.maker}(...)" for name, function in plan.functions.items())
+        warnings.warn(
+            f"{named} without group_by(order=): records are folded as they arrive, and records of several partitions "
+            "arrive in no certain order; name the column that orders the records of a source, such as order='offset' "
+            "with source=['topic', 'partition'], if the order changes the result (that of windrow.apply never does)",
+            stacklevel=calls_to_user(),
+        )
+
+
+def _counters(time: Any, columns: dict[str, str]) -> list[Any]:
+    """The counters of a micro-batch. `columns` are their columns, if these have other names."""
+    sums = [F.coalesce(F.sum(columns.get(name, name)), F.lit(0)).alias(name) for name in SUMS]
+    latest = F.min(columns.get("stream_time", "stream_time"))
+    if isinstance(time, TimestampNTZType):
+        # A cast from TIMESTAMP would shift it by the session's time zone.
+        shown = F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'") + latest * F.expr("INTERVAL '0.000001' SECOND")
+    else:
+        shown = F.timestamp_micros(latest)
+    return [*sums, shown.alias("stream_time")]

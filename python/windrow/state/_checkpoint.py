@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from windrow._arguments.errors import bad_type, bad_value
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _MAP = "pages"
+_ESCAPED = re.compile(r"""[\s%#?"<>\\^`{|}\[\]]""")
+"""The characters of a path that Java's URIs escape."""
 _COMMITTED = "the checkpointLocation of a streaming query of windrow that has committed a micro-batch"
 
 
@@ -32,9 +35,19 @@ def entries(spark: SparkSession, checkpoint: object, operator: object) -> DataFr
         raise bad_type("checkpoint", checkpoint, _COMMITTED)
     number = integer("operator", operator, "the number of a stateful operator of the query, 0 for the first one")
     path = os.fspath(checkpoint)
-    batch = _last_batch(spark, path, number)
-    options = {"path": path, "operatorId": number, "batchId": batch, "stateVarName": _MAP}
-    stored = spark.read.format("statestore").options(**options).load()
+    try:
+        batch = _last_batch(spark, path, number)
+        options = {"path": path, "operatorId": number, "batchId": batch, "stateVarName": _MAP}
+        stored = spark.read.format("statestore").options(**options).load()
+    except Exception as error:
+        if _ESCAPED.search(path) is None:
+            raise
+        allowed = (
+            "a path without blanks, %, # and other characters that URLs escape: Spark's reader of states does not find "
+            "such a path, though the query runs there. On a local disk a symbolic link without them helps; otherwise "
+            "start the query with another checkpointLocation"
+        )
+        raise bad_value("checkpoint", path, allowed) from error
     columns = ("key.shard", "user_map_key.name", "user_map_value.page")
     return stored.select(*(F.col(column) for column in columns))
 

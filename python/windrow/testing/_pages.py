@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from windrow._arguments.errors import changed_query
 from windrow._executor.batches import ipc_stream
 from windrow._executor.tasks import Source
 from windrow._plan.plan import Stream
@@ -87,9 +88,7 @@ def read(pages: Iterable[bytes], stream: Stream) -> Saved:
     text = heads[0].schema.metadata
     saved, specification = json.loads(text[b"windrow.specification"]), _specification(stream)
     if saved != specification:
-        raise _broken(
-            f"it belongs to another specification: sources were {json.dumps(saved)} and are {json.dumps(specification)}"
-        )
+        raise _broken(changed_query(_shown(saved), _shown(specification)))
     columns = [column.to_pylist() for column in heads[0].columns]
     return Saved(list(zip(*columns, strict=True)), json.loads(text[b"windrow.counters"]), plain)
 
@@ -97,6 +96,12 @@ def read(pages: Iterable[bytes], stream: Stream) -> Saved:
 def _fields(stream: Stream) -> Sequence[pa.Field[pa.DataType]]:
     """The source columns."""
     return stream.fields[: len(stream.source)]
+
+
+def _shown(specification: Mapping[str, Any]) -> dict[str, object]:
+    """A specification as users write it."""
+    columns = [f"{name} ({kind})" for name, kind in specification["source"].items()]
+    return {"source": ", ".join(columns) or None, "stream_time": specification.get("stream_time", "source")}
 
 
 def _specification(stream: Stream) -> dict[str, Any]:

@@ -28,7 +28,7 @@ pub(in crate::batch) struct SessionRecords<'a> {
 
 impl SessionRecords<'_> {
     /// Writes the columns.
-    pub fn write(self) -> Result<RecordBatch> {
+    pub(crate) fn write(self) -> Result<RecordBatch> {
         let mut columns = self.keys;
         columns.push(numbers(self.times.iter().map(|time| time.0)));
         if let Some(gaps) = self.gaps {

@@ -21,7 +21,7 @@ pub(in crate::batch) struct SlidingRecords<'t, 'v> {
 
 impl SlidingRecords<'_, 'static> {
     /// Writes the columns.
-    pub fn write(self) -> Result<RecordBatch> {
+    pub(crate) fn write(self) -> Result<RecordBatch> {
         let mut columns = self.keys;
         columns.push(numbers(self.times.iter().map(|time| time.0)));
         let seq_nos = self.seq_nos.iter();
@@ -35,7 +35,7 @@ impl SlidingRecords<'_, 'static> {
 
 impl<'a> SlidingRecords<'a, 'a> {
     /// Reads what [`Self::write`] wrote; other columns are an error.
-    pub fn read(query: &Query, block: &'a RecordBatch) -> Result<Self> {
+    pub(crate) fn read(query: &Query, block: &'a RecordBatch) -> Result<Self> {
         let mut columns = BlockReader::new(block);
         let keys = columns.arrays(query.keys.len())?.to_vec();
         let times = Time::slice(columns.numbers()?);

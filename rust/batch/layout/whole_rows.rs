@@ -21,7 +21,7 @@ pub(in crate::batch) struct WholeRows {
 
 impl WholeRows {
     /// Creates the layout for a query.
-    pub fn new(query: &Query) -> Self {
+    pub(crate) fn new(query: &Query) -> Self {
         let seq_no = Arc::new(Field::new("arrival", DataType::Int64, false));
         let fields = rows_schema(query).fields().iter().cloned().chain([seq_no]);
         Self {
@@ -30,18 +30,22 @@ impl WholeRows {
     }
 
     /// No rows.
-    pub fn empty(&self) -> RecordBatch {
+    pub(crate) fn empty(&self) -> RecordBatch {
         RecordBatch::new_empty(Arc::clone(&self.schema))
     }
 
     /// Joins input columns and arrivals into rows with column names, as used in this process.
-    pub fn join(&self, mut columns: Vec<ArrayRef>, seq_nos: &[SeqNo]) -> Result<RecordBatch> {
+    pub(crate) fn join(
+        &self,
+        mut columns: Vec<ArrayRef>,
+        seq_nos: &[SeqNo],
+    ) -> Result<RecordBatch> {
         columns.push(numbers(seq_nos.iter().map(|seq_no| seq_no.cast_signed())));
         Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
     }
 
     /// The arrival of each row.
-    pub fn seq_nos<'a>(&self, rows: &'a RecordBatch) -> Result<&'a [i64]> {
+    pub(crate) fn seq_nos<'a>(&self, rows: &'a RecordBatch) -> Result<&'a [i64]> {
         let last = rows.columns().last();
         let seq_nos = last.and_then(|array| array.as_primitive_opt::<Int64Type>());
         Ok(seq_nos
@@ -50,12 +54,12 @@ impl WholeRows {
     }
 
     /// Writes rows as the columns of a block.
-    pub fn write(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+    pub(crate) fn write(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         unnamed(rows.columns().to_vec())
     }
 
     /// Reads what [`Self::write`] wrote; other columns are an error.
-    pub fn read(&self, block: &RecordBatch) -> Result<RecordBatch> {
+    pub(crate) fn read(&self, block: &RecordBatch) -> Result<RecordBatch> {
         let unexpected = |_| BlockReader::new(block).unexpected();
         RecordBatch::try_new(Arc::clone(&self.schema), block.columns().to_vec()).map_err(unexpected)
     }

@@ -17,6 +17,7 @@ use super::list_values::ListValues;
 use super::row_filter::{RowFilter, Selections};
 use super::row_spans::{RowSpans, spanned};
 use super::slot::Slot;
+use super::window_results::{Overflow, WindowResults};
 use super::{Aggregate, InputRows, RowSpan, SeqNo, common_len};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -29,6 +30,7 @@ const SHORT_LIST: usize = 256;
 /// The aggregates, and which slots are in use.
 pub struct Accumulators {
     aggregates: Vec<BoundAggregate>,
+    overflow: Overflow,
     /// Slots that hold states in every aggregate.
     slots: usize,
     /// Slots below this were handed out at least once.
@@ -52,16 +54,23 @@ impl Accumulators {
     ) -> Self {
         Self {
             aggregates: aggregates.into_iter().map(BoundAggregate::new).collect(),
+            overflow: Overflow::default(),
             slots: 0,
             used: 0,
             free: Vec::new(),
         }
     }
 
+    /// Says what becomes of a result that does not fit its type.
+    pub fn with_overflow(self, overflow: Overflow) -> Self {
+        Self { overflow, ..self }
+    }
+
     /// The same aggregates, without slots.
     pub fn fresh(&self) -> Self {
         Self {
             aggregates: self.aggregates.iter().map(BoundAggregate::fresh).collect(),
+            overflow: self.overflow,
             slots: 0,
             used: 0,
             free: Vec::new(),
@@ -206,17 +215,20 @@ impl Accumulators {
     ///
     /// # Errors
     ///
-    /// [`Error::ResultOverflow`] names the first aggregate with a result that does not fit.
-    pub fn lower(&self, slots: &[Slot]) -> Result<Vec<Column<'static>>> {
-        let columns = self
-            .aggregates
-            .iter()
-            .enumerate()
-            .map(|(position, aggregate)| {
-                let column = aggregate.states.lower(slots);
-                column.map_err(|error| of_aggregate(error, position))
-            });
-        columns.collect()
+    /// [`Error::ResultOverflow`] names the first aggregate with a result that does not fit, unless
+    /// such results are null.
+    pub fn lower(&self, slots: &[Slot]) -> Result<WindowResults> {
+        let mut results = WindowResults::default();
+        for (position, aggregate) in self.aggregates.iter().enumerate() {
+            let lower = |range: Range<usize>| {
+                let slots = slots.get(range).unwrap_or_default();
+                aggregate.states.lower(slots)
+            };
+            results
+                .add(self.overflow, slots.len(), lower)
+                .map_err(|error| of_aggregate(error, position))?;
+        }
+        Ok(results)
     }
 
     /// The states of `slots`: the columns of the first aggregate, then those of the next, one row
@@ -245,6 +257,7 @@ impl Accumulators {
         if rest.is_empty() {
             Ok(Self {
                 aggregates,
+                overflow: self.overflow,
                 slots,
                 used: slots,
                 free: Vec::new(),
@@ -295,15 +308,23 @@ impl Accumulators {
         inputs: &[Column<'_>],
         spans: &[RowSpan],
         interrupt: &Interrupt,
-    ) -> Result<Vec<Column<'static>>> {
+    ) -> Result<WindowResults> {
+        let mut results = WindowResults::default();
         self.over_spans(
             times,
             seq_nos,
             inputs,
             spans,
             interrupt,
-            |aggregate, rows, spans| aggregate.sweep(rows, spans),
-        )
+            |aggregate, rows, spans| {
+                let sweep = |range: Range<usize>| {
+                    let some = spans.get(range).unwrap_or_default();
+                    aggregate.sweep(rows, spans.with(some))
+                };
+                results.add(self.overflow, spans.len(), sweep)
+            },
+        )?;
+        Ok(results)
     }
 
     /// Runs `work` for each aggregate over spans of the rows that it sees.

@@ -103,7 +103,7 @@ impl<V: Scalar> Argument for Value<V> {
 }
 
 /// The value or null.
-pub struct NullableValue<V>(PhantomData<V>);
+pub(crate) struct NullableValue<V>(PhantomData<V>);
 
 impl<V: Scalar> Argument for NullableValue<V> {
     type Columns<'a> = (&'a Column<'a>, V::View<'a>);
@@ -120,7 +120,7 @@ impl<V: Scalar> Argument for NullableValue<V> {
 }
 
 /// The value or null, and the row's position.
-pub struct PositionedValue<V>(PhantomData<V>);
+pub(crate) struct PositionedValue<V>(PhantomData<V>);
 
 impl<V: Scalar> Argument for PositionedValue<V> {
     type Columns<'a> = (InputRows<'a>, &'a Column<'a>, V::View<'a>);
@@ -143,7 +143,7 @@ impl<V: Scalar> Argument for PositionedValue<V> {
 
 /// The value that ranks the row, the row's position, and its value or null. Rows without a rank do
 /// not count.
-pub struct RankedValue<V, B>(PhantomData<(V, B)>);
+pub(crate) struct RankedValue<V, B>(PhantomData<(V, B)>);
 
 impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
     type Columns<'a> = (
@@ -168,7 +168,7 @@ impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
 }
 
 /// The values of two columns. Rows without both do not count.
-pub struct Pair<X, Y>(PhantomData<(X, Y)>);
+pub(crate) struct Pair<X, Y>(PhantomData<(X, Y)>);
 
 impl<X: Scalar, Y: Scalar> Argument for Pair<X, Y> {
     type Columns<'a> = (

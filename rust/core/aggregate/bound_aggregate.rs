@@ -21,7 +21,9 @@ pub(super) struct BoundAggregate {
 
 impl BoundAggregate {
     /// Binds an aggregate without slots.
-    pub fn new((states, arguments, filter): (Box<dyn Aggregate>, Range<usize>, RowFilter)) -> Self {
+    pub(super) fn new(
+        (states, arguments, filter): (Box<dyn Aggregate>, Range<usize>, RowFilter),
+    ) -> Self {
         Self {
             state_columns: states.save(&[]).len(),
             states,
@@ -31,7 +33,7 @@ impl BoundAggregate {
     }
 
     /// The same aggregate, without slots.
-    pub fn fresh(&self) -> Self {
+    pub(super) fn fresh(&self) -> Self {
         self.with(self.states.fresh())
     }
 
@@ -53,7 +55,7 @@ impl BoundAggregate {
     }
 
     /// Lifts each row that it sees and combines it into its slot.
-    pub fn update(
+    pub(super) fn update(
         &mut self,
         slots: &[Slot],
         rows: InputRows<'_>,
@@ -71,7 +73,7 @@ impl BoundAggregate {
     }
 
     /// Lifts one row, if it sees it, and combines it into a slot.
-    pub fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
+    pub(super) fn lift(&mut self, slot: Slot, row: usize, rows: InputRows<'_>) -> Result<()> {
         if self.filter.takes(row, rows.inputs)? {
             self.states.lift(slot, row, self.arguments(rows)?)
         } else {
@@ -80,7 +82,7 @@ impl BoundAggregate {
     }
 
     /// Runs `work` over spans of the rows that it sees.
-    pub fn over_spans<T>(
+    pub(super) fn over_spans<T>(
         &self,
         rows: InputRows<'_>,
         selections: &mut Selections<'_>,
@@ -99,7 +101,10 @@ impl BoundAggregate {
 
     /// Reads its state columns, which are the first of `columns`: the aggregate with one slot per row,
     /// and the rest of the columns.
-    pub fn load<'b, 'a>(&self, columns: &'b [Column<'a>]) -> Result<(Self, &'b [Column<'a>])> {
+    pub(super) fn load<'b, 'a>(
+        &self,
+        columns: &'b [Column<'a>],
+    ) -> Result<(Self, &'b [Column<'a>])> {
         let (own, others) = columns
             .split_at_checked(self.state_columns)
             .ok_or(Error::Internal("state columns are missing"))?;

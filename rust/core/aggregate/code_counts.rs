@@ -25,7 +25,7 @@ struct Node {
 
 impl CodeCounts {
     /// Counts of 0 for a number of codes.
-    pub fn new(codes: usize) -> Self {
+    pub(super) fn new(codes: usize) -> Self {
         let leaves = codes.next_power_of_two();
         Self {
             leaves,
@@ -38,17 +38,17 @@ impl CodeCounts {
     }
 
     /// The number of all rows.
-    pub fn total(&self) -> u32 {
+    pub(super) fn total(&self) -> u32 {
         self.node(1).sum
     }
 
     /// Adds a row with a code.
-    pub fn insert(&mut self, code: u32) {
+    pub(super) fn insert(&mut self, code: u32) {
         self.change(code, |count| count + 1);
     }
 
     /// Removes a row with a code.
-    pub fn evict(&mut self, code: u32) {
+    pub(super) fn evict(&mut self, code: u32) {
         self.change(code, |count| count - 1);
     }
 
@@ -74,7 +74,7 @@ impl CodeCounts {
     }
 
     /// The code of the row at a place in the order of codes; the last code for a place beyond all rows.
-    pub fn nth(&self, place: u32) -> u32 {
+    pub(super) fn nth(&self, place: u32) -> u32 {
         let mut rest = place;
         self.descend(|left, _| {
             let is_right = rest >= left.sum;
@@ -84,13 +84,13 @@ impl CodeCounts {
     }
 
     /// The least of the codes with the most rows.
-    pub fn most_frequent(&self) -> u32 {
+    pub(super) fn most_frequent(&self) -> u32 {
         self.descend(|left, right| right.most > left.most)
     }
 
     /// The most frequent codes with their numbers of rows: the most frequent first, and the smaller
     /// code first where numbers are equal.
-    pub fn top(&self, k: usize) -> Vec<(u32, u32)> {
+    pub(super) fn top(&self, k: usize) -> Vec<(u32, u32)> {
         let (mut top, mut open) = (Vec::new(), BinaryHeap::new());
         open.push((self.node(1).most, Reverse(0), 1));
         while let (true, Some((most, Reverse(first), position))) = (top.len() < k, open.pop()) {
@@ -110,7 +110,7 @@ impl CodeCounts {
     }
 
     /// The codes that have rows, ascending, and how many each has.
-    pub fn ascending(&self) -> Vec<(u32, u32)> {
+    pub(super) fn ascending(&self) -> Vec<(u32, u32)> {
         let (mut found, mut open) = (Vec::new(), vec![1]);
         while let Some(position) = open.pop() {
             let count = self.node(position).sum;

@@ -257,6 +257,15 @@ fn gather_lists(offsets: &[i64], elements: &Column<'_>, rows: &[u32]) -> Result<
 }
 
 impl Column<'static> {
+    /// Appends a null.
+    pub fn append_null(&mut self) {
+        let before = self.len();
+        self.validity
+            .get_or_insert_with(|| std::iter::repeat_n(true, before).collect())
+            .extend(before, std::iter::once(false));
+        self.values.append_default();
+    }
+
     /// Appends the rows of `other`.
     ///
     /// # Errors
@@ -299,6 +308,22 @@ impl Column<'static> {
             _ => return Err(Error::Internal("columns of two kinds are appended")),
         }
         Ok(())
+    }
+}
+
+impl Values<'static> {
+    /// Appends a value without a meaning.
+    fn append_default(&mut self) {
+        match self {
+            Self::Int(values) => values.to_mut().push(0),
+            Self::Float(values) => values.to_mut().push(0.0),
+            Self::Wide(values) => values.to_mut().push(0),
+            Self::Bytes(Bytes { offsets, .. }) | Self::List { offsets, .. } => {
+                let end = offsets.last().copied().unwrap_or_default();
+                offsets.to_mut().push(end);
+            }
+            Self::Struct(columns) => columns.iter_mut().for_each(Column::append_null),
+        }
     }
 }
 

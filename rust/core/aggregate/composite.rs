@@ -12,11 +12,11 @@ use crate::core::error::{Error, Result};
 
 /// An aggregate of one column of bytes. It gets the values of all columns as bytes, which are equal
 /// exactly if the values are. Their order has no meaning.
-pub struct Composite(Box<dyn Aggregate>);
+pub(crate) struct Composite(Box<dyn Aggregate>);
 
 impl Composite {
     /// Over an aggregate of one column of bytes.
-    pub fn new(of_bytes: impl Aggregate) -> Self {
+    pub(crate) fn new(of_bytes: impl Aggregate) -> Self {
         Self(Box::new(of_bytes))
     }
 }

@@ -4,7 +4,7 @@ use super::double_double::DoubleDouble;
 use super::total::Summable;
 
 /// A value kind that has distances.
-pub trait Distance: Summable {
+pub(crate) trait Distance: Summable {
     /// Whether the square of a distance can leave the range of floats.
     const EXTREMES: bool;
 

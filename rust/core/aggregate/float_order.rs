@@ -9,7 +9,7 @@ use crate::core::error::Result;
 
 /// A float by its rank in the order of floats: -0.0 below 0.0, every NaN above all else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct OrderedFloat(i64);
+pub(crate) struct OrderedFloat(i64);
 
 /// The rank of every NaN, with a sign or without.
 const NAN: i64 = f64::NAN.to_bits().cast_signed();

@@ -16,34 +16,36 @@
 //! | `row_value` | the value of one row |
 //! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
+//! | [`window_results`] | the results of windows, and those that do not fit their type |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
 
-pub mod function;
+pub(crate) mod function;
 pub mod functions;
-pub mod result_type;
-pub mod value_type;
+pub(crate) mod result_type;
+pub(crate) mod value_type;
 
-pub mod argument;
-pub mod bytes;
+pub(crate) mod argument;
+pub(crate) mod bytes;
 pub mod column;
-pub mod scalar;
-pub mod slot;
-pub mod state;
-pub mod states;
-pub mod validity;
+pub(crate) mod scalar;
+pub(crate) mod slot;
+pub(crate) mod state;
+pub(crate) mod states;
+pub(crate) mod validity;
 
-pub mod composite;
-pub mod distance;
-pub mod float_order;
-pub mod list_values;
-pub mod numeric;
-pub mod row_spans;
-pub mod total;
+pub(crate) mod composite;
+pub(crate) mod distance;
+pub(crate) mod float_order;
+pub(crate) mod list_values;
+pub(crate) mod numeric;
+pub(crate) mod row_spans;
+pub(crate) mod total;
 
 pub mod accumulators;
 pub mod batch_states;
-pub mod row_filter;
-pub mod two_stacks;
+pub(crate) mod row_filter;
+pub(crate) mod two_stacks;
+pub(crate) mod window_results;
 
 mod bound_aggregate;
 mod code_counts;

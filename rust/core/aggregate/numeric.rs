@@ -3,7 +3,7 @@
 use super::scalar::Scalar;
 
 /// A kind of numbers.
-pub trait Numeric: for<'a> Scalar<Ref<'a> = Self> + Copy {
+pub(crate) trait Numeric: for<'a> Scalar<Ref<'a> = Self> + Copy {
     /// The nearest float.
     fn float(self) -> f64;
 

@@ -88,7 +88,7 @@ pub(super) struct Selection {
 
 impl<'a> Selections<'a> {
     /// Of a range of rows; `inputs` are all input columns.
-    pub fn new(
+    pub(super) fn new(
         rows: Range<usize>,
         times: &'a [Time],
         seq_nos: &'a [SeqNo],
@@ -104,7 +104,7 @@ impl<'a> Selections<'a> {
     }
 
     /// The rows that a filter takes; none if it takes every row.
-    pub fn get(&mut self, filter: RowFilter) -> Result<Option<&Selection>> {
+    pub(super) fn get(&mut self, filter: RowFilter) -> Result<Option<&Selection>> {
         if filter.takes_all() {
             return Ok(None);
         }
@@ -155,22 +155,22 @@ fn keep(rows: &mut Vec<u32>, column: &Column<'_>, wanted: i64) -> Result<()> {
 
 impl Selection {
     /// Whether no row is taken.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Whether all rows are taken. They are then used without a copy.
-    pub fn is_all(&self) -> bool {
+    pub(super) fn is_all(&self) -> bool {
         self.all
     }
 
     /// The entries of these rows.
-    pub fn select<T: Copy>(&self, entries: &[T]) -> Result<Vec<T>> {
+    pub(super) fn select<T: Copy>(&self, entries: &[T]) -> Result<Vec<T>> {
         pick(entries, &self.rows)
     }
 
     /// The entries of these rows in columns.
-    pub fn columns(&self, columns: &[Column<'_>]) -> Result<Vec<Column<'static>>> {
+    pub(super) fn columns(&self, columns: &[Column<'_>]) -> Result<Vec<Column<'static>>> {
         columns
             .iter()
             .map(|column| column.gather(&self.rows))
@@ -178,7 +178,7 @@ impl Selection {
     }
 
     /// These rows, with their [`Self::columns`].
-    pub fn rows<'b>(&'b self, columns: &'b [Column<'b>]) -> InputRows<'b> {
+    pub(super) fn rows<'b>(&'b self, columns: &'b [Column<'b>]) -> InputRows<'b> {
         InputRows {
             times: &self.times,
             seq_nos: &self.seq_nos,
@@ -187,7 +187,7 @@ impl Selection {
     }
 
     /// Row spans of all rows as spans of these.
-    pub fn spans(&self, spans: &[RowSpan]) -> Vec<RowSpan> {
+    pub(super) fn spans(&self, spans: &[RowSpan]) -> Vec<RowSpan> {
         let (mut from, mut to) = (0, 0);
         let advance = |position: &mut usize, bound: u32| {
             while self.rows.get(*position).is_some_and(|&row| row < bound) {

@@ -96,7 +96,7 @@ fn split<T: Default>(values: impl Iterator<Item = Option<T>>) -> (Vec<T>, Vec<bo
 
 /// The order of floats: NaN above all else, the zeros equal.
 #[inline]
-pub fn compare_floats(left: f64, right: f64) -> Ordering {
+pub(crate) fn compare_floats(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right)
         .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }

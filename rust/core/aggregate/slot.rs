@@ -40,7 +40,7 @@ impl Slot {
 
 /// One value per slot.
 #[derive(Clone, Debug)]
-pub struct PerSlot<T>(pub Vec<T>);
+pub(crate) struct PerSlot<T>(pub Vec<T>);
 
 impl<T> Default for PerSlot<T> {
     fn default() -> Self {
@@ -50,7 +50,7 @@ impl<T> Default for PerSlot<T> {
 
 impl<T: Clone> PerSlot<T> {
     /// Grows to `slots` slots; new ones hold `identity`.
-    pub fn resize(&mut self, slots: usize, identity: T) {
+    pub(crate) fn resize(&mut self, slots: usize, identity: T) {
         self.0.resize(slots, identity);
     }
 }

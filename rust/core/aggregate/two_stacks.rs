@@ -18,7 +18,7 @@ use crate::core::error::Result;
 /// # Errors
 ///
 /// What `lift` returns.
-pub fn merge_spans(
+pub(crate) fn merge_spans(
     states: &mut Accumulators,
     elements: usize,
     spans: &[RowSpan],

@@ -22,7 +22,7 @@ impl<V: Scalar> ValueCounts<V> {
     const TAIL: usize = 8;
 
     /// Adds a value.
-    pub fn add(&mut self, value: V::Ref<'_>) {
+    pub(super) fn add(&mut self, value: V::Ref<'_>) {
         self.insert(V::canonical(value), 1);
     }
 
@@ -61,14 +61,14 @@ impl<V: Scalar> ValueCounts<V> {
     }
 
     /// Adds the values of another state.
-    pub fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         for (value, count) in &other.counts {
             self.insert(value.get(), *count);
         }
     }
 
     /// The values, ascending, each once, with how often it occurs.
-    pub fn ascending(&self) -> Vec<(V::Ref<'_>, i64)> {
+    pub(super) fn ascending(&self) -> Vec<(V::Ref<'_>, i64)> {
         let mut counts: Vec<(V::Ref<'_>, i64)> = self
             .counts
             .iter()
@@ -88,7 +88,7 @@ impl<V: Scalar> ValueCounts<V> {
     }
 
     /// Lists of values, and lists of as many counts.
-    pub fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+    pub(super) fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
         let (mut offsets, mut values, mut counts) = (vec![0], Vec::new(), Vec::new());
         for state in states {
             for (value, count) in state.ascending() {
@@ -105,7 +105,7 @@ impl<V: Scalar> ValueCounts<V> {
     }
 
     /// Reads what [`Self::save`] wrote.
-    pub fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+    pub(super) fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
         let ([values, counts], len) = state_columns(columns)?;
         let (values, counts) = (values.lists()?, counts.lists()?);
         let (view, numbers) = (V::view(values.elements)?, row_counts(counts.elements)?);
@@ -137,7 +137,7 @@ impl<V: Scalar> ValueCounts<V> {
 
     /// Calls `emit` with the counts of the codes of each span's values, and with a function that gives
     /// the value of a code.
-    pub fn sweep<'a>(
+    pub(super) fn sweep<'a>(
         rows: InputRows<'a>,
         spans: RowSpans<'_>,
         mut emit: impl FnMut(&CodeCounts, &dyn Fn(u32) -> Option<V::Ref<'a>>),

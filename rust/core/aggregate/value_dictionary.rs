@@ -19,7 +19,11 @@ pub(super) struct Dictionary {
 
 impl Dictionary {
     /// The dictionary of a column's rows from the first span to the last one.
-    pub fn new<V: Scalar>(column: &Column<'_>, values: V::View<'_>, spans: &[RowSpan]) -> Self {
+    pub(super) fn new<V: Scalar>(
+        column: &Column<'_>,
+        values: V::View<'_>,
+        spans: &[RowSpan],
+    ) -> Self {
         let Range { start, end } = spanned(spans);
         let compare =
             |left: usize, right: usize| V::compare(V::at(values, left), V::at(values, right));
@@ -45,19 +49,19 @@ impl Dictionary {
     }
 
     /// How many distinct values there are.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.row_of.len()
     }
 
     /// The code of a row's value; none where the row is null.
     #[inline]
-    pub fn code(&self, row: usize) -> Option<u32> {
+    pub(super) fn code(&self, row: usize) -> Option<u32> {
         let place = row.checked_sub(self.from)?;
         self.codes.get(place).copied().flatten()
     }
 
     /// The value of a code.
-    pub fn value<'a, V: Scalar>(&self, values: V::View<'a>, code: u32) -> Option<V::Ref<'a>>
+    pub(super) fn value<'a, V: Scalar>(&self, values: V::View<'a>, code: u32) -> Option<V::Ref<'a>>
     where
         V::Ref<'a>: Copy,
     {

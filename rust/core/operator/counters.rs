@@ -30,6 +30,8 @@ pub struct Counters {
     pub updates: u64,
     /// Closed windows.
     pub windows_closed: u64,
+    /// Results that are null because they do not fit their type.
+    pub overflows: u64,
     /// Records without a value, if the query drops them like Kafka does. Only in the driver.
     pub null_values: u64,
 }

@@ -20,7 +20,7 @@ pub(super) struct SlowestSource<S: Ord>(BinaryHeap<Reverse<(Time, S)>>);
 
 impl<S: Ord + Copy> SlowestSource<S> {
     /// Builds the heap from sources and their times.
-    pub fn of(sources: &[(S, Time)]) -> Self {
+    pub(super) fn of(sources: &[(S, Time)]) -> Self {
         let entries = sources
             .iter()
             .map(|&(source, time)| Reverse((time, source)));
@@ -28,13 +28,13 @@ impl<S: Ord + Copy> SlowestSource<S> {
     }
 
     /// Adds a source that is not in the heap.
-    pub fn insert(&mut self, source: S, time: Time) {
+    pub(super) fn insert(&mut self, source: S, time: Time) {
         self.0.push(Reverse((time, source)));
     }
 
     /// The time of the slowest source. `current` returns the time of a source, which never goes
     /// back.
-    pub fn time(&mut self, current: impl Fn(S) -> Option<Time>) -> Option<Time> {
+    pub(super) fn time(&mut self, current: impl Fn(S) -> Option<Time>) -> Option<Time> {
         while let Some(mut least) = self.0.peek_mut() {
             let Reverse((time, source)) = *least;
             match current(source) {

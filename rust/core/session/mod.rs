@@ -11,11 +11,11 @@
 //! | [`pending_changes`] | joins many records at once if their order cannot matter |
 
 pub mod batch;
-pub mod coalesce;
-pub mod disorder;
-pub mod pending_changes;
-pub mod session_choice;
-pub mod session_operator;
+pub(crate) mod coalesce;
+pub(crate) mod disorder;
+pub(crate) mod pending_changes;
+pub(crate) mod session_choice;
+pub(crate) mod session_operator;
 pub mod session_windows;
 
 #[cfg(test)]

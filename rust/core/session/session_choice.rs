@@ -6,7 +6,7 @@ use crate::core::window::Extent;
 
 /// What happens to a record and the sessions it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub(crate) enum Choice {
     /// Merged together, they are behind the close time. Nothing changes.
     Late,
     /// They become one session.
@@ -28,7 +28,7 @@ pub enum Choice {
 /// ```
 ///
 /// In a query that cuts sessions, the record joins one session and comes after its records.
-pub fn choose(
+pub(crate) fn choose(
     record: Extent,
     found: impl IntoIterator<Item = Extent>,
     close: Time,

@@ -14,7 +14,7 @@ use crate::core::time::{Span, Time};
 use crate::core::window::{Extent, Horizon, Window};
 
 /// The sessions and the stream time of one stream.
-pub type SessionOperator = WindowOperator<SessionWindows>;
+pub(crate) type SessionOperator = WindowOperator<SessionWindows>;
 
 impl WindowKind for SessionWindows {
     type Entry = SessionEntry;

@@ -12,13 +12,13 @@
 //! | [`ending_windows`] | windows that end at records, from stored times of records |
 //! | [`pending_merge`] | joins many records at once if their order cannot matter |
 
-pub mod ending_windows;
+pub(crate) mod ending_windows;
 mod new_window;
-pub mod new_window_rules;
-pub mod pending_merge;
-pub mod plan;
-pub mod row_buffer;
-pub mod sliding_operator;
+pub(crate) mod new_window_rules;
+pub(crate) mod pending_merge;
+pub(crate) mod plan;
+pub(crate) mod row_buffer;
+pub(crate) mod sliding_operator;
 pub mod sliding_windows;
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub enum NewWindow {
 
 /// An existing window near a record.
 #[derive(Clone, Copy, Debug)]
-pub struct Neighbor {
+pub(crate) struct Neighbor {
     /// Its start.
     pub start: Time,
     /// The largest time of its records.
@@ -37,7 +37,7 @@ pub struct Neighbor {
 }
 
 /// The windows of a key.
-pub trait Neighbors {
+pub(crate) trait Neighbors {
     /// The latest window that starts in a range, inclusive.
     fn latest(&self, from: Time, to: Time) -> Option<Neighbor>;
 }
@@ -56,7 +56,7 @@ impl Neighbors for [WindowEntry] {
 
 /// The range of starts, inclusive, of the windows that matter to a record at the floored `time`.
 /// Windows do not cross 1970 (rules 4.2).
-pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
+pub(crate) fn around(time: Time, sliding: Sliding) -> (Time, Time) {
     let (first, last) = (
         time.saturating_sub(sliding.difference.saturating_mul(2)),
         time.saturating_add(sliding.resolution),
@@ -71,7 +71,7 @@ pub fn around(time: Time, sliding: Sliding) -> (Time, Time) {
 /// Decides which windows a record at the floored `time` creates. `own` is the record's left or
 /// early window. The record also joins all windows that start between the start of `own` and
 /// `time`.
-pub fn decide<A: Neighbors + ?Sized>(
+pub(crate) fn decide<A: Neighbors + ?Sized>(
     time: Time,
     own: Window,
     found: &A,
@@ -93,7 +93,7 @@ pub fn decide<A: Neighbors + ?Sized>(
 }
 
 /// Whether `own` is Kafka's early window and ends after the record.
-pub fn is_early(time: Time, own: Window) -> bool {
+pub(crate) fn is_early(time: Time, own: Window) -> bool {
     time >= Time(0) && own.start == Time(0) && own.end > time
 }
 

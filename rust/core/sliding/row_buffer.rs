@@ -29,7 +29,7 @@ const SORTED: usize = 16 + 4 + 8;
 
 /// Rows of many keys.
 #[derive(Debug, Default)]
-pub struct RowBuffer {
+pub(crate) struct RowBuffer {
     keys: Vec<KeyId>,
     times: Vec<Time>,
     /// `times`, floored to the resolution. Empty if the resolution is one tick.
@@ -43,7 +43,7 @@ pub struct RowBuffer {
 
 /// Windows and their rows.
 #[derive(Debug, Default)]
-pub struct WindowBatch {
+pub(crate) struct WindowBatch {
     /// The key of each window.
     pub keys: Vec<KeyId>,
     /// The windows, by key and start.
@@ -68,7 +68,7 @@ impl WindowBatch {
     /// Splits the batch into ranges of at most `windows` windows with at most `rows` rows, because
     /// one key may have any number of windows. Each range has at least one window, whatever its
     /// size.
-    pub fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let mut from = 0;
         std::iter::from_fn(move || {
             let rest = self.spans.get(from..).filter(|rest| !rest.is_empty())?;
@@ -84,14 +84,14 @@ impl WindowBatch {
     }
 
     /// The number of rows in the largest window.
-    pub fn widest(&self) -> usize {
+    pub(crate) fn widest(&self) -> usize {
         self.spans.iter().map(RowSpan::len).max().unwrap_or(0)
     }
 }
 
 impl RowBuffer {
     /// An empty buffer. `inputs` are empty columns of the right kinds.
-    pub fn new(inputs: Vec<Column<'static>>) -> Self {
+    pub(crate) fn new(inputs: Vec<Column<'static>>) -> Self {
         Self {
             inputs,
             ..Self::default()
@@ -99,32 +99,33 @@ impl RowBuffer {
     }
 
     /// Number of rows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
     /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
     /// The key of each row.
-    pub fn keys(&self) -> &[KeyId] {
+    pub(crate) fn keys(&self) -> &[KeyId] {
         &self.keys
     }
 
     /// The event time of each row.
-    pub fn times(&self) -> &[Time] {
+    pub(crate) fn times(&self) -> &[Time] {
         &self.times
     }
 
     /// The arrival number of each row.
-    pub fn seq_nos(&self) -> &[SeqNo] {
+    pub(crate) fn seq_nos(&self) -> &[SeqNo] {
         &self.seq_nos
     }
 
     /// The input columns of the aggregates.
-    pub fn inputs(&self) -> &[Column<'static>] {
+    pub(crate) fn inputs(&self) -> &[Column<'static>] {
         &self.inputs
     }
 
@@ -135,7 +136,7 @@ impl RowBuffer {
     /// [`Error::TimeOverflow`](crate::core::error::Error::TimeOverflow) if a time cannot be floored
     /// to the resolution. [`Error::Memory`](crate::core::error::Error::Memory) if there is not
     /// enough memory.
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         sliding: Sliding,
         keys: &[KeyId],
@@ -167,7 +168,7 @@ impl RowBuffer {
     /// # Errors
     ///
     /// The errors of the interrupt.
-    pub fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
+    pub(crate) fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
         memory::room_for(self.len().saturating_mul(SORTED))?;
         let mut order = order(&self.keys, &self.times, interrupt)?;
         self.sort_ties(&mut order, interrupt)?;
@@ -182,7 +183,7 @@ impl RowBuffer {
     ///
     /// [`Error::Internal`](crate::core::error::Error::Internal) if a span begins after the last
     /// row.
-    pub fn by_arrival(&self, spans: &[RowSpan]) -> Result<Vec<u32>> {
+    pub(crate) fn by_arrival(&self, spans: &[RowSpan]) -> Result<Vec<u32>> {
         let firsts: Vec<u32> = spans.iter().map(|span| span.from).collect();
         Ok(rough_order(&pick(&self.places, &firsts)?))
     }
@@ -215,7 +216,7 @@ impl RowBuffer {
     /// # Errors
     ///
     /// The errors of the interrupt.
-    pub fn release(&mut self, horizon: Time, interrupt: &Interrupt) -> Result<()> {
+    pub(crate) fn release(&mut self, horizon: Time, interrupt: &Interrupt) -> Result<()> {
         let kept: Vec<u32> = (0..)
             .zip(self.floored())
             .filter(|&(_, &time)| time >= horizon)
@@ -225,7 +226,7 @@ impl RowBuffer {
     }
 
     /// Replaces the keys by their new numbers.
-    pub fn renumber(&mut self, keys: Vec<KeyId>) {
+    pub(crate) fn renumber(&mut self, keys: Vec<KeyId>) {
         self.keys = keys;
     }
 
@@ -248,7 +249,7 @@ impl RowBuffer {
     /// # Errors
     ///
     /// An item is an error if [`Sliding::plan`] fails or the interrupt is stopped.
-    pub fn plan(
+    pub(crate) fn plan(
         &self,
         sliding: Sliding,
         ends: Ends,

@@ -14,7 +14,7 @@ use crate::core::time::{Span, Time};
 use crate::core::window::{Horizon, Window, starts_closed_before};
 
 /// The sliding windows and the stream time of one stream.
-pub type SlidingOperator = WindowOperator<SlidingWindows>;
+pub(crate) type SlidingOperator = WindowOperator<SlidingWindows>;
 
 impl WindowKind for SlidingWindows {
     type Entry = WindowEntry;

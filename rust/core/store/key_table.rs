@@ -16,7 +16,7 @@ pub struct StoreKey(pub u32);
 
 /// All keys of a store.
 #[derive(Clone, Debug)]
-pub struct KeyTable {
+pub(crate) struct KeyTable {
     table: HashTable<StoreKey>,
     /// The seed of the hash. Without a random seed, an attacker could choose keys that all collide.
     seed: u64,
@@ -40,27 +40,29 @@ impl Default for KeyTable {
 
 impl KeyTable {
     /// Number of keys.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
         self.table.len()
     }
 
     /// Whether there are no keys.
-    pub fn is_empty(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
 
     /// The bytes of a key, for comparing and listing. Empty if there is no such key.
-    pub fn name(&self, key: StoreKey) -> &[u8] {
+    pub(crate) fn name(&self, key: StoreKey) -> &[u8] {
         self.find_name(key).unwrap_or_default()
     }
 
     /// The bytes of a key. `None` if there is no such key.
-    pub fn find_name(&self, key: StoreKey) -> Option<&[u8]> {
+    pub(crate) fn find_name(&self, key: StoreKey) -> Option<&[u8]> {
         self.names.get(key.0 as usize).and_then(Option::as_deref)
     }
 
     /// The number of a known key.
-    pub fn find(&self, name: &[u8]) -> Option<StoreKey> {
+    pub(crate) fn find(&self, name: &[u8]) -> Option<StoreKey> {
         self.table
             .find(xxh3_64_with_seed(name, self.seed), |&key| {
                 self.name(key) == name
@@ -73,7 +75,7 @@ impl KeyTable {
     /// # Errors
     ///
     /// [`Error::Internal`] for more than 2^32 keys.
-    pub fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
+    pub(crate) fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
         let Self {
             table,
             seed,
@@ -108,7 +110,7 @@ impl KeyTable {
     }
 
     /// Makes room for more keys.
-    pub fn reserve(&mut self, additional: usize) {
+    pub(crate) fn reserve(&mut self, additional: usize) {
         let Self {
             table, seed, names, ..
         } = self;
@@ -117,7 +119,7 @@ impl KeyTable {
     }
 
     /// Forgets a key. Its number is free for another key.
-    pub fn release(&mut self, key: StoreKey) {
+    pub(crate) fn release(&mut self, key: StoreKey) {
         let Some(name) = self.names.get_mut(key.0 as usize).and_then(Option::take) else {
             return;
         };
@@ -132,18 +134,18 @@ impl KeyTable {
     }
 
     /// Sorts keys by their bytes.
-    pub fn sort(&self, keys: &mut [StoreKey]) {
+    pub(crate) fn sort(&self, keys: &mut [StoreKey]) {
         sort_by_name(keys, |key| self.name(key));
     }
 
     /// Whether the number belongs to a key.
-    pub fn is_known(&self, key: StoreKey) -> bool {
+    pub(crate) fn is_known(&self, key: StoreKey) -> bool {
         self.names.get(key.0 as usize).is_some_and(Option::is_some)
     }
 
     /// The keys from `from` to `to`, inclusive, in the order of their bytes. `None` leaves a side
     /// open.
-    pub fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
+    pub(crate) fn range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> &[StoreKey] {
         if let (Some(name), true) = (from, from == to) {
             let found = self.table.find(xxh3_64_with_seed(name, self.seed), |&key| {
                 self.name(key) == name

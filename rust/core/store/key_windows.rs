@@ -18,13 +18,13 @@ pub(super) struct KeyWindows<E> {
 }
 
 impl<E: StoreEntry> KeyWindows<E> {
-    pub const EMPTY: Self = Self {
+    pub(super) const EMPTY: Self = Self {
         entries: VecDeque::new(),
         listed: None,
     };
 
     /// The position of the window with an id, or the place to insert it.
-    pub fn find(&self, id: &E::Id) -> std::result::Result<usize, usize> {
+    pub(super) fn find(&self, id: &E::Id) -> std::result::Result<usize, usize> {
         // Most records belong to the last window of their key.
         match self.entries.back() {
             Some(last) if last.id() < *id => Err(self.entries.len()),
@@ -33,7 +33,7 @@ impl<E: StoreEntry> KeyWindows<E> {
     }
 
     /// The windows with ids in a range.
-    pub fn within(&self, ids: RangeInclusive<E::Id>) -> Iter<'_, E> {
+    pub(super) fn within(&self, ids: RangeInclusive<E::Id>) -> Iter<'_, E> {
         let first = self
             .entries
             .partition_point(|entry| entry.id() < *ids.start());
@@ -45,7 +45,11 @@ impl<E: StoreEntry> KeyWindows<E> {
 
     /// The windows due from one time to another, inclusive. No window is due more than `lead` after
     /// its sort time.
-    pub fn due(&self, (from, to): (Time, Time), lead: Span) -> impl DoubleEndedIterator<Item = &E> {
+    pub(super) fn due(
+        &self,
+        (from, to): (Time, Time),
+        lead: Span,
+    ) -> impl DoubleEndedIterator<Item = &E> {
         let earliest = from.saturating_sub(lead);
         let first = self
             .entries
@@ -59,7 +63,7 @@ impl<E: StoreEntry> KeyWindows<E> {
     }
 
     /// Removes the windows due before `bound`. Reads only windows that sort before it.
-    pub fn drop_due(&mut self, bound: Time, mut dropped: impl FnMut(E)) {
+    pub(super) fn drop_due(&mut self, bound: Time, mut dropped: impl FnMut(E)) {
         let last = self
             .entries
             .partition_point(|entry| entry.sort_time() < bound);
@@ -77,7 +81,7 @@ impl<E: StoreEntry> KeyWindows<E> {
     }
 
     /// The windows that sort before `time`.
-    pub fn before(&self, time: Time) -> Iter<'_, E> {
+    pub(super) fn before(&self, time: Time) -> Iter<'_, E> {
         self.entries.range(
             ..self
                 .entries

@@ -16,22 +16,21 @@
 
 mod changed_keys;
 mod closing;
-pub mod entry;
-pub mod key_table;
+pub(crate) mod entry;
+pub(crate) mod key_table;
 mod key_windows;
 mod segments;
-pub mod session_store;
-pub mod window_store;
-pub mod window_table;
+pub(crate) mod session_store;
+pub(crate) mod window_store;
+pub(crate) mod window_table;
 
 #[cfg(test)]
 mod tests;
 
-pub use changed_keys::ChangedKeys;
-pub use entry::{SessionEntry, StoreEntry, WindowEntry};
-pub use key_table::{KeyTable, StoreKey};
-pub use segments::SegmentId;
+pub(crate) use entry::{SessionEntry, StoreEntry, WindowEntry};
+pub(crate) use key_table::StoreKey;
+pub(crate) use segments::SegmentId;
 pub(crate) use segments::segment_width;
-pub use session_store::SessionStore;
-pub use window_store::WindowStore;
-pub use window_table::WindowTable;
+pub(crate) use session_store::SessionStore;
+pub(crate) use window_store::WindowStore;
+pub(crate) use window_table::WindowTable;

@@ -8,7 +8,7 @@ use crate::core::window::Extent;
 
 /// Sessions by key. All reads use the order of rules 6.9 and see only visible sessions. `.rev()`
 /// reads backward (KIP-617).
-pub type SessionStore = WindowTable<SessionEntry>;
+pub(crate) type SessionStore = WindowTable<SessionEntry>;
 
 impl SessionStore {
     /// The sessions with `end >= earliest_end` and `start <= latest_start` of a range of keys,

@@ -6,7 +6,7 @@ use crate::core::time::Time;
 
 /// Sliding windows by key. All time bounds are inclusive and apply to the start. All reads use the
 /// order of rules 6.9 and see only visible windows. `.rev()` reads backward (KIP-617).
-pub type WindowStore = WindowTable<WindowEntry>;
+pub(crate) type WindowStore = WindowTable<WindowEntry>;
 
 impl WindowStore {
     /// The windows that start between two times, of a range of keys, inclusive. `None` leaves a

@@ -42,4 +42,4 @@ class LocalRows(LocalStream):
         self.read = pa.schema(read_columns(self.plan, records).values())
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        return returned_records.unpack_records(iter([blocks]), self.shipment)
+        return returned_records.unpack_records(iter([blocks]), self.shipment, {})

@@ -118,7 +118,7 @@ class LocalStream:
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows of blocks."""
-        return unpack(iter([blocks]), self._output().serialize().to_pybytes())
+        return unpack(iter([blocks]), self._output().serialize().to_pybytes(), {})
 
     def _batches(self, split: pa.Table) -> list[pa.RecordBatch]:
         rows = split.select(self.read.names).cast(self.read)

@@ -37,6 +37,7 @@ COUNTED = {
     "bad_gaps": 1,
     "clamped_gaps": 1,
     "ticks": 1,
+    "overflows": 0,
     "windows": 2,
 }
 GAPS = wr.SessionWindows.with_dynamic_gap("gap", max_gap="1 hour")
@@ -69,7 +70,9 @@ def test_a_call_warns_once_at_its_line_with_the_counters(call: str) -> None:
         "max_gap (clamped_gaps 1): "
     )
     assert isinstance(told.message, wr.LeftOut)
-    assert told.message.counters == {name: COUNTED[name] for name in COUNTED if name not in ("ticks", "windows")}
+    assert told.message.counters == {
+        name: COUNTED[name] for name in COUNTED if name not in ("ticks", "overflows", "windows")
+    }
     assert told.filename == __file__
     assert asked.__code__.co_firstlineno < told.lineno <= CALLS[call].__code__.co_firstlineno + 2
     assert wr.counters(result) == COUNTED
@@ -161,7 +164,7 @@ LOST: dict[str, tuple[Callable[[pa.Table], Any], type[Exception], str]] = {
     "Polars": (pl.from_arrow, TypeError, r"Polars has no place for counters"),
     "Polars, lazy": (lambda result: pl.from_arrow(result).lazy(), TypeError, r"Polars has no place for counters"),  # type: ignore[union-attr]
     "DuckDB": (duckdb.from_arrow, TypeError, r"DuckDB has no place for counters"),
-    "grouped": (lambda result: result.group_by("user").aggregate([]), ValueError, r"a Table without counters.*before"),
+    "grouped": (lambda result: result.group_by("user").aggregate([]), ValueError, r"a Table without counters.*observe"),
     "not of windrow": (lambda _: EVENTS, ValueError, r"a Table without counters"),
     "pandas, not of windrow": (lambda _: EVENTS.to_pandas(), ValueError, r"a DataFrame without counters"),
     "a number": (lambda _: 3, TypeError, r"result: got 3, an int; allowed: what agg"),

@@ -104,5 +104,5 @@ def test_pages_that_are_damaged_or_missing_are_refused(stream_time: str) -> None
 def test_pages_of_other_sources_are_refused(saved: dict[str, Any], restored: dict[str, Any]) -> None:
     driver = driven(**saved)
     driver.pipe(user="ann", ts=at(0), partition=1)
-    with pytest.raises(ValueError, match="page: it belongs to another specification|page of the driver"):
+    with pytest.raises(ValueError, match="belongs to another query\n(source|stream_time) was|page of the driver"):
         driven(**restored).restore(driver.snapshot())

@@ -355,7 +355,7 @@ def test_a_driver_goes_on_with_the_reach_after_a_restart() -> None:
     again = driver("close").restore(driven.snapshot())
     assert pipe(again, 8, 1) == []
     assert changes_by_minute(again.tick(at(20))) == [("final", 0.0, 8.0, {"n": 3})]
-    with pytest.raises(ValueError, match="another specification"):
+    with pytest.raises(ValueError, match="gap was the column 'pause', is 8 minutes"):
         driver("close", wr.SessionWindows.with_gap("8 minutes", grace="1 minute")).restore(driven.snapshot())
 
 

@@ -366,3 +366,26 @@ def test_what_is_wrong() -> None:
     many = visits(["ann"] * 50_001, [0] * 50_001).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
     with pytest.raises(ValueError, match="keys with at most 50,000 records"):
         wr.explain_record(many, "ann", AT)
+
+
+#          05:30Z     06:30Z     07:30Z       in New York 01:30, 01:30 again, 02:30
+NIGHT = [datetime(2026, 11, 1, hour, 30, tzinfo=UTC) for hour in (5, 6, 7)]
+
+
+def test_text_without_a_zone_is_in_the_zone_of_the_column() -> None:
+    times = pa.array(NIGHT, pa.timestamp("us", "America/New_York"))
+    rows = pa.table({"user": ["ann"] * 3, "ts": times})
+    windowed = wr.group_by(rows, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+
+    def heads(at: Any) -> list[str]:
+        return [each.splitlines()[0] for each in wr.explain_record(windowed, "ann", at).split("\n\n")]
+
+    once = ["user 'ann' at 2026-11-01 02:30:00"]
+    for shown in ("2026-11-01 02:30:00", "2026-11-01T07:30:00Z", "2026-11-01 02:30-05:00", NIGHT[2]):
+        assert heads(shown) == once
+    assert heads("2026-11-01 01:30") == ["user 'ann' at 2026-11-01 01:30:00"] * 2  # an hour that is there twice
+    assert heads("2026-11-01 01:30-05") == ["user 'ann' at 2026-11-01 01:30:00"]
+    with pytest.raises(ValueError, match="the time of a record of this key; the nearest: 2026-11-01 01:30:00"):
+        heads("2026-11-01")
+    with pytest.raises(ValueError, match="a datetime with a zone"):
+        heads(datetime(2026, 11, 1, 5, 30))

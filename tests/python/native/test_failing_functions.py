@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import operator
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -231,3 +233,38 @@ def test_an_unknown_name_in_brackets_is_told_with_those_that_there_are() -> None
         RuntimeError, match=r"KeyError: .*no column 'amout'; the columns of the row are 'amount'.* in <lam"
     ):
         here(SESSIONS, table(0), function)
+
+
+ONE_VALUE = lambda value: value  # noqa: E731
+ARITIES: dict[str, Any] = {
+    "reduce(fn=)": lambda: wr.reduce("amount", ONE_VALUE),
+    "aggregate(init=)": lambda: wr.aggregate(ONE_VALUE, added, joined, schema="array<bigint>"),
+    "aggregate(add=)": lambda: wr.aggregate(list, ONE_VALUE, joined, schema="array<bigint>"),
+    "aggregate(merge=)": lambda: wr.aggregate(list, added, ONE_VALUE, schema="array<bigint>"),
+    "apply(fn=)": lambda: wr.apply(ONE_VALUE, "amount", "user", schema="bigint"),
+    "then(fn=)": lambda: wr.count().then(ONE_VALUE, wr.count()),
+}
+
+
+@pytest.mark.parametrize("argument", ARITIES)
+def test_a_function_of_another_number_of_arguments_is_refused_at_the_call(argument: str) -> None:
+    told = re.escape(f"{argument}: got <lambda>, which takes (value); allowed: a function ")
+    with pytest.raises(TypeError, match=told):
+        ARITIES[argument]()
+
+
+def test_functions_with_options_and_functions_of_c_are_taken() -> None:
+    for function in (max, lambda a, b, c=0: a, lambda *values: values[0], operator.add):
+        wr.reduce("amount", function)
+
+
+def failing(values: pa.ListArray) -> pa.Array:
+    raise KeyError("no such price")
+
+
+def test_an_error_of_apply_or_then_names_the_file_and_the_line() -> None:
+    line = failing.__code__.co_firstlineno + 1
+    place = rf"KeyError: 'no such price' \({re.escape(__file__)}:{line}, in failing: raise KeyError"
+    for function in (wr.apply(failing, "amount", schema="bigint"), wr.count().then(failing, schema="bigint")):
+        with pytest.raises(RuntimeError, match=f'^aggregate "x": {place}'):
+            here(SESSIONS, table(0, 1), function)

@@ -242,6 +242,7 @@ def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
         "bad_gaps": 0,
         "clamped_gaps": 0,
         "ticks": 0,
+        "overflows": 0,
         "windows": 2,
     }
 

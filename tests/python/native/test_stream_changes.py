@@ -23,6 +23,8 @@ SCHEMA = pa.schema(
         ("part", pa.int32()),
         ("offset", pa.int64()),
         ("tick", pa.bool_()),
+        ("pause", pa.duration("us")),
+        ("break", pa.duration("us")),
     ]
 )
 GAP = "5 minutes"
@@ -38,13 +40,21 @@ def sliding(resolution: str = "1 millisecond") -> wr.SlidingWindows:
 
 
 def query(
-    *keys: str, windows: Any = None, emit: Any = "close", late: Any = "drop", aggregates: Any = None, **options: Any
+    *keys: str,
+    windows: Any = None,
+    emit: Any = "close",
+    late: Any = "drop",
+    aggregates: Any = None,
+    every_record: bool = False,
+    overflow: Any = "error",
+    **options: Any,
 ) -> Callable[[Any], Any]:
     """A query over the records of one input."""
 
     def define(data: Any) -> Any:
         windowed: Any = wr.group_by(data, *(keys or ("user",)), time="ts", **options).windowed_by(windows or sessions())
-        return windowed.emit(emit).late(late).agg(**(aggregates or {"n": wr.count()}))
+        windowed = windowed.emit(emit, every_record=every_record).late(late).overflow(overflow)
+        return windowed.agg(**(aggregates or {"n": wr.count()}))
 
     return define
 
@@ -55,27 +65,45 @@ def record(user: str | None, minutes: float, **columns: Any) -> pa.Table:
 
 
 BY_PART = {"source": "part"}
+GAPS = wr.SessionWindows.with_dynamic_gap("pause", grace=GRACE)
 REFUSED: dict[str, tuple[Any, Any, str]] = {
-    "gap": (query(), query(windows=sessions("6 minutes")), "windows was .*300000000.* and is .*360000000"),
-    "kind": (query(), query(windows=sliding()), "windows was .*session.* and is .*sliding"),
+    "gap": (query(), query(windows=sessions("6 minutes")), "gap was 5 minutes, is 6 minutes"),
+    "own gaps": (query(), query(windows=GAPS), "gap was 5 minutes, is the column 'pause'"),
+    "kind": (query(), query(windows=sliding()), "windows were sessions, are sliding windows"),
     "resolution": (
         query(windows=sliding()),
         query(windows=sliding("1 second")),
-        "windows was .*1000.* and is .*1000000",
+        "resolution was 1 millisecond, is 1 second",
     ),
     "aggregates": (
         query(),
         query(aggregates={"n": wr.count(), "total": wr.sum("amount")}),
-        "aggregates was .*count.* and is .*sum",
+        "the aggregate total=sum('amount') is new",
     ),
-    "keys": (query(), query("user", "page"), "keys was .*user.* and is .*user.*page"),
-    "emit": (query(), query(emit="update"), "emit was .*close.* and is .*update"),
-    "retention": (query(), query(windows=sessions(retention="1 day")), "retention was .* and is .*86400000000"),
-    "source": (query(), query(source="part"), r"source was \[\] and is \['part'\]"),
+    "another aggregate": (
+        query(aggregates={"n": wr.sum("amount")}),
+        query(aggregates={"n": wr.max("amount").where("tick")}),
+        "the aggregate \"n\" was sum('amount'), is max('amount').where('tick')",
+    ),
+    "an option": (
+        query(aggregates={"n": wr.percentile("amount", 0.5)}),
+        query(aggregates={"n": wr.percentile("amount", 0.9)}),
+        "the aggregate \"n\" was percentile('amount', percentage=0.5), is percentile('amount', percentage=0.9)",
+    ),
+    "keys": (query(), query("user", "page"), "keys were 'user', are 'user', 'page'"),
+    "emit": (query(), query(emit="update"), "emit was 'close', is 'update'"),
+    "retention": (query(), query(windows=sessions(retention="1 day")), "retention was none, is 1 day"),
+    "source": (query(), query(source="part"), "source was none, is 'part'"),
     "stream_time": (
         query(source="part"),
         query(source="part", stream_time="slowest"),
-        "stream_time was 'source' and is 'slowest'",
+        "stream_time was 'source', is 'slowest'",
+    ),
+    "all": (
+        query(),
+        query("page", windows=sliding(), emit="update", aggregates={f"a{n}": wr.count() for n in range(500)}),
+        "windows were sessions, are sliding windows; keys were 'user', are 'page'; "
+        "the aggregate a1=count() is new; and 499 more",
     ),
 }
 
@@ -86,8 +114,14 @@ def test_what_the_state_cannot_carry_is_named_old_and_new(before: Any, after: An
     stream.push([record("ann", 0)])
     pages = dict(stream.states[0].pages)
     stream.define(after)
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises(ValueError, match="belongs to another query") as raised:
         stream.push([record("ann", 1)])
+    lines = str(raised.value).splitlines()
+    assert lines == [
+        "state: it belongs to another query",
+        named,
+        "start from a new checkpointLocation, or run the query as it was",
+    ]
     assert stream.states[0].pages == pages
     stream.define(before)  # as it was: the state is unharmed
     stream.push([record("ann", 0.5)])
@@ -100,7 +134,7 @@ def test_another_number_of_shards_is_named(was: int, now: int) -> None:
     stream.push([record("ann", 0)])
     stream.shards = now
     stream.define(query())
-    with pytest.raises(ValueError, match=f"shards was {was} and is {now}"):
+    with pytest.raises(ValueError, match=f"\nshards were {was}, are {now}\n"):
         stream.push([record("ann", 1)])
 
 
@@ -110,6 +144,8 @@ TAKEN: dict[str, Any] = {
     "late": query(emit="close", late="emit"),
     "order": query(order="offset"),
     "tick": query(tick="tick"),
+    "overflow": query(overflow="null"),
+    "the name of a result": query(aggregates={"m": wr.count()}),
 }
 
 
@@ -120,4 +156,68 @@ def test_what_the_state_does_not_carry_may_change(after: Any) -> None:
     stream.define(after)
     assert stream.push([record("ann", 4)]) == []
     (row,) = stream.push([record("bob", 100)])
-    assert (row["user"], row["n"], row["window"]["end"]) == ("ann", 2, MIDNIGHT + timedelta(minutes=4))
+    assert (row["user"], row.get("n", row.get("m")), row["window"]["end"]) == (
+        "ann",
+        2,
+        MIDNIGHT + timedelta(minutes=4),
+    )
+
+
+def test_each_record_may_give_a_row_after_a_restart() -> None:
+    stream = LocalStream(query(emit="update", order="offset"), SCHEMA, shards=1)
+    stream.push([record("ann", 0)])
+    stream.define(query(emit="update", order="offset", every_record=True))
+    rows = stream.push([pa.concat_tables([record("ann", 1, offset=1), record("ann", 2, offset=2)])])
+    assert [(row["op"], row["n"]) for row in rows if row["op"] == "upsert"] == [("upsert", 2), ("upsert", 3)]
+
+
+def test_the_time_column_may_have_another_name() -> None:
+    stream = LocalStream(query(aggregates={"n": wr.count(), "top": wr.max("amount")}), SCHEMA, shards=1)
+    stream.push([record("ann", 0)])
+    renamed = pa.schema([field.with_name("at" if field.name == "ts" else field.name) for field in SCHEMA])
+    stream.schema = renamed
+
+    def define(data: Any) -> Any:
+        return wr.group_by(data, "user", time="at").windowed_by(sessions()).agg(n=wr.count(), top=wr.max("amount"))
+
+    stream.define(define)
+    rows = stream.push([pa.table(record(user, minute).columns, schema=renamed) for user, minute in BOTH])
+    assert [(row["user"], row["n"]) for row in rows] == [("ann", 2)]
+
+
+BOTH = (("ann", 4), ("bob", 100))
+PAUSE = timedelta(minutes=5)
+OTHER_GAPS: dict[str, dict[str, Any]] = {
+    "invalid_gap": {"invalid_gap": "error"},
+    "max_gap": {"max_gap": "10 minutes"},
+    "column": {"column": "break"},
+}
+
+
+@pytest.mark.parametrize("options", OTHER_GAPS.values(), ids=OTHER_GAPS)
+def test_how_gaps_are_read_may_change(options: dict[str, Any]) -> None:
+    def own_gaps(column: str = "pause", **options: Any) -> Any:
+        return query(windows=wr.SessionWindows.with_dynamic_gap(column, grace=GRACE, **options))
+
+    def pausing(user: str, minutes: float) -> pa.Table:
+        return record(user, minutes, **{"pause": PAUSE, "break": PAUSE})
+
+    stream = LocalStream(own_gaps(), SCHEMA, shards=1)
+    stream.push([pausing("ann", 0)])
+    stream.define(own_gaps(**options))
+    rows = stream.push([pausing(*each) for each in BOTH])
+    assert [(row["user"], row["n"]) for row in rows] == [("ann", 2)]
+
+
+def test_a_bad_gap_that_stopped_a_stream_is_dropped_after_a_restart() -> None:
+    def own_gaps(invalid: Any) -> Any:
+        return query(windows=wr.SessionWindows.with_dynamic_gap("pause", grace=GRACE, invalid_gap=invalid))
+
+    stream = LocalStream(own_gaps("error"), SCHEMA, shards=1)
+    stream.push([record("ann", 0, pause=PAUSE)])
+    bad = [record("ann", 1), record("ann", 2, pause=PAUSE), record("bob", 100, pause=PAUSE)]
+    with pytest.raises(ValueError, match="the gap of key ann at .* is null, zero or negative"):
+        stream.push(bad)
+    stream.define(own_gaps("drop"))
+    rows = stream.push(bad)
+    assert ([(row["user"], row["n"]) for row in rows], stream.counters["bad_gaps"]) == ([("ann", 2)], 1)

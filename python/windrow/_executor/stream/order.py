@@ -1,4 +1,4 @@
-"""The records of a split in the order of their source, each with the times that judge it (rules 1.3).
+"""The records of a split in the order of their source, each with the times that judge it (rules 1.3), or as they come.
 
 All records of a source are in one split. So this step knows, for each input, the largest time of all records and ticks
 up to a record. That time travels with the record, and no shard needs the records of another shard.
@@ -33,11 +33,30 @@ def in_order(
         ValueError: a record has no order.
     """
     rows = _marked(query, pa.Table.from_batches(batches, schema=query.taken), control)
+    _check_order(query, rows)
     if query.tick is not None and pc.any(rows[_TICK]).as_py():
         observe_ticks(query, rows.filter(rows[_TICK]), control)
         rows = rows.filter(pc.invert(pc.and_(rows[_TICK], _after_all(query, rows))))
     for source, of_source in by_source(rows, query.shipment["source"]):
         yield from ((source, batch) for batch in _judged(query, source, of_source, control).to_batches())
+
+
+def by_arrival(
+    query: StreamQuery, batch: pa.RecordBatch, first: int, control: Control
+) -> Iterator[tuple[Source, pa.RecordBatch]]:
+    """The records of each source, in the columns of blocks. Their numbers begin at `first`.
+
+    The batch has no ticks. Adds the progress of sources to `control`.
+    """
+    rows = _marked(query, pa.Table.from_batches([batch]), control)
+    numbers = pa.array(range(first, first + rows.num_rows), pa.int64()).cast(pa.timestamp("us"))
+    rows = rows.append_column(ORDER, numbers)
+    for source, of_source in by_source(rows, query.shipment["source"]):
+        moving = of_source.filter(of_source[_MOVES])
+        for number in range(query.inputs):
+            of_input = moving.filter(pc.equal(moving[_INPUT], number))
+            control.observe(source, number, pc.max(of_input[_TIME]).as_py())
+        yield from ((source, records) for records in of_source.select(query.rows_schema.names).to_batches())
 
 
 def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control) -> pa.RecordBatch:
@@ -70,12 +89,16 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     if count:
         control.count([("null_times", count)])
         rows = rows.filter(pc.invert(timeless))
+    return rows
+
+
+def _check_order(query: StreamQuery, rows: pa.Table) -> None:
+    """Raises `ValueError` for a record without an order."""
     order = query.shipment["order"] or ""
     unordered = pc.and_(pc.is_null(rows[order]), pc.invert(rows[_TICK]))
     if pc.any(unordered).as_py():
         first = rows.filter(unordered).select([*query.spec["keys"], query.time]).slice(0, 1).to_pylist()[0]
         raise ValueError(f"order: column {order!r} is null in the record {first}; allowed: an integer in every record")
-    return rows
 
 
 def _after_all(query: StreamQuery, ticks: pa.Table) -> Column:

@@ -19,7 +19,7 @@ from windrow._arguments.errors import bad_value
 from windrow._executor.batches import Batches, conformed, micro_batch, partition
 from windrow._executor.stream import returned_records
 from windrow._executor.stream.control import Control
-from windrow._executor.stream.order import in_order
+from windrow._executor.stream.order import by_arrival, in_order
 from windrow._executor.stream.query import Shipment, StreamQuery
 from windrow._executor.stream.ticks import by_source, observe_ticks
 from windrow._executor.tasks import Source
@@ -37,6 +37,9 @@ _FIELDS: list[pa.Field[Any]] = [
 ]
 PACKED = pa.schema(_FIELDS)
 """A row on its way to a shard: a block or a control."""
+
+_ARRIVAL_BITS = 40
+"""The low bits of a record's number are its place in its split. The higher bits number the split."""
 
 
 def pack(batches: Batches, shipment: Shipment, declared: bool = False) -> Batches:
@@ -66,6 +69,8 @@ class Split:
         self._packers = dict[Source, "Packer"]()
         self._control = Control()
         self._held = list[pa.RecordBatch]()
+        self._arrived = partition() << _ARRIVAL_BITS
+        """The number of the next record."""
 
     def push(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Takes rows. Yields blocks once there are enough rows."""
@@ -84,6 +89,11 @@ class Split:
             return
         if query.tick is not None:
             batch = self._records(batch, query.tick)
+        if query.by_arrival:
+            for source, records in by_arrival(query, batch, self._arrived, self._control):
+                yield from self._packed(source, records)
+            self._arrived += batch.num_rows
+            return
         for source, records in by_source(batch, query.shipment["source"]):
             yield from self._packed(source, records.select(query.schema.names))
 
@@ -96,7 +106,7 @@ class Split:
         for source, packer in self._packers.items():
             for packed in packer.finish():
                 yield _of_source(packed, source)
-            if query.shipment["order"] is None:
+            if query.shipment["order"] is None and not query.by_arrival:
                 for number, time in enumerate(packer.latest()):
                     self._control.observe(source, number, time)
             counters = packer.counters()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from windrow._arguments.errors import changed_query
 from windrow._executor.stream.index import HEAD, INDEX, QUERY, Index, Page
 from windrow._executor.tasks import Source
 from windrow._native import decode_page, encode_page
@@ -78,16 +79,11 @@ class Pages:
             raise ValueError(f"state: has pages such as {name[0]!r} and no index: it is damaged")
 
     def _open(self, index: Index) -> None:
-        differs = [
-            f"{name} was {was!r} and is {now!r}"
-            for name, was, now in (
-                ("source", list(index.source), list(self.index.source)),
-                ("stream_time", index.stream_time, self.index.stream_time),
-            )
-            if was != now
-        ]
-        if differs:
-            raise ValueError(f"state: it belongs to another query: {'; '.join(differs)}: start from a new checkpoint")
+        saved, own = (
+            {"source": ", ".join(each.source) or None, "stream_time": each.stream_time} for each in (index, self.index)
+        )
+        if saved != own:
+            raise ValueError(f"state: {changed_query(saved, own)}")
         if index.shard != self.index.shard:
             raise ValueError(
                 f"state: it is of shard {index.shard} and not of shard {self.index.shard}: the checkpoint is damaged"

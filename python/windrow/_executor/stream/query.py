@@ -15,7 +15,7 @@ from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
 
 ORDER = "windrow.order"
-"""The column in blocks with the order of a record in its source."""
+"""The column in blocks with the order of a record in its source, or with the number of its arrival."""
 
 ROW = "windrow.row"
 """The column of whole records, for sessions that return their records."""
@@ -182,21 +182,28 @@ class StreamQuery:
         """The columns with the times that judge a record, one for each input."""
         return [f"windrow.seen.{number}" for number in range(self.inputs)]
 
+    @property
+    def by_arrival(self) -> bool:
+        """Whether Python functions see the records of a micro-batch as they arrive."""
+        return bool(self.shipment["functions"]) and self.shipment["order"] is None
+
     @cached_property
     def rows_schema(self) -> pa.Schema:
         """The columns of blocks."""
+        order = pa.field(ORDER, pa.timestamp("us"))
+        if self.by_arrival:
+            return self.schema.append(order)
         if self.shipment["order"] is None:
             return self.schema
-        added = [pa.field(ORDER, pa.timestamp("us")), *(pa.field(name, pa.int64()) for name in self.seen)]
-        return pa.schema([*self.schema, *added])
+        return pa.schema([*self.schema, order, *(pa.field(name, pa.int64()) for name in self.seen)])
 
     @cached_property
     def block_query(self) -> Query:
         """The query of the blocks: partial sessions with their record counts, or else plain rows. Rows are in time
-        order, or with `order=` in the order of their source.
+        order, with `order=` in the order of their source, and for Python functions without it in that of arrival.
         """
         if self.shipment["partials"]:
             counted = [*self.spec["aggregates"], {"name": "windrow.records", "function": "count"}]
             return Query(json.dumps({**self._tickless, "aggregates": counted}), self.schema)
-        time = self.time if self.shipment["order"] is None else ORDER
+        time = ORDER if ORDER in self.rows_schema.names else self.time
         return Query.of_rows(json.dumps({**self._tickless, "time": time}), self.rows_schema)

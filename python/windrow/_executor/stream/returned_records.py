@@ -12,7 +12,7 @@ For the core, the list is an ordinary aggregate: `collect_list` over a struct of
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ import pyarrow.compute
 from windrow._aggregates.call import AggregateCall
 from windrow._arguments.errors import bad_column_type, bad_value
 from windrow._executor.batches import Batches
-from windrow._executor.stream.change_block import blocks_of, rows_of
+from windrow._executor.stream.change_block import blocks_of, counted, rows_of
 from windrow._executor.stream.query import ROW, ROWS, Shipment, StreamQuery
 from windrow._native import Query
 from windrow._plan.plan import Plan
@@ -120,11 +120,14 @@ def with_windows(records: pa.RecordBatch, windows: list[pa.RecordBatch]) -> Iter
         at += batch.num_rows
 
 
-def unpack_records(batches: Batches, shipment: Shipment) -> Batches:
-    """The last step: reads records with their windows from the blocks in the first column."""
+def unpack_records(batches: Batches, shipment: Shipment, observed: Mapping[str, str]) -> Batches:
+    """The last step: reads records with their windows from the blocks in the first column. Counters as in `counted`."""
     query = StreamQuery(shipment)
-    for rows in rows_of(batches):
-        yield _of_records(query, rows)
+
+    def read(blocks: Batches) -> Batches:
+        return (_of_records(query, rows) for rows in rows_of(blocks))
+
+    yield from counted(batches, read, query.record_result, observed)
 
 
 def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -20,10 +20,10 @@ use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::error::{Error, Result};
 
 /// `approx_count_distinct(column)`.
-pub type ApproxCountDistinct<V> = StateVec<ApproxCountDistinctState<V>>;
+pub(crate) type ApproxCountDistinct<V> = StateVec<ApproxCountDistinctState<V>>;
 
 /// `approx_count_distinct(column, rsd)`: `int64`. The accuracy is the relative standard deviation.
-pub static APPROX_COUNT_DISTINCT: AggregateFunction = AggregateFunction {
+pub(crate) static APPROX_COUNT_DISTINCT: AggregateFunction = AggregateFunction {
     compares: 0..1,
     ..AggregateFunction::new("approx_count_distinct", |call| {
         let kind = call.value_type(0)?.kind();
@@ -37,7 +37,7 @@ pub static APPROX_COUNT_DISTINCT: AggregateFunction = AggregateFunction {
 
 /// An empty sketch of the size of a query.
 #[derive(Clone)]
-pub struct SketchSize(HllSketch);
+pub(crate) struct SketchSize(HllSketch);
 
 impl SketchSize {
     /// The least size whose relative standard deviation is not above `error`.
@@ -45,7 +45,7 @@ impl SketchSize {
     /// # Errors
     ///
     /// There is none of so small or so large an error.
-    pub fn new(error: f64) -> Result<Self> {
+    pub(crate) fn new(error: f64) -> Result<Self> {
         const CONSTANT: f64 = 1.04;
         let lg_k = (2.0 * (CONSTANT / error).log2()).ceil();
         HllSketch::new(lg_k as u8, HllType::Hll8)
@@ -56,7 +56,7 @@ impl SketchSize {
 
 /// The sketch of the values; none over no values.
 #[derive(Clone)]
-pub struct ApproxCountDistinctState<V> {
+pub(crate) struct ApproxCountDistinctState<V> {
     sketch: Option<HllSketch>,
     values: PhantomData<V>,
 }

@@ -23,11 +23,11 @@ use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::{Error, Result};
 
 /// `approx_percentile(column, percentage, accuracy)`.
-pub type ApproxPercentile<V> = StateVec<ApproxPercentileState<V>>;
+pub(crate) type ApproxPercentile<V> = StateVec<ApproxPercentileState<V>>;
 
 /// `approx_percentile(column, percentage, accuracy)`: the column's type, or a list of it for several
 /// shares. The accuracy is one over the relative error.
-pub static APPROX_PERCENTILE: AggregateFunction = AggregateFunction {
+pub(crate) static APPROX_PERCENTILE: AggregateFunction = AggregateFunction {
     takes_percentage: true,
     ..AggregateFunction::new("approx_percentile", |call| {
         let accuracy = call.accuracy(10_000.0, 1.0..=1_000_000.0)?;
@@ -56,7 +56,7 @@ pub static APPROX_PERCENTILE: AggregateFunction = AggregateFunction {
 
 /// Which percentiles, and how exact they are.
 #[derive(Clone, Debug)]
-pub struct ApproxPercentiles {
+pub(crate) struct ApproxPercentiles {
     /// The shares of values up to the result, from 0 to 1.
     pub shares: Vec<f64>,
     /// Whether the result is a list of them; else it is the first one.
@@ -67,7 +67,7 @@ pub struct ApproxPercentiles {
 
 /// The cut values.
 #[derive(Clone, Debug, Default)]
-pub struct ApproxPercentileState<V>(ValueCounts<V>);
+pub(crate) struct ApproxPercentileState<V>(ValueCounts<V>);
 
 /// The place of the smallest value that has at least this share of the values up to it.
 fn place(share: f64, count: i64) -> i64 {

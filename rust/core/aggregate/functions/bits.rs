@@ -16,7 +16,7 @@ use crate::core::aggregate::value_type::ValueType;
 use crate::core::error::Result;
 
 /// Integers of any width, negative ones as two's complements.
-pub trait Integer:
+pub(crate) trait Integer:
     for<'a> Scalar<Ref<'a> = Self>
     + Copy
     + BitAnd<Output = Self>
@@ -29,22 +29,24 @@ impl Integer for i64 {}
 impl Integer for i128 {}
 
 /// What is done with the bits of two values.
-pub trait BitOperation: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
+pub(crate) trait BitOperation:
+    Clone + Default + Send + Sync + std::fmt::Debug + 'static
+{
     /// The bits of both.
     fn apply<V: Integer>(left: V, right: V) -> V;
 }
 
 /// The bits that every value has.
 #[derive(Clone, Debug, Default)]
-pub struct And;
+pub(crate) struct And;
 
 /// The bits that any value has.
 #[derive(Clone, Debug, Default)]
-pub struct Or;
+pub(crate) struct Or;
 
 /// The bits that an odd number of values has.
 #[derive(Clone, Debug, Default)]
-pub struct Xor;
+pub(crate) struct Xor;
 
 impl BitOperation for And {
     fn apply<V: Integer>(left: V, right: V) -> V {
@@ -65,14 +67,14 @@ impl BitOperation for Xor {
 }
 
 /// `bit_and`, `bit_or` or `bit_xor` of a column.
-pub type Bitwise<V, O> = StateVec<BitsState<V, O>>;
+pub(crate) type Bitwise<V, O> = StateVec<BitsState<V, O>>;
 
 /// `bit_and(column)`: the column's type.
-pub static BIT_AND: AggregateFunction = AggregateFunction::new("bit_and", resolve::<And>);
+pub(crate) static BIT_AND: AggregateFunction = AggregateFunction::new("bit_and", resolve::<And>);
 /// `bit_or(column)`: the column's type.
-pub static BIT_OR: AggregateFunction = AggregateFunction::new("bit_or", resolve::<Or>);
+pub(crate) static BIT_OR: AggregateFunction = AggregateFunction::new("bit_or", resolve::<Or>);
 /// `bit_xor(column)`: the column's type.
-pub static BIT_XOR: AggregateFunction = AggregateFunction::new("bit_xor", resolve::<Xor>);
+pub(crate) static BIT_XOR: AggregateFunction = AggregateFunction::new("bit_xor", resolve::<Xor>);
 
 fn resolve<O: BitOperation>(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
     let result = ResultType::OF_COLUMN;
@@ -85,7 +87,7 @@ fn resolve<O: BitOperation>(call: &FunctionCall<'_>) -> Result<ResolvedFunction>
 
 /// The bits of the values so far; none where there is no value.
 #[derive(Clone, Debug, Default)]
-pub struct BitsState<V, O> {
+pub(crate) struct BitsState<V, O> {
     bits: Option<V>,
     operation: PhantomData<O>,
 }

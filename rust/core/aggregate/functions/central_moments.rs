@@ -30,7 +30,7 @@ use crate::core::error::Result;
 
 /// Which measure of shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// How much longer the tail of larger values is.
     Skewness,
     /// How heavy the tails are, less that of a normal distribution.
@@ -38,13 +38,13 @@ pub enum Shape {
 }
 
 /// `skewness` or `kurtosis` of a column.
-pub type CentralMoments<V> = StateVec<CentralMomentsState<V>>;
+pub(crate) type CentralMoments<V> = StateVec<CentralMomentsState<V>>;
 
 /// `skewness(column)`: `float64`.
-pub static SKEWNESS: AggregateFunction =
+pub(crate) static SKEWNESS: AggregateFunction =
     AggregateFunction::new("skewness", |call| resolve(call, Shape::Skewness));
 /// `kurtosis(column)`: `float64`.
-pub static KURTOSIS: AggregateFunction =
+pub(crate) static KURTOSIS: AggregateFunction =
     AggregateFunction::new("kurtosis", |call| resolve(call, Shape::Kurtosis));
 
 fn resolve(call: &FunctionCall<'_>, shape: Shape) -> Result<ResolvedFunction> {
@@ -57,7 +57,7 @@ fn resolve(call: &FunctionCall<'_>, shape: Shape) -> Result<ResolvedFunction> {
 
 /// Count, center, and sums of powers.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CentralMomentsState<V> {
+pub(crate) struct CentralMomentsState<V> {
     count: i64,
     /// A value of the window. If a value is not a number, it is such a value.
     center: V,

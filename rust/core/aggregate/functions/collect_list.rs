@@ -15,10 +15,10 @@ use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 
 /// `collect_list(column)`. The option is whether nulls are kept.
-pub type CollectList<V> = StateVec<CollectListState<V>>;
+pub(crate) type CollectList<V> = StateVec<CollectListState<V>>;
 
 /// `collect_list(column)`: a list.
-pub static COLLECT_LIST: AggregateFunction = AggregateFunction {
+pub(crate) static COLLECT_LIST: AggregateFunction = AggregateFunction {
     is_ordered: true,
     ..AggregateFunction::new("collect_list", |call| {
         let keep_nulls = call.options.keep_nulls;
@@ -35,7 +35,7 @@ pub static COLLECT_LIST: AggregateFunction = AggregateFunction {
 
 /// Values with the positions of their rows, in any order; sorted when they are read.
 #[derive(Clone, Debug)]
-pub struct CollectListState<V: Scalar>(Vec<Item<V>>);
+pub(crate) struct CollectListState<V: Scalar>(Vec<Item<V>>);
 
 #[derive(Clone, Debug)]
 struct Item<V> {

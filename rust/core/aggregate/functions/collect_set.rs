@@ -16,10 +16,10 @@ use crate::core::aggregate::{InputRows, state_columns, sweep};
 use crate::core::error::Result;
 
 /// `collect_set(column)`.
-pub type CollectSet<V> = StateVec<CollectSetState<V>>;
+pub(crate) type CollectSet<V> = StateVec<CollectSetState<V>>;
 
 /// `collect_set(column)`: a list.
-pub static COLLECT_SET: AggregateFunction = AggregateFunction {
+pub(crate) static COLLECT_SET: AggregateFunction = AggregateFunction {
     compares: 0..1,
     ..AggregateFunction::new("collect_set", |call| {
         Ok(dispatch_kind!(call.value_type(0)?.kind(), |V| resolved(
@@ -36,7 +36,7 @@ pub static COLLECT_SET: AggregateFunction = AggregateFunction {
 ///   0        sorted     len
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct CollectSetState<V> {
+pub(crate) struct CollectSetState<V> {
     values: Vec<V>,
     sorted: usize,
 }

@@ -16,10 +16,10 @@ use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::error::Result;
 
 /// `count_distinct(column)`.
-pub type CountDistinct<V> = StateVec<CountDistinctState<V>>;
+pub(crate) type CountDistinct<V> = StateVec<CountDistinctState<V>>;
 
 /// `count_distinct(column, ...)`: `int64`. The values of several columns count as one.
-pub static COUNT_DISTINCT: AggregateFunction = AggregateFunction {
+pub(crate) static COUNT_DISTINCT: AggregateFunction = AggregateFunction {
     columns: 1..=usize::MAX,
     compares: 0..usize::MAX,
     ..AggregateFunction::new("count_distinct", |call| {
@@ -41,7 +41,7 @@ pub static COUNT_DISTINCT: AggregateFunction = AggregateFunction {
 
 /// The distinct values.
 #[derive(Clone, Debug, Default)]
-pub struct CountDistinctState<V>(CollectSetState<V>);
+pub(crate) struct CountDistinctState<V>(CollectSetState<V>);
 
 impl<V: Scalar> State for CountDistinctState<V> {
     type Options = ();

@@ -27,7 +27,7 @@ use crate::core::error::Result;
 
 /// Which measure of two columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
+pub(crate) enum Relation {
     /// The covariance of a population.
     Population,
     /// The covariance of a sample.
@@ -38,7 +38,7 @@ pub enum Relation {
 
 /// The measure of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measure {
+pub(crate) struct Measure {
     /// The measure.
     pub relation: Relation,
     /// What one unit of a product is divided by: 100 for two decimals with one digit after the point
@@ -47,20 +47,20 @@ pub struct Measure {
 }
 
 /// `covar_pop`, `covar_samp` or `corr` of two columns.
-pub type Covariance<X, Y> = StateVec<CovarianceState<X, Y>>;
+pub(crate) type Covariance<X, Y> = StateVec<CovarianceState<X, Y>>;
 
 /// `covar_pop(column, other)`: `float64`.
-pub static COVAR_POP: AggregateFunction = AggregateFunction {
+pub(crate) static COVAR_POP: AggregateFunction = AggregateFunction {
     columns: 2..=2,
     ..AggregateFunction::new("covar_pop", |call| resolve(call, Relation::Population))
 };
 /// `covar_samp(column, other)`: `float64`.
-pub static COVAR_SAMP: AggregateFunction = AggregateFunction {
+pub(crate) static COVAR_SAMP: AggregateFunction = AggregateFunction {
     columns: 2..=2,
     ..AggregateFunction::new("covar_samp", |call| resolve(call, Relation::Sample))
 };
 /// `corr(column, other)`: `float64`.
-pub static CORR: AggregateFunction = AggregateFunction {
+pub(crate) static CORR: AggregateFunction = AggregateFunction {
     columns: 2..=2,
     ..AggregateFunction::new("corr", |call| resolve(call, Relation::Correlation))
 };
@@ -79,7 +79,7 @@ fn resolve(call: &FunctionCall<'_>, relation: Relation) -> Result<ResolvedFuncti
 
 /// The sums of two columns.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CovarianceState<X, Y> {
+pub(crate) struct CovarianceState<X, Y> {
     count: i64,
     x: Axis<X>,
     y: Axis<Y>,

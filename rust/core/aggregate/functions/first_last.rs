@@ -21,24 +21,26 @@ use crate::core::aggregate::{InputRows, RowPosition, RowSpan, sweep};
 use crate::core::error::Result;
 
 /// `first(column)`, or `last(column)` if `LAST`. The option is whether to skip rows without a value.
-pub type FirstLast<V, const LAST: bool> = StateVec<FirstLastState<V, LAST>>;
+pub(crate) type FirstLast<V, const LAST: bool> = StateVec<FirstLastState<V, LAST>>;
 /// `first(column)`.
-pub type First<V> = FirstLast<V, false>;
+#[cfg(test)]
+pub(crate) type First<V> = FirstLast<V, false>;
 /// `last(column)`.
-pub type Last<V> = FirstLast<V, true>;
+#[cfg(test)]
+pub(crate) type Last<V> = FirstLast<V, true>;
 
 /// `first(column)`: the column's type.
-pub static FIRST: AggregateFunction = AggregateFunction {
+pub(crate) static FIRST: AggregateFunction = AggregateFunction {
     is_ordered: true,
     ..AggregateFunction::new("first", resolve::<false>)
 };
 /// `last(column)`: the column's type.
-pub static LAST: AggregateFunction = AggregateFunction {
+pub(crate) static LAST: AggregateFunction = AggregateFunction {
     is_ordered: true,
     ..AggregateFunction::new("last", resolve::<true>)
 };
 /// `any_value(column)`: the column's type.
-pub static ANY_VALUE: AggregateFunction = AggregateFunction {
+pub(crate) static ANY_VALUE: AggregateFunction = AggregateFunction {
     is_ordered: true,
     ..AggregateFunction::new("any_value", resolve::<false>)
 };
@@ -53,7 +55,7 @@ fn resolve<const LAST: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction
 
 /// The earliest or latest row, if any.
 #[derive(Clone, Debug)]
-pub struct FirstLastState<V: Scalar, const LAST: bool>(Option<RowValue<V>>);
+pub(crate) struct FirstLastState<V: Scalar, const LAST: bool>(Option<RowValue<V>>);
 
 impl<V: Scalar, const LAST: bool> Default for FirstLastState<V, LAST> {
     fn default() -> Self {

@@ -29,10 +29,10 @@ use crate::core::aggregate::value_type::{ValueKind, ValueType, dispatch_number};
 use crate::core::error::Result;
 
 /// `histogram_numeric(column, bins)`. The option is the largest number of bins.
-pub type HistogramNumeric<V> = StateVec<HistogramNumericState<V>>;
+pub(crate) type HistogramNumeric<V> = StateVec<HistogramNumericState<V>>;
 
 /// `histogram_numeric(column, bins)`: a list of structs of a value and how many values are near it.
-pub static HISTOGRAM_NUMERIC: AggregateFunction =
+pub(crate) static HISTOGRAM_NUMERIC: AggregateFunction =
     AggregateFunction::new("histogram_numeric", |call| {
         let (value_type, most) = (call.value_type(0)?, call.most(2)?);
         let kind = match value_type.kind() {
@@ -55,7 +55,7 @@ pub static HISTOGRAM_NUMERIC: AggregateFunction =
 
 /// The values.
 #[derive(Clone, Debug, Default)]
-pub struct HistogramNumericState<V>(ValueCounts<V>);
+pub(crate) struct HistogramNumericState<V>(ValueCounts<V>);
 
 /// Neighbouring values.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@ use crate::core::error::{Error, Result};
 
 /// The kind of a mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MeanType {
+pub(crate) enum MeanType {
     /// A float, whatever the values are: integers and floats, as in Spark.
     Float,
     /// The kind of the values, ties away from zero: decimals and durations, as in Spark.
@@ -31,10 +31,10 @@ pub enum MeanType {
 }
 
 /// `mean(column)`.
-pub type Mean<V> = StateVec<MeanState<V>>;
+pub(crate) type Mean<V> = StateVec<MeanState<V>>;
 
 /// `mean(column)`: `float64`, `decimal(p + 4, s + 4)` or the same duration, as Spark.
-pub static MEAN: AggregateFunction = AggregateFunction::new("mean", |call| {
+pub(crate) static MEAN: AggregateFunction = AggregateFunction::new("mean", |call| {
     let (kind, mean_type, result) = resolve(call)?;
     Ok(dispatch_number!(kind, |V| resolved(
         Mean::<V>::new(mean_type),
@@ -71,7 +71,7 @@ fn resolve(call: &FunctionCall<'_>) -> Result<(NumberKind, MeanType, ResultType)
 
 /// The total and the number of values.
 #[derive(Clone, Debug)]
-pub struct MeanState<V: Summable> {
+pub(crate) struct MeanState<V: Summable> {
     total: V::Total,
     count: i64,
 }

@@ -21,14 +21,16 @@ use crate::core::aggregate::{InputRows, RowPosition, common_len, sweep};
 use crate::core::error::{Error, Result};
 
 /// `min_by(value, by)`, or `max_by(value, by)` if `MAX`.
-pub type MinMaxBy<V, B, const MAX: bool> = StateVec<MinMaxByState<V, B, MAX>>;
+pub(crate) type MinMaxBy<V, B, const MAX: bool> = StateVec<MinMaxByState<V, B, MAX>>;
 /// `min_by(value, by)`.
-pub type MinBy<V, B> = MinMaxBy<V, B, false>;
+#[cfg(test)]
+pub(crate) type MinBy<V, B> = MinMaxBy<V, B, false>;
 /// `max_by(value, by)`.
-pub type MaxBy<V, B> = MinMaxBy<V, B, true>;
+#[cfg(test)]
+pub(crate) type MaxBy<V, B> = MinMaxBy<V, B, true>;
 
 /// `min_by(value, by)`: the type of `value`.
-pub static MIN_BY: AggregateFunction = AggregateFunction {
+pub(crate) static MIN_BY: AggregateFunction = AggregateFunction {
     columns: 2..=2,
     is_ordered: true,
     compares: 1..2,
@@ -36,7 +38,7 @@ pub static MIN_BY: AggregateFunction = AggregateFunction {
     ..AggregateFunction::new("min_by", resolve::<false>)
 };
 /// `max_by(value, by)`: the type of `value`.
-pub static MAX_BY: AggregateFunction = AggregateFunction {
+pub(crate) static MAX_BY: AggregateFunction = AggregateFunction {
     columns: 2..=2,
     is_ordered: true,
     compares: 1..2,
@@ -54,7 +56,7 @@ fn resolve<const MAX: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction>
 
 /// The best row, if any.
 #[derive(Clone, Debug)]
-pub struct MinMaxByState<V: Scalar, B: Scalar, const MAX: bool>(Option<RankedRow<V, B>>);
+pub(crate) struct MinMaxByState<V: Scalar, B: Scalar, const MAX: bool>(Option<RankedRow<V, B>>);
 
 /// A row and what it ranks by.
 #[derive(Clone, Debug)]

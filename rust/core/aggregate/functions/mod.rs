@@ -19,27 +19,27 @@
 
 use super::function::AggregateFunction;
 
-pub mod approx_count_distinct;
-pub mod approx_percentile;
-pub mod bits;
-pub mod central_moments;
-pub mod collect_list;
-pub mod collect_set;
+pub(crate) mod approx_count_distinct;
+pub(crate) mod approx_percentile;
+pub(crate) mod bits;
+pub(crate) mod central_moments;
+pub(crate) mod collect_list;
+pub(crate) mod collect_set;
 pub mod count;
-pub mod count_distinct;
-pub mod covariance;
-pub mod first_last;
-pub mod histogram_numeric;
-pub mod mean;
+pub(crate) mod count_distinct;
+pub(crate) mod covariance;
+pub(crate) mod first_last;
+pub(crate) mod histogram_numeric;
+pub(crate) mod mean;
 pub mod min_max;
-pub mod min_max_by;
-pub mod mode;
-pub mod percentile;
-pub mod product;
+pub(crate) mod min_max_by;
+pub(crate) mod mode;
+pub(crate) mod percentile;
+pub(crate) mod product;
 pub mod sum;
-pub mod sum_distinct;
-pub mod top_k;
-pub mod variance;
+pub(crate) mod sum_distinct;
+pub(crate) mod top_k;
+pub(crate) mod variance;
 
 /// All functions.
 pub static FUNCTIONS: &[&AggregateFunction] = &[

@@ -13,10 +13,10 @@ use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::error::Result;
 
 /// `mode(column)`.
-pub type Mode<V> = StateVec<ModeState<V>>;
+pub(crate) type Mode<V> = StateVec<ModeState<V>>;
 
 /// `mode(column)`: the column's type.
-pub static MODE: AggregateFunction = AggregateFunction {
+pub(crate) static MODE: AggregateFunction = AggregateFunction {
     compares: 0..1,
     ranks: true,
     ..AggregateFunction::new("mode", |call| {
@@ -29,7 +29,7 @@ pub static MODE: AggregateFunction = AggregateFunction {
 
 /// The values.
 #[derive(Clone, Debug, Default)]
-pub struct ModeState<V>(ValueCounts<V>);
+pub(crate) struct ModeState<V>(ValueCounts<V>);
 
 impl<V: Scalar> ModeState<V> {
     fn result(&self) -> Option<V::Ref<'_>> {

@@ -22,15 +22,15 @@ use crate::core::aggregate::value_type::dispatch_number;
 use crate::core::error::Result;
 
 /// `percentile(column, percentage)`.
-pub type Percentile<V> = StateVec<PercentileState<V>>;
+pub(crate) type Percentile<V> = StateVec<PercentileState<V>>;
 
 /// `percentile(column, percentage)`: `float64`, or a list for several shares.
-pub static PERCENTILE: AggregateFunction = AggregateFunction {
+pub(crate) static PERCENTILE: AggregateFunction = AggregateFunction {
     takes_percentage: true,
     ..AggregateFunction::new("percentile", resolve)
 };
 /// `median(column)`: `float64`.
-pub static MEDIAN: AggregateFunction = AggregateFunction::new("median", resolve);
+pub(crate) static MEDIAN: AggregateFunction = AggregateFunction::new("median", resolve);
 
 fn resolve(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
     let (kind, scale) = call.number(0)?;
@@ -57,7 +57,7 @@ fn resolve(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
 
 /// Which percentiles.
 #[derive(Clone, Debug)]
-pub struct Percentiles {
+pub(crate) struct Percentiles {
     /// The shares of values below the result, from 0 to 1.
     pub shares: Vec<f64>,
     /// Whether the result is a list of them; else it is the first one.
@@ -69,7 +69,7 @@ pub struct Percentiles {
 
 /// The values.
 #[derive(Clone, Debug, Default)]
-pub struct PercentileState<V>(ValueCounts<V>);
+pub(crate) struct PercentileState<V>(ValueCounts<V>);
 
 /// The percentile of `count` values; `nth` gives the value at a place.
 fn percentile(share: f64, count: i64, nth: impl Fn(i64) -> f64) -> f64 {

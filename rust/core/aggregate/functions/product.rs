@@ -15,10 +15,10 @@ use crate::core::error::Result;
 
 /// `product(column)`. The option is what one unit of a value is divided by: 100 for a decimal
 /// with two digits after the point, 1 for integers and floats.
-pub type Product<V> = StateVec<ProductState<V>>;
+pub(crate) type Product<V> = StateVec<ProductState<V>>;
 
 /// `product(column)`: `float64`.
-pub static PRODUCT: AggregateFunction = AggregateFunction::new("product", |call| {
+pub(crate) static PRODUCT: AggregateFunction = AggregateFunction::new("product", |call| {
     let (kind, scale) = call.number(0)?;
     Ok(dispatch_number!(kind, |V| resolved(
         Product::<V>::new(scale),
@@ -29,7 +29,7 @@ pub static PRODUCT: AggregateFunction = AggregateFunction::new("product", |call|
 /// The product `mantissa * 2^exponent`, and whether a value is in it. The mantissa is from 0.5 to
 /// below 1 in size, or 0, or not finite.
 #[derive(Clone, Copy, Debug)]
-pub struct ProductState<V> {
+pub(crate) struct ProductState<V> {
     mantissa: f64,
     exponent: i64,
     seen: bool,

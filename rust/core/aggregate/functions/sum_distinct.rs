@@ -15,20 +15,21 @@ use crate::core::aggregate::{InputRows, sweep};
 use crate::core::error::Result;
 
 /// `sum_distinct(column)`. The option is that of [`Sum`](super::sum::Sum).
-pub type SumDistinct<V> = StateVec<SumDistinctState<V>>;
+pub(crate) type SumDistinct<V> = StateVec<SumDistinctState<V>>;
 
 /// `sum_distinct(column)`: the type of [`sum`](super::sum::SUM).
-pub static SUM_DISTINCT: AggregateFunction = AggregateFunction::new("sum_distinct", |call| {
-    let (kind, limit, result) = sum_type(call)?;
-    Ok(dispatch_number!(kind, |V| resolved(
-        SumDistinct::<V>::new(limit),
-        result
-    )))
-});
+pub(crate) static SUM_DISTINCT: AggregateFunction =
+    AggregateFunction::new("sum_distinct", |call| {
+        let (kind, limit, result) = sum_type(call)?;
+        Ok(dispatch_number!(kind, |V| resolved(
+            SumDistinct::<V>::new(limit),
+            result
+        )))
+    });
 
 /// The distinct values.
 #[derive(Clone, Debug)]
-pub struct SumDistinctState<V: Summable>(CollectSetState<V>);
+pub(crate) struct SumDistinctState<V: Summable>(CollectSetState<V>);
 
 impl<V: Summable> Default for SumDistinctState<V> {
     fn default() -> Self {

@@ -19,10 +19,10 @@ use crate::core::aggregate::{row_counts, state_columns};
 use crate::core::error::Result;
 
 /// `top_k(column, k)`. The option is `k`.
-pub type TopK<V> = StateVec<TopKState<V>>;
+pub(crate) type TopK<V> = StateVec<TopKState<V>>;
 
 /// `top_k(column, k)`: a list of structs of a value and how often it occurs.
-pub static TOP_K: AggregateFunction = AggregateFunction {
+pub(crate) static TOP_K: AggregateFunction = AggregateFunction {
     compares: 0..1,
     ranks: true,
     ..AggregateFunction::new("top_k", |call| {
@@ -41,7 +41,7 @@ pub static TOP_K: AggregateFunction = AggregateFunction {
 
 /// The values, and the number of nulls.
 #[derive(Clone, Debug, Default)]
-pub struct TopKState<V> {
+pub(crate) struct TopKState<V> {
     counts: ValueCounts<V>,
     nulls: i64,
 }

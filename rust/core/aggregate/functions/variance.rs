@@ -34,7 +34,7 @@ use crate::core::error::Result;
 
 /// Which measure of spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// Whether the values are a whole population, not a sample.
     pub population: bool,
     /// Whether the result is the root of the variance, the standard deviation.
@@ -45,19 +45,19 @@ pub struct Spread {
 }
 
 /// `variance`, `var_pop`, `stddev` or `stddev_pop` of a column.
-pub type Variance<V> = StateVec<Moments<V>>;
+pub(crate) type Variance<V> = StateVec<Moments<V>>;
 
 /// `variance(column)`: `float64`.
-pub static VARIANCE: AggregateFunction =
+pub(crate) static VARIANCE: AggregateFunction =
     AggregateFunction::new("variance", |call| resolve(call, false, false));
 /// `var_pop(column)`: `float64`.
-pub static VAR_POP: AggregateFunction =
+pub(crate) static VAR_POP: AggregateFunction =
     AggregateFunction::new("var_pop", |call| resolve(call, true, false));
 /// `stddev(column)`: `float64`.
-pub static STDDEV: AggregateFunction =
+pub(crate) static STDDEV: AggregateFunction =
     AggregateFunction::new("stddev", |call| resolve(call, false, true));
 /// `stddev_pop(column)`: `float64`.
-pub static STDDEV_POP: AggregateFunction =
+pub(crate) static STDDEV_POP: AggregateFunction =
     AggregateFunction::new("stddev_pop", |call| resolve(call, true, true));
 
 fn resolve(call: &FunctionCall<'_>, population: bool, root: bool) -> Result<ResolvedFunction> {
@@ -75,7 +75,7 @@ fn resolve(call: &FunctionCall<'_>, population: bool, root: bool) -> Result<Reso
 
 /// Count, center and sums.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Moments<V> {
+pub(crate) struct Moments<V> {
     count: i64,
     /// A value of the window. If a value is not a number, it is such a value.
     center: V,

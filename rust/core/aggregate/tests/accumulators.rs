@@ -7,6 +7,7 @@ use crate::core::aggregate::functions::count::Count;
 use crate::core::aggregate::functions::min_max_by::MaxBy;
 use crate::core::aggregate::functions::sum::Sum;
 use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::window_results::{Overflow, WindowResults};
 use crate::core::aggregate::{Aggregate, InputRows, RowSpan};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -35,8 +36,8 @@ fn slots_of(events: &[Event]) -> Vec<Slot> {
     events.iter().map(|event| Slot(event.key as u32)).collect()
 }
 
-fn rows(lowered: Result<Vec<Column<'static>>>) -> Result<Vec<Vec<Cell>>> {
-    Ok(lowered?.iter().map(cells).collect())
+fn rows(lowered: Result<WindowResults>) -> Result<Vec<Vec<Cell>>> {
+    Ok(lowered?.columns.iter().map(cells).collect())
 }
 
 fn agree(left: &Result<Vec<Vec<Cell>>>, right: &Result<Vec<Vec<Cell>>>) -> bool {
@@ -191,11 +192,59 @@ fn an_overflow_names_aggregate_and_window() {
         .unwrap();
     assert_eq!(
         columns
+            .columns
             .iter()
             .map(|column| column.len())
             .collect::<Vec<_>>(),
         [1; 4]
     );
+}
+
+#[test]
+fn a_result_that_does_not_fit_may_be_null_and_is_then_counted() {
+    // Every third window of 100 overflows.
+    let overflows = |window: u32| window.is_multiple_of(3);
+    let (mut slots, mut events, mut runs) = (Vec::new(), Vec::new(), Vec::new());
+    for window in 0..100_u32 {
+        let large = if overflows(window) { i64::MAX } else { 1 };
+        events.extend([event(large, b""), event(1, b"")]);
+        slots.extend([Slot(window); 2]);
+        runs.push(RowSpan {
+            from: 2 * window,
+            to: 2 * window + 2,
+        });
+    }
+    let mut accumulators = Accumulators::new(aggregates()).with_overflow(Overflow::Null);
+    accumulators.resize(100);
+    update(&mut accumulators, &slots, &events);
+    let all = Slot::below(100).unwrap();
+    let input = Input::new(&[Kind::Int, Kind::Bytes], &events);
+    let never = Interrupt::never();
+    let (times, numbers, columns) = (&input.times, &input.seq_nos, &input.columns);
+    for results in [
+        accumulators.lower(&all).unwrap(),
+        accumulators
+            .fresh()
+            .sweep(times, numbers, columns, &runs, &never)
+            .unwrap(),
+        accumulators
+            .load(&accumulators.save(&all))
+            .unwrap()
+            .lower(&all)
+            .unwrap(),
+    ] {
+        assert_eq!(results.overflows, 34);
+        let got = rows(Ok(results)).unwrap();
+        assert!(got.iter().all(|column| column.len() == 100));
+        for (window, sum) in (0..).zip(&got[1]) {
+            match sum {
+                Cell::Null => assert!(overflows(window), "{window}"),
+                Cell::Int(sum) => assert!(!overflows(window) && *sum == 2, "{window}"),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(got[0].iter().all(|count| matches!(count, Cell::Int(2))));
+    }
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn row(change: WindowChange, states: &BatchStates<'_>) -> Row {
         .lower(&[change.slot.unwrap()])
         .unwrap();
     let values: Vec<i64> = lowered
+        .columns
         .iter()
         .map(|column| match &column.values {
             Values::Int(values) => values[0],

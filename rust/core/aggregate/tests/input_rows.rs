@@ -1,7 +1,7 @@
 //! Rows to aggregate.
 
-use crate::core::aggregate::{InputRows, SeqNo};
 use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::{InputRows, SeqNo};
 use crate::core::error::Error;
 use crate::core::time::Time;
 

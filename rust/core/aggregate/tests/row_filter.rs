@@ -143,20 +143,20 @@ proptest! {
         let all: Vec<Slot> = (0..WINDOWS as u32).map(Slot).collect();
         let loaded = accumulators.load(&accumulators.save(&all)).unwrap();
         let expected: Vec<Vec<Cell>> = parts().into_iter().map(|part| alone(part, &slots, &trial.events, WINDOWS)).collect();
-        prop_assert!(agree(&accumulators.lower(&all).unwrap(), &expected));
-        prop_assert!(agree(&loaded.lower(&all).unwrap(), &expected));
+        prop_assert!(agree(&accumulators.lower(&all).unwrap().columns, &expected));
+        prop_assert!(agree(&loaded.lower(&all).unwrap().columns, &expected));
         let mut lifted = accumulators.fresh();
         lifted.resize(WINDOWS);
         let input = Input::new(&trial.kinds, &trial.events);
         for (row, &slot) in slots.iter().enumerate() {
             lifted.lift(Slot(slot), row, &input.times, &input.seq_nos, &input.columns).unwrap();
         }
-        prop_assert!(agree(&lifted.lower(&all).unwrap(), &expected), "row by row");
+        prop_assert!(agree(&lifted.lower(&all).unwrap().columns, &expected), "row by row");
         let mut fresh = accumulators.fresh();
         fresh.resize(WINDOWS);
         let input = Input::new(&trial.kinds, &trial.events);
         fresh.update(&slots.iter().copied().map(Slot).collect::<Vec<_>>(), &input.times, &input.seq_nos, &input.columns).unwrap();
-        prop_assert!(agree(&fresh.lower(&all).unwrap(), &expected), "fresh accumulators have the same inputs");
+        prop_assert!(agree(&fresh.lower(&all).unwrap().columns, &expected), "fresh accumulators have the same inputs");
     }
 
     #[test]
@@ -172,7 +172,7 @@ proptest! {
         let runs: Vec<RowSpan> = bounds(most).into_iter().zip(bounds(most)).map(|(from, to)| RowSpan { from, to: to.max(from) }).collect();
         let input = Input::new(&trial.kinds, &events);
         let accumulators = Accumulators::filtered(parts());
-        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs, &Interrupt::never()).unwrap();
+        let swept = accumulators.sweep(&input.times, &input.seq_nos, &input.columns, &runs, &Interrupt::never()).unwrap().columns;
         let within = |(slot, run): (usize, &RowSpan)| (run.from..run.to).map(move |row| (slot as u32, row));
         let (slots, members): (Vec<u32>, Vec<Event>) =
             runs.iter().enumerate().flat_map(within).map(|(slot, row)| (slot, events[row as usize].clone())).unzip();
@@ -235,7 +235,7 @@ fn a_row_without_an_input_is_of_none() {
         .lift(Slot(0), 0, &places, &[0; 2], std::slice::from_ref(&numbers))
         .unwrap();
     assert!(same(
-        &cells(&accumulators.lower(&[Slot(0)]).unwrap()[0])[0],
+        &cells(&accumulators.lower(&[Slot(0)]).unwrap().columns[0])[0],
         &Cell::Int(1)
     ));
 }

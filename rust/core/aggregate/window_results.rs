@@ -1,0 +1,83 @@
+//! The results of windows. A result that does not fit its type is an error, or null and counted.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::column::Column;
+use crate::core::error::{Error, Result};
+
+/// What becomes of a result that does not fit its type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overflow {
+    /// The query fails.
+    #[default]
+    Error,
+    /// The result is null, and counted.
+    Null,
+}
+
+/// A column for each aggregate, with a row for each window.
+#[derive(Clone, Debug, Default)]
+pub struct WindowResults {
+    /// The columns.
+    pub columns: Vec<Column<'static>>,
+    /// How many results are null because they do not fit their type.
+    pub overflows: u64,
+}
+
+impl From<Vec<Column<'static>>> for WindowResults {
+    fn from(columns: Vec<Column<'static>>) -> Self {
+        Self {
+            columns,
+            overflows: 0,
+        }
+    }
+}
+
+impl WindowResults {
+    /// Adds the column of an aggregate over `windows` windows. `lower` gives the results of a range.
+    ///
+    /// # Errors
+    ///
+    /// Errors of `lower`. With [`Overflow::Null`] there is no [`Error::ResultOverflow`].
+    pub(super) fn add(
+        &mut self,
+        overflow: Overflow,
+        windows: usize,
+        mut lower: impl FnMut(Range<usize>) -> Result<Column<'static>>,
+    ) -> Result<()> {
+        let column = match lower(0..windows) {
+            Err(Error::ResultOverflow { .. }) if overflow == Overflow::Null => {
+                let mut column = lower(0..0)?;
+                self.overflows += append(&mut column, 0..windows, &mut lower)?;
+                column
+            }
+            column => column?,
+        };
+        self.columns.push(column);
+        Ok(())
+    }
+}
+
+/// Appends the results of a range, and null for those that do not fit. Returns how many do not. One
+/// that does not fit costs as many calls as the range can be halved.
+fn append(
+    column: &mut Column<'static>,
+    range: Range<usize>,
+    lower: &mut impl FnMut(Range<usize>) -> Result<Column<'static>>,
+) -> Result<u64> {
+    match lower(range.clone()) {
+        Err(Error::ResultOverflow { .. }) if range.len() == 1 => {
+            column.append_null();
+            Ok(1)
+        }
+        Err(Error::ResultOverflow { .. }) => {
+            let middle = range.start + range.len() / 2;
+            let first = append(column, range.start..middle, lower)?;
+            Ok(first + append(column, middle..range.end, lower)?)
+        }
+        results => column.append(&results?).map(|()| 0),
+    }
+}

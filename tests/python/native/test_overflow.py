@@ -1,0 +1,247 @@
+"""A result that does not fit its type: an error that names the key and the window, or null and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import windrow as wr
+from windrow.__main__ import main
+from windrow.testing import StreamDriver
+
+from ..harness.steps import LocalStream
+from ..scenes import PAYMENTS, all_at, at
+
+MOST = 2**63 - 1
+GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+SLIDES = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute", resolution="1 millisecond")
+
+
+def payments(*rows: tuple[str, float, int]) -> pa.Table:
+    return pa.Table.from_pylist([{"user": user, "ts": at(minute), "amount": n} for user, minute, n in rows], PAYMENTS)
+
+
+def query(policy: Any = None, windows: Any = GAP, emit: Any = "close", **aggregates: Any) -> Callable[[Any], Any]:
+    def define(data: Any) -> Any:
+        windowed: Any = wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit)
+        windowed = windowed if policy is None else windowed.overflow(policy)
+        return windowed.agg(**(aggregates or {"total": wr.sum("amount"), "n": wr.count()}))
+
+    return define
+
+
+#        ann  MOST  1          one session, whose sum does not fit
+#        bob  1                one that does
+TABLE = payments(("ann", 0, MOST), ("ann", 1, 1), ("bob", 0, 1))
+
+
+def totals(table: pa.Table) -> list[Any]:
+    return sorted((row["user"], row["total"], row["n"]) for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("policy", [None, "error"])
+def test_the_error_names_the_column_the_window_the_key_and_the_option(policy: Any) -> None:
+    told = (
+        r'^column "total": the sum does not fit the result type in window \[2026-01-01T08:00:00, 2026-01-01T08:01:00\] '
+        r'of key ann; overflow\("null"\) makes it null and counts it$'
+    )
+    with pytest.raises(OverflowError, match=told):
+        query(policy)(TABLE)
+
+
+def test_an_error_names_all_columns_of_a_key() -> None:
+    table = TABLE.append_column("shop", pa.array([None, None, 3]))
+    windowed = wr.group_by(table, "shop", "user", time="ts").windowed_by(GAP)
+    with pytest.raises(OverflowError, match="of key , ann;"):
+        windowed.agg(total=wr.sum("amount"))
+
+
+def test_null_leaves_all_other_results_as_they_are() -> None:
+    result = query("null")(TABLE)
+    assert totals(result) == [("ann", None, 2), ("bob", 1, 1)]
+    assert wr.counters(result)["overflows"] == 1
+    assert result.schema == query("null")(TABLE.slice(2)).schema
+
+
+def test_nothing_is_counted_where_all_fits() -> None:
+    assert wr.counters(query("null")(TABLE.slice(1)))["overflows"] == 0
+    assert wr.counters(query("error")(TABLE.slice(1)))["overflows"] == 0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_sum_at_the_bound_fits_and_one_beyond_does_not(sign: int) -> None:
+    bound = MOST if sign > 0 else -MOST - 1
+    for last, expected in ((0, bound), (-sign, bound - sign), (sign, None)):
+        result = query("null")(payments(("ann", 0, bound), ("ann", 1, last)))
+        assert result["total"].to_pylist() == [expected], last
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_windows_of_which_some_do_not_fit(threads: int) -> None:
+    users = 70_000
+    amounts = [MOST if user % 997 == 0 else user for user in range(users)]
+    table = pa.table(
+        {
+            "user": pa.array([f"u{user}" for user in range(users)] * 2),
+            "ts": pa.array(all_at(0) * users + all_at(1) * users, pa.timestamp("us")),
+            "amount": pa.array(amounts * 2, pa.int64()),
+        }
+    )
+    windowed = wr.group_by(table, "user", time="ts").windowed_by(GAP).threads(threads).overflow("null")
+    result = windowed.agg(total=wr.sum("amount"), n=wr.count())
+    found = dict(zip(result["user"].to_pylist(), result["total"].to_pylist(), strict=True))
+    assert found == {f"u{user}": None if user % 997 == 0 else 2 * user for user in range(users)}
+    assert set(result["n"].to_pylist()) == {2}
+    assert wr.counters(result)["overflows"] == len(range(0, users, 997))
+
+
+HALF = Decimal("0.5")
+NUMBERS: dict[str, tuple[Any, Any, list[Any]]] = {  # of ann, ann, bob
+    "sum of decimals": (wr.sum, pa.decimal128(38, 0), [Decimal(10**38 - 1), Decimal(1), Decimal(1)]),
+    "sum of durations": (wr.sum, pa.duration("us"), [MOST, 1, 1]),
+    "sum of distinct values": (wr.sum_distinct, pa.int64(), [MOST, 1, 1]),
+    "mean of decimals": (wr.mean, pa.decimal128(38, 37), [Decimal(9), Decimal(8), HALF]),
+}
+
+
+@pytest.mark.parametrize(("aggregate", "kind", "values"), NUMBERS.values(), ids=NUMBERS)
+def test_each_kind_of_number_that_may_not_fit(aggregate: Any, kind: Any, values: list[Any]) -> None:
+    amounts: Any = pa.array(values, pa.int64() if pa.types.is_duration(kind) else kind)
+    table = pa.table({"user": ["ann", "ann", "bob"], "ts": all_at(0, 1, 0), "amount": amounts.cast(kind)})
+    windowed = wr.group_by(table, "user", time="ts").windowed_by(GAP)
+    with pytest.raises(OverflowError, match="of key ann"):
+        windowed.agg(total=aggregate("amount"))
+    result = windowed.overflow("null").agg(total=aggregate("amount"))
+    found = dict(zip(result["user"].to_pylist(), result["total"].is_null().to_pylist(), strict=True))
+    assert found == {"ann": True, "bob": False}
+    assert wr.counters(result)["overflows"] == 1
+
+
+def test_sliding_windows_that_do_not_fit_are_null() -> None:
+    #          0     3     6        windows [-5, 0], [0+, 5+], [-2, 3], [3+, 8+], [1, 6]
+    table = payments(("ann", 0, MOST), ("ann", 3, 1), ("ann", 6, 1))
+    result = query("null", SLIDES)(table)
+    assert sorted(result["total"].to_pylist(), key=lambda total: (total is None, total)) == [1, 1, 2, MOST, None][:5]
+    assert wr.counters(result)["overflows"] == 1
+    with pytest.raises(OverflowError, match=r"08:03:00\] of key ann"):
+        query(None, SLIDES)(table)
+
+
+@pytest.mark.parametrize("windows", [GAP, SLIDES], ids=["sessions", "sliding"])
+def test_records_with_their_windows(windows: Any) -> None:
+    windowed = wr.group_by(TABLE, "user", time="ts").windowed_by(windows)
+    with pytest.raises(OverflowError, match="of key ann"):
+        windowed.with_columns(total=wr.sum("amount"))
+    result = windowed.overflow("null").with_columns(total=wr.sum("amount"))
+    assert result["total"].to_pylist() == ([None, None, 1] if windows is GAP else [MOST, None, 1])
+    assert wr.counters(result)["overflows"] == 1
+
+
+@pytest.mark.parametrize("windows", [GAP, SLIDES], ids=["sessions", "sliding"])
+def test_next_to_python_functions(windows: Any) -> None:
+    fold = wr.reduce("user", max)
+    result = query("null", windows, total=wr.sum("amount"), n=wr.count(), last=fold)(TABLE)
+    assert None in result["total"].to_pylist()
+    assert wr.counters(result)["overflows"] == 1
+
+
+def test_a_reader_gives_null_too() -> None:
+    windowed = wr.group_by(TABLE, "user", time="ts").windowed_by(GAP).overflow("null")
+    reader = windowed.to_reader(total=wr.sum("amount"), n=wr.count())
+    assert totals(reader.read_all()) == [("ann", None, 2), ("bob", 1, 1)]
+
+
+def test_arithmetic_with_results() -> None:
+    double = wr.max("amount") + wr.max("amount")
+    told = r'aggregate "total": the sum does not fit its type \(int64\) in window \[2026-01-01 08:00:00.*\] of key ann;'
+    with pytest.raises(OverflowError, match=told):
+        query(None, total=double, n=wr.count())(TABLE)
+    result = query("null", total=double, n=wr.count())(TABLE)
+    assert totals(result) == [("ann", None, 2), ("bob", 2, 1)]
+    assert wr.counters(result)["overflows"] == 1
+    # A part that does not fit is null and counts itself; what is computed of it is null.
+    both = query("null", total=wr.sum("amount") + 1, n=wr.count())(TABLE)
+    assert totals(both) == [("ann", None, 2), ("bob", 2, 1)]
+    assert wr.counters(both)["overflows"] == 1
+
+
+def test_another_word_is_refused() -> None:
+    with pytest.raises(ValueError, match="policy: got 'nul'; allowed: 'error' or 'null' .did you mean 'null'"):
+        query("nul")(TABLE)
+
+
+@pytest.mark.parametrize("emit", ["close", "update"])
+def test_a_driver_that_failed_goes_on_with_null(emit: Any) -> None:
+    driver = StreamDriver(query("error", emit=emit), PAYMENTS)
+    driver.pipe(user="bob", ts=at(0), amount=1)
+    driver.pipe(user="ann", ts=at(0), amount=MOST)
+    if emit == "close":
+        driver.pipe(user="ann", ts=at(1), amount=1)
+    pages = driver.snapshot()
+    failing = (
+        {"user": "zoe", "ts": at(60), "amount": 0} if emit == "close" else {"user": "ann", "ts": at(1), "amount": 1}
+    )
+    with pytest.raises(OverflowError, match=r"of key ann; overflow\(\"null\"\)"):
+        driver.pipe(**failing)
+    again = StreamDriver(query("null", emit=emit), PAYMENTS).restore(pages)
+    changes = again.pipe(**failing)
+    found = {change.key["user"]: change.values.get("total") for change in changes if change.kind != "delete"}
+    assert found["ann"] is None
+    assert again.counters["overflows"] == 1
+    assert StreamDriver(query("error", emit=emit), PAYMENTS).restore(again.snapshot()).counters["overflows"] == 1
+
+
+def test_an_error_next_to_deleted_windows_names_its_own_key() -> None:
+    driver = StreamDriver(query(emit="update"), PAYMENTS)
+    driver.pipe_batch(payments(("bob", 0, 1), ("bob", 6, 1), ("ann", 0, MOST)))
+    with pytest.raises(OverflowError, match=r"08:01:00\] of key ann;"):
+        driver.pipe_batch(payments(("bob", 3, 1), ("ann", 1, 1)))
+
+
+@pytest.mark.parametrize("functions", [{}, {"last": wr.reduce("user", max)}], ids=["parts", "records"])
+def test_a_stream_that_failed_at_close_goes_on_after_a_restart(functions: dict[str, Any]) -> None:
+    aggregates = {"total": wr.sum("amount"), "n": wr.count(), **functions}
+    stream = LocalStream(query("error", **aggregates), PAYMENTS, shards=2)
+    stream.push([payments(("ann", 0, MOST), ("bob", 0, 1))])
+    stream.push([payments(("ann", 1, 1))])
+    closing = [payments(("zoe", 60, 0))]
+    for _ in range(2):
+        states = {shard: dict(state.pages) for shard, state in stream.states.items()}
+        with pytest.raises(OverflowError, match="of key ann"):
+            stream.push(closing)
+        for shard, pages in states.items():  # Spark drops what a failed task wrote
+            stream.states[shard].pages = pages
+    stream.counters = dict.fromkeys(stream.counters, 0)
+    stream.define(query("null", **aggregates))
+    rows = stream.push(closing)
+    assert sorted((row["user"], row["total"], row["n"]) for row in rows) == [("ann", None, 2), ("bob", 1, 1)]
+    assert stream.counters["overflows"] == 1
+
+
+def test_the_command_takes_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pa.table({"user": ["ann", "ann"], "ts": [at(0)] * 2, "n": [2**63 - 1, 1]})
+    pq.write_table(table, tmp_path / "large.parquet")
+    asked = [
+        "sessions",
+        str(tmp_path / "large.parquet"),
+        "--key",
+        "user",
+        "--time",
+        "ts",
+        "--gap",
+        "5 minutes",
+        "--agg",
+        "t=sum:n",
+    ]
+    assert main(asked) == 2
+    assert "of key ann; --overflow null makes it null and counts it" in capsys.readouterr().err
+    assert main([*asked, "--overflow", "null"]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[1] == '"ann",2026-01-01 08:00:00.000000,2026-01-01 08:00:00.000000,'
+    assert "1 result does not fit its type and is null (overflows)" in told.err
