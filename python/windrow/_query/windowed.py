@@ -59,8 +59,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
     options: Options = field(default_factory=Options)
 
     def emit(self, when: Emit, *, every_record: bool = False, sequence: bool = False) -> WindowedData[Result]:
-        """Chooses when windows give rows: once they are final (`"close"`, the default), or whenever they change
-        (`"update"`).
+        """Chooses when windows give rows: once they are final (`"close"`, the default), or at each change (`"update"`).
 
         Kafka's `EmitStrategy.onWindowClose` and `onWindowUpdate` (KIP-825).
 
@@ -130,8 +129,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
 
         A record whose time is more than `duration` ahead of the wall clock at the start of its micro-batch is left out
         and counted as `ahead`, a tick as `bad_ticks`. Neither moves stream time. So one clock that is wrong by years
-        does not make all later records late. The option has no effect on data in this process or in a batch (rules
-        1.8). A `StreamDriver` has a wall clock of its own.
+        does not make all later records late. It has no effect in a batch (rules 1.8). A `StreamDriver` has its clock.
 
         Args:
             duration: zero or more, in words or as a `timedelta`.
@@ -264,12 +262,11 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             `observe` reports the counters.
 
         Raises:
-            ValueError: no aggregate, a column that the data lacks or has twice, an expression that gives no single
-                column, a key called `window` without `flat()`, or a name that a key, `window` or `op` has too (Spark
-                ignores the case of names, unless `spark.sql.caseSensitive` is true). For a streaming DataFrame also
-                windows without a grace, `every_record` without `order`, or a session whose state store is not RocksDB
-                (`windrow.configure` sets it). With `invalid_gap="error"` also a null, zero or negative gap; the message
-                has its key and time.
+            ValueError: no aggregate, a column that the data lacks or has twice, an expression that is no single column,
+                a key called `window` without `flat()`, or a name that a key, `window` or `op` has too, for Spark in any
+                case. For a streaming DataFrame also windows without a grace, `every_record` without `order`, or a state
+                store that is not RocksDB (`windrow.configure` sets it). With `invalid_gap="error"` also a null, zero or
+                negative gap; the message has its key and time.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.
@@ -286,7 +283,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         """
         if _by_position:
             raise without_names(_by_position)
-        return self._result(aggregates)
+        opened, plan = self._resolved(aggregates)
+        return opened.run(plan)
 
     def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
         """Gives every record with all its columns, its window, and the aggregates of that window.
@@ -338,9 +336,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             raise without_names(_by_position, "with_columns")
         if self.options.op:
             given = "emit('update')" if self.options.emit == "update" else "late('emit')"
-            raise bad_value(
-                "with_columns", given, "neither of emit('update') and late('emit'): a record comes back once"
-            )
+            allowed = "neither of emit('update') and late('emit'): a record comes back once"
+            raise bad_value("with_columns", given, allowed)
         opened, plan = self._resolved(aggregates, rows=True)
         return opened.with_windows(plan)
 
@@ -350,7 +347,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         >>> sorted(sessions.count()["count"].to_pylist())
         [1, 2]
         """
-        return self._result({"count": builtin.count()})
+        return self.agg(count=builtin.count())
 
     def to_reader(self, /, *_by_position: Never, **aggregates: Aggregate) -> pa.RecordBatchReader:
         """Gives the result of `agg` over data in this process as a `pyarrow.RecordBatchReader`.
@@ -391,10 +388,6 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             if key.casefold() == "op" or (self.options.sequence and key.casefold() == SEQUENCE):
                 raise bad_value("keys", key, f"any name but {key.casefold()!r}, which {adds} adds: rename the column")
         return self
-
-    def _result(self, chosen: dict[str, Aggregate]) -> Result:
-        opened, plan = self._resolved(chosen)
-        return opened.run(plan)
 
     def _plan(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> Plan:
         return self._resolved(chosen, rows=rows)[1]
