@@ -23,6 +23,8 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     """The type in one of the layouts in which Spark may send it."""
     if isinstance(kind, pa.TimestampType):
         return pa.timestamp(kind.unit, None if kind.tz is None else "UTC")
+    if pa.types.is_duration(kind):
+        return pa.int64()  # Spark before 4.0 sends intervals as microseconds
     for plain in (pa.string(), pa.binary()):
         if str(kind) in (str(plain), f"large_{plain}", f"{plain}_view"):
             return plain

@@ -197,8 +197,8 @@ class LocalInput(Input[Any]):
         added = pa.table(columns)
         warn_left_out(counters)
         counted = _reported(plan, {**counters, **_overflows(query.overflows, finish), "windows": windows.num_rows})
-        beside = flat(added) if plan.options.flat else added
-        return held.with_columns(beside, self._kinds(plan, beside), counted)
+        further = flat(added) if plan.options.flat else added
+        return held.with_columns(further, self._kinds(plan, further), counted)
 
     def _held(self) -> Columns:
         """All columns with their rows. Raises a `TypeError` that names a column without Arrow data."""

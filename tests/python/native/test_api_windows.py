@@ -63,7 +63,6 @@ def test_windows_are_values(windows: Windows) -> None:
     [
         (SessionWindows, r"SessionWindows.with_gap\(...\) or SessionWindows.with_dynamic_gap\(...\)$"),
         (SlidingWindows, "with_time_difference"),
-        (Windows, "a kind"),
     ],
 )
 def test_a_call_of_the_class_makes_no_windows(kind: Any, way: str) -> None:

@@ -316,7 +316,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         "input_column: got 'visits'",
     ),
     "a missing column": (
-        lambda: driven(SESSIONS).pipe_batch(pa.table({"k": ["a"]}), input="orders"),
+        lambda: driven(SESSIONS).pipe_batch(pa.table({"k": ["a"], "amount": [1.0]}), input="orders"),
         ValueError,
         "data: got 'at'",
     ),

@@ -1,7 +1,6 @@
 //! Accumulators: several aggregates over shared slots.
 
 use crate::core::aggregate::accumulators::Accumulators;
-use crate::core::aggregate::column::Column;
 use crate::core::aggregate::functions::collect_list::CollectList;
 use crate::core::aggregate::functions::count::Count;
 use crate::core::aggregate::functions::min_max_by::MaxBy;
