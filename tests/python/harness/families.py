@@ -62,19 +62,20 @@ class Family:
         return {"rows": Asked("count"), "rows_where": Asked("count", where="flag"), **asked}
 
     def result_types(self) -> Mapping[str, pa.DataType]:
-        """The result type of each aggregate."""
+        """The result type of each aggregate in pyarrow, which has no results of views."""
+        kind = pa.large_string() if self.type == pa.string_view() else self.type
         types = {"count": pa.int64(), "rows": pa.int64(), "by_x": pa.int64(), "sum": self.sum, "mean": self.mean}
-        types |= {"approx_count": pa.int64(), "approx_percentile_": self.type}
-        types |= {"approx_percentiles": pa.list_(pa.field("item", self.type, nullable=False))}
+        types |= {"approx_count": pa.int64(), "approx_percentile_": kind}
+        types |= {"approx_percentiles": pa.list_(pa.field("item", kind, nullable=False))}
         floats = ["stddev", "variance", "var_pop", "percentile_", "covar", "corr", *SHAPES]
-        top_k = pa.struct([pa.field("item", self.type), pa.field("count", pa.int64(), nullable=False)])
-        bins = pa.struct([pa.field("x", self.type, nullable=False), pa.field("y", pa.float64(), nullable=False)])
+        top_k = pa.struct([pa.field("item", kind), pa.field("count", pa.int64(), nullable=False)])
+        bins = pa.struct([pa.field("x", kind, nullable=False), pa.field("y", pa.float64(), nullable=False)])
         types |= {"top_k": pa.list_(pa.field("item", top_k, nullable=False))}
         types |= {"histogram": pa.list_(pa.field("item", bins, nullable=False))}
         types |= {"percentiles": pa.list_(pa.field("item", pa.float64(), nullable=False))}
         types |= dict.fromkeys(floats, pa.float64())
         return {
-            name: next((kind for prefix, kind in types.items() if name.startswith(prefix)), self.type)
+            name: next((kind for prefix, kind in types.items() if name.startswith(prefix)), kind)
             for name in self.asked()
             if not name.startswith("collect")
         }

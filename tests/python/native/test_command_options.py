@@ -127,6 +127,7 @@ CASES: dict[str, dict[str, list[tuple[list[str], Check]]]] = {
             (["--out-format", "tsv"], lambda run: run.out.startswith('"user"\t"window_start"\t')),
         ],
         "--sort": [(["--sort"], two)],
+        "--overflow": [(["--overflow", "null"], two), (["--overflow", "error"], two)],
         "--timeline": [(["--timeline", "ann"], lambda run: "user 'ann'" in (run.folder / "timeline.svg").read_text())],
         "--timeline-out": [
             (
@@ -148,6 +149,7 @@ CASES["sliding"] = {
     "--resolution": [(["--resolution", "1 minute"], lambda run: (1, 6, "2") in run.rows)],
     "--agg": [(["--agg", "spend=sum:amount"], lambda run: run.rows[0] == (-5, 0, "1.5"))],
     "--sort": [(["--sort"], lambda run: run.rows == sorted(run.rows))],
+    "--overflow": [(["--overflow", "null"], lambda run: len(run.rows) == 6)],
     "--threads": [(["--threads", "1"], lambda run: len(run.rows) == 6)],
     "--quiet": [(["--quiet"], lambda run: run.err == "" and len(run.rows) == 6)],
     "--out": [(["--out", "o.csv"], lambda run: (run.folder / "o.csv").read_text().count("\n") == 7)],

@@ -255,7 +255,10 @@ def test_the_command_cuts_sessions_of_a_file(tmp_path: Path, capsys: pytest.Capt
     for options, told in (
         (["--max-duration", "10"], "windrow: --max-duration: got '10'"),
         (["--end-when", "out"], "windrow: --end-when: got 'out'; allowed: a column"),
-        (["--end-when", "user"], "conversion error to bool: invalid value 'ann' (true and false, or 1 and 0)"),
+        (
+            ["--end-when", "user"],
+            "--end-when: column 'user': got 'ann'; allowed: booleans (true and false, or 1 and 0)",
+        ),
     ):
         assert main([*given, *options]) == 2
         assert told in capsys.readouterr().err

@@ -96,6 +96,7 @@ def check(table: pa.Table, keys: list[str]) -> None:
             b"windrow.bad_gaps": 0,
             b"windrow.clamped_gaps": 0,
             b"windrow.ticks": 0,
+            b"windrow.overflows": 0,
             b"windrow.windows": result.num_rows,
         }
 

@@ -27,7 +27,7 @@ class Session:
 
     def get(self, key: str) -> str | None:
         if key != "known":
-            raise KeyError(key)
+            raise KeyError(f"[{'SQL_CONF_NOT_FOUND' if key == 'unknown' else 'CONFIG_NOT_AVAILABLE'}] {key}")
         return "1"
 
     def sql(self, query: str) -> Session:
@@ -108,8 +108,9 @@ def test_frames_are_told_by_their_names() -> None:
         assert not is_frame(type(other[0], (), {"__module__": other[1]})())
 
 
-def test_a_setting_is_there_if_the_session_has_a_value_or_a_default() -> None:
+def test_a_setting_is_there_unless_the_session_says_that_it_does_not_know_it() -> None:
     assert has_setting(Session("", ""), "known")
+    assert has_setting(Session("", ""), "refused")
     assert not has_setting(Session("", ""), "unknown")
 
 
