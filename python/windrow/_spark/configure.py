@@ -161,8 +161,8 @@ def warn_of_idle_partitions(spark: SparkSession, shards: int) -> None:
         return
     warnings.warn(
         f"{_PARTITIONS} is {partitions}, so each micro-batch has {partitions} tasks and state stores, at most {shards} "
-        "of which, one for each shard, have anything to do; each costs time nevertheless (on two cores the first "
-        "micro-batch took 42 s with 200 of them and 0.6 s with 2). Set it to about the number of cores that work on "
-        f'the query: spark.conf.set("{_PARTITIONS}", "4"), before the first start, as a checkpoint keeps its number',
+        "of which, one for each shard, have anything to do. Each costs time nevertheless, most in the first "
+        "micro-batch. Set it to about the number of cores that work on the query, before the first start, as a "
+        f'checkpoint keeps its number: spark.conf.set("{_PARTITIONS}", "4")',
         stacklevel=calls_to_user(),
     )
