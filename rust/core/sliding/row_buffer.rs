@@ -103,12 +103,6 @@ impl RowBuffer {
         self.keys.len()
     }
 
-    /// Whether there are no rows.
-    #[cfg(test)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
     /// The key of each row.
     pub(crate) fn keys(&self) -> &[KeyId] {
         &self.keys

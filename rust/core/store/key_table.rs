@@ -39,18 +39,6 @@ impl Default for KeyTable {
 }
 
 impl KeyTable {
-    /// Number of keys.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.table.len()
-    }
-
-    /// Whether there are no keys.
-    #[cfg(test)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.table.is_empty()
-    }
-
     /// The bytes of a key, for comparing and listing. Empty if there is no such key.
     pub(crate) fn name(&self, key: StoreKey) -> &[u8] {
         self.find_name(key).unwrap_or_default()

@@ -134,7 +134,7 @@ def main(remote: str) -> None:
             call()
         except ValueError as error:
             refused[name] = str(error)
-    print(json.dumps({"refused": refused}))
+    print(json.dumps({"lacks": refused}))
     fails = wr.aggregate(int, failing, max, schema="bigint", columns=["amount"])
     try:
         asked(data)(SESSIONS).agg(x=fails).collect()
