@@ -78,7 +78,7 @@ impl<'a> OperatorStates<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Function`] for an accumulator that cannot be copied.
+    /// `Error::Function` for an accumulator that cannot be copied.
     pub(crate) fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
         self.batch_states.copy(kept, slot)?;
         self.each(Some(window), |functions| functions.copy(kept, slot))
@@ -102,7 +102,7 @@ impl<'a> OperatorStates<'a> {
 ///
 /// # Errors
 ///
-/// [`Error::Function`] for a value that does not fit its type. [`Error::Crowded`] if the values do
+/// `Error::Function` for a value that does not fit its type. `Error::Crowded` if the values do
 /// not fit one array.
 pub(crate) fn save(
     query: &Query,
