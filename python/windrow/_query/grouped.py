@@ -103,7 +103,7 @@ def group_by(
             effect in a batch.
         schema: the columns of a Spark DataFrame and their types, in words or as a `StructType`, in any order; columns
             that the query does not read may be missing. Only a function of Spark's declarative pipelines needs it,
-            because Spark tells no schema there (`docs/how-to/pipelines.md`). If a column has another type in the data,
+            because Spark gives no schema there (`docs/how-to/pipelines.md`). If a column has another type in the data,
             the query fails and names it.
         streaming: whether a Spark DataFrame is a stream. Needed with `schema` in a pipeline.
 

@@ -100,7 +100,7 @@ def _refusal(spark: SparkSession, key: str, value: str) -> str | None:
 
 
 def setting(spark: SparkSession, key: str) -> str | None:
-    """The value of a setting or its default; None if there is neither, or the session refuses to tell it."""
+    """The value of a setting or its default; None if there is neither, or the session refuses to give it."""
     try:
         value = spark.conf.get(key)
     except Exception:  # each platform has an error of its own
@@ -109,7 +109,7 @@ def setting(spark: SparkSession, key: str) -> str | None:
 
 
 def check_state_store(spark: SparkSession, *, pipeline: bool) -> None:
-    """Raises `ValueError` if the session tells that its state store is not RocksDB.
+    """Raises `ValueError` if the state store of the session is not RocksDB.
 
     With `pipeline`, where `configure` can set nothing, the message has the lines for the pipeline's file.
     """
@@ -123,14 +123,14 @@ def check_state_store(spark: SparkSession, *, pipeline: bool) -> None:
 
 
 def sentence_on_state_store(spark: SparkSession) -> str | None:
-    """What the user has to know if the stream fails for its state store, where the session does not tell which it is.
+    """What the user has to know if the stream fails for its state store, where the session does not say which it is.
 
     As the name of a step it is in the plan, which is part of Spark's own error.
     """
     if setting(spark, _STORE) is not None:
         return None
     return (
-        f"windrow: a stream needs the state store {_ROCKSDB}, and this session does not tell whether it has it: set "
+        f"windrow: a stream needs the state store {_ROCKSDB}, and this session does not say whether it has it: set "
         f"{_STORE} where the platform keeps the settings of the cluster, the job or the pipeline"
     )
 

@@ -1,8 +1,8 @@
 """DataFrames whose columns and kind the user declares.
 
 A function of Spark's declarative pipelines may not ask Spark about its DataFrames: `df.schema`, `df.columns` and
-`df.isStreaming` raise `ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION`. So windrow takes both from the user, and tells
-each DataFrame between its steps which columns it has.
+`df.isStreaming` raise `ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION`. So windrow takes both from the user, and gives
+each DataFrame between its steps the columns that it has.
 """
 
 from __future__ import annotations
@@ -49,37 +49,37 @@ def declared_schema(schema: object) -> StructType:
 
 
 def is_streaming(data: Any, streaming: bool | None, *, declared: bool) -> bool:
-    """Whether the DataFrame is a stream: what the user declares, or what Spark tells.
+    """Whether the DataFrame is a stream: what the user declares, or what Spark says.
 
     Raises:
         TypeError: `streaming` is not True, False or None.
-        ValueError: it is None inside a pipeline, or Spark tells otherwise.
+        ValueError: it is None inside a pipeline, or Spark says otherwise.
     """
     if streaming is not None and not isinstance(streaming, bool):
         raise bad_type("streaming", streaming, "True or False")
     if streaming is not None and _is_connect(data):
         return streaming
     try:
-        told = getattr(data, "isStreaming", False) is True
+        actual = getattr(data, "isStreaming", False) is True
     except Exception as error:
         if _REFUSED in str(error):
             raise _inside_pipeline(declared) from error
         raise
-    if streaming not in (None, told):
-        raise bad_value("streaming", streaming, f"{told}, as Spark says of this DataFrame")
-    return told
+    if streaming not in (None, actual):
+        raise bad_value("streaming", streaming, f"{actual}, as Spark says of this DataFrame")
+    return actual
 
 
 def schema_of(frame: DataFrame) -> StructType:
-    """The columns that Spark tells. `ValueError` inside a pipeline, where it tells none."""
-    schema = told_schema(frame)
+    """The columns that Spark gives. `ValueError` inside a pipeline, where it gives none."""
+    schema = schema_or_none(frame)
     if schema is None:
         raise _inside_pipeline(False)
     return schema
 
 
-def told_schema(frame: DataFrame) -> StructType | None:
-    """The columns that Spark tells; None inside a pipeline."""
+def schema_or_none(frame: DataFrame) -> StructType | None:
+    """The columns that Spark gives; None inside a pipeline."""
     try:
         return frame.schema
     except Exception as error:
@@ -89,7 +89,7 @@ def told_schema(frame: DataFrame) -> StructType | None:
 
 
 def declared_frame(frame: DataFrame, schema: StructType) -> DataFrame:
-    """The declared columns of a DataFrame. `ValueError` if Spark tells that one has another type."""
+    """The declared columns of a DataFrame. `ValueError` if one has another type in the data."""
     selected = frame.select(*(F.col(f"`{name.replace('`', '``')}`") for name in schema.names))
     if not _is_connect(frame):
         for field, actual in zip(schema.fields, selected.schema.fields, strict=True):
@@ -110,8 +110,8 @@ def check_table(frame: DataFrame) -> None:
     if not isinstance(name, str):
         return
     with ThreadPoolExecutor(1) as aside:  # the function of a pipeline may not ask
-        asked = aside.submit(frame.sparkSession.catalog.tableExists, name)
-    if asked.exception() is None and not asked.result():
+        exists = aside.submit(frame.sparkSession.catalog.tableExists, name)
+    if exists.exception() is None and not exists.result():
         raise bad_value(
             "data",
             f"a stream of the table {name!r}, which does not exist yet",
@@ -146,6 +146,6 @@ def _is_connect(frame: object) -> bool:
 def _inside_pipeline(declared: bool) -> ValueError:
     given = "streaming=False, or True for a stream" if declared else f'schema="{_EXAMPLE}", streaming=False'
     return ValueError(
-        "data: got a DataFrame inside a function of a pipeline, where Spark does not tell its columns and whether it "
-        f"is a stream; allowed: both of them declared: group_by(..., {given}); docs/how-to/pipelines.md"
+        "data: got a DataFrame inside a function of a pipeline, where Spark does not say which columns it has and "
+        f"whether it is a stream; allowed: both of them declared: group_by(..., {given}); docs/how-to/pipelines.md"
     )

@@ -20,7 +20,7 @@ from windrow._arguments.expression import (
     wrong_expression,
     wrong_language,
 )
-from windrow._spark.declared import told_schema
+from windrow._spark.declared import schema_or_none
 
 _WINDOWS = {
     "window_time": "window.end: windows end with a record, and window_time subtracts a microsecond from their ends",
@@ -48,9 +48,9 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
         names = source.select("*", column).schema.names[len(frame.columns) :]
         _ = source.select(_one_value(column)).schema
     except Exception as error:  # Spark's own, and those of Columns of another kind of session
-        if told_schema(frame.select(F.lit(0))) is None:
+        if schema_or_none(frame.select(F.lit(0))) is None:
             allowed = (
-                "inside a pipeline a column, as Spark tells no types of expressions there: withColumn before group_by"
+                "inside a pipeline a column, as Spark gives no types of expressions there: withColumn before group_by"
             )
             raise bad_value(argument, str(expression), f"{allowed}, and its type in schema=") from error
         raise wrong_expression(argument, expression, columns, error) from error
@@ -70,9 +70,9 @@ def with_columns(frame: DataFrame, expressions: Mapping[str, ColumnExpression]) 
 
 def schema_with(schema: StructType, frame: DataFrame, expressions: Mapping[str, ColumnExpression]) -> StructType:
     """The columns of `with_columns`, whose frame had those of `schema` before."""
-    asked = told_schema(frame)
-    if asked is not None:
-        return asked
+    schema_of_frame = schema_or_none(frame)
+    if schema_of_frame is not None:
+        return schema_of_frame
     fields = [StructField(name, _declared_type(schema, expression)) for name, expression in expressions.items()]
     return StructType([*schema.fields, *fields])
 

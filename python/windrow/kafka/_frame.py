@@ -66,10 +66,10 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
 
     from pyspark.sql import functions as F
 
-    from windrow._spark.declared import told_schema
+    from windrow._spark.declared import schema_or_none
 
-    schema, kind = told_schema(frame), "timestamp"
-    if schema is not None:  # a pipeline tells none
+    schema, kind = schema_or_none(frame), "timestamp"
+    if schema is not None:  # a pipeline gives none
         _check(schema, time)
         kind = schema[schema.names.index(time)].dataType.simpleString()
     bare = F.col("value").isNull()
