@@ -94,7 +94,8 @@ class Aggregate:
                 empty arrays and takes the type of the result.
 
         Raises:
-            TypeError: `fn` is no function of so many arrays, `others` are no aggregates, or `schema` is no type.
+            TypeError: `fn` does not take one array for each aggregate, `others` has something else than aggregates, or
+                `schema` is not a type.
             ValueError: `schema` spells no type.
 
         >>> from datetime import datetime

@@ -280,7 +280,7 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
         schema: the type of the result, in Spark's words or as an Arrow type.
 
     Raises:
-        TypeError: `fn` is no function of so many arrays, a column is not a name, or `schema` no type.
+        TypeError: `fn` does not take one array for each column, a column is not a name, or `schema` is not a type.
         ValueError: no column, or `schema` spells no type. From `agg`: a result of another length; on Spark the job
             fails with it.
 

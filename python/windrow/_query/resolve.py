@@ -56,8 +56,8 @@ def resolved(
         _check_fits(argument, call, windows, rows)
         resolved_parts[name] = grouped._resolved(argument, call)
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
-        read = {field.name: field for field in _read(grouped, argument, resolved_parts[name])}
-        fields = {**fields, **read, **fields}
+        read = _read(grouped, argument, resolved_parts[name])
+        fields |= {field.name: field for field in read if field.name not in fields}
     plan = Plan(
         keys=grouped._keys,
         key_names=grouped.keys,

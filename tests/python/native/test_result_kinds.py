@@ -18,31 +18,9 @@ import pytest
 
 import windrow as wr
 
+from ..harness.five_records import COUNTS, GAP, ROWS, frame, sessions
 from ..harness.tables import arrow
-from ..scenes import all_at, at
-
-GAP = wr.SessionWindows.with_gap("5 minutes")
-LARGE = 1582218195625938945
-"""An integer that no float64 holds."""
-
-#   ann   0    4         20       bob   1     no key   2       minutes
-#         ├────┤         ┤              ┤
-ROWS: dict[str, list[Any]] = {
-    "user": ["ann", "bob", None, "ann", "ann"],
-    "ts": all_at(0, 1, 2, 4, 20),
-    "id": [LARGE, None, 5, LARGE + 2, 7],
-}
-COUNTS = [2, 1, None, 2, 1]
-"""The number of records in the session of each row."""
-
-
-def sessions(data: Any, *keys: str, time: str = "ts") -> Any:
-    return wr.group_by(data, *(keys or ("user",)), time=time).windowed_by(GAP)
-
-
-def frame(**columns: Any) -> pd.DataFrame:
-    return pd.DataFrame(ROWS | {"id": pd.array(ROWS["id"], dtype="Int64")} | columns)
-
+from ..scenes import at
 
 # Every way to a result
 
