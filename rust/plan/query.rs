@@ -196,7 +196,9 @@ impl Query {
         let aggregates = spec
             .aggregates
             .iter()
-            .map(|aggregate| AggregatePlan::new(aggregate, input, &mut inputs, &mut python))
+            .map(|aggregate| {
+                AggregatePlan::new(aggregate, input, &mut inputs, &mut python, spec.overflow)
+            })
             .collect::<Result<Vec<_>>>()?;
 
         let bound = |name| Field::new(name, time.data_type().clone(), false);

@@ -87,14 +87,14 @@ class BatchInput(FrameInput):
                 equal &= F.col(places[name]).eqNullSafe(F.lit(value))
             is_wanted |= equal
         rows = numbered(self._frame).where(is_wanted).select(*places.values())
-        step = shipped(ipc_streams, schema.serialize().to_pybytes())
+        step = shipped(ipc_streams, schema.serialize().to_pybytes(), declared=self._declared(schema))
         collected = release.sendable(rows).mapInArrow(step, StructType([StructField("stream", BinaryType())])).collect()
         batches = (pa.ipc.open_stream(row[0]).read_next_batch() for row in collected)
         return pa.Table.from_batches(batches, schema)
 
-    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Self:
         """The rows of several inputs in one frame."""
-        return BatchInput(*self._united(inputs, schema, origins))
+        return self._united(inputs, schema, origins)
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a lazy frame."""
@@ -107,7 +107,7 @@ class BatchInput(FrameInput):
         result = (
             projected(self._frame, plan.schema.names)
             .mapInArrow(
-                shipped(steps[0], *query, tuple(observed)),
+                shipped(steps[0], *query, tuple(observed), declared=self._declared(plan.schema)),
                 StructType([*_PACKED, *_nullable_longs(observed)]),
             )
             .repartition("shard")
@@ -139,7 +139,10 @@ class BatchInput(FrameInput):
         plan, core, output = self._with_rows(plan, len(self.columns))
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
-        step = shipped(with_windows, *query, observed, finish=finish, observed=observed, broadcasts=broadcasts)
+        declared = self._declared(plan.schema)
+        step = shipped(
+            with_windows, *query, observed, declared=declared, finish=finish, observed=observed, broadcasts=broadcasts
+        )
         rows = projected(self._frame, plan.schema.names)
         if self.declared:
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
