@@ -51,7 +51,8 @@ def scan_parquet(
             access to them, with credentials from the environment (for `s3a://` those that AWS's own tools find).
         columns: the columns to take; all without it. A column of a type that windrow cannot read need not be taken.
         filter: a condition of pyarrow over any columns of the files, such as `pc.field("amount") > 10`. Row groups
-            whose statistics exclude it are not read. Rows for which it is false or null are left out and not counted.
+            whose statistics exclude it are not read; Arrow finds them by columns that have no null there. Rows for
+            which it is false or null are left out and not counted.
 
     Raises:
         TypeError: an argument of a wrong type, or a column of a type that windrow cannot read.
