@@ -55,6 +55,7 @@ def purchases(shared: Path) -> pa.Table:
             "amount": pc.multiply(bought["Quantity"].cast("float64"), bought["UnitPrice"]),
             "country": bought["Country"],
             "item": bought["StockCode"],
+            "category": bought["Country"],
             "bought": pc.greater(bought["Quantity"], pa.scalar(0)),
         }
     )
@@ -70,6 +71,7 @@ def trips() -> pa.Table:
             "amount": delay,
             "country": flown["origin"],
             "item": flown["tailnum"],
+            "category": flown["origin"],
             "bought": pc.greater(delay, pa.scalar(15.0)),
         }
     )

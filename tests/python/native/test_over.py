@@ -252,6 +252,10 @@ def test_float_sums_do_not_drift() -> None:
         assert got is None if not frame else math.isclose(got, math.fsum(frame), rel_tol=1e-15)
 
 
+def last_two(amounts: Any) -> Any:
+    return pa.array([each[-2:] for each in amounts.to_pylist()], pa.list_(pa.int64()))
+
+
 def test_where_arithmetic_then_and_python_functions_go_along() -> None:
     table = PAID.append_column("big", pc.greater(PAID["amount"], pa.scalar(2)))
     asked = {
@@ -260,7 +264,7 @@ def test_where_arithmetic_then_and_python_functions_go_along() -> None:
         "also_big": wr.sum("amount").over("10 minutes", closed="left").where("big"),
         "twice": wr.sum("amount").over("5 minutes").then(lambda sums: pc.multiply(sums, pa.scalar(2))),
         "ratio": (wr.sum("amount") / wr.count()).over("5 minutes", closed="left"),
-        "last_two": wr.apply(lambda amounts: amounts[-2:], "amount", schema="array<bigint>").over("10 minutes"),
+        "last_two": wr.apply(last_two, "amount", schema="array<bigint>").over("10 minutes"),
         "n": wr.count_if("big").over("5 minutes"),
     }
     answer = paid(table).with_columns(**asked)

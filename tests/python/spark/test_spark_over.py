@@ -91,7 +91,7 @@ def test_a_cogroup_has_them_as_in_this_process(spark: SparkSession) -> None:
 def test_a_stream_has_the_values_of_the_accepted_records_also_with_other_times_after_a_restart(
     spark: SparkSession, tmp_path: Path, order: str | None
 ) -> None:
-    rows = events(5)
+    rows = events(4)
     batches = [rows[:30], rows[30:31], rows[31:80], rows[80:]]
     windows = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute")
     runs = [
