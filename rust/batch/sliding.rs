@@ -18,7 +18,7 @@ use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::memory;
-use crate::core::sliding::frame::Frame;
+use crate::core::sliding::frame::RangeFrame;
 use crate::core::sliding::plan::{Ends, Sliding};
 use crate::core::sliding::row_buffer::RowBuffer;
 use crate::core::sort::{pick, pick_optional};
@@ -196,7 +196,7 @@ impl SlidingQuery {
     }
 
     /// The frames of windows that end at records; none if windows do not.
-    fn at_ends(&self) -> Option<&[Frame]> {
+    fn at_ends(&self) -> Option<&[RangeFrame]> {
         let number = self.query.row_number;
         number.map(|_| self.query.frames.as_slice())
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::window_lengths::{WindowLengths, to_exact_ticks};
 use crate::core::error::{Error, Result};
-use crate::core::sliding::frame::Frame;
+use crate::core::sliding::frame::RangeFrame;
 use crate::core::sliding::plan::Sliding;
 use crate::core::time::Span;
 
@@ -42,7 +42,11 @@ impl FrameSpec {
     ///
     /// [`Error::Argument`] for windows that do not slide, and for lengths that are no multiples of
     /// the resolution or that exceed the windows.
-    pub(super) fn in_ticks(self, windows: WindowLengths, unit: TimeUnit) -> Result<Option<Frame>> {
+    pub(super) fn in_ticks(
+        self,
+        windows: WindowLengths,
+        unit: TimeUnit,
+    ) -> Result<Option<RangeFrame>> {
         let wrong = |argument: &str, micros: i64, allowed: &str| Error::Argument {
             argument: format!("over: {argument}"),
             got: format!("{micros} microseconds"),
@@ -79,7 +83,7 @@ impl FrameSpec {
             newest = newest.saturating_add(resolution);
         }
         let whole = oldest == longest && newest == Span(0);
-        Ok((!whole).then_some(Frame { oldest, newest }))
+        Ok((!whole).then_some(RangeFrame { oldest, newest }))
     }
 }
 
@@ -88,7 +92,12 @@ mod tests {
     use super::*;
 
     /// A frame in seconds over windows of 60 ticks with a resolution of 10, in seconds or milliseconds.
-    fn frame(closed: Closed, difference: i64, delay: i64, unit: TimeUnit) -> Result<Option<Frame>> {
+    fn frame(
+        closed: Closed,
+        difference: i64,
+        delay: i64,
+        unit: TimeUnit,
+    ) -> Result<Option<RangeFrame>> {
         let spec = FrameSpec {
             difference: difference * 1_000_000,
             closed,

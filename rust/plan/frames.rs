@@ -3,13 +3,12 @@
 use arrow_schema::TimeUnit;
 
 use super::aggregate::AggregatePlan;
-use super::query::Query;
 use super::spec::{AggregateSpec, Spec};
 use super::window_lengths::WindowLengths;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
-use crate::core::sliding::frame::Frame;
+use crate::core::sliding::frame::RangeFrame;
 use crate::core::window::Window;
 
 /// The aggregates over one frame.
@@ -20,7 +19,7 @@ pub(crate) struct FramedAggregates {
     pub states: Accumulators,
     /// For each, the place of its states among those that a stream stores.
     pub stored: Vec<usize>,
-    frame: Option<Frame>,
+    frame: Option<RangeFrame>,
     /// For each, its place among all built-in aggregates.
     places: Vec<usize>,
 }
@@ -35,7 +34,7 @@ pub(super) fn resolve(
     spec: &Spec,
     windows: WindowLengths,
     unit: TimeUnit,
-) -> Result<Vec<Frame>> {
+) -> Result<Vec<RangeFrame>> {
     let mut frames = Vec::new();
     let mut stored: Vec<&AggregateSpec> = Vec::new();
     for (aggregate, own) in aggregates.iter_mut().zip(&spec.aggregates) {
@@ -59,31 +58,6 @@ pub(super) fn resolve(
         }
     }
     Ok(frames)
-}
-
-impl Query {
-    /// The built-in aggregates by frame, each with empty states.
-    pub(crate) fn by_frame(&self) -> Vec<FramedAggregates> {
-        let mut frames: Vec<Option<usize>> = Vec::new();
-        for aggregate in self.aggregates.iter().filter(|known| known.is_built_in()) {
-            if !frames.contains(&aggregate.frame) {
-                frames.push(aggregate.frame);
-            }
-        }
-        let framed = |number: Option<usize>| {
-            let own = self.aggregates.iter().filter(|known| known.is_built_in());
-            let own = own.enumerate().filter(|(_, known)| known.frame == number);
-            let (places, stored) = own.map(|(place, known)| (place, known.stored)).unzip();
-            FramedAggregates {
-                number,
-                frame: number.and_then(|number| self.frames.get(number).copied()),
-                states: self.accumulators_of(|aggregate| aggregate.frame == number),
-                places,
-                stored,
-            }
-        };
-        frames.into_iter().map(framed).collect()
-    }
 }
 
 /// The results of all built-in aggregates, in order, from those of the aggregates over each frame.
@@ -110,6 +84,25 @@ pub(crate) fn joined(
 }
 
 impl FramedAggregates {
+    /// The aggregates with this frame, by number and as it is, and their empty states.
+    pub(super) fn new(
+        aggregates: &[AggregatePlan],
+        number: Option<usize>,
+        frame: Option<RangeFrame>,
+        states: Accumulators,
+    ) -> Self {
+        let own = aggregates.iter().filter(|known| known.is_built_in());
+        let own = own.enumerate().filter(|(_, known)| known.frame == number);
+        let (places, stored) = own.map(|(place, known)| (place, known.stored)).unzip();
+        Self {
+            number,
+            states,
+            stored,
+            frame,
+            places,
+        }
+    }
+
     /// The times of the frame in a window that ends at a record.
     pub(crate) fn part_of(&self, window: Window) -> Window {
         self.frame.map_or(window, |frame| frame.times(window.end))

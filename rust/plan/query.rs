@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::aggregate::AggregatePlan;
 use super::cogroup::Cogroup;
-use super::frames;
+use super::frames::{self, FramedAggregates};
 use super::input_column::InputColumn;
 use super::limits::Limits;
 use super::source_column::SourceColumn;
@@ -21,7 +21,7 @@ use crate::core::aggregate::row_filter::RowFilter;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 use crate::core::session::session_windows::Cut;
-use crate::core::sliding::frame::Frame;
+use crate::core::sliding::frame::RangeFrame;
 use crate::keys::KeyInterner;
 
 /// What leaves a query.
@@ -89,7 +89,7 @@ pub struct Query {
     /// The aggregates, in order.
     pub aggregates: Vec<AggregatePlan>,
     /// The distinct frames of aggregates.
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<RangeFrame>,
     /// The input that numbers rows, for windows with their rows (a sliding window: those at its end).
     pub(crate) row_number: Option<usize>,
     /// Whether the order of rows with equal times counts.
@@ -248,8 +248,24 @@ impl Query {
         self.accumulators_of(|aggregate| !aggregate.shares_states)
     }
 
+    /// The built-in aggregates by frame, each with empty states.
+    pub(crate) fn by_frame(&self) -> Vec<FramedAggregates> {
+        let mut numbers: Vec<Option<usize>> = Vec::new();
+        for aggregate in self.aggregates.iter().filter(|known| known.is_built_in()) {
+            if !numbers.contains(&aggregate.frame) {
+                numbers.push(aggregate.frame);
+            }
+        }
+        let framed = |number: Option<usize>| {
+            let frame = number.and_then(|number| self.frames.get(number).copied());
+            let states = self.accumulators_of(|aggregate| aggregate.frame == number);
+            FramedAggregates::new(&self.aggregates, number, frame, states)
+        };
+        numbers.into_iter().map(framed).collect()
+    }
+
     /// Empty states of some built-in aggregates.
-    pub(super) fn accumulators_of(&self, has: impl Fn(&AggregatePlan) -> bool) -> Accumulators {
+    fn accumulators_of(&self, has: impl Fn(&AggregatePlan) -> bool) -> Accumulators {
         let positions: Vec<usize> = self.positions().collect();
         let mut from = 0;
         let parts = self.aggregates.iter().filter_map(|aggregate| {

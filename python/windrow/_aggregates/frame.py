@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from windrow._arguments.duration import Duration, microseconds, words
+import pyarrow as pa
+
+from windrow._arguments.duration import TIME_UNITS, Duration, microseconds, words
 from windrow._arguments.errors import bad_value, unknown_word
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -36,14 +38,14 @@ class Frame:
             raise unknown_word("over(closed=)", closed, get_args(Closed))
         return cls(length, closed, 0 if delay is None else microseconds("over(delay=)", delay, zero=True))
 
-    def check(self, argument: str, windows: SessionWindows | SlidingWindows, rows: bool, tick: int) -> None:
+    def check(self, argument: str, windows: SessionWindows | SlidingWindows, rows: bool, time: pa.Field[Any]) -> None:
         """Raises `ValueError` unless the frame is a part of these windows.
 
         Args:
             argument: the aggregate.
             windows: the windows of the query.
             rows: whether the query gives the records back.
-            tick: what the time column counts in, in microseconds.
+            time: the time column.
         """
         over = f"{argument}: over"
         if not rows:
@@ -51,7 +53,7 @@ class Frame:
         if not isinstance(windows, SlidingWindows):
             allowed = "SlidingWindows.with_time_difference(...) with the longest time that an aggregate covers"
             raise bad_value(over, windows, allowed)
-        unit = windows.resolution or tick
+        unit = windows.resolution or TIME_UNITS[time.type.unit].microseconds
         for name, length in (("difference", self.difference), ("delay", self.delay)):
             if length % unit:
                 raise bad_value(f"{over}({name}=)", words(length), f"a multiple of the resolution, {words(unit)}")

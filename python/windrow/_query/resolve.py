@@ -12,7 +12,6 @@ from windrow._aggregates.aggregate import Aggregate, call_of
 from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._aggregates.window_id import WindowId
-from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
 from windrow._arguments.expression import ColumnExpression, Reference, column_reference
 from windrow._arguments.other_names import aggregate_like
@@ -56,7 +55,7 @@ def resolved(
         argument = aggregate_argument(name)
         _check_fits(argument, call, windows, rows)
         if call.frame is not None:
-            call.frame.check(argument, windows, rows, TIME_UNITS[fields[grouped.time].type.unit].microseconds)
+            call.frame.check(argument, windows, rows, fields[grouped.time])
         resolved_parts[name] = grouped._resolved(argument, call)
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])

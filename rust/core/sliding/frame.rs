@@ -17,14 +17,14 @@ use crate::core::window::Window;
 
 /// The distances from a record to the first and the last time of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct RangeFrame {
     /// The distance to the first time, at most the length of a window.
     pub(crate) oldest: Span,
     /// The distance to the last time.
     pub(crate) newest: Span,
 }
 
-impl Frame {
+impl RangeFrame {
     /// The first and the last time of the frame of a record at `time`.
     pub(crate) fn times(self, time: Time) -> Window {
         Window {

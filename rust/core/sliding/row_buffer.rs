@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::frame::Frame;
+use super::frame::RangeFrame;
 use super::plan::{Ends, Sliding, beyond_time};
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::{RowSpan, SeqNo};
@@ -60,7 +60,7 @@ pub(crate) struct WindowBatch {
 impl WindowBatch {
     /// An empty batch with capacity for `windows` windows. With `at_ends` they end at records, and
     /// have these frames.
-    fn with_capacity(windows: usize, at_ends: Option<&[Frame]>) -> Self {
+    fn with_capacity(windows: usize, at_ends: Option<&[RangeFrame]>) -> Self {
         let frames = at_ends.unwrap_or_default().iter();
         Self {
             keys: Vec::with_capacity(windows),
@@ -261,7 +261,7 @@ impl RowBuffer {
         &self,
         sliding: Sliding,
         ends: Ends,
-        at_ends: Option<&[Frame]>,
+        at_ends: Option<&[RangeFrame]>,
         interrupt: &Interrupt,
     ) -> impl Iterator<Item = Result<WindowBatch>> {
         let floored = self.floored();

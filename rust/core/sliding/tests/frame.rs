@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::core::aggregate::RowSpan;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
-use crate::core::sliding::frame::Frame;
+use crate::core::sliding::frame::RangeFrame;
 use crate::core::sliding::plan::{Ends, Sliding};
 use crate::core::sliding::row_buffer::RowBuffer;
 use crate::core::time::{Span, Time};
@@ -25,13 +25,13 @@ proptest! {
         bounds in prop::collection::vec((0_u64..20, 0_u64..20), 0..4),
     ) {
         let sliding = Sliding { difference: Span(steps * resolution), resolution: Span(resolution) };
-        let frames: Vec<Frame> = bounds
+        let frames: Vec<RangeFrame> = bounds
             .iter()
             .map(|(oldest, newest)| {
                 // A frame without a time begins one resolution after its end.
                 let newest = newest % (steps + 1);
                 let oldest = (oldest % (steps + 1)).max(newest.saturating_sub(1));
-                Frame { oldest: Span(oldest * resolution), newest: Span(newest * resolution) }
+                RangeFrame { oldest: Span(oldest * resolution), newest: Span(newest * resolution) }
             })
             .collect();
         let keys: Vec<KeyId> = rows.iter().map(|row| KeyId(row.0)).collect();
@@ -79,7 +79,7 @@ fn a_frame_of_no_time_has_no_rows_at_its_place() {
         })
         .into();
     // (t - 3, t) exclusive, at a resolution of 3: no time is in between
-    let frame = Frame {
+    let frame = RangeFrame {
         oldest: Span(0),
         newest: Span(3),
     };
