@@ -134,6 +134,7 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 	"$(PY)" benches/python/sessions.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/scan.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/rows.py --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/rolling.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/functions.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
