@@ -87,14 +87,14 @@ class BatchInput(FrameInput):
                 equal &= F.col(places[name]).eqNullSafe(F.lit(value))
             is_wanted |= equal
         rows = numbered(self._frame).where(is_wanted).select(*places.values())
-        step = shipped(ipc_streams, schema.serialize().to_pybytes())
+        step = shipped(ipc_streams, schema.serialize().to_pybytes(), declared=self._declared(schema))
         collected = release.sendable(rows).mapInArrow(step, StructType([StructField("stream", BinaryType())])).collect()
         batches = (pa.ipc.open_stream(row[0]).read_next_batch() for row in collected)
         return pa.Table.from_batches(batches, schema)
 
-    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Self:
         """The rows of several inputs in one frame."""
-        return BatchInput(*self._united(inputs, schema, origins))
+        return self._united(inputs, schema, origins)
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a lazy frame."""
@@ -106,7 +106,7 @@ class BatchInput(FrameInput):
         of_functions = (functions,) if plan.functions else ()
         packed = StructType([*_PACKED, *_nullable_longs(observed)])
         result = (
-            self._packed(steps[0], plan.schema.names, *query, tuple(observed), output=packed)
+            self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed)
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
@@ -136,7 +136,10 @@ class BatchInput(FrameInput):
         plan, core, output = self._with_rows(plan, len(self.columns))
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
-        step = shipped(with_windows, *query, observed, finish=finish, observed=observed, broadcasts=broadcasts)
+        declared = self._declared(plan.schema)
+        step = shipped(
+            with_windows, *query, observed, declared=declared, finish=finish, observed=observed, broadcasts=broadcasts
+        )
         rows = self._rows(plan.schema.names)
         if self.declared:
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
@@ -152,9 +155,9 @@ class BatchInput(FrameInput):
         """These columns of all rows, for `mapInArrow`."""
         return projected(self._frame, names)
 
-    def _packed(self, step: Callable[..., Batches], names: Sequence[str], *query: Any, output: StructType) -> DataFrame:
+    def _packed(self, step: Callable[..., Batches], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
         """What the first step makes of these columns."""
-        return self._rows(names).mapInArrow(shipped(step, *query), output)
+        return self._rows(schema.names).mapInArrow(shipped(step, *query, declared=self._declared(schema)), output)
 
     def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, bytes], dict[str, str]]:
         """The query for executors, and the column of each observed counter. Warns about missing settings."""

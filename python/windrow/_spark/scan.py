@@ -98,10 +98,10 @@ class ScanInput(BatchInput):
             return super()._rows(names)
         return projected(self._files.rows(list(dict.fromkeys(names))), names)
 
-    def _packed(self, step: Callable[..., Any], names: Sequence[str], *query: Any, output: StructType) -> DataFrame:
+    def _packed(self, step: Callable[..., Any], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
         if self._frame is not self._whole:
-            return super()._packed(step, names, *query, output=output)
-        return self._files.mapped(_READING[step], names, *query, output=output)
+            return super()._packed(step, schema, *query, output=output)
+        return self._files.mapped(_READING[step], schema.names, *query, output=output)
 
 
 def chosen(columns: object, names: Sequence[str]) -> tuple[str, ...]:
