@@ -23,6 +23,13 @@ pub struct AggregatePlan {
     pub filter: Option<usize>,
     /// It sees only the rows of this input of a cogroup.
     pub only: Option<u32>,
+    /// The number of its frame among those of the query; none if it covers the window of a record.
+    pub(crate) frame: Option<usize>,
+    /// The place of its states among those that a stream stores. Aggregates that differ in their
+    /// frames have the same.
+    pub(crate) stored: usize,
+    /// Whether an earlier aggregate has the same states.
+    pub(crate) shares_states: bool,
     output: Output,
 }
 
@@ -70,6 +77,9 @@ impl AggregatePlan {
             inputs: Vec::new(),
             filter: None,
             only,
+            frame: None,
+            stored: 0,
+            shares_states: false,
             output,
         };
         let function = match spec.function {
@@ -132,6 +142,11 @@ impl AggregatePlan {
             Output::BuiltIn(states, _) => states.longest_list().is_some(),
             Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => false,
         }
+    }
+
+    /// Whether it has states.
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(self.output, Output::BuiltIn(..))
     }
 
     /// Whether the key and the start of a window give its result.

@@ -104,12 +104,9 @@ class BatchInput(FrameInput):
         finish, finish_broadcasts = pickled_finish(plan, core)
         steps: tuple[Callable[..., Batches], ...] = (pack_rows, fold) if plan.functions else (pack, merge)
         of_functions = (functions,) if plan.functions else ()
+        packed = StructType([*_PACKED, *_nullable_longs(observed)])
         result = (
-            projected(self._frame, plan.schema.names)
-            .mapInArrow(
-                shipped(steps[0], *query, tuple(observed), declared=self._declared(plan.schema)),
-                StructType([*_PACKED, *_nullable_longs(observed)]),
-            )
+            self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed)
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
@@ -143,7 +140,7 @@ class BatchInput(FrameInput):
         step = shipped(
             with_windows, *query, observed, declared=declared, finish=finish, observed=observed, broadcasts=broadcasts
         )
-        rows = projected(self._frame, plan.schema.names)
+        rows = self._rows(plan.schema.names)
         if self.declared:
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
@@ -153,6 +150,14 @@ class BatchInput(FrameInput):
         apart = F.when(lacks_key, columns[plan.time])
         schema = StructType([*output.fields, *_nullable_longs(observed.values())])
         return _result(plan, rows.repartition(*keys, apart).mapInArrow(step, schema), observed)
+
+    def _rows(self, names: Sequence[str]) -> DataFrame:
+        """These columns of all rows, for `mapInArrow`."""
+        return projected(self._frame, names)
+
+    def _packed(self, step: Callable[..., Batches], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
+        """What the first step makes of these columns."""
+        return self._rows(schema.names).mapInArrow(shipped(step, *query, declared=self._declared(schema)), output)
 
     def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, bytes], dict[str, str]]:
         """The query for executors, and the column of each observed counter. Warns about missing settings."""
