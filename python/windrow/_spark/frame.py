@@ -164,7 +164,7 @@ class FrameInput(Input[DataFrame]):
             frames.append(numbered(given._frame).select(*columns))
         fields = [StructField(name, types.get(name, IntegerType())) for name in names]
         frame = functools.reduce(lambda one, other: one.union(other), frames).toDF(*names)
-        united = type(self)(frame, StructType(fields))
+        united = self._over(frame, StructType(fields), {})
         united.declared = any(given.declared for given in inputs)
         return united
 
