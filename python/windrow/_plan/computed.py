@@ -70,11 +70,12 @@ def finish_of(
 
 def _kind(aggregate: AggregateCall) -> str:
     """A key that equal aggregates share. Some aggregates have no hash, so it only narrows the search."""
-    options = (aggregate.columns, aggregate.condition, aggregate.percentage, aggregate.accuracy, aggregate.most)
-    return f"{aggregate.function}{options!r}"
+    options = (aggregate.columns, aggregate.percentage, aggregate.accuracy, aggregate.most)
+    return f"{aggregate.function}{options!r}{aggregate.selection}"
 
 
 def _part_name(name: str, part: AggregateCall) -> str:
     """The name of a part of a column in errors."""
     condition = "" if part.condition is None else f" where {part.condition}"
-    return f"{name}: {part.maker}({', '.join(part.columns)}){condition}"
+    frame = "" if part.frame is None else f" over {part.frame!r}"
+    return f"{name}: {part.maker}({', '.join(part.columns)}){condition}{frame}"

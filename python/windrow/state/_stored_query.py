@@ -77,8 +77,11 @@ class StoredQuery:
         return is_session and self.spec["emit"] == "close"
 
     def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
-        """The operator of a state, for queries only: it has no Python functions, so it takes no records."""
-        operator = Operator(json.dumps(self.spec), self.schema, self._folds)
+        """The operator of a state, for queries only: it has no Python functions, so it takes no records.
+
+        It shows null for what does not fit its type, whatever `overflow` the query has.
+        """
+        operator = Operator(json.dumps({**self.spec, "overflow": "null"}), self.schema, self._folds)
         if is_part:
             operator.restore_part(pages)
         else:
