@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::core::aggregate::slot::Slot;
-use crate::core::key::KeyId;
 use crate::core::store::{
     SessionEntry, StoreEntry, StoreKey, WindowEntry, WindowStore, WindowTable,
 };
@@ -262,7 +261,7 @@ proptest! {
 }
 
 /// A store of segments of a width, with a window of the key `a`.
-fn with_one_window(width: i64) -> (WindowStore, KeyId) {
+fn with_one_window(width: u64) -> (WindowStore, StoreKey) {
     let mut store = WindowStore::new(Span(width));
     let key = store.intern(b"a").unwrap();
     store.put(
