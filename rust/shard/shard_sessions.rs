@@ -41,7 +41,7 @@ pub(crate) type Finished = (Vec<RecordBatch>, Vec<ChangedPage>);
 
 /// The sessions of a shard between two micro-batches. Only the contents of the head stay in memory.
 pub(crate) struct ShardSessions {
-    state: ShardState,
+    pub(super) state: ShardState,
     /// The query with the number of records as an additional last aggregate, like the blocks.
     counted: Arc<Query>,
     layout: Layout,
@@ -109,13 +109,6 @@ impl ShardSessions {
     /// Sets the interrupt that stops the shard.
     pub(crate) fn with_interrupt(mut self, interrupt: Interrupt) -> Self {
         self.state.interrupt = interrupt;
-        self
-    }
-
-    /// Sets the limits. They never change results.
-    #[cfg(test)]
-    pub(crate) fn with_limits(mut self, limits: Limits) -> Self {
-        self.state.limits = limits;
         self
     }
 
