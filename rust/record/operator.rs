@@ -62,6 +62,11 @@ impl Operator {
     ) -> Result<Self> {
         let (functions, fields): (Vec<_>, Vec<_>) = functions.into_iter().unzip();
         let query = Query::with_python(spec, input, &fields)?;
+        if !query.frames.is_empty() && !spec.returns_records {
+            return Err(Error::Internal(
+                "a window that is not of a record has no frames",
+            ));
+        }
         let fingerprint = Fingerprint::new(spec, &query)?;
         let keys = KeyInterner::new(&query.keys)?;
         let state = StateStore::new(spec, query, functions)?;

@@ -12,7 +12,9 @@ import pyarrow as pa
 from windrow._aggregates import arithmetic
 from windrow._aggregates.call import AggregateCall, Computed
 from windrow._aggregates.evaluation import Number
+from windrow._aggregates.frame import Closed, Frame
 from windrow._arguments.ddl import arrow_type
+from windrow._arguments.duration import Duration
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, wrong_arity
 from windrow._arguments.expression import column_reference
 from windrow._arguments.integer import index_of
@@ -78,6 +80,46 @@ class Aggregate:
         [9]
         """
         return Aggregate(self._call.where(column))
+
+    def over(self, difference: Duration, *, closed: Closed = "both", delay: Duration | None = None) -> Aggregate:
+        """The same aggregate of the last hour, the last day and so on before each record, for `with_columns` only.
+
+        `with_columns` over sliding windows gives each record the aggregates of its window, `[t - difference, t]`. With
+        `over` an aggregate covers a shorter time up to the record, so that one query has the counts and sums of many
+        lengths. The windows are as long as the longest of them. The aggregate covers the records of its key from `t -
+        delay - difference` to `t - delay`, where times are floored to the resolution of the windows. If there are
+        none, the value is that of no records: 0 for `count`, null for `sum`.
+
+        For a result that is computed of several aggregates, each of them covers this time.
+
+        Args:
+            difference: the length of the time. With `delay` it fits into the windows' time difference, and both are
+                multiples of the windows' resolution.
+            closed: which of the two bounds belong to it: `"both"`, `"left"` (without records at `t` if there is no
+                delay, so without the record itself), `"right"` or `"neither"`.
+            delay: how long before the record the time ends; None and zero are the same.
+
+        Raises:
+            TypeError: neither `str` nor `timedelta`.
+            ValueError: a `difference` not longer than zero, a negative `delay`, another word, `window_id`, a Python
+                function of `reduce` or `aggregate`, or an aggregate that has `over` already; from `with_columns`, a
+                time that does not fit into the windows, no multiple of the resolution, or sessions; from `agg`, always.
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> times = [datetime(2026, 1, day, 12) for day in (1, 3, 8)]
+        >>> paid = pa.table({"card": [7] * 3, "ts": times, "amount": [3, 9, 6]})
+        >>> weeks = wr.SlidingWindows.with_time_difference("14 days")
+        >>> features = wr.group_by(paid, "card", time="ts").windowed_by(weeks).with_columns(
+        ...     spend_7d=wr.sum("amount").over("7 days"),
+        ...     before=wr.max("amount").over("14 days", closed="left"),
+        ...     week_before=wr.count().over("7 days", delay="7 days"),
+        ... )
+        >>> features.select(["spend_7d", "before", "week_before"]).to_pylist()[-1]
+        {'spend_7d': 18, 'before': 9, 'week_before': 1}
+        """
+        return Aggregate(self._call.framed(Frame.of(difference, closed, delay)))
 
     def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:
         """The result of a function over the finished aggregate, as a column in its place.

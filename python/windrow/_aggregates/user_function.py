@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 import pyarrow as pa
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall, Computed
+from windrow._aggregates.frame import Frame
 from windrow._arguments.ddl import DEEPEST, arrow_type
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, function_name, returns_none, wrong_arity
 from windrow._arguments.expression import Reference, column_reference
@@ -37,6 +38,10 @@ class Reduction(AggregateCall):
     def maker(self) -> str:
         """The function that makes it."""
         return "reduce"
+
+    def framed(self, frame: Frame) -> Never:
+        """Raises `ValueError`: `with_columns` takes no `reduce`."""
+        raise _no_frame(self, frame)
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
@@ -79,6 +84,10 @@ class Accumulation(AggregateCall):
         """The function that makes it."""
         return "aggregate"
 
+    def framed(self, frame: Frame) -> Never:
+        """Raises `ValueError`: `with_columns` takes no `aggregate`."""
+        raise _no_frame(self, frame)
+
     def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same over names of columns; an expression has the name that its library gives it in rows."""
         names = [named(self.maker, column)[1] for column in self.columns]
@@ -108,6 +117,11 @@ class Accumulation(AggregateCall):
         yield f"schema={self.schema!r}"
         if self.columns:
             yield f"columns={list(self.columns)!r}"
+
+
+def _no_frame(aggregate: AggregateCall, frame: Frame) -> ValueError:
+    allowed = "built-in aggregates, and apply(...) for Python functions: with_columns takes no others"
+    return bad_value(f"{aggregate.maker}(...).over", frame, allowed)
 
 
 def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:

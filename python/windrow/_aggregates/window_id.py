@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Never
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.frame import Frame
 from windrow._arguments.errors import bad_value
 
 if TYPE_CHECKING:
@@ -40,3 +41,7 @@ class WindowId(AggregateCall):
     def where(self, column: ColumnName) -> Never:
         """Raises `ValueError`: a window has its number whatever its records are."""
         raise bad_value("window_id().where(column=)", column, "no condition: a window has its number whatever is in it")
+
+    def framed(self, frame: Frame) -> Never:
+        """Raises `ValueError`: it numbers the window."""
+        raise bad_value("window_id().over", frame, "no over(...): it is the number of the window that ends at a record")

@@ -70,11 +70,12 @@ def finish_of(
 
 def _kind(aggregate: AggregateCall) -> str:
     """What aggregates have in common that may be equal: there are such that no hash finds."""
-    options = (aggregate.columns, aggregate.condition, aggregate.percentage, aggregate.accuracy, aggregate.most)
-    return f"{aggregate.function}{options!r}"
+    options = (aggregate.columns, aggregate.percentage, aggregate.accuracy, aggregate.most)
+    return f"{aggregate.function}{options!r}{aggregate.selection}"
 
 
 def _part_name(name: str, part: AggregateCall) -> str:
     """What errors call a part of a column."""
     condition = "" if part.condition is None else f" where {part.condition}"
-    return f"{name}: {part.maker}({', '.join(part.columns)}){condition}"
+    frame = "" if part.frame is None else f" over {part.frame!r}"
+    return f"{name}: {part.maker}({', '.join(part.columns)}){condition}{frame}"

@@ -54,6 +54,8 @@ def resolved(
     for name, call in parts.items():
         argument = aggregate_argument(name)
         _check_fits(argument, call, windows, rows)
+        if call.frame is not None:
+            call.frame.check(argument, windows, rows, fields[grouped.time])
         resolved_parts[name] = grouped._resolved(argument, call)
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])

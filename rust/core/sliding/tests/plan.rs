@@ -174,7 +174,7 @@ proptest! {
             prop_assert!(held.keys().iter().zip(held.times()).zip(held.seq_nos()).is_sorted(), "by key, time and arrival");
 
             let until = frontier.map(|frontier| Time(frontier).floor(sliding.resolution).unwrap());
-            for planned in held.plan(sliding, Ends { from, until }, false, &Interrupt::never()) {
+            for planned in held.plan(sliding, Ends { from, until }, None, &Interrupt::never()) {
                 let planned = planned.unwrap();
                 for ((key, window), run) in planned.keys.iter().zip(&planned.windows).zip(&planned.spans) {
                     let rows = run.from as usize..run.to as usize;
