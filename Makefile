@@ -142,7 +142,7 @@ bench-check: ## the instructions of five workloads of the core, compared with be
 	@tools/toolchain.sh callgrind
 	@"$$(tools/toolchain.sh python)" benches/python/instructions.py $(RECORD)
 
-bench-grow: package ## how cost grows with events, keys, records, open sessions, windows in one pass; pictures of it (GROW=, some ten minutes)
+bench-grow: package ## how cost grows with events, keys, records, open sessions, windows in one pass; pictures of it (GROW=)
 	"$(PY)" benches/python/growth.py --repeats $(BENCH_REPEATS) $(GROW)
 	@"$(PY)" tools/pictures.py
 
@@ -152,7 +152,7 @@ bench-stream: package ## streaming sessions beside session_window: micro-batches
 bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, Spark's own scan of it, idle producers (KAFKA_REPEATS=, some minutes)
 	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
 
-bench-nexmark: package maven ## Nexmark's q11 and q0 by windrow on Spark beside Flink, from Parquet and from Kafka (NEXMARK=, some minutes)
+bench-nexmark: package maven ## Nexmark's q11 and q0 by windrow on Spark beside Flink, from Parquet and from Kafka (NEXMARK=)
 	"$(PY)" benches/python/nexmark.py --repeats $(BENCH_REPEATS) $(NEXMARK)
 
 soak: package maven ## long random tests (SOAK_CASES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)

@@ -1,6 +1,6 @@
 """How the cost of windrow grows: events, keys, records in a window, open sessions, and windows in one pass.
 
-    python benches/python/growth.py                                     small sizes (some ten minutes)
+    python benches/python/growth.py                                     up to 16 M events
     python benches/python/growth.py --events 10000000                   up to 160 M events
     python benches/python/growth.py --only events --only keys
 
