@@ -42,7 +42,9 @@ __all__ = [
     "encode_changes",
     "encode_page",
     "groupable",
+    "join_clocks",
     "shard_keys",
+    "tally_open",
 ]
 
 __version__: str
@@ -77,6 +79,16 @@ class RowColumns:
     def __next__(self) -> pa.RecordBatch: ...
     def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
         """All batches at once."""
+
+def join_clocks(clocks: Sequence[bytes], to: int) -> bytes:
+    """The clock row of a table whose shards have these. `to` is their `stream_time`. `ValueError` for other bytes."""
+
+def tally_open(states: pa.RecordBatch) -> tuple[list[int], int, int, tuple[int, str] | None]:
+    """Counts a table of open windows by its column `state` (binary), the only column.
+
+    Returns the positions of clock rows, the number of other rows, the sum of their checksums, and the first row that
+    has no state, with the reason.
+    """
 
 def shard_keys(shards: int) -> list[int]:
     """The grouping keys of shards in Spark: Spark's hash of each key is the shard number."""
@@ -327,6 +339,32 @@ class Operator:
         """
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
+    def resume_open(
+        self,
+        clock: tuple[bytes, int | None],
+        tally: tuple[int, int],
+        rows: Sequence[pa.RecordBatch],
+    ) -> tuple[int, int]:
+        """Loads a table of open windows before any record.
+
+        Args:
+            clock: the bytes and the `stream_time`, in ticks, of the clock row.
+            tally: the number of all other rows of the table, and the sum of their checksums.
+            rows: these rows, or those of one shard: the key columns, the start and the end of each window in ticks
+                (int64, null for a row without a window), `state` (binary).
+
+        Returns:
+            The time of the run that wrote the table, in ticks, and the number of runs before it.
+
+        Raises:
+            ValueError: the table is damaged, incomplete or of another query.
+        """
+    def open_windows(self, to: int, batch: int) -> tuple[list[pa.RecordBatch], bytes]:
+        """The windows to keep: keys, `window`, aggregates, `state`, and the clock row of these rows.
+
+        A row without a window is of a closed window that later ones need. `to` is the time of the run and `batch` the
+        number of runs before it.
+        """
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

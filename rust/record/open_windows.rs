@@ -1,0 +1,415 @@
+//! The windows of an operator as the rows of a table, and back. One run of a daily job writes the
+//! table, and the next run reads it.
+//!
+//! | row | `window`, aggregates | `state` |
+//! |---|---|---|
+//! | an open window | for people to read | times, states, values of functions |
+//! | a closed sliding window that later windows need | null | the same |
+//! | the clock row | null, as the key is | stream time, the query, a count and a checksum of the rows |
+//!
+//! The payload of a window is the hash of the specification, the time of the run, and the values in
+//! Arrow's row format.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, new_null_array};
+use arrow_cast::display::array_value_to_string;
+use arrow_row::{RowConverter, SortField};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+
+use super::change_batch;
+use super::operator::{Operator, RESTORE};
+use super::operator_states::save;
+use super::state_store::StateStore;
+use super::window_pages;
+use super::window_row::WindowRow;
+use super::windows::Windows;
+use crate::array::halves::in_halves;
+use crate::array::result_array;
+use crate::core::aggregate::slot::Slot;
+use crate::core::error::{Error, Result};
+use crate::core::operator::counters::Counters;
+use crate::core::operator::stream_time::Progress;
+use crate::core::store::{StoreKey, WindowTable};
+use crate::core::time::Time;
+use crate::core::window::Window;
+use crate::input::events::SOURCE;
+use crate::plan::query::Query;
+use crate::state::head::Clock;
+use crate::state::open_clock::{OpenClock, OpenTally, unreadable};
+use crate::state::open_state::{OpenState, RowColumns, RowKind, seal};
+use crate::state::page::PageKind;
+use crate::state::stored_windows::StoredWindows;
+
+/// The column of the bytes.
+const STATE: &str = "state";
+
+/// The bytes of a payload before its values: the hash of the specification, and the time of the run.
+const STAMP: usize = 16;
+
+/// The number of rows in a batch, at most.
+const ROWS: usize = 1 << 16;
+
+impl Operator {
+    /// Loads a table of open windows into an operator that has seen nothing. `rows` are key columns,
+    /// the start and the end of each window as `Int64`, and `state`. `tally` counts all rows of the
+    /// table, of which `rows` may be a part.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for a table that is damaged, incomplete or of another query.
+    pub(crate) fn resume_open(
+        &mut self,
+        clock: &OpenClock,
+        tally: &OpenTally,
+        rows: &[RecordBatch],
+    ) -> Result<()> {
+        self.check_whole()?;
+        self.state.check_unused()?;
+        if clock.fingerprint != self.snapshot.fingerprint.hash {
+            let difference = self.snapshot.fingerprint.difference(&clock.specification);
+            return Err(unreadable(format!(
+                "the open windows are of another query: {difference}; allowed: the open windows of this query, or \
+                 None to begin anew"
+            )));
+        }
+        self.run(RESTORE, |operator| operator.load_open(clock, tally, rows))
+    }
+
+    fn load_open(
+        &mut self,
+        clock: &OpenClock,
+        tally: &OpenTally,
+        rows: &[RecordBatch],
+    ) -> Result<()> {
+        let state = &mut self.state;
+        state.resume(Clock {
+            progress: vec![Progress {
+                sources: vec![(SOURCE, Time(clock.to))],
+                time: clock.time.map(Time),
+                close: Time(clock.close),
+            }],
+            closed: Time(clock.closed),
+            seq_nos: clock.seq_nos,
+            counters: Counters::default(),
+        });
+        let stamp = stamp(clock)?;
+        let mut checksums = HashSet::new();
+        for batch in rows {
+            let page = read(state, batch, stamp, clock, &mut checksums)?;
+            window_pages::read(state, &page)?;
+        }
+        if tally.rows != clock.rows {
+            let (difference, wrong) = match tally.rows.checked_sub(clock.rows) {
+                Some(more) => (more, "too many"),
+                None => (clock.rows - tally.rows, "missing"),
+            };
+            return Err(unreadable(format!(
+                "the table has {} rows besides the clock row, which says {}: {difference} are {wrong}",
+                tally.rows, clock.rows
+            )));
+        }
+        if tally.checksum != clock.checksum {
+            return Err(unreadable(
+                "the rows are not those that the clock row counts: some are of another table",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The windows to keep, as key columns, `window`, aggregates and `state`, and the clock of a run
+    /// up to `to`. A row without a window is of a closed one that later windows need.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] after a failed call. Errors of results that do not fit their types.
+    pub(crate) fn open_windows(
+        &mut self,
+        to: Time,
+        batch: u64,
+    ) -> Result<(Vec<RecordBatch>, OpenClock)> {
+        self.check_whole()?;
+        let (windows, mut states) = self.state.at_rest();
+        windows.drop_hidden(&mut states);
+        let fingerprint = &self.snapshot.fingerprint;
+        let state = &self.state;
+        let saved = state.clock();
+        let progress = saved.progress.first();
+        let mut clock = OpenClock {
+            to: to.0,
+            batch,
+            time: progress.and_then(|progress| progress.time.map(|time| time.0)),
+            close: progress.map_or(i64::MIN, |progress| progress.close.0),
+            closed: saved.closed.0,
+            seq_nos: saved.seq_nos,
+            rows: 0,
+            checksum: 0,
+            fingerprint: fingerprint.hash.clone(),
+            specification: fingerprint.text.clone(),
+        };
+        let batches = match &state.windows {
+            Windows::Sessions(sessions) => write(state, sessions.store(), &mut clock)?,
+            Windows::Sliding(sliding) => write(state, sliding.store(), &mut clock)?,
+        };
+        Ok((batches, clock))
+    }
+}
+
+/// The first bytes of the payloads of a run.
+fn stamp(clock: &OpenClock) -> Result<[u8; STAMP]> {
+    let hash = u64::from_str_radix(&clock.fingerprint, 16)
+        .map_err(|_| unreadable("the clock row has no fingerprint"))?;
+    let mut stamp = [0; STAMP];
+    let parts = hash.to_le_bytes().into_iter().chain(clock.to.to_le_bytes());
+    stamp
+        .iter_mut()
+        .zip(parts)
+        .for_each(|(byte, part)| *byte = part);
+    Ok(stamp)
+}
+
+/// The types of the values in a payload: times, states, values of functions.
+fn types(state: &StateStore, kind: PageKind) -> Result<Vec<DataType>> {
+    let mut types = vec![DataType::Int64; kind.times().len()];
+    for column in state.accumulators.save(&[]) {
+        types.push(result_array::array(column)?.data_type().clone());
+    }
+    for (nth, function) in state.functions.iter().enumerate() {
+        let values = save(&state.query, nth, function.as_ref(), &[], &[])?;
+        types.push(values.data_type().clone());
+    }
+    Ok(types)
+}
+
+fn converter(state: &StateStore, kind: PageKind) -> Result<RowConverter> {
+    let fields: Vec<SortField> = types(state, kind)?
+        .into_iter()
+        .map(SortField::new)
+        .collect();
+    let is_supported =
+        |field: &SortField| RowConverter::supports_fields(std::slice::from_ref(field));
+    let built_in = fields.len() - state.functions.len();
+    let functions = state.query.aggregates.iter();
+    let mut functions = functions.filter(|aggregate| aggregate.is_function());
+    for field in fields.iter().skip(built_in) {
+        let Some(aggregate) = functions.next() else {
+            break;
+        };
+        if !is_supported(field) {
+            return Err(Error::Argument {
+                argument: format!("aggregate {:?}", aggregate.name),
+                got: format!("values of type {}", aggregate.field().data_type()),
+                allowed: "a type that the table of open windows can hold: numbers, strings, \
+                          binary, times, lists and structs of these"
+                    .into(),
+            });
+        }
+    }
+    Ok(RowConverter::new(fields)?)
+}
+
+/// Reads rows of a table.
+fn read(
+    state: &StateStore,
+    batch: &RecordBatch,
+    stamp: [u8; STAMP],
+    clock: &OpenClock,
+    checksums: &mut HashSet<u64>,
+) -> Result<StoredWindows> {
+    let query = &state.query;
+    let (keys, rest) = batch
+        .columns()
+        .split_at_checked(query.keys.len())
+        .ok_or(Error::Internal("a table of open windows lacks a key"))?;
+    let [starts, ends, states] = rest else {
+        return Err(Error::Internal("a table of open windows lacks a column"));
+    };
+    let names = state.sort_keys.of(keys)?;
+    let (starts, ends) = (
+        starts.as_primitive_opt::<Int64Type>(),
+        ends.as_primitive_opt::<Int64Type>(),
+    );
+    let (Some(starts), Some(ends), Some(states)) = (starts, ends, states.as_binary_opt::<i32>())
+    else {
+        return Err(Error::Internal("a column of open windows has another type"));
+    };
+    let kind = match &state.windows {
+        Windows::Sessions(_) => PageKind::Sessions,
+        Windows::Sliding(_) => PageKind::Windows,
+    };
+    let converter = converter(state, kind)?;
+    let parser = converter.parser();
+    let mut rows = Vec::with_capacity(batch.num_rows());
+    for row in 0..batch.num_rows() {
+        let at = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));
+        let columns = RowColumns {
+            key: names.get(row).unwrap_or_default(),
+            start: at(starts),
+            end: at(ends),
+        };
+        let payload = OpenState::read(states.value(row)).and_then(|open| {
+            let payload = open.payload(columns)?;
+            if !checksums.insert(open.checksum) {
+                return Err("it is there twice".into());
+            }
+            Ok(payload)
+        });
+        let payload = payload.and_then(|payload| values(query, payload, stamp, clock));
+        let values = payload.map_err(|reason| {
+            unreadable(format!("{}: {reason}", shown(query, keys, columns, row)))
+        })?;
+        rows.push(parser.parse(values));
+    }
+    let decoded = converter.convert_rows(rows)?;
+    let (times, states) = decoded
+        .split_at_checked(kind.times().len())
+        .ok_or(Error::Internal("a payload has too few values"))?;
+    let source: ArrayRef = Arc::new(Int64Array::from(vec![0; batch.num_rows()]));
+    let columns = keys.iter().chain(times).cloned();
+    let columns = columns.chain([source]).chain(states.iter().cloned());
+    let columns = columns.enumerate();
+    let columns = columns.map(|(number, column)| (number.to_string(), column, true));
+    let rows = RecordBatch::try_from_iter_with_nullable(columns)?;
+    Ok(StoredWindows::of(kind, rows, query.keys.len()))
+}
+
+/// The values of a payload of this run.
+fn values<'p>(
+    query: &Query,
+    payload: &'p [u8],
+    stamp: [u8; STAMP],
+    clock: &OpenClock,
+) -> std::result::Result<&'p [u8], String> {
+    let (own, values) = payload
+        .split_first_chunk::<STAMP>()
+        .ok_or("its `state` is cut off")?;
+    if *own == stamp {
+        return Ok(values);
+    }
+    let [hash, to] = [own.first_chunk::<8>(), own.last_chunk::<8>()];
+    if hash != stamp.first_chunk::<8>() {
+        return Err("it is of another query than the clock row".into());
+    }
+    let to = Time(i64::from_le_bytes(to.copied().unwrap_or_default()));
+    Err(format!(
+        "it is of the run up to {}, but the clock row of the run up to {}",
+        query.show(to),
+        query.show(Time(clock.to))
+    ))
+}
+
+/// A row as text, for errors.
+fn shown(query: &Query, keys: &[ArrayRef], columns: RowColumns<'_>, row: usize) -> String {
+    let named = query.keys.iter().zip(keys).map(|(field, column)| {
+        let value = array_value_to_string(column, row).unwrap_or_default();
+        format!("{} = {value}", field.name())
+    });
+    let key = named.collect::<Vec<_>>().join(", ");
+    match (columns.start, columns.end) {
+        (Some(start), Some(end)) => {
+            let window = Window {
+                start: Time(start),
+                end: Time(end),
+            };
+            format!("the row of {key}, window {}", query.show_window(&window))
+        }
+        _ => format!("a row of {key} without a window"),
+    }
+}
+
+/// All windows of a store as rows. Counts them in `clock`.
+fn write<E: WindowRow>(
+    state: &StateStore,
+    store: &WindowTable<E>,
+    clock: &mut OpenClock,
+) -> Result<Vec<RecordBatch>> {
+    let (closed, stamp) = (store.closed(), stamp(clock)?);
+    let mut batches = Vec::new();
+    let entries = store.segments().flat_map(|id| store.segment(id));
+    let (open, kept): (Vec<_>, Vec<_>) =
+        entries.partition(|(_, entry)| entry.extent().reach >= closed);
+    for (entries, is_open) in [(open, true), (kept, false)] {
+        for some in entries.chunks(ROWS) {
+            let mut part = |rows: Range<usize>| {
+                let entries = some.get(rows).unwrap_or_default();
+                part(state, store, entries, is_open, stamp)
+            };
+            in_halves(0..some.len(), &mut part, &mut |(batch, rows, checksum)| {
+                clock.rows += rows;
+                clock.checksum = clock.checksum.wrapping_add(checksum);
+                batches.push(batch);
+            })?;
+        }
+    }
+    Ok(batches)
+}
+
+/// Some windows as rows, their number, and the sum of their checksums.
+fn part<E: WindowRow>(
+    state: &StateStore,
+    store: &WindowTable<E>,
+    entries: &[(StoreKey, &E)],
+    is_open: bool,
+    stamp: [u8; STAMP],
+) -> Result<(RecordBatch, u64, u64)> {
+    let (query, difference) = (&state.query, state.difference());
+    let windows: Vec<Window> = entries
+        .iter()
+        .map(|(_, entry)| entry.window(difference))
+        .collect();
+    change_batch::check(query, windows.iter().copied())?;
+    let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
+    let stored = window_pages::columns(state, store, entries)?;
+    let mut stored = stored.into_iter().map(|(_, column)| column);
+    let mut columns: Vec<ArrayRef> = stored.by_ref().take(query.keys.len()).collect();
+    let times = E::FORM.times().len();
+    let values = stored.enumerate();
+    let values = values.filter(|&(place, _)| place != times); // without `source`
+    let values: Vec<ArrayRef> = values.map(|(_, column)| column).collect();
+    let rows = converter(state, E::FORM)?.convert_columns(&values)?;
+
+    let mut sum = 0_u64;
+    let mut payload = Vec::new();
+    let states = entries.iter().zip(&windows).zip(&rows);
+    let states = states.map(|((&(key, _), window), values)| {
+        payload.clear();
+        payload.extend(stamp);
+        payload.extend(values.as_ref());
+        let own = RowColumns {
+            key: store.name(key),
+            start: is_open.then_some(window.start.0),
+            end: is_open.then_some(window.end.0),
+        };
+        let (checksum, bytes) = seal(RowKind::Window, own, &payload);
+        sum = sum.wrapping_add(checksum);
+        bytes
+    });
+    let states: BinaryArray = states.map(Some).collect();
+    let schema = schema(query);
+    if is_open {
+        let results = state.show(&columns, &slots, &windows)?;
+        columns.push(query.window(&windows)?);
+        columns.extend(results);
+    } else {
+        let fields = schema.fields().iter().skip(columns.len());
+        let nulls = fields.take(query.aggregates.len() + 1);
+        columns.extend(nulls.map(|field| new_null_array(field.data_type(), entries.len())));
+    }
+    columns.push(Arc::new(states));
+    let batch = RecordBatch::try_new(schema, columns)?;
+    Ok((batch, entries.len() as u64, sum))
+}
+
+/// Key columns, `window`, aggregates, `state`.
+fn schema(query: &Query) -> SchemaRef {
+    let changes = change_batch::schema(query);
+    let shown = query.keys.len() + 1 + query.aggregates.len();
+    let fields = changes.fields().iter().take(shown);
+    let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+    let state = Field::new(STATE, DataType::Binary, false);
+    Arc::new(Schema::new(fields.chain([state]).collect::<Vec<_>>()))
+}
