@@ -186,11 +186,11 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #![proptest_config(crate::core::tests::cases::usually(2_000))]
         #[test]
         fn damaged_bytes_are_never_read(
             payload in prop::collection::vec(any::<u8>(), 0..80),
-            flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8_u32), 50),
+            flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8_u32), 250),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 5),
             random in prop::collection::vec(any::<u8>(), 0..80),
         ) {
