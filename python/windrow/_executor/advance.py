@@ -24,8 +24,10 @@ import pyarrow.compute as pc
 from windrow._arguments.instant import shown
 from windrow._executor.batch import _EARLIEST, sorted_rows
 from windrow._executor.batches import Batches, conformed, ipc_stream, no_rows, partition, read_schema
+from windrow._executor.empty_arrays import rebuilt
 from windrow._executor.opened import END, START, Opened
 from windrow._native import Operator, Query, join_clocks, shard_keys
+from windrow._plan.flat import WINDOW
 from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 
 HEAD, CONTROL, OPEN, RECORDS = range(4)
@@ -48,7 +50,7 @@ def run(
     Returns the part of the clock row.
     """
     core = operator.output_schema
-    kind: Any = core.field("window").type.field(0).type
+    kind: Any = core.field(WINDOW).type.field(0).type
     number, earlier = 0, None
     if opened is not None:
         earlier, last = operator.resume_open(opened.clock(kind), (opened.rows, opened.checksum), opened.read)
@@ -93,9 +95,11 @@ def _check_cuts(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any
 
 def run_schema(core: pa.Schema) -> pa.Schema:
     """The rows of a run, before computed aggregates: the core's columns, `stream_time`, `state`, `status`."""
-    kind: Any = core.field("window").type.field(0).type
+    kind: Any = core.field(WINDOW).type.field(0).type
     added = [pa.field(STREAM_TIME, kind), pa.field(STATE, pa.binary()), pa.field(STATUS, pa.string())]
-    return pa.schema([*(each.with_nullable(True) for each in core), *added])
+    bounds = pa.struct([("start", kind), ("end", kind)])
+    typed = (each.with_type(bounds) if each.name == WINDOW else each for each in core)
+    return pa.schema([*(each.with_nullable(True) for each in typed), *added])
 
 
 def _row_batch(columns: list[Any], states: Any, status: str, schema: pa.Schema) -> pa.RecordBatch:
@@ -105,7 +109,8 @@ def _row_batch(columns: list[Any], states: Any, status: str, schema: pa.Schema) 
         pa.nulls(rows, pa.binary()) if states is None else states,
         pa.array([status] * rows, pa.string()),
     ]
-    return pa.RecordBatch.from_arrays([*columns, *added], schema=schema)
+    typed = [rebuilt(column, each.type) for column, each in zip(columns, schema, strict=False)]
+    return pa.RecordBatch.from_arrays([*typed, *added], schema=schema)
 
 
 def clock_row(clock: bytes, to: int, schema: pa.Schema) -> pa.RecordBatch:

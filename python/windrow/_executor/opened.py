@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,13 +46,12 @@ class Opened:
         self.clocks += [(states[place].as_py(), times[place].as_py()) for place in positions]
         self.rows += rows
         self.checksum = (self.checksum + checksum) % 2**64
-        if positions:
-            is_clock = pc.is_in(pa.array(range(batch.num_rows)), pa.array(positions, pa.int64()))
-            batch = batch.filter(pc.invert(is_clock))
-        columns = [*batch.columns[:-2], batch.columns[-1]]
-        names = [*batch.schema.names[:-2], STATE]
-        if batch.num_rows:
-            self.batches.append(pa.RecordBatch.from_arrays(columns, names=names))
+        whole = pa.RecordBatch.from_arrays(
+            [*batch.columns[:-2], batch.columns[-1]], names=[*batch.schema.names[:-2], STATE]
+        )
+        for start, end in itertools.pairwise([-1, *positions, batch.num_rows]):
+            if end > start + 1:  # slices, as pyarrow cannot filter views
+                self.batches.append(whole.slice(start + 1, end - start - 1))
 
     @property
     def read(self) -> list[pa.RecordBatch]:
@@ -77,12 +77,13 @@ class Opened:
         states = whole[STATE].combine_chunks()
         places = pc.index_in(given[STATE], states)
         for name in given.column_names[self.keys + 2 : -1]:
-            own, other = given[name], whole[name].take(places).cast(given[name].type)
+            own, other = given[name], whole[name].cast(given[name].type).take(places)
             differs: Any = pc.xor(own.is_null(), other.is_null())
             if pa.types.is_floating(own.type):  # pandas has one value for NaN and null
                 own, other = (pc.if_else(pc.is_nan(each), None, each) for each in (own, other))
                 differs = pc.xor(own.is_null(), other.is_null())
             differs = pc.or_(differs, pc.fill_null(pc.not_equal(own, other), False))
+            differs = pc.and_(differs, places.is_valid())
             row = pc.index(differs, True).as_py()
             if row >= 0:
                 got, said = (each[row].as_py() for each in (own, other))
@@ -111,4 +112,20 @@ _WHOLE = "the whole table of open windows of one run, and None on the first day"
 def shown_aggregates(plan: Plan, core: pa.Schema) -> list[pa.Field[Any]]:
     """The aggregates of open windows that a run compares with their states: plain values of the core."""
     result = set(dict(plan.aggregates)) - set(() if plan.finish is None else plan.finish.parts)
-    return [each for each in core if each.name in result and not pa.types.is_nested(each.type)]
+    return [each for each in core if each.name in result and any(is_plain(each.type) for is_plain in _PLAIN)]
+
+
+_PLAIN = (
+    pa.types.is_integer,
+    pa.types.is_float32,
+    pa.types.is_float64,
+    pa.types.is_boolean,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_decimal128,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_duration,
+)
+"""The types that every library keeps and pyarrow compares."""

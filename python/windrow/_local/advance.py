@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from windrow._arguments.errors import bad_column_type, bad_value, listed
 from windrow._executor.advance import clock_row, joined, operator_counters, run, run_schema
 from windrow._executor.batches import rebased, stream_reader
+from windrow._executor.empty_arrays import rebuilt
 from windrow._executor.opened import END, START, Opened, shown_aggregates
 from windrow._local.columns import Columns
 from windrow._local.results import without_views
@@ -46,6 +47,17 @@ def _with_clock(
 ) -> Iterator[pa.RecordBatch]:
     clock = yield from run(operator, opened, rebased(records), to, plan.to_dict())
     yield clock_row(join_clocks([clock], to), to, run_schema(operator.output_schema))
+
+
+def with_bounds(closed: pa.Table) -> pa.Table:
+    """Closed windows in the types of `agg`, where no window and no bound is null."""
+    if WINDOW not in closed.column_names:
+        return closed
+    place, column = closed.column_names.index(WINDOW), closed[WINDOW]
+    kind: Any = column.type
+    bounds = pa.struct([each.with_nullable(False) for each in kind])
+    chunks = [rebuilt(chunk, bounds) for chunk in column.chunks]
+    return closed.set_column(place, pa.field(WINDOW, bounds, nullable=False), pa.chunked_array(chunks, bounds))
 
 
 def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> Opened:

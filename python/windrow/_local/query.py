@@ -18,14 +18,14 @@ from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import finals, folds_in_order
 from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
-from windrow._local.advance import rows_of
+from windrow._local.advance import rows_of, with_bounds
 from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
 from windrow._local.empty_columns import fitted, of_schema
 from windrow._local.expressions import output_name, with_expressions
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
-from windrow._local.results import Kinds, schema_without_views
+from windrow._local.results import Kinds, pyarrow_table, schema_without_views
 from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import BOUNDS, flat, shown
@@ -179,10 +179,10 @@ class LocalInput(Input[Any]):
         warn_left_out(read)
         counted = _reported(plan, {**read, **of_run})
         rows = shown(plan, rows)
-        rows = rows.cast(schema_without_views(rows.schema))  # pyarrow cannot filter views
+        rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
         kinds = self._kinds(plan, rows)
         is_closed: Any = pc.equal(rows[STATUS], "closed")
-        closed = rows.filter(is_closed).drop_columns([STREAM_TIME, STATE, STATUS])
+        closed = with_bounds(rows.filter(is_closed).drop_columns([STREAM_TIME, STATE, STATUS]))
         still_open = rows.filter(pc.invert(is_closed)).drop_columns([STATUS, *(["op"] if plan.options.op else [])])
         result = self._table.result
         return Run(result(closed, kinds, counted), result(still_open, kinds, counted), result(rows, kinds, counted))

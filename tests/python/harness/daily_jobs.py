@@ -39,9 +39,13 @@ def instant(ticks: int, kind: pa.DataType) -> Any:
 
 
 def shown_windows(still_open: pa.Table) -> pa.Table:
-    """The open windows without the clock row and what only a run reads."""
-    is_window: Any = still_open["window"].is_valid()
-    return still_open.filter(is_window).drop_columns(["stream_time", "state"])
+    """The open windows in the columns of `agg`: without the clock row, and with bounds that are never null."""
+    rows: Any = pc.indices_nonzero(still_open["window"].is_valid()).to_pylist()
+    shown = picked(still_open.drop_columns(["stream_time", "state"]), rows)
+    kind: Any = shown.schema.field("window").type
+    bounds = pa.struct([field.with_nullable(False) for field in kind])
+    window = pa.array(shown["window"].to_pylist(), bounds)
+    return shown.set_column(shown.column_names.index("window"), pa.field("window", bounds, nullable=False), window)
 
 
 def same(opened: Any) -> Any:

@@ -313,9 +313,10 @@ def test_no_window_is_final_twice_and_late_records_are_counted() -> None:
 
 def test_grace_and_late_policy_may_change_between_days() -> None:
     one = half_hours(pairs(("ann", 0))).advance(None, to=at(20), n=wr.count())
-    two = half_hours(pairs(), grace="1 hour").late("emit").advance(one.still_open, to=at(40), n=wr.count())
+    two = half_hours(pairs(), grace="1 hour").late("emit").advance(one.still_open, to=at(31), n=wr.count())
     assert two.closed.num_rows == 0
-    three = half_hours(pairs(("ann", 5))).shards(7).advance(two.still_open, to=at(41), n=wr.count())
+    three = half_hours(pairs(("ann", 25)), grace="30 minutes").shards(7)
+    three = three.advance(two.still_open, to=at(86), n=wr.count())
     assert [row["n"] for row in three.closed.to_pylist()] == [2]
 
 
@@ -368,7 +369,7 @@ def test_a_record_that_would_move_cuts_is_refused_and_named() -> None:
     one = windowed(pairs(("bob", 0))).advance(None, to=at(50), n=wr.count())
     with pytest.raises(ValueError, match=r"the record of user = ann at 2026-01-01 08:49:00 is before the earlier `to`"):
         windowed(pairs(("ann", 49))).advance(one.still_open, to=at(60), n=wr.count())
-    assert windowed(pairs(("ann", 50))).advance(one.still_open, to=at(60), n=wr.count()).still_open.num_rows == 3
+    assert windowed(pairs(("ann", 50))).advance(one.still_open, to=at(60), n=wr.count()).still_open.num_rows == 2
 
 
 def joined_ids(values: list[int], row: Any) -> list[int]:
