@@ -299,14 +299,14 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
         return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=whole)
 
     for batch in batches:
-        pairs = zip(batch.column("kind").to_pylist(), batch.column("block").to_pylist(), strict=True)
-        for kind, block in pairs:
+        for kind, packed in zip(batch.column("kind").to_pylist(), batch.column("block"), strict=True):
+            block: Any = packed
             if kind == ROWS:
-                yield from map(shown_rows, pa.ipc.open_stream(block))
+                yield from map(shown_rows, pa.ipc.open_stream(block.as_buffer()))
             elif kind == CLOCK:
-                clocks.append(block)
+                clocks.append(block.as_py())
             else:
-                counted.append(json.loads(block))
+                counted.append(json.loads(block.as_py()))
     if clocks:
         if len(clocks) != shards:
             raise RuntimeError(f"advance: {len(clocks)} of {shards} shards are in one task; this is a bug of windrow")

@@ -373,7 +373,7 @@ def test_a_record_that_would_move_cuts_is_refused_and_named() -> None:
 
 
 def joined_ids(values: list[int], row: Any) -> list[int]:
-    return [*values, row]
+    return [*values, row.id]
 
 
 @usually(60)
@@ -388,7 +388,7 @@ def test_python_functions_continue(cut: tuple[pa.Table, list[int]], length: int,
         return one + other
 
     asked = {
-        "ids": wr.aggregate(list, joined_ids, None if sliding else merge, columns="id", schema="array<bigint>"),
+        "ids": wr.aggregate(list, joined_ids, None if sliding else merge, columns=["id"], schema="array<bigint>"),
         "most": wr.reduce("id", max),
         "n": wr.count(),
         "double": wr.sum("id") * 2,

@@ -49,8 +49,8 @@ def joined(one: list[int], other: list[int]) -> list[int]:
     return one + other
 
 
-def appended(held: list[int], n: int) -> list[int]:
-    return [*held, n]
+def appended(held: list[int], row: Any) -> list[int]:
+    return [*held, row.n]
 
 
 BUILT_IN = {
@@ -62,7 +62,7 @@ BUILT_IN = {
 }
 FUNCTIONS = {
     "rows": wr.count(),
-    "ns": wr.aggregate(list, appended, joined, columns="n", schema="array<bigint>"),
+    "ns": wr.aggregate(list, appended, joined, columns=["n"], schema="array<bigint>"),
     "least": wr.reduce("x", min),
 }
 SESSIONS = wr.SessionWindows.with_gap("7 minutes", grace="5 minutes")
