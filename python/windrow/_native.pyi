@@ -81,14 +81,10 @@ class RowColumns:
         """All batches at once."""
 
 def join_clocks(clocks: Sequence[bytes], to: int) -> bytes:
-    """The clock row of a table whose shards have these. `to` is their `stream_time`. `ValueError` for other bytes."""
+    """The clock row of a table whose shards have these, for a run up to `to`."""
 
 def tally_open(states: pa.RecordBatch) -> tuple[list[int], int, int, tuple[int, str] | None]:
-    """Counts a table of open windows by its column `state` (binary), the only column.
-
-    Returns the positions of clock rows, the number of other rows, the sum of their checksums, and the first row that
-    has no state, with the reason.
-    """
+    """Of a column `state`: places of clock rows, number and checksum of the others, the first bad row and why."""
 
 def shard_keys(shards: int) -> list[int]:
     """The grouping keys of shards in Spark: Spark's hash of each key is the shard number."""
@@ -340,31 +336,15 @@ class Operator:
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
     def resume_open(
-        self,
-        clock: tuple[bytes, int | None],
-        tally: tuple[int, int],
-        rows: Sequence[pa.RecordBatch],
+        self, clock: tuple[bytes, int | None], tally: tuple[int, int], rows: Sequence[pa.RecordBatch]
     ) -> tuple[int, int]:
-        """Loads a table of open windows before any record.
+        """Loads open windows before any record. Returns the time of their run, and the number of runs before it.
 
-        Args:
-            clock: the bytes and the `stream_time`, in ticks, of the clock row.
-            tally: the number of all other rows of the table, and the sum of their checksums.
-            rows: these rows, or those of one shard: the key columns, the start and the end of each window in ticks
-                (int64, null for a row without a window), `state` (binary).
-
-        Returns:
-            The time of the run that wrote the table, in ticks, and the number of runs before it.
-
-        Raises:
-            ValueError: the table is damaged, incomplete or of another query.
+        `clock`: bytes and `stream_time` of the clock row. `tally`: number and checksum of all other rows. `rows`: some
+        of them (keys, bounds in ticks, `state`). `ValueError`: damage, another plan.
         """
     def open_windows(self, to: int, batch: int) -> tuple[list[pa.RecordBatch], bytes]:
-        """The windows to keep: keys, `window`, aggregates, `state`, and the clock row of these rows.
-
-        A row without a window is of a closed window that later ones need. `to` is the time of the run and `batch` the
-        number of runs before it.
-        """
+        """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

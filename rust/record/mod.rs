@@ -22,6 +22,7 @@
 //! | `window_row` | a stored window as a row of a page |
 //! | [`store_query`] | stored windows as rows |
 //! | `open_windows` | the windows as the rows of a table, which the next run of a daily job reads |
+//! | `open_rows` | writes these rows |
 
 mod bulk;
 pub(crate) mod change_batch;
@@ -29,6 +30,7 @@ pub(crate) mod changes;
 pub(crate) mod checkpoint;
 mod judgement;
 pub(crate) mod micro_batch;
+mod open_rows;
 mod open_windows;
 pub mod operator;
 pub(crate) mod operator_states;

@@ -11,48 +11,37 @@
 //! Arrow's row format.
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch, new_null_array};
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::display::array_value_to_string;
 use arrow_row::{RowConverter, SortField};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::DataType;
 
-use super::change_batch;
+use super::open_rows;
 use super::operator::{Operator, RESTORE};
 use super::operator_states::save;
 use super::state_store::StateStore;
 use super::window_pages;
-use super::window_row::WindowRow;
 use super::windows::Windows;
-use crate::array::halves::in_halves;
 use crate::array::result_array;
-use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::Progress;
-use crate::core::store::{StoreKey, WindowTable};
 use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::input::events::SOURCE;
 use crate::plan::query::Query;
 use crate::state::head::Clock;
 use crate::state::open_clock::{OpenClock, OpenTally, unreadable};
-use crate::state::open_state::{OpenState, RowColumns, RowKind, seal};
+use crate::state::open_state::{OpenRow, OpenState};
 use crate::state::page::PageKind;
 use crate::state::stored_windows::StoredWindows;
 
-/// The column of the bytes.
-const STATE: &str = "state";
-
 /// The bytes of a payload before its values: the hash of the specification, and the time of the run.
-const STAMP: usize = 16;
-
-/// The number of rows in a batch, at most.
-const ROWS: usize = 1 << 16;
+pub(super) const STAMP: usize = 16;
 
 impl Operator {
     /// Loads a table of open windows into an operator that has seen nothing. `rows` are key columns,
@@ -152,15 +141,19 @@ impl Operator {
             specification: fingerprint.text.clone(),
         };
         let batches = match &state.windows {
-            Windows::Sessions(sessions) => write(state, sessions.store(), &mut clock)?,
-            Windows::Sliding(sliding) => write(state, sliding.store(), &mut clock)?,
+            Windows::Sessions(sessions) => open_rows::write(state, sessions.store(), &mut clock)?,
+            Windows::Sliding(sliding) => open_rows::write(state, sliding.store(), &mut clock)?,
         };
         Ok((batches, clock))
     }
 }
 
 /// The first bytes of the payloads of a run.
-fn stamp(clock: &OpenClock) -> Result<[u8; STAMP]> {
+///
+/// # Errors
+///
+/// [`Error::Format`] for a clock without a fingerprint.
+pub(super) fn stamp(clock: &OpenClock) -> Result<[u8; STAMP]> {
     let hash = u64::from_str_radix(&clock.fingerprint, 16)
         .map_err(|_| unreadable("the clock row has no fingerprint"))?;
     let mut stamp = [0; STAMP];
@@ -185,7 +178,12 @@ fn types(state: &StateStore, kind: PageKind) -> Result<Vec<DataType>> {
     Ok(types)
 }
 
-fn converter(state: &StateStore, kind: PageKind) -> Result<RowConverter> {
+/// Converts the values of payloads.
+///
+/// # Errors
+///
+/// [`Error::Argument`] for a Python aggregate whose type Arrow's rows cannot hold.
+pub(super) fn converter(state: &StateStore, kind: PageKind) -> Result<RowConverter> {
     let fields: Vec<SortField> = types(state, kind)?
         .into_iter()
         .map(SortField::new)
@@ -246,7 +244,7 @@ fn read(
     let mut rows = Vec::with_capacity(batch.num_rows());
     for row in 0..batch.num_rows() {
         let at = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));
-        let columns = RowColumns {
+        let columns = OpenRow {
             key: names.get(row).unwrap_or_default(),
             start: at(starts),
             end: at(ends),
@@ -303,7 +301,7 @@ fn values<'p>(
 }
 
 /// A row as text, for errors.
-fn shown(query: &Query, keys: &[ArrayRef], columns: RowColumns<'_>, row: usize) -> String {
+fn shown(query: &Query, keys: &[ArrayRef], columns: OpenRow<'_>, row: usize) -> String {
     let named = query.keys.iter().zip(keys).map(|(field, column)| {
         let value = array_value_to_string(column, row).unwrap_or_default();
         format!("{} = {value}", field.name())
@@ -319,97 +317,4 @@ fn shown(query: &Query, keys: &[ArrayRef], columns: RowColumns<'_>, row: usize) 
         }
         _ => format!("a row of {key} without a window"),
     }
-}
-
-/// All windows of a store as rows. Counts them in `clock`.
-fn write<E: WindowRow>(
-    state: &StateStore,
-    store: &WindowTable<E>,
-    clock: &mut OpenClock,
-) -> Result<Vec<RecordBatch>> {
-    let (closed, stamp) = (store.closed(), stamp(clock)?);
-    let mut batches = Vec::new();
-    let entries = store.segments().flat_map(|id| store.segment(id));
-    let (open, kept): (Vec<_>, Vec<_>) =
-        entries.partition(|(_, entry)| entry.extent().reach >= closed);
-    for (entries, is_open) in [(open, true), (kept, false)] {
-        for some in entries.chunks(ROWS) {
-            let mut part = |rows: Range<usize>| {
-                let entries = some.get(rows).unwrap_or_default();
-                part(state, store, entries, is_open, stamp)
-            };
-            in_halves(0..some.len(), &mut part, &mut |(batch, rows, checksum)| {
-                clock.rows += rows;
-                clock.checksum = clock.checksum.wrapping_add(checksum);
-                batches.push(batch);
-            })?;
-        }
-    }
-    Ok(batches)
-}
-
-/// Some windows as rows, their number, and the sum of their checksums.
-fn part<E: WindowRow>(
-    state: &StateStore,
-    store: &WindowTable<E>,
-    entries: &[(StoreKey, &E)],
-    is_open: bool,
-    stamp: [u8; STAMP],
-) -> Result<(RecordBatch, u64, u64)> {
-    let (query, difference) = (&state.query, state.difference());
-    let windows: Vec<Window> = entries
-        .iter()
-        .map(|(_, entry)| entry.window(difference))
-        .collect();
-    change_batch::check(query, windows.iter().copied())?;
-    let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
-    let stored = window_pages::columns(state, store, entries)?;
-    let mut stored = stored.into_iter().map(|(_, column)| column);
-    let mut columns: Vec<ArrayRef> = stored.by_ref().take(query.keys.len()).collect();
-    let times = E::FORM.times().len();
-    let values = stored.enumerate();
-    let values = values.filter(|&(place, _)| place != times); // without `source`
-    let values: Vec<ArrayRef> = values.map(|(_, column)| column).collect();
-    let rows = converter(state, E::FORM)?.convert_columns(&values)?;
-
-    let mut sum = 0_u64;
-    let mut payload = Vec::new();
-    let states = entries.iter().zip(&windows).zip(&rows);
-    let states = states.map(|((&(key, _), window), values)| {
-        payload.clear();
-        payload.extend(stamp);
-        payload.extend(values.as_ref());
-        let own = RowColumns {
-            key: store.name(key),
-            start: is_open.then_some(window.start.0),
-            end: is_open.then_some(window.end.0),
-        };
-        let (checksum, bytes) = seal(RowKind::Window, own, &payload);
-        sum = sum.wrapping_add(checksum);
-        bytes
-    });
-    let states: BinaryArray = states.map(Some).collect();
-    let schema = schema(query);
-    if is_open {
-        let results = state.show(&columns, &slots, &windows)?;
-        columns.push(query.window(&windows)?);
-        columns.extend(results);
-    } else {
-        let fields = schema.fields().iter().skip(columns.len());
-        let nulls = fields.take(query.aggregates.len() + 1);
-        columns.extend(nulls.map(|field| new_null_array(field.data_type(), entries.len())));
-    }
-    columns.push(Arc::new(states));
-    let batch = RecordBatch::try_new(schema, columns)?;
-    Ok((batch, entries.len() as u64, sum))
-}
-
-/// Key columns, `window`, aggregates, `state`.
-fn schema(query: &Query) -> SchemaRef {
-    let changes = change_batch::schema(query);
-    let shown = query.keys.len() + 1 + query.aggregates.len();
-    let fields = changes.fields().iter().take(shown);
-    let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
-    let state = Field::new(STATE, DataType::Binary, false);
-    Arc::new(Schema::new(fields.chain([state]).collect::<Vec<_>>()))
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::open_state::{OpenState, RowColumns, RowKind, seal};
+use super::open_state::{OpenState, OpenRow, RowKind, seal};
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 
@@ -90,8 +90,8 @@ impl OpenClock {
     }
 }
 
-fn columns(time: Option<i64>) -> RowColumns<'static> {
-    RowColumns {
+fn columns(time: Option<i64>) -> OpenRow<'static> {
+    OpenRow {
         key: b"",
         start: time,
         end: None,

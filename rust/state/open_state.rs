@@ -41,7 +41,7 @@ impl RowKind {
 
 /// The columns of the row that a state belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RowColumns<'r> {
+pub(crate) struct OpenRow<'r> {
     /// The sort key; empty for the clock row.
     pub key: &'r [u8],
     /// The first of its times: the start of its window, or the time of the clock row.
@@ -59,7 +59,7 @@ pub(crate) struct OpenState<'b> {
 }
 
 /// Writes the state of a row. Returns its checksum with the bytes.
-pub(crate) fn seal(kind: RowKind, columns: RowColumns<'_>, payload: &[u8]) -> (u64, Vec<u8>) {
+pub(crate) fn seal(kind: RowKind, columns: OpenRow<'_>, payload: &[u8]) -> (u64, Vec<u8>) {
     let checksum = checksum(kind, columns, payload);
     let mut bytes = Vec::with_capacity(PREFIX + payload.len());
     bytes.extend(head(kind));
@@ -101,7 +101,7 @@ impl<'b> OpenState<'b> {
     /// # Errors
     ///
     /// The reason why it does not.
-    pub(crate) fn payload(&self, columns: RowColumns<'_>) -> Result<&'b [u8], String> {
+    pub(crate) fn payload(&self, columns: OpenRow<'_>) -> Result<&'b [u8], String> {
         if checksum(self.kind, columns, self.payload) == self.checksum {
             return Ok(self.payload);
         }
@@ -118,7 +118,7 @@ fn head(kind: RowKind) -> [u8; HEAD] {
     [first, second, VERSION, kind.number()]
 }
 
-fn checksum(kind: RowKind, columns: RowColumns<'_>, payload: &[u8]) -> u64 {
+fn checksum(kind: RowKind, columns: OpenRow<'_>, payload: &[u8]) -> u64 {
     let mut hash = Xxh3::new();
     hash.update(&head(kind));
     hash.update(&(columns.key.len() as u64).to_le_bytes());
@@ -137,8 +137,8 @@ mod tests {
 
     use super::*;
 
-    fn columns() -> RowColumns<'static> {
-        RowColumns {
+    fn columns() -> OpenRow<'static> {
+        OpenRow {
             key: b"ann",
             start: Some(1),
             end: Some(5),
@@ -151,19 +151,19 @@ mod tests {
         let state = OpenState::read(&bytes).unwrap();
         assert_eq!(state.payload(columns()).unwrap(), b"payload");
         for other in [
-            RowColumns {
+            OpenRow {
                 key: b"bob",
                 ..columns()
             },
-            RowColumns {
+            OpenRow {
                 start: Some(2),
                 ..columns()
             },
-            RowColumns {
+            OpenRow {
                 start: None,
                 ..columns()
             },
-            RowColumns {
+            OpenRow {
                 end: Some(6),
                 ..columns()
             },

@@ -40,15 +40,15 @@ def ticks(argument: str, given: object, field: pa.Field[Any], zone: str | None =
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     elif kind.tz is not None:
         moment = _in_utc(argument, given, moment, zone or kind.tz)
-    micros: int = pa.scalar(moment, pa.timestamp("us")).value
+    micros: Any = pa.scalar(moment, pa.timestamp("us")).value
     if kind.unit == "ns":
         if not -(2**63) <= micros * 1_000 < 2**63:
             raise bad_value(argument, given, f"a time that the column {field.name!r} can hold, which has nanoseconds")
-        return micros * 1_000
+        return int(micros * 1_000)
     whole, rest = divmod(micros, _UNITS.get(kind.unit, 1))
     if rest:
         raise bad_value(argument, given, f"a time in whole {kind.unit}, the unit of the time column {field.name!r}")
-    return whole
+    return int(whole)
 
 
 def shown(value: int, kind: Any, zone: str | None = None) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -36,15 +36,17 @@ HEAD, CONTROL, OPEN, RECORDS = range(4)
 ROWS, CLOCK, COUNTERS = range(3)
 """The kinds of packed rows after it."""
 
+Rows = Generator[pa.RecordBatch, None, bytes]
+"""The rows of a run; its result is the clock row of these rows."""
+
 _TIME = "windrow.time"
 """The time of open windows as records of a packer."""
 
-_PACKED = pa.schema([("kind", pa.int32()), ("shard", pa.int32()), ("first", pa.int64()), ("block", pa.binary())])
+_KINDS = {"kind": pa.int32(), "shard": pa.int32(), "first": pa.int64(), "block": pa.binary()}
+_PACKED = pa.schema([pa.field(name, kind) for name, kind in _KINDS.items()])
 
 
-def run(
-    operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: int, plan: Mapping[str, Any]
-) -> Batches:
+def run(operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: int, plan: Mapping[str, Any]) -> Rows:
     """Takes the records of a run into a new operator. Yields its rows, without the clock row, in `run_schema`.
 
     Returns the part of the clock row.
@@ -246,13 +248,14 @@ def operator_counters(operator: Operator) -> dict[str, int]:
     return {name: counted[name] for name in names} | {"windows": counted["windows_closed"]}
 
 
-def _sent(rows: Batches, shard: int) -> Iterator[pa.RecordBatch]:
+def _sent(rows: Rows, shard: int) -> Rows:
     """The rows of a run as packed ones. Returns what `rows` returns."""
     while True:
         try:
             batch = next(rows)
         except StopIteration as end:
-            return end.value
+            clock: bytes = end.value
+            return clock
         for start in range(0, batch.num_rows, 1 << 14):
             block = ipc_stream(batch.slice(start, 1 << 14)).to_pybytes()
             yield _packed([(ROWS, shard, block)])
@@ -275,9 +278,10 @@ def _shards(batches: Batches) -> Iterator[tuple[int, list[list[pa.RecordBatch]]]
 
 def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, int, pa.RecordBatch]]:
     """The runs of rows of one shard and kind."""
-    pairs = zip(batch.column("shard").to_pylist(), batch.column("kind").to_pylist(), strict=True)
+    shards: list[Any] = batch.column("shard").to_pylist()
+    kinds: list[Any] = batch.column("kind").to_pylist()
     start = 0
-    for (shard, kind), same in itertools.groupby(pairs):
+    for (shard, kind), same in itertools.groupby(zip(shards, kinds, strict=True)):
         length = sum(1 for _ in same)
         yield shard, kind, batch.slice(start, length)
         start += length
@@ -285,7 +289,8 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, int, pa.RecordBatch]]:
 
 def _blocks(batches: list[pa.RecordBatch]) -> Iterator[bytes]:
     for batch in batches:
-        yield from (block for block in batch.column("block").to_pylist())
+        blocks: list[Any] = batch.column("block").to_pylist()
+        yield from blocks
 
 
 def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed: Mapping[str, str]) -> Batches:

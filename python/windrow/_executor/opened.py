@@ -77,12 +77,13 @@ class Opened:
         states = whole[STATE].combine_chunks()
         places = pc.index_in(given[STATE], states)
         for name in given.column_names[self.keys + 2 : -1]:
-            own, other = given[name], whole[name].cast(given[name].type).take(places)
-            differs: Any = pc.xor(own.is_null(), other.is_null())
+            own: Any = given[name]
+            other: Any = whole[name].cast(own.type).take(places)
             if pa.types.is_floating(own.type):  # pandas has one value for NaN and null
-                own, other = (pc.if_else(pc.is_nan(each), None, each) for each in (own, other))
-                differs = pc.xor(own.is_null(), other.is_null())
-            differs = pc.or_(differs, pc.fill_null(pc.not_equal(own, other), False))
+                nothing: Any = pa.scalar(None, own.type)
+                own, other = (pc.if_else(pc.is_nan(each), nothing, each) for each in (own, other))
+            is_other: Any = pc.not_equal(own, other)
+            differs: Any = pc.or_(pc.xor(own.is_null(), other.is_null()), is_other.fill_null(False))
             differs = pc.and_(differs, places.is_valid())
             row = pc.index(differs, True).as_py()
             if row >= 0:

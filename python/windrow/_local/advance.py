@@ -56,8 +56,10 @@ def with_bounds(closed: pa.Table) -> pa.Table:
     place, column = closed.column_names.index(WINDOW), closed[WINDOW]
     kind: Any = column.type
     bounds = pa.struct([each.with_nullable(False) for each in kind])
-    chunks = [rebuilt(chunk, bounds) for chunk in column.chunks]
-    return closed.set_column(place, pa.field(WINDOW, bounds, nullable=False), pa.chunked_array(chunks, bounds))
+    chunks: Any = [rebuilt(chunk, bounds) for chunk in column.chunks]
+    typed: Any = bounds
+    windows: Any = pa.chunked_array(chunks, type=typed)
+    return closed.set_column(place, pa.field(WINDOW, bounds, nullable=False), windows)
 
 
 def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> Opened:

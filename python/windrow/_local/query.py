@@ -181,7 +181,7 @@ class LocalInput(Input[Any]):
         rows = shown(plan, rows)
         rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
         kinds = self._kinds(plan, rows)
-        is_closed: Any = pc.equal(rows[STATUS], "closed")
+        is_closed: Any = pc.equal(rows[STATUS], pa.scalar("closed"))
         closed = with_bounds(rows.filter(is_closed).drop_columns([STREAM_TIME, STATE, STATUS]))
         still_open = rows.filter(pc.invert(is_closed)).drop_columns([STATUS, *(["op"] if plan.options.op else [])])
         result = self._table.result

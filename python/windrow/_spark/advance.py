@@ -158,7 +158,7 @@ def _opened(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) -> tupl
 
 def _has_type(given: StructField, wanted: pa.Field[Any]) -> bool:
     try:
-        return arrow_field("open", given, compared=False).type == wanted.type
+        return bool(arrow_field("open", given, compared=False).type == wanted.type)
     except TypeError:
         return False
 

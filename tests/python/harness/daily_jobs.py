@@ -8,6 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import windrow as wr
+
+from ..scenes import at
+
 Windowed = Callable[[Any], Any]
 """The windows over the records of a day."""
 
@@ -65,3 +69,13 @@ def played(
         opened = trip(run.still_open)
     assert opened is not None
     return closed, shown_windows(run.still_open)
+
+
+def pairs(*rows: tuple[str, float]) -> pa.Table:
+    """Records of users, some minutes after 08:00."""
+    return pa.table({"user": [user for user, _ in rows], "ts": pa.array([at(m) for _, m in rows], pa.timestamp("us"))})
+
+
+def half_hours(day: Any, **options: Any) -> Any:
+    """Sessions with a gap of half an hour."""
+    return wr.group_by(day, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("30 minutes", **options))

@@ -17,7 +17,7 @@ from ..scenes import all_at, at
 DAY = pa.table(
     {"user": ["ann", "bob", "eve"], "ts": pa.array(all_at(0, 1, 2), pa.timestamp("us")), "amount": [1, 2, 3]}
 )
-FLIPS = int(os.environ.get("WINDROW_FLIPS", "2000"))
+FLIPS = int(os.environ.get("WINDROW_FLIPS", "500"))
 LONG = int(os.environ.get("WINDROW_STATES", "100000"))
 
 
