@@ -1,24 +1,27 @@
-//! Writes the windows of an operator as the rows of a table (see [`super::open_windows`]).
+//! Writes the windows of an operator as the rows of a table of open windows.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, RecordBatch, new_null_array};
+use arrow_row::{RowConverter, SortField};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::change_batch;
-use super::open_windows::{STAMP, converter, stamp};
+use super::operator_states::save;
 use super::state_store::StateStore;
 use super::window_pages;
 use super::window_row::WindowRow;
 use crate::array::halves::in_halves;
+use crate::array::result_array;
 use crate::core::aggregate::slot::Slot;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::store::{StoreKey, WindowTable};
 use crate::core::window::Window;
 use crate::plan::query::Query;
-use crate::state::open_clock::OpenClock;
+use crate::state::open_clock::{OpenClock, unreadable};
 use crate::state::open_state::{OpenRow, RowKind, seal};
+use crate::state::page::PageKind;
 
 /// The column of the bytes.
 const STATE: &str = "state";
@@ -26,11 +29,76 @@ const STATE: &str = "state";
 /// The number of rows in a batch, at most.
 const ROWS: usize = 1 << 16;
 
+/// The bytes of a payload before its values: the hash of the specification, and the time of the run.
+pub(super) const STAMP: usize = 16;
+
+/// The first bytes of the payloads of a run.
+///
+/// # Errors
+///
+/// [`Error::Format`] for a clock without a fingerprint.
+pub(super) fn stamp(clock: &OpenClock) -> Result<[u8; STAMP]> {
+    let hash = u64::from_str_radix(&clock.fingerprint, 16)
+        .map_err(|_| unreadable("the clock row has no fingerprint"))?;
+    let mut stamp = [0; STAMP];
+    let parts = hash.to_le_bytes().into_iter().chain(clock.to.to_le_bytes());
+    stamp
+        .iter_mut()
+        .zip(parts)
+        .for_each(|(byte, part)| *byte = part);
+    Ok(stamp)
+}
+
+/// The types of the values in a payload: times, states, values of functions.
+fn types(state: &StateStore, kind: PageKind) -> Result<Vec<DataType>> {
+    let mut types = vec![DataType::Int64; kind.times().len()];
+    for column in state.accumulators.save(&[]) {
+        types.push(result_array::array(column)?.data_type().clone());
+    }
+    for (nth, function) in state.functions.iter().enumerate() {
+        let values = save(&state.query, nth, function.as_ref(), &[], &[])?;
+        types.push(values.data_type().clone());
+    }
+    Ok(types)
+}
+
+/// Converts the values of payloads.
+///
+/// # Errors
+///
+/// [`Error::Argument`] for a Python aggregate whose type Arrow's rows cannot hold.
+pub(super) fn converter(state: &StateStore, kind: PageKind) -> Result<RowConverter> {
+    let fields: Vec<SortField> = types(state, kind)?
+        .into_iter()
+        .map(SortField::new)
+        .collect();
+    let is_supported =
+        |field: &SortField| RowConverter::supports_fields(std::slice::from_ref(field));
+    let built_in = fields.len() - state.functions.len();
+    let functions = state.query.aggregates.iter();
+    let mut functions = functions.filter(|aggregate| aggregate.is_function());
+    for field in fields.iter().skip(built_in) {
+        let Some(aggregate) = functions.next() else {
+            break;
+        };
+        if !is_supported(field) {
+            return Err(Error::Argument {
+                argument: format!("aggregate {:?}", aggregate.name),
+                got: format!("values of type {}", aggregate.field().data_type()),
+                allowed: "a type that the table of open windows can hold: numbers, strings, \
+                          binary, times, lists and structs of these"
+                    .into(),
+            });
+        }
+    }
+    Ok(RowConverter::new(fields)?)
+}
+
 /// All windows of a store as rows. Counts them in `clock`.
 ///
 /// # Errors
 ///
-/// As [`super::operator::Operator::open_windows`].
+/// Errors of results and states that do not fit their types.
 pub(super) fn write<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
