@@ -225,8 +225,8 @@ COLUMN = "allowed: inside a pipeline a column"
     ("name", "start", "words"),
     [
         ("an expression as a key", "ValueError: keys: got 'lower(user)'", COLUMN),
-        ("an expression in an aggregate", "ValueError: spend", COLUMN),
-        ("text of SQL", "ValueError: large", COLUMN),
+        ("an expression in an aggregate", 'ValueError: aggregate "spend": sum: got', COLUMN),
+        ("text of SQL", 'ValueError: aggregate "large": count().where: got', COLUMN),
         ("no such field", "ValueError: time: got 'window.begin'", "'window'"),
         ("nothing", INSIDE, "streaming=False); docs"),
         ("no kind", INSIDE, "True for a stream"),
