@@ -294,6 +294,7 @@ fn windows_of_one_key_come_in_pieces() {
         windows: windows.to_vec(),
         spans: runs.to_vec(),
         at_end: Vec::new(),
+        frames: Vec::new(),
     };
     let pieces = |windows, rows| {
         let pieces: Vec<_> = planned.pieces(windows, rows).collect();
