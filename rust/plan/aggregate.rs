@@ -10,6 +10,7 @@ use crate::array::dictionary::unpacked;
 use crate::array::{canonical_float, convert, type_name, zero_width};
 use crate::core::aggregate::Aggregate;
 use crate::core::aggregate::value_type::ValueType;
+use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 
 /// An aggregate of a query.
@@ -44,7 +45,8 @@ enum Output {
 
 impl AggregatePlan {
     /// Resolves an aggregate against the input's schema; the next field in `python` is that of a
-    /// Python function's results.
+    /// Python function's results. A list may be too long for its type: `overflow` decides whether it
+    /// may be null.
     ///
     /// # Errors
     ///
@@ -54,6 +56,7 @@ impl AggregatePlan {
         input: &Schema,
         inputs: &mut Vec<InputColumn>,
         python: &mut impl Iterator<Item = &'t Field>,
+        overflow: Overflow,
     ) -> Result<Self> {
         let argument = format!("aggregate {:?}", spec.name);
         let sources = spec
@@ -98,6 +101,12 @@ impl AggregatePlan {
         };
         let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
         let (states, field) = resolve(function, spec, &fields)?;
+        let may_be_null = overflow == Overflow::Null && states.longest_list().is_some();
+        let field = if may_be_null {
+            field.with_nullable(true)
+        } else {
+            field
+        };
         let columns = sources.into_iter().enumerate();
         let taken = columns.map(|(position, (source, field))| {
             let data_type = unpacked(field.data_type());
@@ -148,6 +157,11 @@ impl AggregatePlan {
     /// Whether a function of the user gives its result.
     pub fn is_function(&self) -> bool {
         matches!(self.output, Output::Python(_))
+    }
+
+    /// Whether the operator gives its results.
+    pub fn is_of_operator(&self) -> bool {
+        matches!(self.output, Output::Rows(_))
     }
 
     /// The same aggregate without states: the operator gives its results.

@@ -200,7 +200,9 @@ impl Query {
         let mut aggregates = spec
             .aggregates
             .iter()
-            .map(|aggregate| AggregatePlan::new(aggregate, input, &mut inputs, &mut python))
+            .map(|aggregate| {
+                AggregatePlan::new(aggregate, input, &mut inputs, &mut python, spec.overflow)
+            })
             .collect::<Result<Vec<_>>>()?;
         let frames = frames::resolve(&mut aggregates, spec, windows, *unit)?;
 

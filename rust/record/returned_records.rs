@@ -283,7 +283,10 @@ impl ReturnedWindows {
                     .collect::<std::result::Result<Vec<_>, _>>()?;
                 let lowered = joined(&self.framed, |known| known.states.lower(&slots));
                 let mut columns = vec![query.window(&windows)?];
-                columns.extend(query.results(&keys, &windows, lowered, &mut iter::empty())?);
+                let (results, overflows) =
+                    query.results(&keys, &windows, lowered, &mut iter::empty())?;
+                query.count_overflows(overflows);
+                columns.extend(results);
                 let columns = columns
                     .iter()
                     .map(|column| take(column, &places, None))

@@ -110,8 +110,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         """Chooses what happens to a result that does not fit its type, such as a sum beyond 64 bits.
 
         With `"error"` (the default) the query fails and names column, key and window. With `"null"` the result is null
-        and counted (`overflows`): of `sum`, `sum_distinct`, `mean` and arithmetic. On a stream a sum may overflow when
-        its session closes, long after its records were read. A restart with `"null"` then continues.
+        and counted (`overflows`): of `sum`, `sum_distinct`, `mean`, arithmetic, and of lists beyond 2 GiB. On a stream
+        this may happen when a session closes, long after its records were read. A restart with `"null"` continues.
 
         Raises:
             ValueError: another word.

@@ -87,14 +87,14 @@ class BatchInput(FrameInput):
                 equal &= F.col(places[name]).eqNullSafe(F.lit(value))
             is_wanted |= equal
         rows = numbered(self._frame).where(is_wanted).select(*places.values())
-        step = shipped(ipc_streams, schema.serialize().to_pybytes())
+        step = shipped(ipc_streams, schema.serialize().to_pybytes(), declared=self._declared(schema))
         collected = release.sendable(rows).mapInArrow(step, StructType([StructField("stream", BinaryType())])).collect()
         batches = (pa.ipc.open_stream(row[0]).read_next_batch() for row in collected)
         return pa.Table.from_batches(batches, schema)
 
-    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Self:
         """The rows of several inputs in one frame."""
-        return BatchInput(*self._united(inputs, schema, origins))
+        return self._united(inputs, schema, origins)
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a lazy frame."""
@@ -104,12 +104,9 @@ class BatchInput(FrameInput):
         finish, finish_broadcasts = pickled_finish(plan, core)
         steps: tuple[Callable[..., Batches], ...] = (pack_rows, fold) if plan.functions else (pack, merge)
         of_functions = (functions,) if plan.functions else ()
+        packed = StructType([*_PACKED, *_nullable_longs(observed)])
         result = (
-            projected(self._frame, plan.schema.names)
-            .mapInArrow(
-                shipped(steps[0], *query, tuple(observed)),
-                StructType([*_PACKED, *_nullable_longs(observed)]),
-            )
+            self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed)
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
@@ -139,8 +136,11 @@ class BatchInput(FrameInput):
         plan, core, output = self._with_rows(plan, len(self.columns))
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
-        step = shipped(with_windows, *query, observed, finish=finish, observed=observed, broadcasts=broadcasts)
-        rows = projected(self._frame, plan.schema.names)
+        declared = self._declared(plan.schema)
+        step = shipped(
+            with_windows, *query, observed, declared=declared, finish=finish, observed=observed, broadcasts=broadcasts
+        )
+        rows = self._rows(plan.schema.names)
         if self.declared:
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
@@ -150,6 +150,14 @@ class BatchInput(FrameInput):
         apart = F.when(lacks_key, columns[plan.time])
         schema = StructType([*output.fields, *_nullable_longs(observed.values())])
         return _result(plan, rows.repartition(*keys, apart).mapInArrow(step, schema), observed)
+
+    def _rows(self, names: Sequence[str]) -> DataFrame:
+        """These columns of all rows, for `mapInArrow`."""
+        return projected(self._frame, names)
+
+    def _packed(self, step: Callable[..., Batches], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
+        """What the first step makes of these columns."""
+        return self._rows(schema.names).mapInArrow(shipped(step, *query, declared=self._declared(schema)), output)
 
     def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, bytes], dict[str, str]]:
         """The query for executors, and the column of each observed counter. Warns about missing settings."""

@@ -46,7 +46,8 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
     try:
         source, column = _source(frame, expression), _column(expression)
         names = source.select("*", column).schema.names[len(frame.columns) :]
-        _ = source.select(_one_value(column)).schema
+        if len(names) == 1:
+            _ = source.select(_one_value(column)).schema
     except Exception as error:  # Spark's own, and those of Columns of another kind of session
         if schema_or_none(frame.select(F.lit(0))) is None:
             allowed = (

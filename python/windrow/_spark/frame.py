@@ -139,7 +139,11 @@ class FrameInput(Input[DataFrame]):
             "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
         )
 
-    def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> tuple[DataFrame, StructType]:
+    def _declared(self, columns: pa.Schema) -> bytes | None:
+        """The columns for executors to check against the data; None if Spark says them."""
+        return columns.serialize().to_pybytes() if self.declared else None
+
+    def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Self:
         """The rows of several inputs in one frame: the columns of the schema, then source and order columns.
 
         Uses column numbers, because names may contain any character.
@@ -159,7 +163,10 @@ class FrameInput(Input[DataFrame]):
                     columns.append(F.lit(None).cast(types[name]))
             frames.append(numbered(given._frame).select(*columns))
         fields = [StructField(name, types.get(name, IntegerType())) for name in names]
-        return functools.reduce(lambda one, other: one.union(other), frames).toDF(*names), StructType(fields)
+        frame = functools.reduce(lambda one, other: one.union(other), frames).toDF(*names)
+        united = type(self)(frame, StructType(fields))
+        united.declared = any(given.declared for given in inputs)
+        return united
 
     def _apart(self, plan: Plan) -> tuple[Self, Plan]:
         """The rows and a plan for them, with other names for columns that are named as something that windrow adds."""

@@ -61,8 +61,9 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
     Returns:
         A row for each window that is stored and not closed, in no order: the keys, `window`, the aggregates so far, the
         source columns if each source has windows of its own, and `stream_time`, of the window's source or of all. The
-        types are those of the query's result. Spark keeps the states of the last micro-batches only
-        (`spark.sql.streaming.minBatchesToRetain`), so an action long after this call fails: then read again.
+        types are those of the query's result. An aggregate that does not fit its type is null, whatever `overflow`
+        says. Spark keeps the states of the last micro-batches only (`spark.sql.streaming.minBatchesToRetain`), so an
+        action long after this call fails: then read again.
 
     Raises:
         TypeError: arguments of other types.

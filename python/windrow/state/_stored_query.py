@@ -77,8 +77,11 @@ class StoredQuery:
         return is_session and self.spec["emit"] == "close"
 
     def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
-        """The operator of a state, to be asked and not to be pushed to: it has no Python functions."""
-        operator = Operator(json.dumps(self.spec), self.schema, self._folds)
+        """The operator of a state, to be asked and not to be pushed to: it has no Python functions.
+
+        A look at a state shows null for what does not fit its type, whatever the query does with it.
+        """
+        operator = Operator(json.dumps({**self.spec, "overflow": "null"}), self.schema, self._folds)
         if is_part:
             operator.restore_part(pages)
         else:
