@@ -13,7 +13,6 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::slot::Slot;
-use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::time::{Span, Time};
