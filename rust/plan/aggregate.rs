@@ -33,7 +33,7 @@ pub struct AggregatePlan {
     output: Output,
 }
 
-/// What gives an aggregate's results.
+/// The source of an aggregate's results.
 enum Output {
     BuiltIn(Box<dyn Aggregate>, Field),
     Python(Field),

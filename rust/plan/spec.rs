@@ -271,7 +271,7 @@ impl From<&Percentage> for Shares {
     }
 }
 
-/// What gives the results of an aggregate. JSON has its name.
+/// The source of an aggregate's results. JSON has its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum Function {
@@ -346,7 +346,7 @@ impl Spec {
     /// # Errors
     ///
     /// [`Error::Argument`] for a count that is negative, no integer or far too large, [`Error::Format`]
-    /// for text that is no spec.
+    /// for text that is not a spec.
     pub fn parse(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| {
             bad_count(json).unwrap_or_else(|| Error::Format {

@@ -25,7 +25,7 @@ impl WindowLengths {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a length that is no whole number of ticks.
+    /// [`Error::Argument`] for a length that is not a whole number of ticks.
     pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
         let wrong = |argument: &str, got, allowed: &str| wrong(argument, got, allowed, unit);
         let exact = |argument: &str, micros: i64| {
@@ -85,7 +85,7 @@ impl WindowLengths {
 ///
 /// # Errors
 ///
-/// [`Error::Argument`] for a length that is no whole number of ticks.
+/// [`Error::Argument`] for a length that is not a whole number of ticks.
 pub(crate) fn cut(windows: &WindowSpec, unit: TimeUnit) -> Result<Option<Cut>> {
     let &WindowSpec::Session { longest, .. } = windows else {
         return Ok(None);

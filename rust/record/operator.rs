@@ -24,7 +24,6 @@ use crate::core::time::Time;
 use crate::input::events::{Event, EventBatch};
 use crate::keys::KeyInterner;
 use crate::plan::fingerprint::Fingerprint;
-use crate::plan::limits::Limits;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::state::segment_table::Layout;
@@ -80,14 +79,6 @@ impl Operator {
             part: StatePart::Whole,
             interrupt: Interrupt::never(),
         })
-    }
-
-    /// Sets the limits. They never change results.
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        if let Some(query) = Arc::get_mut(&mut self.state.query) {
-            query.limits = limits;
-        }
-        self
     }
 
     /// Sets the interrupt that stops a push.

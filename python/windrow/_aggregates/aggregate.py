@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
 _NAMES = ("alias", "name")
-"""What names a column in Spark and Polars."""
+"""The methods that name a column in Spark and Polars."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,7 +54,7 @@ class Aggregate:
             raise no_attribute(self, name, hint)
 
     def where(self, column: ColumnName) -> Aggregate:
-        """The same aggregate of the records in which a condition is true; SQL's `FILTER (WHERE ...)`.
+        """The same aggregate over only the records in which a condition is true; SQL's `FILTER (WHERE ...)`.
 
         Null counts as false. The condition does not change which windows there are. A window without such a record gets
         the value of no records: 0 for `count`, null for `sum`.
@@ -122,21 +122,21 @@ class Aggregate:
         return Aggregate(self._call.framed(Frame.of(difference, closed, delay)))
 
     def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:
-        """The result of a function over the finished aggregate, as a column in its place.
+        """Replaces the finished aggregate with the result of a function over it.
 
         `fn(column)` gets the `pyarrow.Array` of many windows at once; `fn(column, *others)` also the arrays of other
-        aggregates. It returns an array of as many values. It runs when windows have closed, once for each batch of
+        aggregates. It returns an array of the same length. It runs when windows have closed, once for each batch of
         windows. The split of windows into batches is undefined, so each value may depend on its own window only.
         Windows that a stream deletes are not passed to `fn`; their result is null.
 
         Args:
             fn: a function of arrays; on Spark it travels to executors like those of `reduce`.
-            others: further aggregates whose columns it gets.
+            others: further aggregates whose columns `fn` gets.
             schema: the type of the result, in Spark's words or as an Arrow type; without it `agg` calls `fn` once with
                 empty arrays and takes the type of the result.
 
         Raises:
-            TypeError: `fn` does not take one array for each aggregate, `others` has something else than aggregates, or
+            TypeError: `fn` does not take one array for each aggregate, `others` has something other than aggregates, or
                 `schema` is not a type.
             ValueError: `schema` spells no type.
 
@@ -201,7 +201,7 @@ def call_of(aggregate: Aggregate) -> AggregateCall:
 
 
 def of_columns(function: str, options: Mapping[str, Any] | None = None, /, **columns: ColumnName) -> Aggregate:
-    """An aggregate over columns, each under the argument that names it; `TypeError` for what is no column."""
+    """An aggregate over columns, by the arguments that name them; `TypeError` if one is not a column."""
     names = (column_reference(f"{function}({argument}=)", column) for argument, column in columns.items())
     return Aggregate(AggregateCall(function, tuple(names), **(options or {})))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
 _ACCURACY = {"approx_count_distinct": ("rsd", 0.05), "approx_percentile": ("accuracy", 10_000)}
-"""What the argument for `accuracy` is called, and its default."""
+"""The name of the argument for `accuracy`, and its default."""
 
 OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by", "mode", "bit_and", "bit_or", "bit_xor")
 """The functions whose result is of the type of their first column."""
@@ -122,7 +122,7 @@ class AggregateCall:
         return plan
 
     def __repr__(self) -> str:
-        """What a user writes."""
+        """The text that a user writes."""
         return f"{self.maker}({', '.join(self._arguments())}){self.selection}"
 
     def _arguments(self) -> Iterator[str]:
@@ -139,7 +139,7 @@ class AggregateCall:
 
 @dataclass(frozen=True, repr=False)
 class Computed(AggregateCall):
-    """What is computed of finished aggregates. Made by arithmetic, `then` and `apply`.
+    """A column computed from finished aggregates. Made by arithmetic, `then` and `apply`.
 
     Attributes:
         steps: the aggregates and numbers that it is computed of, and the operations with them, in postfix order.
@@ -153,7 +153,7 @@ class Computed(AggregateCall):
     def of(
         cls, maker: str, fn: Callable[..., Any], *operands: AggregateCall | Number, type: pa.DataType | None = None
     ) -> Computed:
-        """What a function makes of these."""
+        """The result of a function over these."""
         steps: list[AggregateCall | Number | Operation] = []
         for operand in operands:
             steps += (*operand.steps, operand.last) if isinstance(operand, Computed) else (operand,)
@@ -186,7 +186,7 @@ class Computed(AggregateCall):
         return Expression(tuple(named), self.last)
 
     def __repr__(self) -> str:
-        """What a user writes."""
+        """The text that a user writes."""
         terms: list[tuple[str, AggregateCall | Number | Operation]] = []
         for step in (*self.steps, self.last):
             text = repr(step)
@@ -200,7 +200,7 @@ class Computed(AggregateCall):
 
 
 def _operation(step: Operation, operands: list[tuple[str, AggregateCall | Number | Operation]]) -> str:
-    """What a user writes for an operation with operands."""
+    """The text that a user writes for an operation with operands."""
     sign = _SIGNS.get(step.function)
     texts = [text for text, _ in operands]
     if sign is not None:

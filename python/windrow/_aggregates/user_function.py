@@ -127,14 +127,14 @@ def _no_frame(aggregate: AggregateCall, frame: Frame) -> ValueError:
 def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     """The values of a column, combined by a Python function (Kafka's `reduce`); the result has the column's type.
 
-    `fn(a, b)` combines the result so far with the value of the next record. When two sessions become one it combines
-    their results, the older one first. Nulls are skipped; a window without a value gives null.
+    `fn(a, b)` combines the result so far with the value of the next record. When two sessions become one, it combines
+    their results, the older result first. Nulls are skipped; a window without a value gives null.
 
     In a batch, on Spark and in this process, the next record is the next by event time. Records of equal time keep
     their order of arrival: the order of rows within a partition, undefined between partitions. So a batch gives what
-    Kafka gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding. On a
-    stream it is that of `order=`, or without it that of arrival, and then the query warns. Use `apply` for a function
-    of values in the order of time.
+    Kafka gives for a stream in the order of time. In a `windrow.testing.StreamDriver` records come in the order in
+    which you feed them. On a stream they come in the order of `order=`; without it they come as they arrive, and the
+    query warns. `apply` always has the values in the order of time.
 
     Values have the classes that `aggregate` describes for rows, and `fn` may change them. A result has the same shape.
 
@@ -175,7 +175,8 @@ def aggregate(
     Args:
         init: makes the accumulator of no records; a new one at each call.
         add: returns the accumulator with a record added: `add(accumulator, row)`. It may change its argument. For a
-            cogroup a dict of such functions by the names of inputs; the records of other inputs are left out.
+            cogroup it can be a dict of such functions by the names of inputs; then the records of other inputs are left
+            out.
         merge: returns one accumulator for two, the older session's first. Session windows need it: a record starts with
             the value of `init`, and each session that it joins is merged with that.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
@@ -194,11 +195,11 @@ def aggregate(
     named tuple for a struct, a `Counter`, another kind of dict or a list of tuples for a map, a bytearray for a binary.
     So an accumulator is equal after a restart (an int in a double comes back as a float). An accumulator of another
     shape is an error that names the window, at the latest when it is saved or shown. So is one that `schema` does not
-    hold exactly (2.75 for a bigint, an unknown name); no value is cut. Only a `float` of Spark, of 32 bits, takes the
-    nearest value, at each record.
+    hold exactly (2.75 for a bigint, an unknown name); no value is cut. Only Spark's 32-bit `float` takes the nearest
+    value, after each record.
 
-    None gives null, and is passed on to the next `add` or `merge`. If that fails, as it does after an `add` that
-    forgets to return the accumulator, the error names first the function that returned None.
+    If the accumulator is None, the result is null, and the next `add` or `merge` gets None. If that call fails, as it
+    does after an `add` that forgets to return the accumulator, the error names first the function that returned None.
 
     Raises:
         TypeError: not functions, functions of another number of arguments, an `add` or `merge` without a `return` of a
@@ -261,7 +262,7 @@ def _check(argument: str, function: Any, count: int, allowed: str, returned: str
 
 
 def _filtered(fold: Fold, condition: str | None) -> Fold:
-    """The fold of the records alone in which a column is true."""
+    """The fold over only the records in which a column is true."""
     if condition is None:
         return fold
 

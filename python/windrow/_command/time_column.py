@@ -46,7 +46,7 @@ class TimeColumn:
 
     @property
     def name(self) -> str:
-        """What the query calls it."""
+        """Its name in the query."""
         return " ".join(self.columns)
 
     def cast(self, kind: pa.DataType, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:

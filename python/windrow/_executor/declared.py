@@ -1,4 +1,4 @@
-"""The columns that `group_by(schema=)` declares, against those that Spark sends."""
+"""Compares the columns that `group_by(schema=)` declares with the columns that Spark sends."""
 
 from __future__ import annotations
 

@@ -29,11 +29,11 @@ from windrow._local.results import Kinds
 from windrow._plan.time_casts import TimeCasts
 
 _ANY = (FIELD, CONSTANT)
-"""What every library computes."""
+"""The kinds of expressions that work with every library."""
 
 
 def output_name(table: Columns, argument: str, expression: ColumnExpression, columns: Sequence[str]) -> str:
-    """What the library of a table calls the column of an expression.
+    """The name that the library of a table gives to the column of an expression.
 
     Raises:
         TypeError: an expression of another library.
@@ -200,6 +200,6 @@ def _arrow_expression(expression: ColumnExpression) -> Any:
 
 
 def _is_of_library(error: Exception) -> bool:
-    """Whether an error is one that a library of data raises for what an expression asks."""
+    """Whether a library of data raises this error for a wrong expression."""
     libraries = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
     return bool(libraries & {"polars", "duckdb", "_duckdb", "pyarrow"}) or isinstance(error, TypeError | ValueError)

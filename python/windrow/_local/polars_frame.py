@@ -114,7 +114,7 @@ class PolarsColumns(Columns):
 
         projected = self._frame.select(selectors.by_index(*positions))
         if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
-            raise pa.ArrowTypeError("an Object of Polars is no Arrow data, but addresses of Python objects")
+            raise pa.ArrowTypeError("Polars' type Object holds addresses of Python objects, not Arrow data")
         return projected
 
 

@@ -1,4 +1,4 @@
-"""The library that data is of, by the module of its type."""
+"""Finds the library of data by the module of its type."""
 
 from __future__ import annotations
 

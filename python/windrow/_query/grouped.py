@@ -114,8 +114,8 @@ def group_by(
         order: the integer column that orders the records of a source, such as Kafka's offset. It has no effect in a
             batch. A `StreamDriver` takes records in the order in which you feed them.
         stream_time: with `"source"` each source of a stream has its own time and its own windows, like a partition in
-            Kafka. With `"slowest"` all have one time, that of the slowest, for sources that share keys. It has no
-            effect in a batch.
+            Kafka. With `"slowest"` all sources share one time, that of the slowest; use it if sources share keys. It
+            has no effect in a batch.
         schema: the columns of a Spark DataFrame and their types, in words or as a `StructType`, in any order; columns
             that the query does not read may be missing. Only a function of Spark's declarative pipelines needs it,
             because Spark gives no schema there (`docs/how-to/pipelines.md`). If a column has another type in the data,
@@ -128,9 +128,8 @@ def group_by(
             type only Spark knows, an unknown word, `order` with `stream_time="slowest"`, or a `schema` or `streaming`
             that differs from the data, is missing in a pipeline, or is given for data in this process.
         TypeError: data that cannot be read or is grouped already, a column that is neither a name nor an expression, an
-            expression of another library than the data, a key type that cannot be
-            grouped, a time column without timestamps, a tick column without booleans, or a source or order column of
-            another type.
+            expression of another library than that of the data, a key type that cannot be grouped, a time column
+            without timestamps, a tick column without booleans, or a source or order column of another type.
         ImportError: a DataFrame of a PySpark older than 3.5.
 
     >>> from datetime import datetime

@@ -31,7 +31,7 @@ _WINDOWS = {
 
 
 def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, columns: Sequence[str]) -> str:
-    """What Spark calls the column of an expression; SQL text is its own name.
+    """Spark's name for the column of an expression; SQL text is its own name.
 
     Raises:
         TypeError: an expression of another library.
@@ -108,7 +108,7 @@ def check_deterministic(frame: DataFrame, argument: str, expression: ColumnExpre
 
 
 def is_case_sensitive(spark: Any) -> bool:
-    """Whether a session distinguishes names by their case; False where it does not say."""
+    """Whether a session distinguishes names by their case; False if that is unknown."""
     try:
         return bool(spark.conf.get("spark.sql.caseSensitive") == "true")
     except Exception:  # some platforms refuse to read settings

@@ -80,7 +80,7 @@ class FrameInput(Input[DataFrame]):
         return self._schema.names
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
-        """What Spark calls the column. Spark analyses the expression, without a job."""
+        """Spark's name for the column. Spark analyses the expression without a job."""
         return output_name(self._frame, argument, expression, list(self.row_columns))
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
@@ -164,12 +164,12 @@ class FrameInput(Input[DataFrame]):
             frames.append(numbered(given._frame).select(*columns))
         fields = [StructField(name, types.get(name, IntegerType())) for name in names]
         frame = functools.reduce(lambda one, other: one.union(other), frames).toDF(*names)
-        united = type(self)(frame, StructType(fields))
+        united = self._over(frame, StructType(fields), {})
         united.declared = any(given.declared for given in inputs)
         return united
 
     def _apart(self, plan: Plan) -> tuple[Self, Plan]:
-        """The rows and a plan for them, with other names for columns that are named as something that windrow adds."""
+        """The rows and a plan for them. Columns with the name of a column that windrow adds get other names."""
         finished = () if plan.finish is None else plan.finish.columns[len(plan.keys) :]
         added = {name.casefold() for name in (WINDOW, *dict(plan.aggregates), *dict(finished))}
         names = Names((*self.columns, *added))

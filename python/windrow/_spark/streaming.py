@@ -121,7 +121,7 @@ class StreamInput(FrameInput):
         return shown_rows(plan, given._rows_with_windows(plan), self.row_columns)
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
-        """What Spark calls the column. Raises `ValueError` also for an expression that is not deterministic."""
+        """Spark's name for the column. Also raises `ValueError` for an expression that is not deterministic."""
         name = super().output_name(argument, expression)
         check_deterministic(self._frame, argument, expression)
         return name
