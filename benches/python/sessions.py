@@ -3,6 +3,7 @@
     python benches/python/sessions.py                          10 M events, all shapes
     python benches/python/sessions.py --events 200000 --repeats 1
     python benches/python/sessions.py --peer Polars --key i64 --order shuffled
+    python benches/python/sessions.py --events 20000000 --users 10000000 --key i64 --order "in order"
 
 Prints events per second (medians of the repeats after a first run), the ratio of windrow to each peer of its kind,
 and the formulation that counted. Exit 1 when two answers differ.
@@ -91,7 +92,7 @@ def in_own_process(peer: str, path: Path, order: str, repeats: int, answer: Path
 def compare(options: argparse.Namespace, order: str, key: str, folder: Path) -> bool:
     """One shape of events: all peers, one table. Whether the answers agree."""
     path = folder / "events.parquet"
-    events.write(path, options.events, order, key)
+    events.write(path, options.events, order, key, options.users)
     speed: dict[str, float] = {}
     reference: pa.Table | None = None
     agree = True
@@ -118,6 +119,7 @@ def main() -> int:
     """Measures one peer as the child, all of them as the parent."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--events", type=int, default=10_000_000)
+    options.add_argument("--users", type=int, help="how many keys the events have (default: one for 100 events)")
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--peer", action="append", choices=PEERS, help="only this one (again for more)")
     options.add_argument("--order", action="append", choices=events.ORDERS)
