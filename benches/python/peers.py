@@ -9,6 +9,7 @@ The answer's columns: user, start and end (both inclusive), clicks, spend, low, 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def windrow_in_spark(path: Path, order: str) -> Queries:
     sessions = by_windrow(frame)
 
     def answer() -> pa.Table:
-        return flat(sessions.toArrow())
+        return flat(_collected(sessions))
 
     return {"windrow": lambda: _run(sessions, answer)}
 
@@ -43,7 +44,7 @@ def spark_session_window(path: Path, order: str) -> Queries:
     sessions = by_session_window(_cached(local_spark.start(), path))
 
     def answer() -> pa.Table:
-        return flat_of_spark(sessions).toArrow()
+        return _collected(flat_of_spark(sessions))
 
     return {"session_window": lambda: _run(sessions, answer)}
 
@@ -180,6 +181,13 @@ def _cached(spark: object, path: Path) -> object:
     frame = spark.read.parquet(str(path)).cache()
     frame.count()
     return frame
+
+
+def _collected(frame: object) -> pa.Table:
+    """All rows of a Spark query; by way of a file, as PySpark 3.5 has no `toArrow`."""
+    with tempfile.TemporaryDirectory() as folder:
+        frame.write.parquet(f"{folder}/rows")
+        return pq.read_table(f"{folder}/rows")
 
 
 def _run(frame: object, answer: Answer) -> Answer:

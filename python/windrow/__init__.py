@@ -21,11 +21,14 @@ from windrow._aggregates.aggregate import Aggregate as Aggregate
 from windrow._arguments.other_names import other_name
 from windrow._local.counters import LeftOut, counters
 from windrow._native import __version__
+from windrow._plan.input import Run as Run
 from windrow._plan.observation import Observation
 from windrow._query.cogrouped import CogroupedData as CogroupedData
 from windrow._query.cogrouped import cogroup
 from windrow._query.grouped import GroupedData as GroupedData
 from windrow._query.grouped import group_by
+from windrow._query.scans import Scan as Scan
+from windrow._query.scans import scan, scan_parquet
 from windrow._query.windowed import WindowedData as WindowedData
 from windrow._spark.configure import configure
 from windrow._spark.ticks import ticks
@@ -46,6 +49,8 @@ __all__ = [
     "functions",
     "group_by",
     "plot",
+    "scan",
+    "scan_parquet",
     "ticks",
 ]
 

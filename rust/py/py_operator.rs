@@ -18,6 +18,7 @@ use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
 use crate::record::store_query::StoreQuery;
 use crate::record::user_function::UserFunction;
+use crate::state::open_clock::{OpenClock, OpenTally};
 use crate::state::page::ChangedPage;
 use crate::state::source_time::SourceTime;
 
@@ -137,6 +138,16 @@ pub(super) fn counter_dict(
     Ok(dict)
 }
 
+/// A micro-batch from Python: a batch, the latest time of its sources, and the times of its records.
+fn micro_batch(
+    batch: PyRecordBatch,
+    progress: Vec<(usize, u32, i64)>,
+    times: Option<PyRecordBatch>,
+) -> (RecordBatch, Vec<SourceTime>, Option<RecordBatch>) {
+    let times = times.map(PyRecordBatch::into_inner);
+    (batch.into_inner(), source_times(progress), times)
+}
+
 fn columns(bound: Option<PyRecordBatch>) -> Option<Vec<ArrayRef>> {
     bound.map(|batch| batch.into_inner().columns().to_vec())
 }
@@ -221,9 +232,7 @@ impl PyOperator {
         progress: Vec<(usize, u32, i64)>,
         times: Option<PyRecordBatch>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let batch = batch.into_inner();
-        let times = times.map(PyRecordBatch::into_inner);
-        let progress = source_times(progress);
+        let (batch, progress, times) = micro_batch(batch, progress, times);
         self.push_with_rows(py, &batch, |operator| {
             operator.push_micro_batch(&batch, times.as_ref(), &progress)
         })
@@ -237,8 +246,7 @@ impl PyOperator {
         progress: Vec<(usize, u32, i64)>,
         times: Option<PyRecordBatch>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let (batch, progress) = (batch.into_inner(), source_times(progress));
-        let times = times.map(PyRecordBatch::into_inner);
+        let (batch, progress, times) = micro_batch(batch, progress, times);
         let push = |operator: &mut Operator| {
             operator.push_returned_records(&batch, times.as_ref(), &progress)
         };
@@ -310,6 +318,35 @@ impl PyOperator {
         self.work(py, |operator| operator.restore(&pages))
     }
 
+    /// The columns of `open` are key columns, the bounds of windows, and `state`.
+    fn resume_open(
+        &self,
+        py: Python<'_>,
+        clock: (PyBackedBytes, Option<i64>),
+        tally: (u64, u64),
+        rows: Vec<PyRecordBatch>,
+    ) -> PyResult<(i64, u64)> {
+        let clock = OpenClock::read(&clock.0, clock.1)?;
+        let tally = OpenTally {
+            clocks: Vec::new(),
+            rows: tally.0,
+            checksum: tally.1,
+        };
+        let rows: Vec<RecordBatch> = rows.into_iter().map(PyRecordBatch::into_inner).collect();
+        self.work(py, |operator| operator.resume_open(&clock, &tally, &rows))?;
+        Ok((clock.to, clock.batch))
+    }
+
+    fn open_windows<'py>(
+        &self,
+        py: Python<'py>,
+        to: i64,
+        batch: u64,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyBytes>)> {
+        let (rows, clock) = self.work(py, |operator| operator.open_windows(Time(to), batch))?;
+        Ok((to_python(py, rows)?, PyBytes::new(py, &clock.seal()?)))
+    }
+
     #[pyo3(signature = (head, keys, progress, times=None))]
     fn touched(
         &self,
@@ -319,8 +356,7 @@ impl PyOperator {
         progress: Vec<(usize, u32, i64)>,
         times: Option<PyRecordBatch>,
     ) -> PyResult<Option<Vec<String>>> {
-        let (keys, progress) = (keys.into_inner(), source_times(progress));
-        let times = times.map(PyRecordBatch::into_inner);
+        let (keys, progress, times) = micro_batch(keys, progress, times);
         self.work(py, |operator| {
             operator.touched(&head, &keys, times.as_ref(), &progress)
         })

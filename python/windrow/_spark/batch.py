@@ -46,10 +46,13 @@ from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
 from windrow._executor.shipping import shipped
 from windrow._plan.flat import WINDOW
+from windrow._plan.input import Run
 from windrow._plan.observation import Observation, is_observation
+from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 from windrow._plan.plan import BATCH_COUNTERS, INPUT, Origins, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._spark import release
+from windrow._spark.advance import RUN_COUNTERS, output_of, rows_of
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, numbered, projected, shown, shown_rows, with_names
@@ -87,14 +90,14 @@ class BatchInput(FrameInput):
                 equal &= F.col(places[name]).eqNullSafe(F.lit(value))
             is_wanted |= equal
         rows = numbered(self._frame).where(is_wanted).select(*places.values())
-        step = shipped(ipc_streams, schema.serialize().to_pybytes())
+        step = shipped(ipc_streams, schema.serialize().to_pybytes(), declared=self._declared(schema))
         collected = release.sendable(rows).mapInArrow(step, StructType([StructField("stream", BinaryType())])).collect()
         batches = (pa.ipc.open_stream(row[0]).read_next_batch() for row in collected)
         return pa.Table.from_batches(batches, schema)
 
-    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Self:
         """The rows of several inputs in one frame."""
-        return BatchInput(*self._united(inputs, schema, origins))
+        return self._united(inputs, schema, origins)
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a lazy frame."""
@@ -104,12 +107,9 @@ class BatchInput(FrameInput):
         finish, finish_broadcasts = pickled_finish(plan, core)
         steps: tuple[Callable[..., Batches], ...] = (pack_rows, fold) if plan.functions else (pack, merge)
         of_functions = (functions,) if plan.functions else ()
+        packed = StructType([*_PACKED, *_nullable_longs(observed)])
         result = (
-            projected(self._frame, plan.schema.names)
-            .mapInArrow(
-                shipped(steps[0], *query, tuple(observed)),
-                StructType([*_PACKED, *_nullable_longs(observed)]),
-            )
+            self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed)
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
@@ -127,6 +127,17 @@ class BatchInput(FrameInput):
         )
         return shown(plan, _result(plan, result, observed, F.count("window").alias("windows")))
 
+    def advance(self, plan: Plan, opened: Any, to: int) -> Run[DataFrame]:
+        """One run of a daily job, as lazy frames."""
+        output = output_of(plan, self._output(plan, counted=True), self._type(plan.time))
+        _, observed = self._query(plan, output, RUN_COUNTERS)
+        records = self._rows(plan.schema.names)
+        rows = rows_of(plan, records, opened, to=to, output=output, observed=observed)
+        rows = shown(plan, _result(plan, rows, observed))
+        is_closed, op = F.col(STATUS) == "closed", ["op"] if plan.options.op else []
+        closed = _without(rows.where(is_closed), [STREAM_TIME, STATE, STATUS])
+        return Run(closed, _without(rows.where(~is_closed), [STATUS, *op]), rows)
+
     def with_windows(self, plan: Plan) -> DataFrame:
         """All rows, each with its window, as a lazy frame."""
         if plan.origins is not None:
@@ -139,8 +150,11 @@ class BatchInput(FrameInput):
         plan, core, output = self._with_rows(plan, len(self.columns))
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
-        step = shipped(with_windows, *query, observed, finish=finish, observed=observed, broadcasts=broadcasts)
-        rows = projected(self._frame, plan.schema.names)
+        declared = self._declared(plan.schema)
+        step = shipped(
+            with_windows, *query, observed, declared=declared, finish=finish, observed=observed, broadcasts=broadcasts
+        )
+        rows = self._rows(plan.schema.names)
         if self.declared:
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
@@ -151,11 +165,21 @@ class BatchInput(FrameInput):
         schema = StructType([*output.fields, *_nullable_longs(observed.values())])
         return _result(plan, rows.repartition(*keys, apart).mapInArrow(step, schema), observed)
 
-    def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, bytes], dict[str, str]]:
+    def _rows(self, names: Sequence[str]) -> DataFrame:
+        """These columns of all rows, for `mapInArrow`."""
+        return projected(self._frame, names)
+
+    def _packed(self, step: Callable[..., Batches], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
+        """What the first step makes of these columns."""
+        return self._rows(schema.names).mapInArrow(shipped(step, *query, declared=self._declared(schema)), output)
+
+    def _query(
+        self, plan: Plan, output: StructType, counted: Sequence[str] = BATCH_COUNTERS
+    ) -> tuple[tuple[str, bytes], dict[str, str]]:
         """The query for executors, and the column of each observed counter. Warns about missing settings."""
         warn_unless_configured(self._frame.sparkSession, pipeline=self.declared)
         spec = plan.spec_in_order if plan.functions else plan.spec
-        counters, names = BATCH_COUNTERS if plan.options.observation is not None else (), Names(output.names)
+        counters, names = counted if plan.options.observation is not None else (), Names(output.names)
         observed = {counter: names.unused(f"windrow_{counter}") for counter in counters}
         return (spec, plan.schema.serialize().to_pybytes()), observed
 
@@ -170,6 +194,12 @@ def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any
         fields = [*frame.schema.fields, StructField(SEQUENCE, LongType())]
         frame = with_schema(frame.withColumn(SEQUENCE, F.lit(0).cast("long")), fields)
     return frame
+
+
+def _without(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The frame without these columns."""
+    fields = [field for field in frame.schema.fields if field.name not in names]
+    return with_schema(frame.drop(*names), fields)
 
 
 def _shown(frame: DataFrame, origins: Origins) -> DataFrame:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -37,11 +38,13 @@ def failing(held: int, row: Any) -> int:
 SESSIONS = wr.SessionWindows.with_gap("10 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("10 minutes")
 AMOUNTS = wr.aggregate(list, lambda held, row: [*held, row.amount], joined, schema="array<bigint>", columns=["amount"])
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CASES: dict[str, Callable[[Any], Any]] = {
     "sessions": lambda asked: asked(SESSIONS).agg(n=wr.count(), total=wr.sum("amount"), last=wr.last("amount")),
     "sliding": lambda asked: asked(SLIDING).agg(n=wr.count(), total=wr.sum("amount"), least=wr.min("amount")),
     "functions": lambda asked: asked(SESSIONS).agg(x=AMOUNTS, n=wr.count(), most=wr.reduce("amount", max)),
     "sliding functions": lambda asked: asked(SLIDING).agg(x=AMOUNTS),
+    "advance": lambda asked: asked(SESSIONS).advance(None, to=NOON, n=wr.count(), total=wr.sum("amount")).closed,
 }
 
 
@@ -98,6 +101,10 @@ def main(remote: str) -> None:
             writer.write_table(table)
         rows = base64.b64encode(sink.getvalue()).decode()
         print(json.dumps({"case": name, "rows": rows, "counters": observation and observation.get}))
+    with tempfile.TemporaryDirectory() as folder:
+        data.write.mode("overwrite").parquet(folder)
+        grouped = (asked(given)(SESSIONS).agg(n=wr.count()) for given in (data, wr.scan_parquet(spark, folder)))
+        print(json.dumps({"scanned": [sorted(map(str, windows.collect())) for windows in grouped]}))
     plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
     print(json.dumps({"plain": [*plain.keys, plain.time]}))
     print(json.dumps({"expressions": sorted(map(list, expressions(data).collect()), key=str)}, default=str))
