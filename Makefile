@@ -132,6 +132,7 @@ check: package ## formats, lints, types, docs, licences, the stub against the bi
 bench: package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
 	cargo bench --locked --benches -- --quick
 	"$(PY)" benches/python/sessions.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/small.py
 	"$(PY)" benches/python/scan.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/rows.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/rolling.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)

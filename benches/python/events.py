@@ -18,10 +18,13 @@ ORDERS = ("in order", "shuffled")
 KEYS = ("i64", "string")
 
 
-def table(count: int, order: str, key: str) -> pa.Table:
-    """`count` events of columns user, ts and amount. Every order and key type holds the same events."""
+def table(count: int, order: str, key: str, users: int | None = None) -> pa.Table:
+    """`count` events of columns user, ts and amount. Every order and key type holds the same events.
+
+    All numbers of users have their events in the same three hours, so with more users each has fewer.
+    """
     random = np.random.default_rng(SEED)
-    users = max(1, count // EVENTS_OF_A_USER)
+    users = users or max(1, count // EVENTS_OF_A_USER)
     user = random.integers(0, users, count)
     ts = EPOCH + np.sort(random.integers(0, EVENTS_OF_A_USER * MEAN_DISTANCE, count))
     amount = random.integers(1, 10_000, count) / 100
@@ -35,6 +38,6 @@ def table(count: int, order: str, key: str) -> pa.Table:
     return pa.table({"user": named, "ts": pa.array(ts, pa.timestamp("us")), "amount": amount})
 
 
-def write(path: Path, count: int, order: str, key: str) -> None:
+def write(path: Path, count: int, order: str, key: str, users: int | None = None) -> None:
     """The events as one Parquet file of several row groups, so that Spark reads it on every core."""
-    pq.write_table(table(count, order, key), path, row_group_size=max(1, count // 8))
+    pq.write_table(table(count, order, key, users), path, row_group_size=max(1, count // 8))

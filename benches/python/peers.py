@@ -12,6 +12,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,10 +29,10 @@ def windrow_in_spark(path: Path, order: str) -> Queries:
     import local_spark
 
     frame = _cached(local_spark.start(), path)
-    sessions = _windrow(frame)
+    sessions = by_windrow(frame)
 
     def answer() -> pa.Table:
-        return _flat(_collected(sessions))
+        return flat(_collected(sessions))
 
     return {"windrow": lambda: _run(sessions, answer)}
 
@@ -39,21 +40,33 @@ def windrow_in_spark(path: Path, order: str) -> Queries:
 def spark_session_window(path: Path, order: str) -> Queries:
     """Spark's own operator over the same cached DataFrame; its end is the last event plus the gap."""
     import local_spark
+
+    sessions = by_session_window(_cached(local_spark.start(), path))
+
+    def answer() -> pa.Table:
+        return _collected(flat_of_spark(sessions))
+
+    return {"session_window": lambda: _run(sessions, answer)}
+
+
+def by_session_window(frame: Any) -> Any:
+    """The sessions of a DataFrame by Spark's own operator."""
     from pyspark.sql import functions as F
 
-    frame = _cached(local_spark.start(), path)
-    sessions = frame.groupBy("user", F.session_window("ts", GAP).alias("w")).agg(
+    return frame.groupBy("user", F.session_window("ts", GAP).alias("w")).agg(
         F.count("*").alias("clicks"),
         F.sum("amount").alias("spend"),
         F.min("amount").alias("low"),
         F.max("amount").alias("high"),
     )
 
-    def answer() -> pa.Table:
-        last = (F.col("w.end") - F.expr(f"INTERVAL {GAP}")).alias("end")
-        return _collected(sessions.select("user", "w.start", last, "clicks", "spend", "low", "high"))
 
-    return {"session_window": lambda: _run(sessions, answer)}
+def flat_of_spark(sessions: Any) -> Any:
+    """Sessions by `session_window` with the columns of an answer."""
+    from pyspark.sql import functions as F
+
+    last = (F.col("w.end") - F.expr(f"INTERVAL {GAP}")).alias("end")
+    return sessions.select("user", "w.start", last, "clicks", "spend", "low", "high")
 
 
 def windrow_in_process(path: Path, order: str) -> Queries:
@@ -61,8 +74,8 @@ def windrow_in_process(path: Path, order: str) -> Queries:
     events = pq.read_table(path)
 
     def run() -> Answer:
-        sessions = _windrow(events)
-        return lambda: _flat(sessions)
+        sessions = by_windrow(events)
+        return lambda: flat(sessions)
 
     return {"windrow": run}
 
@@ -156,7 +169,8 @@ PEERS: dict[str, Callable[[Path, str], Queries]] = {
 }
 
 
-def _windrow(events: object) -> object:
+def by_windrow(events: Any) -> Any:
+    """The sessions of events in Spark or in memory by windrow."""
     import windrow as wr
 
     grouped = wr.group_by(events, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(GAP))
@@ -182,6 +196,7 @@ def _run(frame: object, answer: Answer) -> Answer:
     return answer
 
 
-def _flat(sessions: pa.Table) -> pa.Table:
+def flat(sessions: pa.Table) -> pa.Table:
+    """Sessions by windrow with the columns of an answer."""
     start, end = (pc.struct_field(sessions["window"], name) for name in ("start", "end"))
     return sessions.drop(["window"]).add_column(1, "start", start).add_column(2, "end", end)

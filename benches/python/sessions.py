@@ -93,7 +93,7 @@ def in_own_process(peer: str, path: Path, order: str, repeats: int, answer: Path
 def compare(options: argparse.Namespace, order: str, key: str, folder: Path) -> bool:
     """One shape of events: all peers, one table. Whether the answers agree."""
     path = folder / "events.parquet"
-    events.write(path, options.events, order, key)
+    events.write(path, options.events, order, key, options.users)
     speed: dict[str, float] = {}
     reference: pa.Table | None = None
     agree = True
@@ -120,6 +120,7 @@ def main() -> int:
     """Measures one peer as the child, all of them as the parent."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--events", type=int, default=10_000_000)
+    options.add_argument("--users", type=int, help="how many keys the events have (default: one for 100 events)")
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--peer", action="append", choices=PEERS, help="only this one (again for more)")
     options.add_argument("--spark", action="store_true", help="only windrow in Spark and session_window")

@@ -13,12 +13,12 @@ sessions = (
 The aggregates are in `windrow.functions`; `wr.sum` and the like are the same functions.
 """
 
-from typing import TYPE_CHECKING, Never
+import importlib
+from typing import TYPE_CHECKING, Any
 
-from windrow import functions, plot
+from windrow import functions
 from windrow._aggregates.aggregate import Aggregate as Aggregate
 from windrow._arguments.other_names import other_name
-from windrow._inspection.explain import explain_record
 from windrow._local.counters import LeftOut, counters
 from windrow._native import __version__
 from windrow._plan.input import Run as Run
@@ -59,9 +59,18 @@ def __dir__() -> list[str]:
     return list(__all__)
 
 
-if not TYPE_CHECKING:  # to a type checker there is no such attribute
+if TYPE_CHECKING:
+    from windrow import plot as plot
+    from windrow._inspection.explain import explain_record as explain_record
+else:  # to a type checker there are no other attributes
+    # No query needs these, so Spark's Python workers do not wait for them.
+    _LOADED_ON_USE = {"plot": "windrow.plot", "explain_record": "windrow._inspection.explain"}
 
-    def __getattr__(name: str) -> Never:
+    def __getattr__(name: str) -> Any:
+        if name in _LOADED_ON_USE:
+            module = importlib.import_module(_LOADED_ON_USE[name])
+            globals()[name] = getattr(module, name, module)
+            return globals()[name]
         hint = other_name(name)
         text = f"module 'windrow' has no attribute {name!r}"
         raise AttributeError(text if hint is None else f"{text}; {hint}", name=name)

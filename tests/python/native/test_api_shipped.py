@@ -84,6 +84,17 @@ def test_no_module_of_windrow_is_needed_to_unpickle(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+def test_importing_windrow_loads_only_what_queries_need() -> None:
+    code = (
+        "import sys, windrow as wr\n"
+        "others = ('pyspark', 'pandas', 'windrow.plot', 'windrow.testing', 'windrow._inspection')\n"
+        "print([name for name in sys.modules if name.startswith(others)])\n"
+        "print(wr.plot.__name__, wr.explain_record.__name__, 'windrow.plot' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\nwindrow.plot explain_record True\n"
+
+
 def test_a_spark_job_whose_workers_lack_windrow_fails_with_that_sentence(tmp_path: Path) -> None:
     bare = _python_without_windrow(tmp_path)
     environment = {**os.environ, "PYSPARK_PYTHON": str(bare), "PYSPARK_DRIVER_PYTHON": sys.executable}
