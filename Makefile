@@ -136,6 +136,7 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 	"$(PY)" benches/python/rows.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/rolling.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/functions.py --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/funnel.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
 bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
