@@ -70,10 +70,18 @@ def groupable(data_type: pa.DataType) -> bool:
 
 @final
 class RowColumns:
-    """The columns of `windows` (at least one batch) for the rows in `of_row` of `Query.run_with_rows`, in batches."""
+    """The columns of `windows` (at least one batch) for the rows in `of_row` of `Query.run_with_rows`, in batches.
+
+    `positions` are the columns of `position` aggregates, which differ between the rows of a window.
+    """
 
     def __new__(
-        cls, windows: list[pa.RecordBatch], of_row: pa.RecordBatch, memory: int | None = ..., threads: int | None = ...
+        cls,
+        windows: list[pa.RecordBatch],
+        of_row: pa.RecordBatch,
+        memory: int | None = ...,
+        threads: int | None = ...,
+        positions: list[str] = ...,
     ) -> Self: ...
     def __iter__(self) -> Self: ...
     def __next__(self) -> pa.RecordBatch: ...
@@ -136,7 +144,10 @@ class Query:
     def run_with_rows(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], pa.RecordBatch, dict[str, int]]:
-        """The windows, the position of each row's window among them (null for none), and the counters."""
+        """The windows, the position of each row's window among them (null for none), and the counters.
+
+        If the plan has positions, a second column has the number of rows that come after each in its window.
+        """
     def run(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], dict[str, int]]:

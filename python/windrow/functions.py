@@ -44,10 +44,13 @@ from windrow._aggregates.builtin import (
     variance,
 )
 from windrow._aggregates.frequencies import histogram_numeric, mode, top_k
+from windrow._aggregates.journeys import funnel, path
 from windrow._aggregates.percentiles import approx_percentile, median, percentile
+from windrow._aggregates.row_numbers import position, session_number
 from windrow._aggregates.statistics import corr, covar_pop, covar_samp, kurtosis, skewness
 from windrow._aggregates.user_function import aggregate, apply, reduce
 from windrow._aggregates.window_id import window_id
+from windrow._aggregates.window_length import window_length
 from windrow._arguments.other_names import other_name
 
 if not TYPE_CHECKING:  # to a type checker there is no such attribute
@@ -79,6 +82,7 @@ __all__ = [
     "covar_pop",
     "covar_samp",
     "first",
+    "funnel",
     "histogram_numeric",
     "kurtosis",
     "last",
@@ -89,9 +93,12 @@ __all__ = [
     "min",
     "min_by",
     "mode",
+    "path",
     "percentile",
+    "position",
     "product",
     "reduce",
+    "session_number",
     "skewness",
     "stddev",
     "stddev_pop",
@@ -103,4 +110,5 @@ __all__ = [
     "var_samp",
     "variance",
     "window_id",
+    "window_length",
 ]

@@ -9,6 +9,7 @@
 //! | [`sliding_folds`] | user functions over sliding windows, from rows in time order |
 //! | `sort_rows` | queries that return rows in time order |
 //! | `returned_rows` | queries that return each row with its window |
+//! | `positions`, `session_numbers` | the number of a row in its window, of a session among those of its key |
 //! | `layout` | how blocks store columns |
 //! | `shards` | the shards of keys |
 //! | `pending` | rows that wait for key numbers or for sessions |
@@ -30,9 +31,11 @@ pub mod merger;
 pub mod packer;
 mod partition;
 mod pending;
+pub(crate) mod positions;
 mod returned_rows;
 pub(crate) mod row_windows;
 pub(crate) mod session_groups;
+mod session_numbers;
 mod session_rows;
 pub(crate) mod sessions;
 mod shards;

@@ -20,6 +20,8 @@ use arrow_select::take::take;
 
 use super::batch_operator::{BatchOperator, BatchSink, ShardRows};
 use super::layout::whole_rows::WholeRows;
+use super::positions;
+use super::session_numbers::SessionNumbers;
 use super::sort_rows::SortRows;
 use super::window_columns::{batches, batches_of_rows, window_bytes};
 use crate::core::aggregate::SeqNo;
@@ -47,6 +49,9 @@ pub(super) struct ReturnedRows {
     held: Vec<HeldRows>,
     /// Numbers of excluded rows.
     left_out: Vec<i64>,
+    session_numbers: SessionNumbers,
+    /// The columns of positions among those of the windows.
+    positions: Vec<usize>,
 }
 
 /// The rows of a block. Some of them wait for their window.
@@ -61,6 +66,8 @@ impl ReturnedRows {
     pub(super) fn new(query: Arc<Query>, windows: Arc<Query>) -> Result<Self> {
         Ok(Self {
             operator: windows.batch_operator()?,
+            session_numbers: SessionNumbers::new(&windows)?,
+            positions: windows.number_columns(|aggregate| aggregate.is_position),
             windows,
             before: SortRows::new(Arc::clone(&query))?,
             layout: WholeRows::new(&query),
@@ -169,12 +176,20 @@ impl ReturnedRows {
             }
             None => batches_of_rows(of_row.len()),
         };
+        let after = positions::rows_after(&of_row, &self.positions);
+        let is_position = |column: usize| self.positions.contains(&column);
+        let is_position: Vec<bool> = (keys..windows.num_columns()).map(is_position).collect();
         let of_row = UInt32Array::from(of_row);
         let taken = |range: Range<usize>| {
             let of_row = of_row.slice(range.start, range.len());
-            let columns = columns
-                .iter()
-                .map(|column| Ok(take(column, &of_row, None)?));
+            let columns = columns.iter().zip(&is_position);
+            let columns = columns.map(|(column, &is_position)| {
+                let column = take(column, &of_row, None)?;
+                if is_position {
+                    return positions::positions(&column, after.get(range.clone()));
+                }
+                Ok(column)
+            });
             columns.collect()
         };
         self.emit(&numbers, batches, taken, emit, interrupt)
@@ -244,6 +259,10 @@ impl BatchOperator for ReturnedRows {
         let mut windows = Vec::new();
         self.operator
             .close(frontier, &mut |batch| windows.push(batch), interrupt)?;
+        self.session_numbers.number(&mut windows, interrupt)?;
+        if frontier.is_none() {
+            self.session_numbers.clear();
+        }
         for batch in &windows {
             self.emit_windows(batch, emit, interrupt)?;
         }

@@ -11,7 +11,9 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::concat::concat;
 
+use super::positions::{positions, rows_after};
 use super::returned_rows::rows_of;
+use super::session_numbers::SessionNumbers;
 use super::window_batches::WindowBatches;
 use super::window_columns::{batches, batches_of_rows};
 use crate::array::hidden_nulls;
@@ -31,6 +33,8 @@ pub struct RowWindows {
     pub windows: Vec<RecordBatch>,
     /// Null for an excluded row.
     pub of_row: Int64Array,
+    /// For each row the rows of its window after it; empty if the query has no positions.
+    pub after: Vec<i64>,
     /// The counters of the run.
     pub counters: ReadCounters,
 }
@@ -42,13 +46,18 @@ pub(crate) struct RowColumns {
     windows: WindowBatches,
     /// The position of each row's window, or null if it has none.
     of_row: Int64Array,
+    /// The columns that hold positions of rows.
+    positions: Vec<usize>,
+    /// For each row the rows of its window after it, if there are such columns.
+    after: Vec<i64>,
     /// The rows of each batch.
     batches: Vec<Range<usize>>,
 }
 
 impl RowColumns {
-    /// Creates the columns. The first column of `of_row` has the positions. `threads` threads join
-    /// the columns of windows.
+    /// Creates the columns. The first column of `of_row` has the positions of windows, the second one
+    /// the rows after each row, if there are columns of `positions`. `threads` threads join the columns
+    /// of windows.
     ///
     /// # Errors
     ///
@@ -58,15 +67,22 @@ impl RowColumns {
     pub(crate) fn new(
         windows: &[RecordBatch],
         of_row: &RecordBatch,
+        positions: &[String],
         memory: Option<usize>,
         threads: usize,
         interrupt: &Interrupt,
     ) -> Result<Self> {
+        let after = of_row.columns().get(1);
+        let after = after.and_then(|column| column.as_primitive_opt::<Int64Type>());
         let of_row = of_row.columns().first();
         let of_row = of_row.and_then(|column| column.as_primitive_opt::<Int64Type>());
         let (Some(first), Some(of_row)) = (windows.first(), of_row) else {
             return Err(Error::Internal("windows or rows are missing"));
         };
+        let names = positions
+            .iter()
+            .map(|name| first.schema_ref().index_of(name));
+        let positions = names.collect::<std::result::Result<Vec<_>, _>>()?;
         let fields = first.schema_ref().fields().iter();
         let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
@@ -87,6 +103,8 @@ impl RowColumns {
             batches: ranges(&windows, of_row, memory)?,
             windows,
             of_row: of_row.clone(),
+            positions,
+            after: after.map_or_else(Vec::new, |after| after.values().to_vec()),
         })
     }
 
@@ -112,6 +130,11 @@ impl RowColumns {
     fn of(&self, rows: &Range<usize>) -> Result<RecordBatch> {
         let of_row = self.of_row.slice(rows.start, rows.len());
         let mut columns = self.windows.take(&of_row)?;
+        for &column in &self.positions {
+            if let Some(column) = columns.get_mut(column) {
+                *column = positions(column, self.after.get(rows.clone()))?;
+            }
+        }
         if of_row.null_count() > 0 {
             for column in &mut columns {
                 *column = hidden_nulls::without(column)?;
@@ -219,19 +242,25 @@ impl Query {
             let columns = columns.chain([Arc::new(numbers) as ArrayRef]).collect();
             Ok(RecordBatch::try_new(schema, columns)?)
         });
-        let (results, counters) = self.run_until(batches, threads, interrupt)?;
+        let (mut results, counters) = self.run_until(batches, threads, interrupt)?;
+        SessionNumbers::new(self)?.number(&mut results, interrupt)?;
+        let columns = self.number_columns(|aggregate| aggregate.is_position);
         let mut of_row = vec![NONE; rows];
+        let mut after = vec![0; if columns.is_empty() { 0 } else { rows }];
         let mut windows = Vec::with_capacity(results.len());
         let mut before = 0;
         for batch in results {
             interrupt.check()?;
             let (positions, numbers) = rows_of(&batch)?;
+            let missing = || Error::Internal("a row has no number");
             for (&position, &number) in positions.iter().zip(&numbers) {
                 let row = usize::try_from(number)
                     .ok()
                     .and_then(|row| of_row.get_mut(row));
-                let row = row.ok_or_else(|| Error::Internal("a row has no number"))?;
-                *row = before + i64::from(position);
+                *row.ok_or_else(missing)? = before + i64::from(position);
+            }
+            for (of_row, &number) in rows_after(&positions, &columns).iter().zip(&numbers) {
+                *after.get_mut(number as usize).ok_or_else(missing)? = *of_row;
             }
             before += batch.num_rows() as i64;
             let columns: Vec<usize> = (0..batch.num_columns() - 1).collect();
@@ -244,6 +273,7 @@ impl Query {
         Ok(RowWindows {
             windows,
             of_row: Int64Array::try_new(of_row.into(), nulls)?,
+            after,
             counters,
         })
     }

@@ -1,6 +1,6 @@
 //! An aggregate of a query, resolved against the schema of its input.
 
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 
 use super::input_column::InputColumn;
 use super::resolve::resolve;
@@ -9,6 +9,7 @@ use super::spec::{AggregateSpec, Function};
 use crate::array::dictionary::unpacked;
 use crate::array::{canonical_float, convert, type_name, zero_width};
 use crate::core::aggregate::Aggregate;
+use crate::core::aggregate::functions::count::COUNT;
 use crate::core::aggregate::value_type::ValueType;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
@@ -23,6 +24,8 @@ pub struct AggregatePlan {
     pub filter: Option<usize>,
     /// It sees only the rows of this input of a cogroup.
     pub only: Option<u32>,
+    /// Whether its result is a number of the row. Its state counts the rows of the window.
+    pub is_position: bool,
     /// The number of its frame among those of the query; none if it covers the window of a record.
     pub(crate) frame: Option<usize>,
     /// The place of its states among those that a stream stores. Aggregates that differ in their
@@ -39,14 +42,16 @@ enum Output {
     Python(Field),
     /// The key and the start of the window.
     WindowId(Field),
+    /// The other sessions of the key, once all of them are there.
+    SessionNumber(Field),
     /// The operator, which knows the rows of each window.
     Rows(Field),
 }
 
 impl AggregatePlan {
-    /// Resolves an aggregate against the input's schema; the next field in `python` is that of a
-    /// Python function's results. A list may be too long for its type: `overflow` decides whether it
-    /// may be null.
+    /// Resolves an aggregate against the input's schema, with times in ticks of `unit`; the next field in
+    /// `python` is that of a Python function's results. A list may be too long for its type: `overflow`
+    /// decides whether it may be null.
     ///
     /// # Errors
     ///
@@ -54,6 +59,7 @@ impl AggregatePlan {
     pub(crate) fn new<'t>(
         spec: &AggregateSpec,
         input: &Schema,
+        unit: TimeUnit,
         inputs: &mut Vec<InputColumn>,
         python: &mut impl Iterator<Item = &'t Field>,
         overflow: Overflow,
@@ -77,6 +83,7 @@ impl AggregatePlan {
             inputs: Vec::new(),
             filter: None,
             only,
+            is_position: spec.function == Function::Position,
             frame: None,
             stored: 0,
             shares_states: false,
@@ -87,6 +94,14 @@ impl AggregatePlan {
             Function::WindowId => {
                 let field = Field::new(&spec.name, DataType::Int64, false);
                 return Ok(plan(Output::WindowId(field), None));
+            }
+            Function::SessionNumber => {
+                let field = Field::new(&spec.name, DataType::Int64, false);
+                return Ok(plan(Output::SessionNumber(field), None));
+            }
+            Function::Position => {
+                let (states, field) = resolve(&COUNT, spec, &[], unit)?;
+                return Ok(plan(Output::BuiltIn(states, field), None));
             }
             Function::Python => {
                 let result = python.next().ok_or_else(|| Error::Argument {
@@ -100,7 +115,7 @@ impl AggregatePlan {
             }
         };
         let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
-        let (states, field) = resolve(function, spec, &fields)?;
+        let (states, field) = resolve(function, spec, &fields, unit)?;
         let may_be_null = overflow == Overflow::Null && states.longest_list().is_some();
         let field = if may_be_null {
             field.with_nullable(true)
@@ -132,6 +147,7 @@ impl AggregatePlan {
             Output::BuiltIn(_, field)
             | Output::Python(field)
             | Output::WindowId(field)
+            | Output::SessionNumber(field)
             | Output::Rows(field) => field,
         }
     }
@@ -140,7 +156,10 @@ impl AggregatePlan {
     pub fn is_list(&self) -> bool {
         match &self.output {
             Output::BuiltIn(states, _) => states.longest_list().is_some(),
-            Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => false,
+            Output::Python(_)
+            | Output::WindowId(_)
+            | Output::SessionNumber(_)
+            | Output::Rows(_) => false,
         }
     }
 
@@ -152,6 +171,11 @@ impl AggregatePlan {
     /// Whether the key and the start of a window give its result.
     pub fn is_window_id(&self) -> bool {
         matches!(self.output, Output::WindowId(_))
+    }
+
+    /// Whether the order of the key's sessions gives its result.
+    pub fn is_session_number(&self) -> bool {
+        matches!(self.output, Output::SessionNumber(_))
     }
 
     /// Whether a function of the user gives its result.
@@ -177,7 +201,10 @@ impl AggregatePlan {
     pub fn states(&self) -> Option<Box<dyn Aggregate>> {
         match &self.output {
             Output::BuiltIn(states, _) => Some(states.fresh()),
-            Output::Python(_) | Output::WindowId(_) | Output::Rows(_) => None,
+            Output::Python(_)
+            | Output::WindowId(_)
+            | Output::SessionNumber(_)
+            | Output::Rows(_) => None,
         }
     }
 }

@@ -211,6 +211,7 @@ fn call(aggregate: &Value) -> String {
         "percentage",
         "accuracy",
         "most",
+        "funnel",
         "ignore_nulls",
         "keep_nulls",
         "input",

@@ -201,7 +201,14 @@ impl Query {
             .aggregates
             .iter()
             .map(|aggregate| {
-                AggregatePlan::new(aggregate, input, &mut inputs, &mut python, spec.overflow)
+                AggregatePlan::new(
+                    aggregate,
+                    input,
+                    *unit,
+                    &mut inputs,
+                    &mut python,
+                    spec.overflow,
+                )
             })
             .collect::<Result<Vec<_>>>()?;
         let frames = frames::resolve(&mut aggregates, spec, windows, *unit)?;

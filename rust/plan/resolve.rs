@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::spec::AggregateSpec;
+use super::window_lengths::to_ticks;
 use crate::array::convert::value_type;
 use crate::array::dictionary::{unpacked, unpacked_field};
 use crate::array::{comparable, type_name};
@@ -14,7 +15,8 @@ use crate::core::aggregate::function::{AggregateFunction, CallColumn, FunctionCa
 use crate::core::aggregate::result_type::{ResultShape, ResultType};
 use crate::core::error::Result;
 
-/// The empty states of a function over these columns, and the field of its results.
+/// The empty states of a function over these columns, and the field of its results. `unit` is that of
+/// the time column.
 ///
 /// # Errors
 ///
@@ -24,12 +26,18 @@ pub(super) fn resolve(
     function: &AggregateFunction,
     spec: &AggregateSpec,
     columns: &[Field],
+    unit: TimeUnit,
 ) -> Result<(Box<dyn Aggregate>, Field)> {
     let column = |(name, field): (_, &Field)| CallColumn {
         name,
         value_type: value_type(&unpacked(field.data_type())),
         type_name: type_name::of(field),
     };
+    let mut options = spec.options();
+    if let Some(funnel) = &mut options.funnel {
+        let ticks = |micros| to_ticks(micros, unit).map_or(i64::MAX, |ticks| ticks.0.cast_signed());
+        funnel.within = funnel.within.map(ticks);
+    }
     let call = FunctionCall {
         function: function.name,
         result: &spec.name,
@@ -40,7 +48,7 @@ pub(super) fn resolve(
             .zip(columns)
             .map(column)
             .collect(),
-        options: spec.options(),
+        options,
     };
     let resolved = function.resolve(&call)?;
     let compared = columns

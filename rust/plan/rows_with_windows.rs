@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use super::aggregate::AggregatePlan;
 use super::query::{Query, QueryOutput};
 use super::source_column::SourceColumn;
 use super::spec::{AggregateSpec, Spec};
+use super::window_lengths::WindowLengths;
 use crate::core::aggregate::functions::collect_list::COLLECT_LIST;
 use crate::core::error::{Error, Result};
 
@@ -31,6 +33,15 @@ impl Query {
         let rows = AggregateSpec::new(ROWS, &COLLECT_LIST, &[ROW]);
         spec.aggregates.push(rows);
         let mut query = Self::new(&spec, &numbered(input))?;
+        let is_session = matches!(query.windows, WindowLengths::Session(_));
+        if is_session
+            && query
+                .aggregates
+                .iter()
+                .any(|aggregate| aggregate.is_position)
+        {
+            return Ok(query); // the operator lists the rows of a session as they arrive, not by time
+        }
         if let Some(rows) = query.aggregates.pop() {
             // The rows are not written to a block, and the list of their numbers is not an aggregate of the user.
             let mut own = spec.aggregates.iter().rev().skip(1);
@@ -68,6 +79,14 @@ impl Query {
             windows: Arc::new(windows),
         };
         Ok(of_rows)
+    }
+
+    /// Where the columns of positions and of session numbers are among those of the windows.
+    pub(crate) fn number_columns(&self, is: impl Fn(&AggregatePlan) -> bool) -> Vec<usize> {
+        let first = self.keys.len() + 1;
+        let aggregates = (first..).zip(&self.aggregates);
+        let chosen = aggregates.filter(|(_, aggregate)| is(aggregate));
+        chosen.map(|(column, _)| column).collect()
     }
 
     /// The fields of `window` and the aggregates in a query [with rows](Self::with_rows).

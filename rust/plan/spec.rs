@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::frame_spec::FrameSpec;
-use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, Shares};
+use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, FunnelSteps, Shares};
 use crate::core::aggregate::functions;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
@@ -199,9 +199,12 @@ pub struct AggregateSpec {
     /// `approx_count_distinct`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<Number>,
-    /// The largest number of elements in the list of `top_k` or `histogram_numeric`.
+    /// The largest number of elements in the list of `top_k`, `histogram_numeric` or `path`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
+    /// The steps of `funnel`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub funnel: Option<FunnelSteps>,
     /// The times before a record that it covers; none: the window that ends at the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameSpec>,
@@ -221,6 +224,7 @@ impl AggregateSpec {
             percentage: None,
             accuracy: None,
             most: None,
+            funnel: None,
             frame: None,
         }
     }
@@ -235,7 +239,7 @@ impl AggregateSpec {
         self.function != Function::Python && unframed(self) == unframed(other)
     }
 
-    /// The options of its function.
+    /// The options of its function; lengths of time are in microseconds.
     pub(crate) fn options(&self) -> FunctionOptions {
         FunctionOptions {
             ignore_nulls: self.ignore_nulls,
@@ -243,6 +247,7 @@ impl AggregateSpec {
             percentage: self.percentage.as_ref().map(Shares::from),
             accuracy: self.accuracy.as_ref().and_then(Number::as_f64),
             most: self.most,
+            funnel: self.funnel.clone(),
         }
     }
 }
@@ -279,6 +284,10 @@ pub enum Function {
     BuiltIn(&'static AggregateFunction),
     /// The key and the start of the window.
     WindowId,
+    /// The rows of a window that come before a row, and the row itself.
+    Position,
+    /// The sessions of the key that come before this one, and this one.
+    SessionNumber,
     /// A function of the user.
     Python,
 }
@@ -288,6 +297,8 @@ impl From<Function> for &'static str {
         match function {
             Function::BuiltIn(function) => function.name,
             Function::WindowId => "window_id",
+            Function::Position => "position",
+            Function::SessionNumber => "session_number",
             Function::Python => "python",
         }
     }
@@ -310,6 +321,8 @@ impl Function {
     pub fn by_name(name: &str) -> Result<Self> {
         match name {
             "window_id" => Ok(Self::WindowId),
+            "position" => Ok(Self::Position),
+            "session_number" => Ok(Self::SessionNumber),
             "python" => Ok(Self::Python),
             _ => functions::by_name(name)
                 .map(Self::BuiltIn)
@@ -324,13 +337,13 @@ impl Function {
     pub fn built_in(self) -> Option<&'static AggregateFunction> {
         match self {
             Self::BuiltIn(function) => Some(function),
-            Self::WindowId | Self::Python => None,
+            Self::WindowId | Self::Position | Self::SessionNumber | Self::Python => None,
         }
     }
 
     /// Whether the result depends on the order of rows with equal times.
     pub fn is_ordered(self) -> bool {
-        self.built_in().is_some_and(|function| function.is_ordered)
+        self == Self::Position || self.built_in().is_some_and(|function| function.is_ordered)
     }
 
     /// Whether the values of the column at this position are compared with each other.

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use pyo3::exceptions::{
     PyException, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
 };
@@ -201,13 +201,18 @@ impl PyQuery {
         let RowWindows {
             windows,
             of_row,
+            after,
             counters,
         } = py.detach(|| {
             let interrupt = progress.map_or_else(signals, signals_and_progress);
             self.0.run_with_rows(batches, threads, &interrupt)
         })?;
-        let of_row: ArrayRef = Arc::new(of_row);
-        let of_row = RecordBatch::try_from_iter([("window", of_row)]).map_err(Error::from)?;
+        let after =
+            (!after.is_empty()).then(|| ("after", Arc::new(Int64Array::from(after)) as ArrayRef));
+        let columns = [("window", Arc::new(of_row) as ArrayRef)]
+            .into_iter()
+            .chain(after);
+        let of_row = RecordBatch::try_from_iter(columns).map_err(Error::from)?;
         let of_row = PyRecordBatch::new(of_row).into_pyarrow(py)?;
         Ok((to_python(py, windows)?, of_row, counted(py, counters)?))
     }

@@ -20,20 +20,22 @@ pub(super) struct PyRowColumns {
 #[pymethods]
 impl PyRowColumns {
     #[new]
-    #[pyo3(signature = (windows, of_row, memory=None, threads=None))]
+    #[pyo3(signature = (windows, of_row, memory=None, threads=None, positions=Vec::new()))]
     fn new(
         py: Python<'_>,
         windows: Vec<PyRecordBatch>,
         of_row: PyRecordBatch,
         memory: Option<usize>,
         threads: Option<NonZeroUsize>,
+        positions: Vec<String>,
     ) -> PyResult<Self> {
         let threads = threads_or_cores(threads);
         let windows: Vec<RecordBatch> =
             windows.into_iter().map(PyRecordBatch::into_inner).collect();
         let of_row = of_row.into_inner();
-        let columns =
-            py.detach(|| RowColumns::new(&windows, &of_row, memory, threads, &signals()))?;
+        let columns = py.detach(|| {
+            RowColumns::new(&windows, &of_row, &positions, memory, threads, &signals())
+        })?;
         Ok(Self {
             columns,
             next: AtomicUsize::new(0),

@@ -15,6 +15,7 @@ use super::operator_states::OperatorStates;
 use super::window_runs::{Member, WindowRuns};
 use super::windows::Windows;
 use crate::array::halves::in_halves;
+use crate::batch::positions::positions;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -40,11 +41,20 @@ struct ReturnedRecord {
     row: u32,
 }
 
+/// The window of a row.
+#[derive(Clone, Copy)]
+struct RowWindow {
+    window: Window,
+    /// The slot of its states.
+    slot: Slot,
+    /// The rows of the window that come after this one.
+    after: i64,
+}
+
 /// The windows of the rows of a batch, and their states.
 struct ReturnedWindows {
-    /// The window of each row and the slot of its states. `None` for a row that is late or left
-    /// out.
-    of_row: Vec<Option<(Window, Slot)>>,
+    /// `None` for a row that is late or left out.
+    of_row: Vec<Option<RowWindow>>,
     /// The aggregates over each frame, with the states of the windows.
     framed: Vec<FramedAggregates>,
 }
@@ -162,7 +172,12 @@ impl ReturnedWindows {
                 };
                 let framed = self.framed.iter();
                 runs.push(slot, framed.map(|known| run(known.part_of(window))));
-                at_end.iter().for_each(|record| self.put(record, slot));
+                let mut in_order: Vec<_> = at_end.iter().collect();
+                // Within one tick of the resolution, records go by their own times.
+                in_order.sort_by_key(|record| events.times().get(record.row as usize).copied());
+                for (after, record) in (0..).zip(in_order.iter().rev()) {
+                    self.put(record, slot, after);
+                }
             }
         }
         self.resize(runs.len());
@@ -212,7 +227,7 @@ impl ReturnedWindows {
                             .states
                             .merge_from(&into, stored, &known.stored, &from)?;
                     }
-                    self.put(record, slot);
+                    self.put(record, slot, 0);
                 }
                 continue;
             }
@@ -230,7 +245,7 @@ impl ReturnedWindows {
                 };
                 let framed = self.framed.iter();
                 runs.push(slot, framed.map(|known| run(known.part_of(record.window))));
-                self.put(record, slot);
+                self.put(record, slot, 0);
                 added.push((key, record));
             }
         }
@@ -246,9 +261,14 @@ impl ReturnedWindows {
         framed.for_each(|known| known.states.resize(slots));
     }
 
-    fn put(&mut self, record: &ReturnedRecord, slot: Slot) {
+    fn put(&mut self, record: &ReturnedRecord, slot: Slot, after: i64) {
         if let Some(of_row) = self.of_row.get_mut(record.row as usize) {
-            *of_row = Some((record.window, slot));
+            let window = record.window;
+            *of_row = Some(RowWindow {
+                window,
+                slot,
+                after,
+            });
         }
     }
 
@@ -266,8 +286,10 @@ impl ReturnedWindows {
             let rows = from..self.of_row.len().min(from + ROWS);
             let mut batch = |rows: std::ops::Range<usize>| {
                 let of_row = self.of_row.get(rows.clone()).unwrap_or_default();
-                let (windows, slots): (Vec<Window>, Vec<Slot>) =
-                    of_row.iter().flatten().copied().collect();
+                let row_windows = || of_row.iter().flatten();
+                let windows: Vec<Window> = row_windows().map(|row| row.window).collect();
+                let slots: Vec<Slot> = row_windows().map(|row| row.slot).collect();
+                let after: Vec<i64> = row_windows().map(|row| row.after).collect();
                 let numbers = (0_u32..).zip(of_row.iter());
                 let known: UInt32Array = numbers
                     .filter_map(|(row, window)| window.map(|_| rows.start as u32 + row))
@@ -287,6 +309,11 @@ impl ReturnedWindows {
                     query.results(&keys, &windows, lowered, &mut iter::empty())?;
                 query.count_overflows(overflows);
                 columns.extend(results);
+                for (column, aggregate) in columns.iter_mut().skip(1).zip(&query.aggregates) {
+                    if aggregate.is_position {
+                        *column = positions(column, Some(&after))?;
+                    }
+                }
                 let columns = columns
                     .iter()
                     .map(|column| take(column, &places, None))

@@ -2,6 +2,8 @@
 
 Integers are bigints, unsigned ones of 64 bits decimals of 20 digits; an operation with a float is one of doubles.
 Decimals are exact, in a type of up to 38 digits that has room for all results of the operands' types, as in Spark.
+
+The difference of two times is a duration, in the finer of their units. Durations have `+`, `-`, and `/` by a duration.
 """
 
 from __future__ import annotations
@@ -13,23 +15,44 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _DIGITS = 38
+_UNITS = ("s", "ms", "us", "ns")
 
 
 def quotient(left: Any, right: Any) -> Any:
     """A float64; null where the divisor is zero."""
+    if _are_durations(left, right):
+        unit = _finer(left, right)
+        left, right = _ticks(left, unit), _ticks(right, unit)
     divisor = _float(_number(right))
     divisor = pc.if_else(pc.equal(divisor, pa.scalar(0.0)), pa.scalar(None, pa.float64()), divisor)
     return pc.divide(_float(_number(left)), divisor)
 
 
 def total(left: Any, right: Any) -> Any:
-    """The sum; an integer or a decimal that does not fit is an error."""
+    """The sum; an integer, a decimal or a duration that does not fit is an error."""
+    if _are_durations(left, right):
+        return _duration("sum", pc.add_checked, left, right)
     return _exact("sum", pc.add_checked, left, right)
 
 
 def difference(left: Any, right: Any) -> Any:
-    """The difference; an integer or a decimal that does not fit is an error."""
+    """The difference; an integer, a decimal or a duration that does not fit is an error."""
+    left, right = _instant(left), _instant(right)
+    if _are_durations(left, right):
+        return _duration("difference", pc.subtract_checked, left, right)
+    if pa.types.is_timestamp(left.type) and pa.types.is_timestamp(right.type):
+        if (left.type.tz is None) is not (right.type.tz is None):
+            raise TypeError(
+                f"got the difference of {left.type} and {right.type}; allowed: two times with a zone, or two without"
+            )
+        return _duration("difference", pc.subtract_checked, left, right)
     return _exact("difference", pc.subtract_checked, left, right)
+
+
+def length(window: Any) -> Any:
+    """The end of windows less their start."""
+    start, end = window.flatten()
+    return difference(end, start)
 
 
 def product(left: Any, right: Any) -> Any:
@@ -52,6 +75,34 @@ def _exact(what: str, operation: Any, left: Any, right: Any) -> Any:
     first = pa.decimal256(min(one.type.precision, _DIGITS), one.type.scale)
     second = pa.decimal256(min(other.type.precision, _DIGITS - 1), other.type.scale)
     return _fitting(what, str(shown), lambda: operation(one.cast(first), other.cast(second)).cast(shown))
+
+
+def _instant(value: Any) -> Any:
+    """A date as the timestamp of its midnight; anything else as it is."""
+    return value.cast(pa.timestamp("us")) if pa.types.is_date(value.type) else value
+
+
+def _are_durations(left: Any, right: Any) -> bool:
+    return pa.types.is_duration(left.type) and pa.types.is_duration(right.type)
+
+
+def _finer(left: Any, right: Any) -> Any:
+    """The finer unit of two columns of times or durations."""
+    return max(left.type.unit, right.type.unit, key=_UNITS.index)
+
+
+def _duration(what: str, operation: Any, left: Any, right: Any) -> Any:
+    """A duration that an operation with two times or durations gives."""
+    unit = _finer(left, right)
+    kind = pa.duration(unit)
+    return _fitting(what, str(kind), lambda: operation(_ticks(left, unit), _ticks(right, unit)).cast(kind))
+
+
+def _ticks(value: Any, unit: Any) -> Any:
+    """Times or durations as integers that count a unit."""
+    is_duration = pa.types.is_duration(value.type)
+    kind: Any = pa.duration(unit) if is_duration else pa.timestamp(unit, value.type.tz)
+    return value.cast(kind).cast(pa.int64())
 
 
 def _float(value: Any) -> Any:
@@ -98,6 +149,7 @@ def _number(value: Any) -> Any:
     kind = value.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise TypeError(
-            f"got a result of type {kind}; allowed: results that are numbers (of others make a number: then)"
+            f"got a result of type {kind}; allowed: results that are numbers, two times (for -), or two durations (for "
+            "+, - and /); of others make a number: then"
         )
     return value

@@ -142,11 +142,12 @@ class Computed(AggregateCall):
     """A column computed from finished aggregates. Made by arithmetic, `then` and `apply`.
 
     Attributes:
-        steps: the aggregates and numbers that it is computed of, and the operations with them, in postfix order.
+        steps: the aggregates, other columns of the result and numbers that it is computed of, and the operations with
+            them, in postfix order.
         last: the operation behind all of them.
     """
 
-    steps: tuple[AggregateCall | Number | Operation, ...] = field(kw_only=True)
+    steps: tuple[AggregateCall | Named | Number | Operation, ...] = field(kw_only=True)
     last: Operation = field(kw_only=True)
 
     @classmethod
@@ -154,7 +155,7 @@ class Computed(AggregateCall):
         cls, maker: str, fn: Callable[..., Any], *operands: AggregateCall | Number, type: pa.DataType | None = None
     ) -> Computed:
         """The result of a function over these."""
-        steps: list[AggregateCall | Number | Operation] = []
+        steps: list[AggregateCall | Named | Number | Operation] = []
         for operand in operands:
             steps += (*operand.steps, operand.last) if isinstance(operand, Computed) else (operand,)
         return cls(maker, steps=tuple(steps), last=Operation(fn, len(operands), type))
@@ -187,7 +188,7 @@ class Computed(AggregateCall):
 
     def __repr__(self) -> str:
         """The text that a user writes."""
-        terms: list[tuple[str, AggregateCall | Number | Operation]] = []
+        terms: list[tuple[str, AggregateCall | Named | Number | Operation]] = []
         for step in (*self.steps, self.last):
             text = repr(step)
             if isinstance(step, Operation):
@@ -199,8 +200,10 @@ class Computed(AggregateCall):
         return text[1:-1] if self.last.function in _SIGNS else text
 
 
-def _operation(step: Operation, operands: list[tuple[str, AggregateCall | Number | Operation]]) -> str:
+def _operation(step: Operation, operands: list[tuple[str, AggregateCall | Named | Number | Operation]]) -> str:
     """The text that a user writes for an operation with operands."""
+    if step.function is arithmetic.length:
+        return "window_length()"
     sign = _SIGNS.get(step.function)
     texts = [text for text, _ in operands]
     if sign is not None:

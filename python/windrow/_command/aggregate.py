@@ -35,6 +35,7 @@ _VALUES = (
     "approx_count_distinct",
     "first",
     "last",
+    "path",
 )
 _USES: dict[str, Use] = {
     **dict.fromkeys((*_VALUES, "min_by", "max_by", "mode", "top_k"), "value"),

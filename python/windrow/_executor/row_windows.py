@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -63,7 +64,8 @@ def _at_once(
     some = windows or [no_rows(query.output_schema)]
     added = [batch.select(names) for batch in some]
     rows = pa.Table.from_batches(batches, schema)
-    return _beside(rows, RowColumns(added, of_row, free_memory(), 1), output), counters
+    positions = [each["name"] for each in json.loads(spec)["aggregates"] if each["function"] == "position"]
+    return _beside(rows, RowColumns(added, of_row, free_memory(), 1, positions), output), counters
 
 
 def _beside(rows: pa.Table, columns: Batches, output: pa.Schema) -> Batches:

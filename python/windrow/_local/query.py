@@ -210,9 +210,11 @@ class LocalInput(Input[Any]):
         added = windows.drop_columns(list(plan.keys))
         batches_of_windows = added.to_batches() or [no_rows(added.schema)]
         threads = plan.options.threads
-        of_rows = RowColumns([*map(rebased, batches_of_windows)], of_row, free_memory(), threads).read_all(threads)
+        positions = [name for name, call in plan.aggregates if call.function == "position"]
+        of_rows = RowColumns([*map(rebased, batches_of_windows)], of_row, free_memory(), threads, positions)
+        batches_of_rows = of_rows.read_all(threads)
         columns: Any = {
-            field.name: pa.chunked_array([batch.column(field.name) for batch in of_rows], field.type)
+            field.name: pa.chunked_array([batch.column(field.name) for batch in batches_of_rows], field.type)
             for field in added.schema
         }
         added = pa.table(columns)

@@ -39,6 +39,8 @@ def parts_of(chosen: Mapping[str, AggregateCall], taken: Collection[str]) -> dic
                 unused = names.unused(_part_name(name, part))
                 calls[unused] = part
                 parts.add(unused, part)
+    if chosen and not calls:  # all are computed of the windows alone, and the core keeps none without a state
+        calls[names.unused("count()")] = AggregateCall("count")
     return calls
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.journeys import Funnel
 from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value, listed
@@ -167,10 +168,11 @@ class CogroupedData(GroupedData[Result]):
             if condition is not None and list(adds) != [_split(condition)[0]]:
                 raise bad_value(f"{argument}: where(column=)", condition, "a column of the one input that has an add")
             return replace(aggregate, add=adds, inputs=inputs)
-        if len(named) > 1:
+        is_of_several = isinstance(aggregate, Funnel) and not aggregate.values and aggregate.condition is None
+        if len(named) > 1 and not is_of_several:
             read = (*rows, *aggregate.read)
             raise bad_value(f"{argument}: {aggregate.maker}", read, "columns of one input")
-        return replace(aggregate, inputs=inputs, input=named[0] if named else None)
+        return replace(aggregate, inputs=inputs, input=named[0] if len(named) == 1 else None)
 
     def _origins(self, columns: Collection[str]) -> Origins:
         gap = next(iter(self._gaps.values()), None)

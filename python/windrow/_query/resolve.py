@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from windrow import functions
 from windrow._aggregates.aggregate import Aggregate, call_of
-from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.call import AggregateCall, Computed
+from windrow._aggregates.row_numbers import RowNumber
 from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._aggregates.window_id import WindowId
 from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
@@ -49,6 +50,10 @@ def resolved(
         _check_name(name, aggregate, others, grouped._input)
         others[name] = f"the aggregate {name!r}"
     grouped, calls = _over_names(grouped, {name: call_of(aggregate) for name, aggregate in chosen.items()})
+    for name, call in calls.items():
+        if isinstance(call, Computed) and any(part.function == "position" for part in call.aggregates):
+            allowed = "position() as a column of its own: other columns are computed of whole windows"
+            raise bad_value(aggregate_argument(name), repr(call), allowed)
     parts = parts_of(calls, taken)
     resolved_parts, fields = dict[str, AggregateCall](), {field.name: field for field in grouped._fields}
     for name, call in parts.items():
@@ -119,8 +124,10 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
 
 def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows | SlidingWindows, rows: bool) -> None:
     """Raises `ValueError` for an aggregate that these windows or this result cannot have."""
-    if isinstance(aggregate, WindowId) and not rows:
-        raise bad_value(argument, "window_id()", "with_columns(...): agg gives one row for each window")
+    if isinstance(aggregate, WindowId | RowNumber) and not rows:
+        raise bad_value(argument, f"{aggregate!r}", "with_columns(...): agg gives one row for each window")
+    if aggregate.function == "session_number" and isinstance(windows, SlidingWindows):
+        raise bad_value(argument, "session_number()", "session windows: sliding windows overlap; or position()")
     if isinstance(aggregate, Reduction | Accumulation) and rows:
         raise bad_value(argument, f"{aggregate.maker}(...)", "built-in aggregates; Python functions go into agg")
     if isinstance(aggregate, Accumulation) and aggregate.merge is None and not isinstance(windows, SlidingWindows):

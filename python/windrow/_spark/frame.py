@@ -54,7 +54,7 @@ WATERMARK = "spark.watermarkDelayMs"
 """The metadata of a column with a watermark."""
 
 _SUMS = ("sum", "sum_distinct")
-_LISTS = ("collect_list", "collect_set")
+_LISTS = ("collect_list", "collect_set", "path")
 
 
 class FrameInput(Input[DataFrame]):

@@ -127,9 +127,6 @@ def plan_of(definition: Definition, schema: Schemas) -> Plan:
             "definition", answer, "a function that returns what agg(...) returned, and does nothing after it"
         )
     plan = answer.plan
-    if plan.finish is not None:
-        allowed = "aggregates alone: a driver keeps and shows what they are computed of"
-        raise bad_value("definition", "a query with computed columns", allowed)
     inputs = plan.origins.names if plan.origins is not None else ()
     named = tuple(schema) if isinstance(schema, Mapping) else ()
     if set(inputs) != set(named):

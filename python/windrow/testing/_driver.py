@@ -152,6 +152,7 @@ class StreamDriver:
         time = plan.schema.field(plan.time)
         self._wall_clock = WallClock(wall_clock, plan.options.max_ahead, time, self._feed.tick)
         self._operators = self._new()
+        self._finish = None if plan.finish is None else plan.finish.typed(self._operators.change_schema)
         self._set_aside = Counter[str]()
         self._unread: list[pa.RecordBatch] = []
 
@@ -257,6 +258,7 @@ class StreamDriver:
         output = self._operators.output_schema
         if self._plan.options.emit == "update":  # where deletes come, which have no aggregates
             output = pa.schema(list(self._operators.change_schema)[: len(output)])
+        output = output if self._finish is None else self._finish.schema(output)
         batches = [pa.RecordBatch.from_arrays(batch.columns[: len(output)], schema=output) for batch in self._unread]
         self._unread.clear()
         table = pa.Table.from_batches(batches, schema=output)
@@ -271,6 +273,8 @@ class StreamDriver:
         """
         counted = Counter(self._operators.counters() | {"ahead": 0})
         counted.update(self._set_aside)
+        if self._finish is not None:
+            counted["overflows"] += self._finish.tally.overflows
         return dict(counted)
 
     @property
@@ -374,6 +378,7 @@ class StreamDriver:
         return self._changes(changes)
 
     def _changes(self, batches: list[pa.RecordBatch]) -> list[Change]:
+        batches = batches if self._finish is None else list(self._finish.batches(iter(batches)))
         self._unread += [batch for batch in batches if batch.num_rows]
         keys, final = self._plan.key_names, self._plan.options.emit == "close"
         return [change for batch in batches for change in changes_of(batch, keys, final=final)]

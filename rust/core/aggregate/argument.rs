@@ -8,6 +8,7 @@ use super::slot::Slot;
 use super::validity::Validity;
 use super::{InputRows, RowPosition};
 use crate::core::error::{Error, Result};
+use crate::core::time::Time;
 
 /// What an aggregate takes from a row.
 pub trait Argument: 'static {
@@ -164,6 +165,46 @@ impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
         let by = Value::<B>::get(ranks, row)?;
         let (position, value) = PositionedValue::<V>::get(values, row)?;
         Some((by, position, value))
+    }
+}
+
+/// The row's time, and a bit for each column that is true in it, the lowest for the first column.
+pub(crate) struct Flags;
+
+impl Argument for Flags {
+    type Columns<'a> = InputRows<'a>;
+    type Row<'a> = (Time, u32);
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        let mut columns = rows.inputs.iter();
+        columns.try_for_each(|column| i64::view(column).map(drop))?;
+        Ok(rows)
+    }
+
+    #[inline]
+    fn get<'a>(rows: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        let flags = rows.inputs.iter().zip(0..).map(|(column, bit)| {
+            let is_true = matches!(i64::read(column, row), Ok(Some(1)));
+            u32::from(is_true) << bit
+        });
+        Some((rows.position(row).0, flags.sum()))
+    }
+
+    fn for_each(
+        rows: InputRows<'_>,
+        slots: &[Slot],
+        mut visit: impl FnMut(Slot, Self::Row<'_>),
+    ) -> Result<()> {
+        let mut flags = vec![0_u32; slots.len()];
+        for (column, bit) in rows.inputs.iter().zip(0..) {
+            for (row, (flags, &value)) in flags.iter_mut().zip(i64::view(column)?).enumerate() {
+                *flags |= u32::from(value == 1 && column.is_valid(row)) << bit;
+            }
+        }
+        for ((&slot, &flags), &time) in slots.iter().zip(&flags).zip(rows.times) {
+            visit(slot, (time, flags));
+        }
+        Ok(())
     }
 }
 

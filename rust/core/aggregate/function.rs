@@ -16,6 +16,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use serde::{Deserialize, Serialize};
+
 use super::Aggregate;
 use super::result_type::ResultType;
 use super::value_type::{NumberKind, ValueType};
@@ -87,6 +89,34 @@ pub struct FunctionOptions {
     pub accuracy: Option<f64>,
     /// The largest number of elements of a list.
     pub most: Option<u32>,
+    /// The steps of a funnel.
+    pub funnel: Option<FunnelSteps>,
+}
+
+/// The steps of a funnel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FunnelSteps {
+    /// The values of its column, step by step; empty if a boolean column stands for each step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<StepValue>,
+    /// The longest time from the first step to the last one; none: any. Microseconds in a query, ticks
+    /// of the time column in a call.
+    #[serde(default)]
+    pub within: Option<i64>,
+    /// Whether no other row may come in between.
+    #[serde(default)]
+    pub strict: bool,
+}
+
+/// A value that a row has if it is a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StepValue {
+    /// An integer.
+    Integer(i64),
+    /// A text.
+    Text(String),
 }
 
 /// Shares of the values, from 0 to 1.

@@ -14,6 +14,7 @@
 //! | [`numeric`], [`total`], [`distance`], `double_double`, `power_of_two`, [`float_order`] | arithmetic on values |
 //! | `value_counts`, `code_counts`, `value_dictionary`, `distinct_values`, [`composite`] | distinct values and their counts |
 //! | `row_value` | the value of one row |
+//! | [`funnel_chains`] | how far rows get through the steps of a funnel |
 //! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
 //! | [`window_results`] | the results of windows, and those that do not fit their type |
@@ -36,6 +37,7 @@ pub(crate) mod validity;
 pub(crate) mod composite;
 pub(crate) mod distance;
 pub(crate) mod float_order;
+pub(crate) mod funnel_chains;
 pub(crate) mod list_values;
 pub(crate) mod numeric;
 pub(crate) mod row_spans;

@@ -31,7 +31,7 @@ class Family:
 
     def asked(self) -> dict[str, Asked]:
         """All aggregates defined over a column `x` of this family, ordered by an integer column `by`."""
-        names = ["count", "first", "last", "any_value", "collect_list", "collect_set"]
+        names = ["count", "first", "last", "any_value", "collect_list", "collect_set", "path"]
         names += ["min", "max"] if self.ordered else []
         names += ["sum"] if self.sum is not None else []
         names += ["mean"] if self.mean is not None else []
@@ -72,6 +72,7 @@ class Family:
         bins = pa.struct([pa.field("x", kind, nullable=False), pa.field("y", pa.float64(), nullable=False)])
         types |= {"top_k": pa.list_(pa.field("item", top_k, nullable=False))}
         types |= {"histogram": pa.list_(pa.field("item", bins, nullable=False))}
+        types |= {"path": pa.list_(pa.field("item", kind, nullable=False))}
         types |= {"percentiles": pa.list_(pa.field("item", pa.float64(), nullable=False))}
         types |= dict.fromkeys(floats, pa.float64())
         return {

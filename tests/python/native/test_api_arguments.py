@@ -343,7 +343,7 @@ def test_long_messages_stay_readable() -> None:
 
 def test_the_core_knows_each_function_and_what_it_compares() -> None:
     aliases = {"avg", "stddev_samp", "var_samp"}
-    elsewhere = {"count_if", "reduce", "aggregate", "apply", "window_id"}
+    elsewhere = {"count_if", "reduce", "aggregate", "apply", "window_id", "window_length", "position", "session_number"}
     core = set(wr.functions.__all__) - aliases - elsewhere
     compared = {name: [at for at in range(3) if compares(name, at)] for name in core}
     assert {name: at for name, at in compared.items() if at} == {
@@ -356,6 +356,8 @@ def test_the_core_knows_each_function_and_what_it_compares() -> None:
         "max_by": [1],
         "count_distinct": [0, 1, 2],
         "approx_count_distinct": [0],
+        "funnel": [0],
+        "path": [0],
     }
     with pytest.raises(ValueError, match='function: there is no aggregate "smallest"'):
         compares("smallest", 0)

@@ -63,6 +63,7 @@ EXPECTED: dict[str, tuple[str, Any]] = {
     "min": (":y", 1.0),
     "min_by": (":code,y", "07"),
     "mode": (":code", "007"),
+    "path": (":code", ["007", "7", "07", "007"]),
     "percentile": (":x,0.25", 2.0),
     "product": (":x", 9.0),
     "skewness": (":x", sqrt(3) * CUBES / SQUARES**1.5),

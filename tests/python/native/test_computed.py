@@ -20,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.testing import StreamDriver
 
 US = pa.timestamp("us")
 ORDERS = pa.table(
@@ -371,8 +370,3 @@ def test_no_rows_have_the_same_columns() -> None:
         n=wr.count() * 2, s=wr.apply(lambda v: pc.list_value_length(v), "amount", schema="int")
     )
     assert (got.num_rows, got.schema.field("n").type, got.schema.field("s").type) == (0, pa.int64(), pa.int32())
-
-
-def test_a_driver_says_that_it_shows_aggregates_alone() -> None:
-    with pytest.raises(ValueError, match="definition: .*computed columns.*allowed: aggregates alone"):
-        StreamDriver(lambda data: sessions(data).agg(n=wr.count() * 2), ORDERS.schema)

@@ -39,7 +39,7 @@ ORACLES = {"session": by_sessions(5), "dynamic": by_dynamic_gap("gap", 20), "sli
 PACKED = pa.schema(
     [pa.field("shard", pa.int32(), False), pa.field("first", pa.int64(), False), pa.field("block", pa.binary(), False)]
 )
-BY_ORDER = ("first", "last", "collect_list", "any_value")
+BY_ORDER = ("first", "last", "collect_list", "any_value", "path")
 
 
 def spec(windows: dict[str, Any], asked: dict[str, Asked], keys: Sequence[str], shards: int) -> str:

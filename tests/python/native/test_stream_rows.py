@@ -36,7 +36,13 @@ SCHEMA = pa.schema(
         ("tags", pa.map_(pa.string(), pa.list_(pa.int32()))),
     ]
 )
-NUMBERS = {"n": wr.count(), "total": wr.sum("id"), "most": wr.max("id"), "window_id": wr.window_id()}
+NUMBERS = {
+    "n": wr.count(),
+    "total": wr.sum("id"),
+    "most": wr.max("id"),
+    "window_id": wr.window_id(),
+    "position": wr.position(),
+}
 LISTS = {**NUMBERS, "ids": wr.collect_list("id")}
 Row = tuple[int | None, int | None, int | None]
 
@@ -100,6 +106,19 @@ def check_row(row: dict[str, Any], window: tuple[int, int, list[int]] | None, id
         assert sorted(row["ids"]) == members
 
 
+def check_positions(rows: list[dict[str, Any]]) -> None:
+    """Rows that come at once are the last ones of their window, in the order of time."""
+    windows: dict[Any, list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: row["position"] or 0):
+        if row["window"] is not None:
+            windows.setdefault((row["k"], row["window_id"], row["n"]), []).append(row)
+    for of_window in windows.values():
+        most = of_window[0]["n"]
+        assert [row["position"] for row in of_window] == list(range(most - len(of_window) + 1, most + 1))
+        times = [row["ts"] for row in of_window]
+        assert times == sorted(times)
+
+
 @usually(80)
 @given(
     streams(),
@@ -144,6 +163,10 @@ def test_the_sliding_window_of_each_record_is_that_of_its_moment(
         assert sorted((plain(row) for row in rows), key=lambda row: row["id"]) == table.slice(0, len(batch)).to_pylist()
         for row in rows:
             check_row(row, expected.get(row["id"]), ids)
+        if order is not None:
+            assert all(row["position"] == row["n"] for row in rows)
+        elif not source:
+            check_positions(rows)
     assert stream.counters["late"] == oracle.late
     assert stream.counters["null_keys"] == sum(record.key is None for batch in batches for record in batch)
 
@@ -195,6 +218,8 @@ def test_the_rows_of_sessions_come_when_these_close_and_are_those_of_the_oracle(
     for row in closed:
         assert plain(row) == rows_of[row["id"]]
         check_row(row, known[row["id"]], ids)
+    check_positions(closed)
+    assert all(row["position"] == 1 for row in closed if ticks_of(row["ts"]) == known[row["id"]][0] and row["n"] == 1)
     assert stream.counters["late"] == 0
 
 

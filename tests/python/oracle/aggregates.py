@@ -132,6 +132,12 @@ def edge(rows: Sequence[Record], column: str, index: int, ignore_nulls: bool = F
     return found[index] if found else None
 
 
+def path(rows: Sequence[Record], column: str) -> list[Any]:
+    """The values without those that repeat the one before."""
+    found = values(rows, column)
+    return [value for place, value in enumerate(found) if not place or canonical(found[place - 1]) != canonical(value)]
+
+
 def collect_set(rows: Sequence[Record], column: str) -> Unordered:
     """The distinct values that are not null."""
     return Unordered(tuple({canonical(value): value for value in values(rows, column)}.values()))
@@ -311,6 +317,8 @@ def answer(
             return stddev(rows, *columns, {"stddev": 1, "stddev_pop": 0}[function])
         case "collect_list":
             return values(rows, *columns)
+        case "path":
+            return path(rows, *columns)
         case "collect_set":
             return collect_set(rows, *columns)
         case "min_by" | "max_by":

@@ -53,6 +53,12 @@ ASKED: dict[str, Any] = {
     "text": wr.count().then(lambda n: pc.cast(n, pa.string()), schema="string"),
     "width": wr.apply(widths, "amount", schema="double"),
     "flags": wr.collect_list("high", ignore_nulls=False),
+    "span": wr.max("ts") - wr.min("ts"),
+    "wait": wr.first("ts").where("high") - wr.first("ts"),
+    "length": wr.window_length(),
+    "steps": wr.funnel(["high", "high"], within="5 minutes"),
+    "strictly": wr.funnel(["high", "high", "high"], strict=True),
+    "path": wr.path("high"),
 }
 PYTHON = {"n": wr.count(), "ours": wr.reduce("amount", added).where("high"), "half": wr.reduce("amount", added) / 2}
 
@@ -99,7 +105,8 @@ def named(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["user"], *(row["window"][bound].replace(tzinfo=None) for bound in ("start", "end")))
 
 
-QUERIES = {"close": ASKED, "update": {name: ASKED[name] for name in ("high", "share", "usual", "text", "width")}}
+UPDATED = ("high", "share", "usual", "text", "width", "wait", "length", "steps", "path")
+QUERIES = {"close": ASKED, "update": {name: ASKED[name] for name in UPDATED}}
 
 
 @pytest.mark.needs("streams")

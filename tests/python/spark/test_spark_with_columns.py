@@ -46,15 +46,20 @@ def in_order(frame: DataFrame) -> pa.Table:
 def test_rows_come_back_as_they_were_with_what_this_process_gives(spark: SparkSession, windows: Any) -> None:
     data = numbered(spark)
     before = in_order(data)
-    answer = windowed(data, windows).shards(3).with_columns(**ASKED)
-    assert answer.columns == [*data.columns, "window", *ASKED]
+    asked = ASKED | ({"number": wr.session_number()} if windows is SESSIONS else {})
+    answer = windowed(data, windows).shards(3).with_columns(**asked, position=wr.position())
+    assert answer.columns == [*data.columns, "window", *asked, "position"]
     assert [field.dataType for field in answer.schema][: len(data.columns)] == [
         field.dataType if field.name != "padded" else answer.schema["padded"].dataType for field in data.schema
     ]
     after = in_order(answer)
     assert after.select(data.columns).to_pylist() == before.to_pylist()
-    here = windowed(before.select(["user_id", "ts", "items", "id"]), windows).with_columns(**ASKED)
-    assert after.select(["window", *ASKED]).to_pylist() == here.select(["window", *ASKED]).to_pylist()
+    local = windowed(before.select(["user_id", "ts", "items", "id"]), windows)
+    here = local.with_columns(**asked, position=wr.position())
+    assert after.select(["window", *asked]).to_pylist() == here.select(["window", *asked]).to_pylist()
+    placed = [("window_id", "ascending"), ("ts", "ascending"), ("position", "ascending")]  # records of one time swap
+    names = [name for name, _ in placed]
+    assert after.select(names).sort_by(placed).to_pylist() == here.select(names).sort_by(placed).to_pylist()
     assert here["window"].null_count > 0  # some have no key, or no time
 
 

@@ -87,7 +87,7 @@ def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark
     rows = events(3)
 
     def query(data: DataFrame) -> DataFrame:
-        frame: DataFrame = grouped(data).windowed_by(SESSIONS).shards(3).with_columns(**ASKED)
+        frame: DataFrame = grouped(data).windowed_by(SESSIONS).shards(3).with_columns(**ASKED, position=wr.position())
         return frame
 
     run = Run()
@@ -159,6 +159,7 @@ def test_what_a_stream_cannot_give_is_refused_at_the_call(spark: SparkSession, t
     refused(sessions.emit("update"), "emit", "comes back once")
     refused(sessions.late("emit"), "late", "comes back once")
     refused(sessions, "reduce", "built-in", joined=wr.reduce("id", max))
+    refused(sessions, "session_number", "for ever", number=wr.session_number())
     refused(grouped(data).windowed_by(wr.SessionWindows.with_gap("1 minute")), "grace: got None")
     kept = wr.SlidingWindows.with_time_difference("3 minutes", grace="1 minute", retention="1 day")
     refused(grouped(data).windowed_by(kept), "windows: got", "each record comes back once")

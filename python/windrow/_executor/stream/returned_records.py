@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow._aggregates.call import AggregateCall
-from windrow._arguments.errors import bad_column_type, bad_value
+from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_value
 from windrow._executor.batches import Batches
 from windrow._executor.stream.change_block import blocks_of, counted, rows_of
 from windrow._executor.stream.query import ROW, ROWS, Shipment, StreamQuery
@@ -37,7 +37,11 @@ _KIND, _OF_LEFT_OUT = b"windrow.records", b"left out"
 
 
 def check(plan: Plan) -> None:
-    """Raises `ValueError` for windows with retention: such a session may close again with more records."""
+    """Raises `ValueError` for session numbers, and for retention: such a session may close again with more records."""
+    for name, call in plan.aggregates:
+        if call.function == "session_number":
+            allowed = "a batch: a stream would have to remember for ever how many sessions each key had"
+            raise bad_value(aggregate_argument(name), "session_number()", allowed)
     if plan.windows.retention is not None:
         allowed = "windows without retention= for with_columns on a stream: each record comes back once"
         raise bad_value("windows", f"{plan.windows!r}", allowed)
@@ -143,4 +147,13 @@ def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
     lists: Any = rows.column(last)
     of_session = pc.list_parent_indices(lists)
     columns = [rows.column(place).take(of_session) for place in range(window, last)]
+    for place, call in enumerate(query.spec["aggregates"][:-1], 1):
+        if call["function"] == "position":  # the number of records in the session
+            columns[place] = pc.subtract(columns[place], _records_after(lists, of_session))
     return pa.RecordBatch.from_arrays([*lists.flatten().flatten(), *columns], schema=schema)
+
+
+def _records_after(lists: Any, of_session: Any) -> Any:
+    """For each record of sessions how many records of its session come after it."""
+    ends = pc.cumulative_sum(pc.cast(pc.list_value_length(lists), pa.int64())).take(of_session)
+    return pc.subtract(ends, pa.array(range(1, len(of_session) + 1), pa.int64()))

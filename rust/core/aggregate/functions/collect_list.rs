@@ -38,14 +38,14 @@ pub(crate) static COLLECT_LIST: AggregateFunction = AggregateFunction {
 pub(crate) struct CollectListState<V: Scalar>(Vec<Item<V>>);
 
 #[derive(Clone, Debug)]
-struct Item<V> {
+pub(super) struct Item<V> {
     position: RowPosition,
     value: V,
     valid: bool,
 }
 
 impl<V: Scalar> Item<V> {
-    fn get(&self) -> Option<V::Ref<'_>> {
+    pub(super) fn get(&self) -> Option<V::Ref<'_>> {
         self.valid.then(|| self.value.get())
     }
 }
@@ -57,7 +57,7 @@ impl<V: Scalar> Default for CollectListState<V> {
 }
 
 /// The items of states, list after list, each sorted; and where each list starts.
-fn sorted<'s, V: Scalar>(
+pub(super) fn sorted<'s, V: Scalar>(
     states: impl Iterator<Item = &'s CollectListState<V>>,
 ) -> (Vec<i64>, Vec<&'s Item<V>>) {
     let (mut offsets, mut items) = (vec![0], Vec::new());

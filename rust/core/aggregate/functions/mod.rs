@@ -16,6 +16,7 @@
 //! | [`mode`], [`top_k`] | `mode`, `top_k` |
 //! | [`histogram_numeric`] | `histogram_numeric` |
 //! | [`collect_list`], [`collect_set`] | `collect_list`, `collect_set` |
+//! | [`funnel`], [`path`] | `funnel`, `path` |
 
 use super::function::AggregateFunction;
 
@@ -29,11 +30,13 @@ pub mod count;
 pub(crate) mod count_distinct;
 pub(crate) mod covariance;
 pub(crate) mod first_last;
+pub(crate) mod funnel;
 pub(crate) mod histogram_numeric;
 pub(crate) mod mean;
 pub mod min_max;
 pub(crate) mod min_max_by;
 pub(crate) mod mode;
+pub(crate) mod path;
 pub(crate) mod percentile;
 pub(crate) mod product;
 pub mod sum;
@@ -79,6 +82,8 @@ pub static FUNCTIONS: &[&AggregateFunction] = &[
     &approx_percentile::APPROX_PERCENTILE,
     &top_k::TOP_K,
     &histogram_numeric::HISTOGRAM_NUMERIC,
+    &funnel::FUNNEL,
+    &path::PATH,
 ];
 
 /// The function of this name.

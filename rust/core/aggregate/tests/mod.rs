@@ -7,6 +7,7 @@ mod choices;
 mod collections;
 mod frequencies;
 mod input_rows;
+mod journeys;
 mod laws;
 mod products;
 mod row_filter;

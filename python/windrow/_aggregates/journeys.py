@@ -1,0 +1,170 @@
+"""How users get through a window: `funnel` and `path`.
+
+The examples of this module share these lines:
+
+>>> from datetime import datetime
+>>> import pyarrow as pa
+>>> import windrow as wr
+>>> clicks = pa.table(
+...     {
+...         "user": ["ann"] * 5,
+...         "ts": [datetime(2026, 1, 1, 9, minute) for minute in (0, 2, 3, 9, 20)],
+...         "event": ["view", "view", "cart", "search", "pay"],
+...     }
+... )
+>>> visits = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("30 minutes"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from windrow._aggregates.aggregate import Aggregate
+from windrow._aggregates.call import AggregateCall
+from windrow._arguments.duration import Duration, microseconds, words
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.expression import column_reference, condition_reference
+from windrow._arguments.integer import index_of, integer
+
+if TYPE_CHECKING:
+    from windrow._arguments.expression import ColumnName
+
+_MOST_STEPS = 32
+_MOST_VALUES = 1_000_000
+
+
+def funnel(
+    steps: Sequence[str | int | ColumnName],
+    *,
+    column: ColumnName | None = None,
+    within: Duration | None = None,
+    strict: bool = False,
+) -> Aggregate:
+    """How many steps of an ordered funnel the records of a window got through, as an int64 (in Spark a bigint).
+
+    The largest number of first steps for which the window has records in the order of time, one record for each step.
+    ClickHouse calls it `windowFunnel`. 0 if no record is the first step. A record that fits several steps is one of
+    them. Records of one time count in the order of the funnel.
+
+    The state of a window holds the time of each record that fits a step, with `strict` of each record. Otherwise it
+    holds nothing more once the funnel is complete.
+
+    Args:
+        steps: 1 to 32 values of `column`, strings or integers; without `column` as many conditions: boolean columns,
+            expressions, or for Spark and DuckDB SQL text. Text that is the name of a column is that column. A null is
+            no step. In a cogroup conditions may be columns of several inputs.
+        column: the column of the values: strings, or numbers without a scale.
+        within: the longest time from the first step to the last one, inclusive: zero or more; None for any.
+        strict: whether any other record ends the funnel once it began: one that fits no step, or only steps that
+            cannot come next and did not come before (ClickHouse's `strict_order`). The window then has the steps up to
+            it, also if the funnel begins anew later. Of records of one time, those that fit no step come first.
+
+    Raises:
+        TypeError: `steps` is no list, a step is neither text, integer nor expression, `within` is no duration, or
+            `strict` is no bool; from `agg`, a condition of anything but booleans, or a `column` of another type than
+            the steps.
+        ValueError: no steps or more than 32, or a negative `within`; from `agg`, a column that the data lacks, or SQL
+            text that does not parse or is for other data.
+
+    >>> visits.agg(
+    ...     steps=wr.funnel(["view", "cart", "pay"], column="event", within="30 minutes"),
+    ...     soon=wr.funnel(["view", "cart", "pay"], column="event", within="5 minutes"),
+    ...     strict=wr.funnel(["view", "cart", "pay"], column="event", strict=True),
+    ... ).select(["steps", "soon", "strict"]).to_pylist()
+    [{'steps': 3, 'soon': 2, 'strict': 2}]
+    """
+    if isinstance(steps, str) or not isinstance(steps, Sequence):
+        raise bad_type("funnel(steps=)", steps, "a list of values or conditions")
+    if not 1 <= len(steps) <= _MOST_STEPS:
+        raise bad_value("funnel(steps=)", steps, f"1 to {_MOST_STEPS} steps")
+    if not isinstance(strict, bool):
+        raise bad_type("funnel(strict=)", strict, "True or False")
+    longest = None if within is None else microseconds("funnel(within=)", within, zero=True)
+    if column is None:
+        columns = tuple(condition_reference("funnel(steps=)", step) for step in steps)
+        return Aggregate(Funnel("funnel", columns, within=longest, strict=strict))
+    values = tuple(_value(step) for step in steps)
+    if len({isinstance(value, str) for value in values}) > 1:
+        raise bad_type("funnel(steps=)", steps, "strings alone or integers alone, as the values of one column")
+    named = column_reference("funnel(column=)", column)
+    return Aggregate(Funnel("funnel", (named,), values=values, within=longest, strict=strict))
+
+
+def path(column: ColumnName, *, max_length: int | None = None) -> Aggregate:
+    """The values of a window in the order of time, without those that repeat the one before, as an array.
+
+    Nulls are left out, so a value after a null repeats the one before the null. Records of one time go by arrival, as
+    for `first`. Empty over no values. The state of a window holds all values.
+
+    Args:
+        column: any type with equality.
+        max_length: the number of values at most, the first ones; 1 to 1,000,000, or None for all.
+
+    Raises:
+        TypeError: `max_length` is no int; from `agg`, for a column without equality, such as maps.
+        ValueError: `max_length` out of its bounds.
+
+    >>> visits.agg(path=wr.path("event"))["path"].to_pylist()
+    [['view', 'cart', 'search', 'pay']]
+    >>> visits.agg(path=wr.path("event", max_length=2))["path"].to_pylist()
+    [['view', 'cart']]
+    """
+    most = max_length
+    if most is not None:
+        bounds = f"1 to {_MOST_VALUES:,}"
+        allowed = f"an int from {bounds}, or None for all"
+        most = integer("path(max_length=)", most, allowed, least=1, most=_MOST_VALUES, bounds=bounds)
+    return Aggregate(Path("path", (column_reference("path(column=)", column),), most=most))
+
+
+def _value(step: object) -> str | int:
+    """A value of the column; `TypeError` for what is neither text nor an integer of 64 bits."""
+    if isinstance(step, str):
+        return step
+    number = None if isinstance(step, bool) else index_of(step)
+    if number is None:
+        raise bad_type("funnel(steps=)", step, "strings or integers with column=, or conditions without it")
+    if not -(2**63) <= number < 2**63:
+        raise bad_value("funnel(steps=)", step, "integers of 64 bits")
+    return number
+
+
+@dataclass(frozen=True, repr=False)
+class Funnel(AggregateCall):
+    """The call that `funnel` makes.
+
+    Attributes:
+        values: the values of the one column, step by step; empty if the columns are conditions.
+        within: the longest time from the first step to the last one, in microseconds; None for any.
+        strict: whether any other record ends the funnel.
+    """
+
+    values: tuple[str | int, ...] = field(default=(), kw_only=True)
+    within: int | None = field(default=None, kw_only=True)
+    strict: bool = field(default=False, kw_only=True)
+
+    def plan(self, name: str) -> dict[str, object]:
+        """What the core needs to know of it."""
+        values = {"values": list(self.values)} if self.values else {}
+        return super().plan(name) | {"funnel": values | {"within": self.within, "strict": self.strict}}
+
+    def _arguments(self) -> Iterator[str]:
+        yield repr(list(self.values or self.columns))
+        if self.values:
+            yield f"column={self.columns[0]!r}"
+        if self.within is not None:
+            yield f"within={words(self.within)!r}"
+        if self.strict:
+            yield "strict=True"
+
+
+@dataclass(frozen=True, repr=False)
+class Path(AggregateCall):
+    """The call that `path` makes."""
+
+    def _arguments(self) -> Iterator[str]:
+        arguments: Any = super()._arguments()
+        yield next(arguments)
+        yield from (f"max_length={most}" for most in arguments)

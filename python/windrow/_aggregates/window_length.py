@@ -1,0 +1,49 @@
+"""`window_length`: the end of a window less its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Never
+
+from windrow._aggregates import arithmetic
+from windrow._aggregates.aggregate import Aggregate
+from windrow._aggregates.call import Computed
+from windrow._aggregates.evaluation import Named, Operation
+from windrow._arguments.errors import bad_value
+
+if TYPE_CHECKING:
+    from windrow._aggregates.frame import Frame
+    from windrow._arguments.expression import ColumnName
+
+
+def window_length() -> Aggregate:
+    """The end of the window less its start.
+
+    A duration in the unit of the time column, in Spark a day-time interval. For a session it is the time from its first
+    to its last record, zero for one record. A sliding window has the length that the query gives to all of them.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> clicks = pa.table({"user": ["ann"] * 3, "ts": [datetime(2026, 1, 1, hour) for hour in (8, 9, 10)]})
+    >>> sessions = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    >>> sessions.agg(length=wr.window_length())["length"].to_pylist()
+    [datetime.timedelta(seconds=7200)]
+    """
+    return Aggregate(
+        WindowLength("window_length", steps=(Named("window"),), last=Operation(arithmetic.length, operands=1))
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class WindowLength(Computed):
+    """The call that `window_length` makes: it is computed of the column of windows."""
+
+    def where(self, column: ColumnName) -> Never:
+        """Raises `ValueError`: a window has its length whatever its records are."""
+        allowed = "no condition: a window has its length whatever is in it"
+        raise bad_value("window_length().where(column=)", column, allowed)
+
+    def framed(self, frame: Frame) -> Never:
+        """Raises `ValueError`: it is the length of the window."""
+        raise bad_value("window_length().over", frame, "no over(...): it is the length of the window itself")

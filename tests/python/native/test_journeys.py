@@ -1,0 +1,366 @@
+"""`funnel` and `path`: how users get through a window, against searches of every chain and against SQL."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from datetime import timedelta
+from math import inf
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow import _native as native
+from windrow.testing import StreamDriver
+
+from ..harness.examples import usually
+from ..harness.families import often, some
+from ..harness.tables import by_sessions, by_sliding, in_batches, records, rows_of
+from ..oracle.journeys import funnel
+from ..oracle.records import Record, by_key, in_order
+from ..scenes import all_at
+from .test_property_packed import merged, packed, splits
+
+TICK = timedelta(microseconds=1)
+STEPS = ["view", "cart", "pay"]
+EVENTS = [*STEPS, "search"]
+FLAGS = ["a", "b", "c"]
+WINDOWS: dict[str, Any] = {
+    "session": (wr.SessionWindows.with_gap(5 * TICK), by_sessions(5)),
+    "sliding": (wr.SlidingWindows.with_time_difference(12 * TICK, resolution=3 * TICK), by_sliding(12, 3)),
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    """Events of two keys near time 0 with ties and nulls: a step or none by name, and any of three flags."""
+    flag = st.sampled_from([True, True, False, None])
+    row = st.tuples(st.integers(1, 2), st.integers(-12, 24), often(st.sampled_from(EVENTS)), flag, flag, flag)
+    rows = draw(some(row, 20))
+    keys, times, events, *flags = (list(column) for column in zip(*rows, strict=True)) if rows else [[]] * 6
+    columns = {
+        "k": pa.array(keys, pa.int64()),
+        "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
+        "event": pa.array(events, pa.string()),
+        "code": pa.array([None if event is None else EVENTS.index(event) for event in events], pa.int32()),
+    }
+    columns |= {name: pa.array(column, pa.bool_()) for name, column in zip(FLAGS, flags, strict=True)}
+    return in_batches(pa.table(columns), draw(st.lists(st.integers(0, 20), max_size=3)))
+
+
+def by_value(record: Record) -> frozenset[int]:
+    """The step of an event."""
+    event = record.values["event"]
+    return frozenset([STEPS.index(event)] if event in STEPS else [])
+
+
+def by_flags(record: Record) -> frozenset[int]:
+    """The steps whose flags are true."""
+    return frozenset(step for step, name in enumerate(FLAGS) if record.values[name])
+
+
+def asked_for(within: int | None, strict: bool) -> dict[str, wr.Aggregate]:
+    options: dict[str, Any] = {"within": None if within is None else within * TICK, "strict": strict}
+    return {
+        "values": wr.funnel(STEPS, column="event", **options),
+        "codes": wr.funnel([0, 1, 2], column="code", **options),
+        "flags": wr.funnel(FLAGS, **options),
+        "path": wr.path("event"),
+        "start": wr.path("code", max_length=2),
+    }
+
+
+def expected(rows: Sequence[Record], within: int | None, strict: bool) -> dict[str, Any]:
+    longest = inf if within is None else within
+    values, flags = (
+        funnel([(row.time or 0, fits(row)) for row in rows], 3, longest, strict=strict) for fits in (by_value, by_flags)
+    )
+    path: list[str] = []
+    for row in in_order(rows):
+        event = row.values["event"]
+        if event is not None and path[-1:] != [event]:
+            path.append(event)
+    start = [EVENTS.index(event) for event in path[:2]]
+    return {"values": values, "codes": values, "flags": flags, "path": path, "start": start}
+
+
+@pytest.mark.parametrize("kind", WINDOWS)
+def test_funnels_and_paths_equal_a_search_of_all_chains(kind: str) -> None:
+    windows, oracle = WINDOWS[kind]
+    within = st.none() | st.integers(0, 12)
+
+    @usually(120)
+    @given(tables(), within, st.booleans())
+    def check(table: pa.Table, within: int | None, strict: bool) -> None:
+        result = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(**asked_for(within, strict))
+        wanted = {
+            (key, start, end): expected(rows, within, strict)
+            for key, members in by_key(records(table, ["k"])).items()
+            for start, end, rows in oracle(members)
+        }
+        assert rows_of(result, ["k"]) == wanted
+
+    check()
+
+
+@usually(60)
+@given(tables(), st.none() | st.integers(0, 12), st.booleans(), st.integers(1, 3), st.data())
+def test_splits_and_shards_change_no_funnel(
+    table: pa.Table, within: int | None, strict: bool, shards: int, data: st.DataObject
+) -> None:
+    asked = {name: each for name, each in asked_for(within, strict).items() if name not in ("path", "start")}
+    windowed = wr.group_by(table, "k", time="ts").windowed_by(WINDOWS["session"][0]).shards(shards)
+    plan = windowed._plan(asked)
+    query = native.Query(plan.spec, plan.schema)
+    own = [batch.select(plan.schema.names) for batch in table.to_batches()]
+    blocks, _ = packed(query, data.draw(splits(own)))
+    got = merged(query, blocks, 2, 3)
+    assert rows_of(got, ["k"]) == rows_of(windowed.agg(**asked), ["k"])
+
+
+def visits(events: Sequence[tuple[float, str]], **columns: Any) -> pa.Table:
+    minutes, names = zip(*events, strict=True) if events else ((), ())
+    times = pa.array(all_at(*minutes), pa.timestamp("us"))
+    return pa.table({"user": ["ann"] * len(names), "ts": times, "event": pa.array(names, pa.string()), **columns})
+
+
+def windowed(data: Any) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 day"))
+
+
+def reached(events: Sequence[tuple[float, str]], **options: Any) -> int:
+    result = windowed(visits(events)).agg(steps=wr.funnel(STEPS, column="event", **options))
+    (steps,) = result["steps"].to_pylist()
+    return int(steps)
+
+
+@pytest.mark.parametrize(("minutes", "steps"), [(59, 3), (60, 3), (61, 2)])
+def test_within_counts_from_the_first_step_and_is_inclusive(minutes: int, steps: int) -> None:
+    #  minute   0     30    59 60 61
+    #  event    view  cart  pay ...      within 60 minutes
+    assert reached([(0, "view"), (30, "cart"), (minutes, "pay")], within="1 hour") == steps
+
+
+def test_a_later_first_step_has_more_time_left() -> None:
+    assert reached([(0, "view"), (3, "cart"), (6, "view"), (14, "pay")], within="10 minutes") == 2
+    assert reached([(0, "view"), (3, "cart"), (6, "view"), (12, "cart"), (14, "pay")], within="10 minutes") == 3
+    assert reached([(0, "view"), (0, "pay"), (0, "cart")], within="0 seconds") == 3
+    assert reached([(0, "cart"), (1, "pay"), (2, "search")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("events", "steps"),
+    [
+        ("view cart pay", 3),
+        ("cart pay view cart pay", 3),  # what comes before the first step counts nothing
+        ("view cart search pay", 2),
+        ("view search cart pay", 1),
+        ("view pay cart pay", 1),  # a step that cannot come next
+        ("view view cart view cart pay", 3),  # steps that came before
+        ("view search view cart pay", 1),  # the funnel does not begin anew
+        ("search", 0),
+    ],
+)
+def test_strict_is_the_strict_order_of_clickhouse(events: str, steps: int) -> None:
+    rows = list(enumerate(events.split()))
+    assert reached(rows, strict=True) == steps
+    backwards = visits(rows).take(list(range(len(rows)))[::-1])
+    got = windowed(backwards).agg(steps=wr.funnel(STEPS, column="event", strict=True))
+    assert got["steps"].to_pylist() == [steps]
+
+
+def test_a_record_that_fits_several_steps_is_one_of_them() -> None:
+    both = ["event <> 'search'", "event <> 'view'"]
+    for events, steps in {("cart",): 1, ("cart", "cart"): 2, ("cart", "view"): 1, ("view", "cart"): 2}.items():
+        data = duckdb.from_arrow(visits(list(enumerate(events))))
+        assert windowed(data).agg(steps=wr.funnel(both)).fetchall()[0][2] == steps
+    # At one time: the record that fits steps 1 and 3 is step 3 of a chain that began before.
+    flags = {"a": [True, True, False], "b": [False, False, True], "c": [False, True, False]}
+    data = visits([(0, "x"), (5, "x"), (5, "x")], **flags)
+    assert windowed(data).agg(steps=wr.funnel(FLAGS))["steps"].to_pylist() == [3]
+    assert windowed(data).agg(steps=wr.funnel(FLAGS, within="4 minutes"))["steps"].to_pylist() == [2]
+
+
+def test_conditions_are_those_of_where() -> None:
+    table = visits(list(enumerate(["view", "search", "cart", "pay"])), view=[True, False, False, False])
+    asked = {
+        "pyarrow": (table, ["view", pc.field("event") == "cart", pc.field("event") == "pay"]),
+        "polars": (pl.from_arrow(table), ["view", pl.col("event") == "cart", pl.col("event") == "pay"]),
+        "duckdb": (duckdb.from_arrow(table), ["view", "event = 'cart'", duckdb.SQLExpression("event = 'pay'")]),
+    }
+    for data, steps in asked.values():
+        result = windowed(data).agg(steps=wr.funnel(steps), strictly=wr.funnel(steps, strict=True))
+        rows = result.fetchall() if hasattr(result, "fetchall") else result.rows() if hasattr(result, "rows") else None
+        found = rows[0][2:] if rows is not None else tuple(result.select(["steps", "strictly"]).to_pylist()[0].values())
+        assert found == (3, 1)
+    # the name of an existing column wins over SQL of the same text
+    named = table.append_column("event = 'cart'", pa.array([True, False, False, False]))
+    both = wr.funnel(["view", "event = 'cart'"])
+    assert windowed(duckdb.from_arrow(named)).agg(steps=both).fetchall()[0][2] == 1
+
+
+def test_the_steps_of_a_funnel_may_be_of_several_inputs() -> None:
+    views = pa.table({"user": ["ann", "ann"], "ts": all_at(0, 9), "page": ["/", "/buy"]})
+    orders = pa.table({"user": ["ann"], "ts": all_at(5), "paid": [True]})
+    grouped = {"views": wr.group_by(views, "user", time="ts"), "orders": wr.group_by(orders, "user", time="ts")}
+    both = wr.cogroup(**grouped).windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    home, buy = pc.field("views.page") == "/", pc.field("views.page") == "/buy"
+    got = both.agg(
+        paid=wr.funnel([home, "orders.paid"]),
+        bought=wr.funnel([home, "orders.paid", buy]),
+        one=wr.funnel([home, buy], strict=True),
+        pages=wr.path("views.page"),
+    )
+    assert got.select(["paid", "bought", "one", "pages"]).to_pylist() == [
+        {"paid": 2, "bought": 3, "one": 2, "pages": ["/", "/buy"]}
+    ]
+
+
+def test_funnels_and_paths_of_a_stream_are_those_of_a_batch() -> None:
+    rng = random.Random(7)
+    minutes = sorted(rng.sample(range(500), 120))
+    rows = [(minute + rng.choice([0, -3, 2]), rng.choice(EVENTS)) for minute in minutes]
+    table = visits(rows)
+    asked = {
+        "steps": wr.funnel(STEPS, column="event", within="20 minutes"),
+        "strictly": wr.funnel(STEPS, column="event", strict=True),
+        "path": wr.path("event"),
+    }
+    for windows in (
+        wr.SessionWindows.with_gap("9 minutes", grace="10 minutes"),
+        wr.SlidingWindows.with_time_difference("15 minutes", grace="10 minutes", resolution="1 millisecond"),
+    ):
+        for emit in ("close", "update"):
+
+            def query(data: Any, windows: Any = windows, emit: Any = emit) -> Any:
+                return wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(**asked)
+
+            driver = StreamDriver(query, table.schema)
+            held: dict[Any, Any] = {}
+            for start in range(0, len(rows), 7):
+                changes = driver.pipe_batch(table.slice(start, 7))
+                driver = _restarted(query, table.schema, driver)
+                for change in changes:
+                    held[change.window] = None if change.kind == "delete" else change.values
+            for change in driver.finish() if emit == "close" else ():
+                held[change.window] = change.values
+            final = {window: values for window, values in held.items() if values is not None}
+            batch = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(**asked).to_pylist()
+            wanted = {
+                (row["window"]["start"], row["window"]["end"]): {name: row[name] for name in asked} for row in batch
+            }
+            assert {(window.start, window.end): dict(values) for window, values in final.items()} == wanted
+
+
+def _restarted(query: Any, schema: pa.Schema, driver: StreamDriver) -> StreamDriver:
+    other = StreamDriver(query, schema)
+    other.restore(driver.snapshot())
+    return other
+
+
+def test_a_funnel_equals_the_self_join_of_sql() -> None:
+    rng = random.Random(5)
+    size = 3000
+    table = pa.table(
+        {
+            "user": pa.array([rng.randrange(40) for _ in range(size)], pa.int64()),
+            "ts": pa.array([rng.randrange(0, 4 * 10**9) for _ in range(size)], pa.int64()).cast(pa.timestamp("us")),
+            "event": [rng.choice(EVENTS) for _ in range(size)],
+        }
+    )
+    sessions = wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute"))
+    rows = sessions.with_columns(number=wr.session_number())
+    found = sessions.agg(steps=wr.funnel(STEPS, column="event", within="40 seconds"), path=wr.path("event"))
+    connection = duckdb.connect()
+    connection.register("hits", rows)
+    theirs = connection.sql("""
+        SELECT s.user, s."window".start AS start, max(CASE WHEN p.ts IS NOT NULL THEN 3 WHEN c.ts IS NOT NULL THEN 2
+               WHEN v.ts IS NOT NULL THEN 1 ELSE 0 END) AS steps
+        FROM hits s
+        LEFT JOIN hits v ON v.user = s.user AND v.number = s.number AND v.event = 'view'
+        LEFT JOIN hits c ON c.user = v.user AND c.number = v.number AND c.event = 'cart' AND c.ts >= v.ts
+             AND c.ts <= v.ts + INTERVAL 40 SECOND
+        LEFT JOIN hits p ON p.user = c.user AND p.number = c.number AND p.event = 'pay' AND p.ts >= c.ts
+             AND p.ts <= v.ts + INTERVAL 40 SECOND
+        GROUP BY ALL
+    """).fetchall()
+    ours = [(row["user"], row["window"]["start"], row["steps"]) for row in found.to_pylist()]
+    assert sorted(ours) == sorted(theirs)
+    assert {steps for _, _, steps in ours} == {0, 1, 2, 3}
+    paths = connection.sql("""
+        SELECT user, start, list(event ORDER BY ts) FROM (
+            SELECT user, "window".start AS start, ts, event,
+                   lag(event) OVER (PARTITION BY user, number ORDER BY ts) AS last
+            FROM hits
+        ) WHERE event IS DISTINCT FROM last GROUP BY ALL
+    """).fetchall()
+    assert sorted(paths) == sorted((row["user"], row["window"]["start"], row["path"]) for row in found.to_pylist())
+
+
+def test_the_types_of_values() -> None:
+    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.string_view()):
+        events = pa.array(STEPS).cast(kind)
+        data = visits([(0, ""), (1, ""), (2, "")]).set_column(2, "event", events)
+        assert windowed(data).agg(steps=wr.funnel(STEPS, column="event"))["steps"].to_pylist() == [3]
+    for number in (pa.int8(), pa.uint64(), pa.float64()):
+        data = visits([(0, ""), (1, ""), (2, "")], code=pa.array([1, 2, 3], number))
+        assert windowed(data).agg(steps=wr.funnel([1, 2, 3], column="code"))["steps"].to_pylist() == [3]
+    empty = visits([], flag=pa.array([], pa.null()))
+    got = windowed(empty).agg(a=wr.funnel(STEPS, column="event"), b=wr.funnel(["flag"]), c=wr.path("event"))
+    assert (len(got), [str(kind) for kind in got.schema.types[2:]]) == (
+        0,
+        ["int64", "int64", "list<item: string not null>"],
+    )
+    nothing = visits([(0, "view")], flag=pa.nulls(1))
+    assert windowed(nothing).agg(steps=wr.funnel(["flag"]))["steps"].to_pylist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: wr.funnel([]), ValueError, ["funnel(steps=)", "1 to 32"]),
+        (lambda: wr.funnel(["a"] * 33), ValueError, ["funnel(steps=)", "1 to 32"]),
+        (lambda: wr.funnel("view", column="event"), TypeError, ["funnel(steps=)", "a list"]),
+        (lambda: wr.funnel([1, "a"], column="event"), TypeError, ["strings alone or integers alone"]),
+        (lambda: wr.funnel([1.5], column="event"), TypeError, ["1.5", "strings or integers"]),
+        (lambda: wr.funnel([True], column="event"), TypeError, ["strings or integers"]),
+        (lambda: wr.funnel([2**63], column="event"), ValueError, ["64 bits"]),
+        (lambda: wr.funnel([1]), TypeError, ["funnel(steps=)", "got 1"]),
+        (lambda: wr.funnel(STEPS, column="event", within=60), TypeError, ["funnel(within=)", "60"]),
+        (lambda: wr.funnel(STEPS, column="event", within="-1 hour"), ValueError, ["funnel(within=)"]),
+        (lambda: wr.funnel(STEPS, column="event", strict=1), TypeError, ["funnel(strict=)", "True or False"]),
+        (lambda: wr.funnel(STEPS, column=3), TypeError, ["funnel(column=)"]),
+        (lambda: wr.path("event", max_length=0), ValueError, ["path(max_length=)", "1 to 1,000,000"]),
+        (lambda: wr.path("event", max_length="3"), TypeError, ["path(max_length=)"]),
+        (lambda: of(wr.funnel(["event"])), TypeError, ["funnel", "'event'", "booleans"]),
+        (lambda: of(wr.funnel([1, 2], column="event")), TypeError, ["'event'", "numbers"]),
+        (lambda: of(wr.funnel(STEPS, column="ts")), TypeError, ["'ts'", "strings"]),
+        (lambda: of(wr.funnel(STEPS)), ValueError, ["'view'", "event"]),
+        (lambda: of(wr.funnel(["event = 'view'"])), ValueError, ["SQL text is for Spark and DuckDB"]),
+        (lambda: of(wr.path("nope")), ValueError, ["nope"]),
+    ],
+)
+def test_bad_input_is_an_error_at_the_call(call: Any, error: type[Exception], words: list[str]) -> None:
+    with pytest.raises(error) as raised:
+        call()
+    for word in words:
+        assert word in str(raised.value).replace('"', "'")
+
+
+def of(aggregate: wr.Aggregate) -> Any:
+    return windowed(visits([(0, "view")])).agg(steps=aggregate)
+
+
+def test_the_plan_of_a_query_without_a_funnel_does_not_change() -> None:
+    plan = windowed(visits([(0, "view")]))._plan({"n": wr.count(), "f": wr.funnel(STEPS, column="event")})
+    count, funnel_call = json.loads(plan.spec)["aggregates"]
+    assert set(count) == {"name", "function", "columns"}
+    assert funnel_call["funnel"] == {"values": STEPS, "within": None, "strict": False}

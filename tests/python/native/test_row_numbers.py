@@ -1,0 +1,111 @@
+"""`position` and `session_number`: the place of a record in its window, of a session among those of its key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+
+from ..harness.examples import usually
+from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
+from ..scenes import all_at
+from .test_with_columns import LONGEST, ON_DISK, TICK, after_a_shuffle, expected, tables, ticks, windowed
+
+POSITION = {"position": wr.position()}
+BOTH = {**POSITION, "session_number": wr.session_number(), "n": wr.count()}
+
+
+def check(table: pa.Table, answer: pa.Table, windows: RowWindows) -> None:
+    """Each number counted from all records of the key; null for a record that is left out."""
+    known, times, keys = expected(table, windows), ticks(table["ts"]), table["k"].to_pylist()
+    starts: dict[Any, set[int]] = {}
+    for row, (start, _, _) in known.items():
+        starts.setdefault(keys[row], set()).add(start)
+    names = [name for name in BOTH if name in answer.column_names]
+    for row, got in enumerate(answer.select(names).to_pylist()):
+        if row not in known:
+            assert got == dict.fromkeys(names)
+            continue
+        start, _, members = known[row]
+        order = sorted(members, key=lambda member: (times[member], member))
+        assert got["position"] == order.index(row) + 1
+        if "session_number" in got:
+            assert got["session_number"] == sorted(starts[keys[row]]).index(start) + 1
+            assert got["n"] == len(members)
+
+
+@usually(80)
+@given(tables(), st.integers(1, 12), ON_DISK)
+def test_numbers_of_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None:
+    windows = wr.SessionWindows.with_gap(gap * TICK)
+    for asked in (BOTH, POSITION):
+        check(table, windowed(table, windows).with_columns(**asked), of_sessions(gap))
+        check(table, after_a_shuffle(table, windows, most, 2, asked), of_sessions(gap))
+
+
+@usually(60)
+@given(tables(), ON_DISK)
+def test_numbers_of_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, most: int) -> None:
+    windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
+    oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
+    check(table, windowed(table, windows).with_columns(**BOTH), oracle)
+    check(table, after_a_shuffle(table, windows, most, 2, BOTH), oracle)
+
+
+@usually(60)
+@given(tables(), st.integers(1, 8), st.integers(1, 3), ON_DISK)
+def test_positions_in_sliding_windows_equal_the_oracle(table: pa.Table, steps: int, resolution: int, most: int) -> None:
+    difference = steps * resolution
+    windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
+    check(table, windowed(table, windows).with_columns(**POSITION), of_sliding(difference, resolution))
+    check(table, after_a_shuffle(table, windows, most, 2, POSITION), of_sliding(difference, resolution))
+
+
+def test_the_records_of_a_cogroup_are_numbered_together() -> None:
+    views = pa.table({"user": ["ann", "ann"], "ts": all_at(0, 9)})
+    orders = pa.table({"user": ["ann", "ann"], "ts": all_at(5, 90)})
+    grouped = {"views": wr.group_by(views, "user", time="ts"), "orders": wr.group_by(orders, "user", time="ts")}
+    rows = wr.cogroup(**grouped).windowed_by(wr.SessionWindows.with_gap("1 hour")).with_columns(**BOTH)
+    assert [(row["input"], row["position"], row["session_number"]) for row in rows.to_pylist()] == [
+        ("views", 1, 1),
+        ("views", 3, 1),
+        ("orders", 2, 1),
+        ("orders", 1, 2),
+    ]
+
+
+CLICKS = pa.table({"user": ["ann"], "ts": all_at(0), "url": ["/"]})
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda data: data.agg(i=wr.position()), r"position\(\)'; allowed: with_columns"),
+        (lambda data: data.agg(i=wr.session_number()), r"session_number\(\)'; allowed: with_columns"),
+        (lambda data: data.with_columns(i=wr.position().where("url")), "no condition"),
+        (lambda data: data.with_columns(i=wr.session_number().where("url")), "no condition"),
+        (lambda data: data.with_columns(i=wr.position().over("1 hour")), r"no over"),
+        (lambda data: data.with_columns(i=wr.window_length().over("1 hour")), r"no over"),
+        (lambda data: data.with_columns(i=wr.position() / wr.count()), r"position\(\) as a column of its own"),
+        (lambda data: data.with_columns(i=wr.count() - wr.position()), r"position\(\) as a column of its own"),
+    ],
+)
+def test_what_has_no_number_is_refused_at_the_call(call: Any, why: str) -> None:
+    data = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    with pytest.raises(ValueError, match=why):
+        call(data)
+
+
+def test_sliding_windows_have_no_session_number_and_a_number_may_be_computed_with() -> None:
+    grouped = wr.group_by(CLICKS, "user", time="ts")
+    sliding = grouped.windowed_by(wr.SlidingWindows.with_time_difference("5 minutes"))
+    with pytest.raises(ValueError, match=r"session_number\(\)'; allowed: session windows: sliding windows overlap"):
+        sliding.with_columns(i=wr.session_number())
+    sessions = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    assert sessions.with_columns(before=wr.session_number() - 1)["before"].to_pylist() == [0]
+    assert sessions.with_columns(**BOTH).slice(0, 0).schema.field("position").type == pa.int64()
