@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka test-versions check bench bench-stream bench-kafka soak clean toolchain package wheel
+.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -132,15 +132,28 @@ check: package ## formats, lints, types, docs, licences, the stub against the bi
 bench: package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
 	cargo bench --locked --benches -- --quick
 	"$(PY)" benches/python/sessions.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/scan.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/rows.py --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/rolling.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/functions.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
+
+bench-check: ## the instructions of five workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
+	@tools/toolchain.sh callgrind
+	@"$$(tools/toolchain.sh python)" benches/python/instructions.py $(RECORD)
+
+bench-grow: package ## how cost grows with events, keys, records, open sessions, windows in one pass; pictures of it (GROW=)
+	"$(PY)" benches/python/growth.py --repeats $(BENCH_REPEATS) $(GROW)
+	@"$(PY)" tools/pictures.py
 
 bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
 	"$(PY)" benches/python/streaming.py --repeats $(BENCH_REPEATS)
 
 bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, Spark's own scan of it, idle producers (KAFKA_REPEATS=, some minutes)
 	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
+
+bench-nexmark: package maven ## Nexmark's q11 and q0 by windrow on Spark beside Flink, from Parquet and from Kafka (NEXMARK=)
+	"$(PY)" benches/python/nexmark.py --repeats $(BENCH_REPEATS) $(NEXMARK)
 
 soak: package maven ## long random tests (SOAK_CASES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
 	SOAK_CASES=$(SOAK_CASES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked

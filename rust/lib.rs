@@ -38,7 +38,7 @@ pub(crate) mod input;
 pub mod keys;
 pub mod plan;
 pub mod record;
-pub(crate) mod shard;
+pub mod shard;
 pub mod state;
 
 #[cfg(feature = "python")]

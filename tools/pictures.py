@@ -2,20 +2,23 @@
 
     python tools/pictures.py [FOLDER]
 
-`windrow.plot` draws the windows. This script draws the diagrams of stream time in the same style. A test compares all
-pictures with the stored files.
+`windrow.plot` draws the windows. This script draws the diagrams of stream time in the same style, and what
+`make bench-grow` has measured. A test compares all pictures with the stored files.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 import windrow as wr
 from windrow.plot import Timeline, timeline
@@ -24,7 +27,9 @@ from windrow.plot._style import BAR, CLOSE, DASHED, EVENT, INK, LATE, LINE, SMAL
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "pictures"
+GROWTH = ROOT / "benches" / "growth.json"
 CONTRAST = f"""<style>
 [style*="fill: {INK}"] {{ fill: #24292f !important }}
 @media (prefers-color-scheme: dark) {{ [style*="fill: {INK}"] {{ fill: #e6edf3 !important }} }}
@@ -139,6 +144,41 @@ def diagram(title: str, height: float) -> tuple[Timeline, Axes]:
     return Timeline(figure, title), axes
 
 
+def growth(name: str) -> Timeline:
+    """What a curve of `make bench-grow` costs, by size. A level line is a cost that grows with the data alone."""
+    curve: dict[str, Any] = json.loads(GROWTH.read_text(encoding="utf-8"))[name]
+    figure = Figure((8, 3.4))
+    axes = figure.add_axes((0.08, 0.19, 0.66, 0.68), xscale="log")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(f"{curve['title']}: {curve['cost']}")
+    axes.set_xlabel(curve["sizes"])
+    axes.tick_params("y", colors=INK, labelsize=SMALL)
+    styles = zip((EVENT, BAR, CLOSE, LATE), "osD^", strict=True)
+    lines = [(line, *zip(*points, strict=True)) for line, points in curve["lines"].items()]
+    top = 1.05 * max(max(costs) for _, _, costs in lines)
+    last = -top
+    # From the lowest line up, so that each name has room above the one before it.
+    for (line, sizes, costs), (color, marker) in zip(sorted(lines, key=lambda each: each[2][-1]), styles, strict=False):
+        axes.plot(sizes, costs, marker, linestyle="-", color=color)
+        last = max(costs[-1], last + 0.09 * top)
+        axes.annotate(line, (sizes[-1], last), (9, 0), textcoords="offset points", va="center", color=color, size=SMALL)
+    axes.set_ylim(0, top)
+    axes.set_xticks(lines[0][1])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: short(size)))
+    where = f"{curve['date']}, commit {curve['commit']}, {curve['machine']}"
+    figure.text(0.08, 0.02, where, fontsize=SMALL - 2)
+    return Timeline(figure, curve["title"])
+
+
+def short(size: float) -> str:
+    """1,000,000 as 1 M."""
+    for least, name in ((1e6, " M"), (1e3, " k")):
+        if size >= least:
+            return f"{size / least:g}{name}"
+    return f"{size:g}"
+
+
 PICTURES: dict[str, Callable[[], Timeline]] = {
     "sessions.svg": sessions,
     "sliding.svg": sliding,
@@ -147,6 +187,7 @@ PICTURES: dict[str, Callable[[], Timeline]] = {
     "refused.svg": refused,
     "partitions.svg": partitions,
     "quiet-partition.svg": quiet_partition,
+    **{f"growth-{name}.svg": partial(growth, name) for name in json.loads(GROWTH.read_text(encoding="utf-8"))},
 }
 
 

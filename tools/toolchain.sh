@@ -3,6 +3,7 @@
 #   tools/toolchain.sh check      lists missing tools and how to install them, exits with 1 if any is missing
 #   tools/toolchain.sh build      the same for the tools that build a wheel
 #   tools/toolchain.sh maven      the same for the additional tools of broker tests and demos
+#   tools/toolchain.sh callgrind  the same for the tools that count instructions
 #   tools/toolchain.sh python     prints a Python that can create the virtual environment
 #   tools/toolchain.sh java-home  prints the home of a Java for Spark, or nothing
 set -euo pipefail
@@ -102,11 +103,20 @@ maven() {
   return "$missing"
 }
 
+callgrind() {
+  build || true
+  if ! command -v valgrind >/dev/null 2>&1; then
+    say "valgrind is missing, it counts instructions: install it (Debian and Ubuntu: apt install valgrind). macOS has none: use Linux."
+  fi
+  return "$missing"
+}
+
 case "${1:-check}" in
   check) check ;;
   build) build ;;
   maven) maven ;;
+  callgrind) callgrind ;;
   python) python ;;
   java-home) java_home || true ;;
-  *) printf 'usage: %s check | build | maven | python | java-home\n' "$0" >&2; exit 2 ;;
+  *) printf 'usage: %s check | build | maven | callgrind | python | java-home\n' "$0" >&2; exit 2 ;;
 esac

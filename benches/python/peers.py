@@ -9,6 +9,7 @@ The answer's columns: user, start and end (both inclusive), clicks, spend, low, 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def windrow_in_spark(path: Path, order: str) -> Queries:
     sessions = _windrow(frame)
 
     def answer() -> pa.Table:
-        return _flat(sessions.toArrow())
+        return _flat(_collected(sessions))
 
     return {"windrow": lambda: _run(sessions, answer)}
 
@@ -50,7 +51,7 @@ def spark_session_window(path: Path, order: str) -> Queries:
 
     def answer() -> pa.Table:
         last = (F.col("w.end") - F.expr(f"INTERVAL {GAP}")).alias("end")
-        return sessions.select("user", "w.start", last, "clicks", "spend", "low", "high").toArrow()
+        return _collected(sessions.select("user", "w.start", last, "clicks", "spend", "low", "high"))
 
     return {"session_window": lambda: _run(sessions, answer)}
 
@@ -166,6 +167,13 @@ def _cached(spark: object, path: Path) -> object:
     frame = spark.read.parquet(str(path)).cache()
     frame.count()
     return frame
+
+
+def _collected(frame: object) -> pa.Table:
+    """All rows of a Spark query; by way of a file, as PySpark 3.5 has no `toArrow`."""
+    with tempfile.TemporaryDirectory() as folder:
+        frame.write.parquet(f"{folder}/rows")
+        return pq.read_table(f"{folder}/rows")
 
 
 def _run(frame: object, answer: Answer) -> Answer:

@@ -3,6 +3,7 @@
     python benches/python/sessions.py                          10 M events, all shapes
     python benches/python/sessions.py --events 200000 --repeats 1
     python benches/python/sessions.py --peer Polars --key i64 --order shuffled
+    target/versions/3.5/bin/python benches/python/sessions.py --spark     with another PySpark, see make test-versions
 
 Prints events per second (medians of the repeats after a first run), the ratio of windrow to each peer of its kind,
 and the formulation that counted. Exit 1 when two answers differ.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import importlib.metadata
 import json
 import os
 import platform
@@ -120,6 +122,7 @@ def main() -> int:
     options.add_argument("--events", type=int, default=10_000_000)
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--peer", action="append", choices=PEERS, help="only this one (again for more)")
+    options.add_argument("--spark", action="store_true", help="only windrow in Spark and session_window")
     options.add_argument("--order", action="append", choices=events.ORDERS)
     options.add_argument("--key", action="append", choices=events.KEYS)
     options.add_argument("--child", nargs=2, metavar=("EVENTS", "ANSWER"), help=argparse.SUPPRESS)
@@ -128,7 +131,11 @@ def main() -> int:
         path, answer = map(Path, chosen.child)
         print(json.dumps(measure(chosen.peer[0], path, chosen.order[0], chosen.repeats, answer)))
         return 0
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    if chosen.spark:
+        chosen.peer = ["windrow in Spark", "Spark session_window"]
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("pyspark", "pyarrow"))
+    place = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
+    print(f"{datetime.date.today()}, {place}, medians of {chosen.repeats}")
     agree = True
     with tempfile.TemporaryDirectory() as folder:
         for key in chosen.key or events.KEYS:

@@ -27,6 +27,8 @@ from windrow._query.cogrouped import CogroupedData as CogroupedData
 from windrow._query.cogrouped import cogroup
 from windrow._query.grouped import GroupedData as GroupedData
 from windrow._query.grouped import group_by
+from windrow._query.scans import Scan as Scan
+from windrow._query.scans import scan, scan_parquet
 from windrow._query.windowed import WindowedData as WindowedData
 from windrow._spark.configure import configure
 from windrow._spark.ticks import ticks
@@ -47,6 +49,8 @@ __all__ = [
     "functions",
     "group_by",
     "plot",
+    "scan",
+    "scan_parquet",
     "ticks",
 ]
 

@@ -85,7 +85,7 @@ const MOST: usize = i32::MAX as usize;
 pub(crate) fn crowded(length: usize, what: &str, data_type: &DataType) -> Error {
     Error::Crowded {
         column: String::new(),
-        reason: format!("{length} {what} in one window, more than {data_type} holds ({MOST})"),
+        reason: format!("{length} {what} are more than {data_type} holds ({MOST})"),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::memory;
+use crate::core::sliding::frame::RangeFrame;
 use crate::core::sliding::plan::{Ends, Sliding};
 use crate::core::sliding::row_buffer::RowBuffer;
 use crate::core::sort::{pick, pick_optional};
@@ -26,6 +27,7 @@ use crate::core::window::Window;
 use crate::format::block::BlockKind;
 use crate::input::records::Records;
 use crate::keys::KeyInterner;
+use crate::plan::frames::joined;
 use crate::plan::query::Query;
 
 /// Approximate rows in the windows of one result batch, if a window lists all its rows.
@@ -50,6 +52,11 @@ impl SlidingQuery {
     /// Starts without rows.
     pub(super) fn new(query: Arc<Query>, sliding: Sliding) -> Result<Self> {
         let records = RowBuffer::new(empty(&query)?);
+        if query.row_number.is_none() && !query.frames.is_empty() {
+            return Err(Error::Internal(
+                "a window that is not of a record has no frames",
+            ));
+        }
         Ok(Self {
             keys: KeyInterner::new(&query.keys)?,
             sliding,
@@ -99,19 +106,20 @@ impl SlidingQuery {
         interrupt: &Interrupt,
     ) -> Result<()> {
         self.records.sort(interrupt)?;
-        let states = self.query.accumulators();
+        let framed = self.query.by_frame();
+        let grows = framed.iter().any(|known| known.states.result_grows());
         let inputs = self.query.accumulator_inputs(self.records.inputs());
         let until = frontier.map(|time| time.floor(self.sliding.resolution).unwrap_or(Time::MIN));
         let ends = Ends {
             from: self.emitted,
             until,
         };
-        let at_ends = self.query.row_number.is_some();
+        let at_ends = self.at_ends();
         for batch in self.records.plan(self.sliding, ends, at_ends, interrupt) {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[], &[]))?;
             // A sweep first adds all rows of its first window. That pays off if it then covers at
             // least as many windows as this window has rows.
-            let (windows, rows) = if states.result_grows() {
+            let (windows, rows) = if grows {
                 (RESULT_ROWS, GATHERED_ROWS)
             } else {
                 (RESULT_ROWS.max(batch.widest()), usize::MAX)
@@ -121,7 +129,12 @@ impl SlidingQuery {
                 memory::headroom()?;
                 let spans = batch.spans.get(piece.clone()).unwrap_or_default();
                 let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
-                let lowered = states.sweep(times, seq_nos, &inputs, spans, interrupt);
+                let lowered = joined(&framed, |aggregates| {
+                    let spans = batch.spans_of(aggregates.number);
+                    let spans = spans.get(piece.clone()).unwrap_or_default();
+                    let states = &aggregates.states;
+                    states.sweep(times, seq_nos, &inputs, spans, interrupt)
+                });
                 let keys = batch.keys.get(piece.clone()).unwrap_or_default();
                 let windows = batch.windows.get(piece.clone()).unwrap_or_default();
                 let Some(number) = self.query.row_number else {
@@ -137,7 +150,7 @@ impl SlidingQuery {
                     }
                 };
                 let at_end = batch.at_end.get(piece).unwrap_or_default();
-                if states.result_grows() {
+                if grows {
                     return self.with_rows(number, keys, windows, lowered, at_end);
                 }
                 let order = self.records.by_arrival(at_end)?;
@@ -180,6 +193,12 @@ impl SlidingQuery {
     /// The rows that future windows can contain.
     pub(super) fn records(&self) -> &RowBuffer {
         &self.records
+    }
+
+    /// The frames of windows that end at records; none if windows do not.
+    fn at_ends(&self) -> Option<&[RangeFrame]> {
+        let number = self.query.row_number;
+        number.map(|_| self.query.frames.as_slice())
     }
 
     /// A batch of windows with an additional last column that lists the rows at the end of each
@@ -262,22 +281,25 @@ impl BatchOperator for SlidingQuery {
     }
 
     fn list_sizes(&mut self, interrupt: &Interrupt) -> Result<ListSizes> {
-        let states = self.query.accumulators();
+        let framed = self.query.by_frame();
         let mut sizes = ListSizes::default();
-        if !states.keeps_lists() {
+        if !framed.iter().any(|known| known.states.keeps_lists()) {
             return Ok(sizes);
         }
         self.records.sort(interrupt)?;
         let inputs = self.query.accumulator_inputs(self.records.inputs());
         let (times, seq_nos) = (self.records.times(), self.records.seq_nos());
-        let at_ends = self.query.row_number.is_some();
+        let at_ends = self.at_ends();
         for batch in self
             .records
             .plan(self.sliding, Ends::ALL, at_ends, interrupt)
         {
             let batch = batch.map_err(|error| self.query.name_overflow(error, &[], &[]))?;
             sizes.windows += batch.spans.len();
-            sizes.lists += states.list_values(times, seq_nos, &inputs, &batch.spans, interrupt)?;
+            for aggregates in &framed {
+                let (states, spans) = (&aggregates.states, batch.spans_of(aggregates.number));
+                sizes.lists += states.list_values(times, seq_nos, &inputs, spans, interrupt)?;
+            }
         }
         Ok(sizes)
     }

@@ -111,7 +111,7 @@ impl SortKeys {
     ///
     /// # Errors
     ///
-    /// Bytes that are no sort key, or keys too long for one array.
+    /// Bytes that are not a sort key, or keys too long for one array.
     pub(crate) fn columns<'n>(
         &self,
         sort_keys: impl ExactSizeIterator<Item = &'n [u8]>,

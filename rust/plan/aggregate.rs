@@ -10,6 +10,7 @@ use crate::array::dictionary::unpacked;
 use crate::array::{canonical_float, convert, type_name, zero_width};
 use crate::core::aggregate::Aggregate;
 use crate::core::aggregate::value_type::ValueType;
+use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 
 /// An aggregate of a query.
@@ -22,10 +23,17 @@ pub struct AggregatePlan {
     pub filter: Option<usize>,
     /// It sees only the rows of this input of a cogroup.
     pub only: Option<u32>,
+    /// The number of its frame among those of the query; none if it covers the window of a record.
+    pub(crate) frame: Option<usize>,
+    /// The place of its states among those that a stream stores. Aggregates that differ in their
+    /// frames have the same.
+    pub(crate) stored: usize,
+    /// Whether an earlier aggregate has the same states.
+    pub(crate) shares_states: bool,
     output: Output,
 }
 
-/// What gives an aggregate's results.
+/// The source of an aggregate's results.
 enum Output {
     BuiltIn(Box<dyn Aggregate>, Field),
     Python(Field),
@@ -37,7 +45,8 @@ enum Output {
 
 impl AggregatePlan {
     /// Resolves an aggregate against the input's schema; the next field in `python` is that of a
-    /// Python function's results.
+    /// Python function's results. A list may be too long for its type: `overflow` decides whether it
+    /// may be null.
     ///
     /// # Errors
     ///
@@ -47,6 +56,7 @@ impl AggregatePlan {
         input: &Schema,
         inputs: &mut Vec<InputColumn>,
         python: &mut impl Iterator<Item = &'t Field>,
+        overflow: Overflow,
     ) -> Result<Self> {
         let argument = format!("aggregate {:?}", spec.name);
         let sources = spec
@@ -67,6 +77,9 @@ impl AggregatePlan {
             inputs: Vec::new(),
             filter: None,
             only,
+            frame: None,
+            stored: 0,
+            shares_states: false,
             output,
         };
         let function = match spec.function {
@@ -88,6 +101,12 @@ impl AggregatePlan {
         };
         let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
         let (states, field) = resolve(function, spec, &fields)?;
+        let may_be_null = overflow == Overflow::Null && states.longest_list().is_some();
+        let field = if may_be_null {
+            field.with_nullable(true)
+        } else {
+            field
+        };
         let columns = sources.into_iter().enumerate();
         let taken = columns.map(|(position, (source, field))| {
             let data_type = unpacked(field.data_type());
@@ -125,6 +144,11 @@ impl AggregatePlan {
         }
     }
 
+    /// Whether it has states.
+    pub(crate) fn is_built_in(&self) -> bool {
+        matches!(self.output, Output::BuiltIn(..))
+    }
+
     /// Whether the key and the start of a window give its result.
     pub fn is_window_id(&self) -> bool {
         matches!(self.output, Output::WindowId(_))
@@ -133,6 +157,11 @@ impl AggregatePlan {
     /// Whether a function of the user gives its result.
     pub fn is_function(&self) -> bool {
         matches!(self.output, Output::Python(_))
+    }
+
+    /// Whether the operator gives its results.
+    pub fn is_of_operator(&self) -> bool {
+        matches!(self.output, Output::Rows(_))
     }
 
     /// The same aggregate without states: the operator gives its results.

@@ -40,9 +40,16 @@ impl Fingerprint {
         let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));
         let inputs = query.inputs.iter().map(|input| typed(&input.field));
         let types: Map<String, Value> = query.keys.iter().map(typed).chain(inputs).collect();
-        let results: Vec<Value> = query
-            .aggregates
-            .iter()
+        // The states do not depend on frames, and those of one aggregate are stored once.
+        if let Some(Value::Array(aggregates)) = asked.get_mut("aggregates") {
+            let mut plans = query.aggregates.iter();
+            aggregates.retain(|_| plans.next().is_some_and(|plan| !plan.shares_states));
+            let aggregates = aggregates.iter_mut().filter_map(Value::as_object_mut);
+            aggregates.for_each(|aggregate| drop(aggregate.remove("frame")));
+        }
+        let results = query.aggregates.iter();
+        let results: Vec<Value> = results
+            .filter(|aggregate| !aggregate.shares_states)
             .map(|aggregate| json!(name(aggregate.field().data_type())))
             .collect();
         asked.insert("types".into(), Value::Object(types));

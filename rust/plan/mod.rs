@@ -7,6 +7,8 @@
 //! | [`function_failure`] | failures of functions of the user, as errors |
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
+//! | [`frame_spec`] | the frame of an aggregate as the user wrote it |
+//! | [`frames`] | the aggregates of a query by the times that they cover |
 //! | `resolve` | a call of an aggregate function over Arrow columns |
 //! | [`results`] | batches of results, times and windows as text |
 //! | [`source_column`] | a column of the input that a query names |
@@ -23,6 +25,8 @@ mod changed_query;
 pub(crate) mod cogroup;
 mod duration_words;
 pub(crate) mod fingerprint;
+pub mod frame_spec;
+pub(crate) mod frames;
 pub(crate) mod function_failure;
 pub(crate) mod input_column;
 pub(crate) mod limits;

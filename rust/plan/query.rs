@@ -7,6 +7,7 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::aggregate::AggregatePlan;
 use super::cogroup::Cogroup;
+use super::frames::{self, FramedAggregates};
 use super::input_column::InputColumn;
 use super::limits::Limits;
 use super::source_column::SourceColumn;
@@ -20,6 +21,7 @@ use crate::core::aggregate::row_filter::RowFilter;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 use crate::core::session::session_windows::Cut;
+use crate::core::sliding::frame::RangeFrame;
 use crate::keys::KeyInterner;
 
 /// What leaves a query.
@@ -86,6 +88,8 @@ pub struct Query {
     pub cogroup: Option<Cogroup>,
     /// The aggregates, in order.
     pub aggregates: Vec<AggregatePlan>,
+    /// The distinct frames of aggregates.
+    pub(crate) frames: Vec<RangeFrame>,
     /// The input that numbers rows, for windows with their rows (a sliding window: those at its end).
     pub(crate) row_number: Option<usize>,
     /// Whether the order of rows with equal times counts.
@@ -193,11 +197,14 @@ impl Query {
             .iter()
             .try_for_each(|aggregate| Cogroup::check_aggregate(cogroup.as_ref(), aggregate))?;
         let mut python = python.iter();
-        let aggregates = spec
+        let mut aggregates = spec
             .aggregates
             .iter()
-            .map(|aggregate| AggregatePlan::new(aggregate, input, &mut inputs, &mut python))
+            .map(|aggregate| {
+                AggregatePlan::new(aggregate, input, &mut inputs, &mut python, spec.overflow)
+            })
             .collect::<Result<Vec<_>>>()?;
+        let frames = frames::resolve(&mut aggregates, spec, windows, *unit)?;
 
         let bound = |name| Field::new(name, time.data_type().clone(), false);
         let window = DataType::Struct(Fields::from(vec![bound("start"), bound("end")]));
@@ -221,6 +228,7 @@ impl Query {
             inputs,
             cogroup,
             aggregates,
+            frames,
             // Rows for sliding windows move unchanged, so that they keep all that a later step may need.
             needs_seq_no: matches!(windows, WindowLengths::Sliding(_))
                 || spec
@@ -236,8 +244,30 @@ impl Query {
         })
     }
 
-    /// Empty states of all built-in aggregates, which take the columns of [`Self::accumulator_inputs`].
+    /// Empty states of the built-in aggregates, which take the columns of [`Self::accumulator_inputs`].
+    /// If a stream returns its records, aggregates that differ in their frames share states.
     pub fn accumulators(&self) -> Accumulators {
+        self.accumulators_of(|aggregate| !aggregate.shares_states)
+    }
+
+    /// The built-in aggregates by frame, each with empty states.
+    pub(crate) fn by_frame(&self) -> Vec<FramedAggregates> {
+        let mut numbers: Vec<Option<usize>> = Vec::new();
+        for aggregate in self.aggregates.iter().filter(|known| known.is_built_in()) {
+            if !numbers.contains(&aggregate.frame) {
+                numbers.push(aggregate.frame);
+            }
+        }
+        let framed = |number: Option<usize>| {
+            let frame = number.and_then(|number| self.frames.get(number).copied());
+            let states = self.accumulators_of(|aggregate| aggregate.frame == number);
+            FramedAggregates::new(&self.aggregates, number, frame, states)
+        };
+        numbers.into_iter().map(framed).collect()
+    }
+
+    /// Empty states of some built-in aggregates.
+    fn accumulators_of(&self, has: impl Fn(&AggregatePlan) -> bool) -> Accumulators {
         let positions: Vec<usize> = self.positions().collect();
         let mut from = 0;
         let parts = self.aggregates.iter().filter_map(|aggregate| {
@@ -249,7 +279,8 @@ impl Query {
                 input: aggregate.only,
                 column: aggregate.filter.and_then(same),
             };
-            aggregate.states().map(|states| (states, range, filter))
+            let states = aggregate.states().filter(|_| has(aggregate));
+            states.map(|states| (states, range, filter))
         });
         Accumulators::filtered(parts.collect::<Vec<_>>()).with_overflow(self.overflow)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, StructArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, StructArray, new_null_array};
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, Fields};
 
@@ -12,7 +12,7 @@ use super::query::{Query, QueryOutput};
 use super::window_id;
 use crate::array::{convert, result_array, type_name};
 use crate::core::aggregate::column::{Column, Values};
-use crate::core::aggregate::window_results::WindowResults;
+use crate::core::aggregate::window_results::{Overflow, WindowResults};
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -37,7 +37,7 @@ impl Query {
     /// # Errors
     ///
     /// [`Error::Overflow`] for a result that does not fit its type, [`Error::Crowded`] for a column
-    /// that does not fit one batch.
+    /// that does not fit one batch. With [`Overflow::Null`] the result of a single window always fits.
     pub fn result_with(
         &self,
         keys: Vec<ArrayRef>,
@@ -46,7 +46,8 @@ impl Query {
         functions: Vec<ArrayRef>,
     ) -> Result<RecordBatch> {
         let mut functions = functions.into_iter().map(Ok);
-        let results = self.results(&keys, windows, lowered, &mut functions)?;
+        let (results, overflows) = self.results(&keys, windows, lowered, &mut functions)?;
+        self.count_overflows(overflows);
         let mut columns = keys;
         columns.push(self.window(windows)?);
         columns.extend(results);
@@ -58,8 +59,9 @@ impl Query {
         Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
     }
 
-    /// The results of all aggregates, in order. `keys` are the key columns of `windows`, `lowered`
-    /// has the built-in aggregates, and `functions` the values of the user's functions.
+    /// The results of all aggregates, in order, and how many of them are null because they do not fit
+    /// their type. `keys` are the key columns of `windows`, `lowered` has the built-in aggregates, and
+    /// `functions` the values of the user's functions.
     ///
     /// # Errors
     ///
@@ -70,12 +72,14 @@ impl Query {
         windows: &[Window],
         lowered: Result<WindowResults>,
         functions: &mut dyn Iterator<Item = Result<ArrayRef>>,
-    ) -> Result<Vec<ArrayRef>> {
-        let WindowResults { columns, overflows } =
-            lowered.map_err(|error| self.name_overflow(error, keys, windows))?;
+    ) -> Result<(Vec<ArrayRef>, u64)> {
+        let WindowResults {
+            columns,
+            mut overflows,
+        } = lowered.map_err(|error| self.name_overflow(error, keys, windows))?;
         let mut lowered = columns.into_iter();
         let missing = || Error::Internal("an aggregate has no column of results");
-        let column = |aggregate: &AggregatePlan| {
+        let mut column = |aggregate: &AggregatePlan| {
             if aggregate.is_window_id() {
                 return self.window_ids(keys, windows);
             }
@@ -83,19 +87,53 @@ impl Query {
                 return functions.next().ok_or_else(missing)?;
             }
             let column = lowered.next().ok_or_else(missing)?;
-            let column = result_array::result(column, aggregate.field().data_type());
-            column.map_err(|error| match error {
-                Error::Crowded { reason, .. } => Error::Crowded {
-                    column: aggregate.name.clone(),
-                    reason,
-                },
-                other => other,
-            })
+            result_array::result(column, aggregate.field().data_type())
         };
-        let columns = self.aggregates.iter().map(column);
+        let columns = self.aggregates.iter().map(|aggregate| {
+            column(aggregate).or_else(|error| match error {
+                Error::Crowded { reason, .. } => {
+                    let null = self.crowded(aggregate, reason, keys, windows)?;
+                    overflows += 1;
+                    Ok(null)
+                }
+                other => Err(other),
+            })
+        });
         let columns = columns.collect::<Result<Vec<_>>>()?;
-        self.count_overflows(overflows);
-        Ok(columns)
+        Ok((columns, overflows))
+    }
+
+    /// The null of a single window whose result does not fit one array, if such results are null.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Crowded`] otherwise: fewer windows may fit.
+    fn crowded(
+        &self,
+        aggregate: &AggregatePlan,
+        reason: String,
+        keys: &[ArrayRef],
+        windows: &[Window],
+    ) -> Result<ArrayRef> {
+        let is_alone = windows.len() == 1;
+        if is_alone && self.overflow == Overflow::Null && !aggregate.is_of_operator() {
+            return Ok(new_null_array(aggregate.field().data_type(), 1));
+        }
+        let place = windows.first().filter(|_| is_alone);
+        let place = place.map(|window| self.place(window, keys, 0));
+        Err(Error::Crowded {
+            column: aggregate.name.clone(),
+            reason: reason + &place.unwrap_or_default(),
+        })
+    }
+
+    /// Where a result does not fit, and what allows it, for errors. The key is in `row` of `keys`.
+    fn place(&self, window: &Window, keys: &[ArrayRef], row: usize) -> String {
+        format!(
+            " in window {} of key {}; overflow(\"null\") makes it null and counts it",
+            self.show_window(window),
+            show_key(keys, row),
+        )
     }
 
     /// The ids of windows; `keys` are the key columns of these.
@@ -153,13 +191,8 @@ impl Query {
                 Error::Overflow {
                     column: plan.name.clone(),
                     reason: match windows.get(window) {
-                        Some(bounds) => format!(
-                            "{reason} in window {} of key {}; overflow(\"null\") makes it null and \
-                             counts it",
-                            self.show_window(bounds),
-                            show_key(keys, window),
-                        ),
-                        None => reason.to_string(),
+                        Some(bounds) => reason.to_owned() + &self.place(bounds, keys, window),
+                        None => reason.to_owned(),
                     },
                 }
             }

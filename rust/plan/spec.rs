@@ -6,6 +6,7 @@ use std::fmt::Display;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
+use super::frame_spec::FrameSpec;
 use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, Shares};
 use crate::core::aggregate::functions;
 use crate::core::aggregate::window_results::Overflow;
@@ -201,6 +202,9 @@ pub struct AggregateSpec {
     /// The largest number of elements in the list of `top_k` or `histogram_numeric`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
+    /// The times before a record that it covers; none: the window that ends at the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<FrameSpec>,
 }
 
 impl AggregateSpec {
@@ -217,7 +221,18 @@ impl AggregateSpec {
             percentage: None,
             accuracy: None,
             most: None,
+            frame: None,
         }
+    }
+
+    /// Whether both have the same states: they differ at most in their names and frames.
+    pub(crate) fn has_states_of(&self, other: &Self) -> bool {
+        let unframed = |each: &Self| Self {
+            name: String::new(),
+            frame: None,
+            ..each.clone()
+        };
+        self.function != Function::Python && unframed(self) == unframed(other)
     }
 
     /// The options of its function.
@@ -256,7 +271,7 @@ impl From<&Percentage> for Shares {
     }
 }
 
-/// What gives the results of an aggregate. JSON has its name.
+/// The source of an aggregate's results. JSON has its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum Function {
@@ -331,7 +346,7 @@ impl Spec {
     /// # Errors
     ///
     /// [`Error::Argument`] for a count that is negative, no integer or far too large, [`Error::Format`]
-    /// for text that is no spec.
+    /// for text that is not a spec.
     pub fn parse(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| {
             bad_count(json).unwrap_or_else(|| Error::Format {

@@ -19,7 +19,7 @@ use crate::keys::shard_hash;
 ///
 /// # Errors
 ///
-/// [`Error::ColumnType`] for a time column that is no timestamp, and a key of 2^32 bytes.
+/// [`Error::ColumnType`] for a time column that is not a timestamp, and a key of 2^32 bytes.
 pub(crate) fn of(keys: &[ArrayRef], windows: &[Window], time: &DataType) -> Result<ArrayRef> {
     let DataType::Timestamp(unit, _) = time else {
         return Err(Error::Internal("the time column is not a timestamp"));

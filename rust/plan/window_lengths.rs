@@ -25,13 +25,12 @@ impl WindowLengths {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a length that is no whole number of ticks.
+    /// [`Error::Argument`] for a length that is not a whole number of ticks.
     pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
         let wrong = |argument: &str, got, allowed: &str| wrong(argument, got, allowed, unit);
         let exact = |argument: &str, micros: i64| {
-            let ticks = to_ticks(micros, unit).filter(|ticks| ticks.0 > 0);
-            ticks
-                .filter(|&ticks| to_micros(ticks, unit) == Some(micros))
+            to_exact_ticks(micros, unit)
+                .filter(|ticks| ticks.0 > 0)
                 .ok_or_else(|| {
                     wrong(
                         argument,
@@ -86,7 +85,7 @@ impl WindowLengths {
 ///
 /// # Errors
 ///
-/// [`Error::Argument`] for a length that is no whole number of ticks.
+/// [`Error::Argument`] for a length that is not a whole number of ticks.
 pub(crate) fn cut(windows: &WindowSpec, unit: TimeUnit) -> Result<Option<Cut>> {
     let &WindowSpec::Session { longest, .. } = windows else {
         return Ok(None);
@@ -149,6 +148,11 @@ pub(crate) fn to_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
         .ok()
         .and_then(|ticks| u64::try_from(ticks).ok())
         .map(Span)
+}
+
+/// The number of ticks that make up a number of microseconds; none if no whole number does.
+pub(super) fn to_exact_ticks(micros: i64, unit: TimeUnit) -> Option<Span> {
+    to_ticks(micros, unit).filter(|&ticks| to_micros(ticks, unit) == Some(micros))
 }
 
 fn to_micros(ticks: Span, unit: TimeUnit) -> Option<i64> {

@@ -138,6 +138,16 @@ pub(super) fn counter_dict(
     Ok(dict)
 }
 
+/// A micro-batch from Python: a batch, the latest time of its sources, and the times of its records.
+fn micro_batch(
+    batch: PyRecordBatch,
+    progress: Vec<(usize, u32, i64)>,
+    times: Option<PyRecordBatch>,
+) -> (RecordBatch, Vec<SourceTime>, Option<RecordBatch>) {
+    let times = times.map(PyRecordBatch::into_inner);
+    (batch.into_inner(), source_times(progress), times)
+}
+
 fn columns(bound: Option<PyRecordBatch>) -> Option<Vec<ArrayRef>> {
     bound.map(|batch| batch.into_inner().columns().to_vec())
 }
@@ -222,9 +232,7 @@ impl PyOperator {
         progress: Vec<(usize, u32, i64)>,
         times: Option<PyRecordBatch>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let batch = batch.into_inner();
-        let times = times.map(PyRecordBatch::into_inner);
-        let progress = source_times(progress);
+        let (batch, progress, times) = micro_batch(batch, progress, times);
         self.push_with_rows(py, &batch, |operator| {
             operator.push_micro_batch(&batch, times.as_ref(), &progress)
         })
@@ -238,8 +246,7 @@ impl PyOperator {
         progress: Vec<(usize, u32, i64)>,
         times: Option<PyRecordBatch>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let (batch, progress) = (batch.into_inner(), source_times(progress));
-        let times = times.map(PyRecordBatch::into_inner);
+        let (batch, progress, times) = micro_batch(batch, progress, times);
         let push = |operator: &mut Operator| {
             operator.push_returned_records(&batch, times.as_ref(), &progress)
         };
@@ -349,8 +356,7 @@ impl PyOperator {
         progress: Vec<(usize, u32, i64)>,
         times: Option<PyRecordBatch>,
     ) -> PyResult<Option<Vec<String>>> {
-        let (keys, progress) = (keys.into_inner(), source_times(progress));
-        let times = times.map(PyRecordBatch::into_inner);
+        let (keys, progress, times) = micro_batch(keys, progress, times);
         self.work(py, |operator| {
             operator.touched(&head, &keys, times.as_ref(), &progress)
         })

@@ -103,11 +103,21 @@ impl Operator {
         progress: &[SourceTime],
         mut changes: Changes,
     ) -> Result<Vec<RecordBatch>> {
+        self.close_due(progress, &mut changes)?;
+        change_batch::write(changes, &mut self.state)
+    }
+
+    /// Moves stream time and closes windows.
+    pub(super) fn close_due(
+        &mut self,
+        progress: &[SourceTime],
+        changes: &mut Changes,
+    ) -> Result<()> {
         let (windows, mut states) = self.state.at_rest();
         windows.observe(progress);
-        windows.close(&mut states, &mut changes)?;
+        windows.close(&mut states, changes)?;
         self.state.updates += changes.updates();
-        change_batch::write(changes, &mut self.state)
+        Ok(())
     }
 
     /// Whether a row of a batch is before the close time of an input.

@@ -24,7 +24,6 @@ use crate::core::time::Time;
 use crate::input::events::{Event, EventBatch};
 use crate::keys::KeyInterner;
 use crate::plan::fingerprint::Fingerprint;
-use crate::plan::limits::Limits;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::state::segment_table::Layout;
@@ -62,6 +61,11 @@ impl Operator {
     ) -> Result<Self> {
         let (functions, fields): (Vec<_>, Vec<_>) = functions.into_iter().unzip();
         let query = Query::with_python(spec, input, &fields)?;
+        if !query.frames.is_empty() && !spec.returns_records {
+            return Err(Error::Internal(
+                "a window that is not of a record has no frames",
+            ));
+        }
         let fingerprint = Fingerprint::new(spec, &query)?;
         let keys = KeyInterner::new(&query.keys)?;
         let state = StateStore::new(spec, query, functions)?;
@@ -75,14 +79,6 @@ impl Operator {
             part: StatePart::Whole,
             interrupt: Interrupt::never(),
         })
-    }
-
-    /// Sets the limits. They never change results.
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        if let Some(query) = Arc::get_mut(&mut self.state.query) {
-            query.limits = limits;
-        }
-        self
     }
 
     /// Sets the interrupt that stops a push.

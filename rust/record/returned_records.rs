@@ -15,7 +15,6 @@ use super::operator_states::OperatorStates;
 use super::window_runs::{Member, WindowRuns};
 use super::windows::Windows;
 use crate::array::halves::in_halves;
-use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -26,6 +25,7 @@ use crate::core::store::WindowEntry;
 use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::input::events::{Event, EventBatch};
+use crate::plan::frames::{FramedAggregates, joined};
 use crate::plan::query::Query;
 use crate::state::source_time::SourceTime;
 
@@ -45,7 +45,8 @@ struct ReturnedWindows {
     /// The window of each row and the slot of its states. `None` for a row that is late or left
     /// out.
     of_row: Vec<Option<(Window, Slot)>>,
-    states: Accumulators,
+    /// The aggregates over each frame, with the states of the windows.
+    framed: Vec<FramedAggregates>,
 }
 
 impl Operator {
@@ -71,9 +72,10 @@ impl Operator {
         };
         self.check_progress(progress)?;
         self.run_micro_batch(|operator| {
-            let changes = operator.begin_micro_batch();
+            // The times of records close without a change that is emitted.
+            let mut changes = operator.begin_micro_batch();
             let rows = operator.add_returned_records(batch, &judgement)?;
-            operator.end_micro_batch(progress, changes)?;
+            operator.close_due(progress, &mut changes)?;
             Ok(rows)
         })
     }
@@ -103,7 +105,7 @@ impl Operator {
             }
             let mut returned = ReturnedWindows {
                 of_row: vec![None; events.rows()],
-                states: query.accumulators(),
+                framed: query.by_frame(),
             };
             match judgement {
                 Judgement::Start => {
@@ -129,7 +131,7 @@ impl ReturnedWindows {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let ends: Vec<Time> = records.iter().map(|record| record.window.end).collect();
-        let mut runs = WindowRuns::default();
+        let mut runs = WindowRuns::new(self.framed.len());
         for (number, sorted) in by_key(records, &ends, interrupt)?.by_key() {
             interrupt.check()?;
             let name = events.name_of(number).unwrap_or_default();
@@ -150,17 +152,21 @@ impl ReturnedWindows {
             runs.extend(stored.iter().map(|time| Member::Time(time.slot)));
             for at_end in own.chunk_by(|left, right| left.window == right.window) {
                 let slot = Slot(runs.len() as u32);
-                let Some(Window { start, end }) = at_end.first().map(|record| record.window) else {
+                let Some(window) = at_end.first().map(|record| record.window) else {
                     continue;
                 };
-                let from = base + stored.partition_point(|time| time.start < start);
-                let to = base + stored.partition_point(|time| time.start <= end);
-                runs.push(from, to, slot);
+                let run = |Window { start, end }| {
+                    let from = stored.partition_point(|time| time.start < start);
+                    let to = stored.partition_point(|time| time.start <= end);
+                    (base + from, base + to)
+                };
+                let framed = self.framed.iter();
+                runs.push(slot, framed.map(|known| run(known.part_of(window))));
                 at_end.iter().for_each(|record| self.put(record, slot));
             }
         }
-        self.states.resize(runs.len());
-        runs.merge(&mut self.states, states.batch_states())
+        self.resize(runs.len());
+        runs.merge(&mut self.framed, states.batch_states())
     }
 
     /// Adds records in order, and computes each window right after its record. If the records of a
@@ -175,9 +181,9 @@ impl ReturnedWindows {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let places: Vec<Time> = (0..records.len() as i64).map(Time).collect();
-        let mut runs = WindowRuns::default();
+        let mut runs = WindowRuns::new(self.framed.len());
         let mut added = Vec::with_capacity(records.len());
-        self.states.resize(records.len());
+        self.resize(records.len());
         for (number, sorted) in by_key(records, &places, interrupt)?.by_key() {
             interrupt.check()?;
             let name = events.name_of(number).unwrap_or_default();
@@ -197,10 +203,15 @@ impl ReturnedWindows {
                 for (slot, record) in slots.zip(own) {
                     interrupt.check()?;
                     operator.add_at_end(key, record.window, record.row, states)?;
-                    let times = operator.times_in(key, record.window);
-                    let from: Vec<Slot> = times.map(|time| time.slot).collect();
                     let stored = states.batch_states().accumulators();
-                    self.states.merge(&vec![slot; from.len()], stored, &from)?;
+                    for known in &mut self.framed {
+                        let times = operator.times_in(key, known.part_of(record.window));
+                        let from: Vec<Slot> = times.map(|time| time.slot).collect();
+                        let into = vec![slot; from.len()];
+                        known
+                            .states
+                            .merge_from(&into, stored, &known.stored, &from)?;
+                    }
                     self.put(record, slot);
                 }
                 continue;
@@ -212,17 +223,27 @@ impl ReturnedWindows {
             runs.extend(own.iter().map(|record| Member::Row(record.row)));
             for (slot, record) in slots.zip(own) {
                 times.push(record.window.end);
-                let from = times.partition_point(|&time| time < record.window.start);
-                runs.push(base + from, base + times.len(), slot);
+                let run = |Window { start, end }| {
+                    let from = times.partition_point(|&time| time < start);
+                    let to = times.partition_point(|&time| time <= end);
+                    (base + from, base + to)
+                };
+                let framed = self.framed.iter();
+                runs.push(slot, framed.map(|known| run(known.part_of(record.window))));
                 self.put(record, slot);
                 added.push((key, record));
             }
         }
-        runs.merge(&mut self.states, states.batch_states())?;
+        runs.merge(&mut self.framed, states.batch_states())?;
         for (key, record) in added {
             operator.add_at_end(key, record.window, record.row, states)?;
         }
         Ok(())
+    }
+
+    fn resize(&mut self, slots: usize) {
+        let framed = self.framed.iter_mut();
+        framed.for_each(|known| known.states.resize(slots));
     }
 
     fn put(&mut self, record: &ReturnedRecord, slot: Slot) {
@@ -260,9 +281,12 @@ impl ReturnedWindows {
                     .iter()
                     .map(|column| take(column, &known, None))
                     .collect::<std::result::Result<Vec<_>, _>>()?;
-                let lowered = self.states.lower(&slots);
+                let lowered = joined(&self.framed, |known| known.states.lower(&slots));
                 let mut columns = vec![query.window(&windows)?];
-                columns.extend(query.results(&keys, &windows, lowered, &mut iter::empty())?);
+                let (results, overflows) =
+                    query.results(&keys, &windows, lowered, &mut iter::empty())?;
+                query.count_overflows(overflows);
+                columns.extend(results);
                 let columns = columns
                     .iter()
                     .map(|column| take(column, &places, None))

@@ -13,7 +13,6 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::slot::Slot;
-use crate::core::aggregate::window_results::WindowResults;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::time::{Span, Time};
@@ -153,7 +152,9 @@ impl StateStore {
         slots: &[Slot],
         windows: &[Window],
     ) -> Result<Vec<ArrayRef>> {
-        self.results(keys, slots, windows, self.accumulators.lower(slots))
+        let (columns, overflows) = self.results(keys, slots, windows)?;
+        self.query.count_overflows(overflows);
+        Ok(columns)
     }
 
     /// The same for a look at windows, which counts nothing.
@@ -163,9 +164,7 @@ impl StateStore {
         slots: &[Slot],
         windows: &[Window],
     ) -> Result<Vec<ArrayRef>> {
-        let lowered = self.accumulators.lower(slots);
-        let lowered = lowered.map(|results| WindowResults::from(results.columns));
-        self.results(keys, slots, windows, lowered)
+        Ok(self.results(keys, slots, windows)?.0)
     }
 
     fn results(
@@ -173,9 +172,9 @@ impl StateStore {
         keys: &[ArrayRef],
         slots: &[Slot],
         windows: &[Window],
-        lowered: Result<WindowResults>,
-    ) -> Result<Vec<ArrayRef>> {
+    ) -> Result<(Vec<ArrayRef>, u64)> {
         let query = self.query.as_ref();
+        let lowered = self.accumulators.lower(slots);
         let functions = self.functions.iter().enumerate();
         let mut functions =
             functions.map(|(nth, function)| save(query, nth, function.as_ref(), slots, windows));

@@ -1,10 +1,12 @@
-//! Computes the windows of many records at once. Each window is a run of members, and its state
-//! merges their states.
+//! Computes the windows of many records at once. What an aggregate covers of a window is a run of
+//! members, and its state merges their states.
 //!
 //! ```text
 //!   members of a key, by time    ├──time──time──┼──time──time──record──record──┤
 //!   windows, as runs of them                    ├───────────────┤
 //!                                                     ├──────────────────┤
+//!   a shorter frame of each                            ├────────┤
+//!                                                              ├─────────┤
 //! ```
 
 use crate::core::aggregate::accumulators::Accumulators;
@@ -12,6 +14,7 @@ use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::{RowSpan, two_stacks};
 use crate::core::error::Result;
+use crate::plan::frames::FramedAggregates;
 
 /// The average number of windows per member up to which members are merged one by one. Above it,
 /// two stacks merge them.
@@ -27,18 +30,27 @@ pub(super) enum Member {
 }
 
 /// Windows, grouped by key.
-#[derive(Default)]
 pub(super) struct WindowRuns {
     members: Vec<Member>,
-    runs: Vec<RowSpan>,
+    /// For each frame, the run of each window.
+    runs: Vec<Vec<RowSpan>>,
     /// The slot of each window.
     into: Vec<Slot>,
 }
 
 impl WindowRuns {
+    /// No windows, each of which will have so many frames.
+    pub(super) fn new(frames: usize) -> Self {
+        Self {
+            members: Vec::new(),
+            runs: vec![Vec::new(); frames],
+            into: Vec::new(),
+        }
+    }
+
     /// The number of windows.
     pub(super) fn len(&self) -> usize {
-        self.runs.len()
+        self.into.len()
     }
 
     /// The number of members.
@@ -51,38 +63,57 @@ impl WindowRuns {
         self.members.extend(members);
     }
 
-    /// Adds a window with the members from `from` to `to`, exclusive.
-    pub(super) fn push(&mut self, from: usize, to: usize, slot: Slot) {
-        self.runs.push(RowSpan {
-            from: from as u32,
-            to: to as u32,
-        });
+    /// Adds a window. For each frame, `own` has the first member and the one after the last.
+    pub(super) fn push(&mut self, slot: Slot, own: impl Iterator<Item = (usize, usize)>) {
+        for (runs, (from, to)) in self.runs.iter_mut().zip(own) {
+            runs.push(RowSpan {
+                from: from as u32,
+                to: to as u32,
+            });
+        }
         self.into.push(slot);
     }
 
-    /// Merges the states of windows into their slots.
+    /// Merges the states of windows into their slots. `framed` has the aggregates over each frame.
     ///
     /// # Errors
     ///
     /// As [`Accumulators::update`].
-    pub(super) fn merge(&self, states: &mut Accumulators, stored: &BatchStates<'_>) -> Result<()> {
-        let merges: u64 = self.runs.iter().map(|run| run.len() as u64).sum();
+    pub(super) fn merge(
+        &self,
+        framed: &mut [FramedAggregates],
+        stored: &BatchStates<'_>,
+    ) -> Result<()> {
+        let mut runs = self.runs.iter().zip(framed);
+        runs.try_for_each(|(runs, aggregates)| self.merge_runs(runs, aggregates, stored))
+    }
+
+    fn merge_runs(
+        &self,
+        runs: &[RowSpan],
+        FramedAggregates {
+            states,
+            stored: places,
+            ..
+        }: &mut FramedAggregates,
+        stored: &BatchStates<'_>,
+    ) -> Result<()> {
+        let merges: u64 = runs.iter().map(|run| run.len() as u64).sum();
         if merges > MERGES * self.members.len() as u64 && !states.result_grows() {
             let lift =
                 |states: &mut Accumulators, place: u32| match self.members.get(place as usize) {
-                    Some(&member) => lift(states, stored, Slot(place), member),
+                    Some(&Member::Time(time)) => {
+                        let (slot, stored) = (Slot(place), stored.accumulators());
+                        states.merge_from(&[slot], stored, places, &[time])
+                    }
+                    Some(&Member::Row(row)) => stored.lift_into(states, Slot(place), row),
                     None => Ok(()),
                 };
-            return two_stacks::merge_spans(
-                states,
-                self.members.len(),
-                &self.runs,
-                &self.into,
-                lift,
-            );
+            let members = self.members.len();
+            return two_stacks::merge_spans(states, members, runs, &self.into, lift);
         }
         let (mut into, mut from) = (Vec::new(), Vec::new());
-        for (run, &slot) in self.runs.iter().zip(&self.into) {
+        for (run, &slot) in runs.iter().zip(&self.into) {
             let own = self.members.get(run.from as usize..run.to as usize);
             for &member in own.unwrap_or_default() {
                 match member {
@@ -90,23 +121,10 @@ impl WindowRuns {
                         into.push(slot);
                         from.push(time);
                     }
-                    Member::Row(_) => lift(states, stored, slot, member)?,
+                    Member::Row(row) => stored.lift_into(states, slot, row)?,
                 }
             }
         }
-        states.merge(&into, stored.accumulators(), &from)
-    }
-}
-
-/// Merges a member into a slot.
-fn lift(
-    states: &mut Accumulators,
-    stored: &BatchStates<'_>,
-    slot: Slot,
-    member: Member,
-) -> Result<()> {
-    match member {
-        Member::Time(time) => states.merge(&[slot], stored.accumulators(), &[time]),
-        Member::Row(row) => stored.lift_into(states, slot, row),
+        states.merge_from(&into, stored.accumulators(), places, &from)
     }
 }

@@ -36,7 +36,7 @@ mod lateness;
 mod layout_parts;
 mod layout_ranges;
 mod session_changes;
-pub(crate) mod shard_sessions;
+pub mod shard_sessions;
 mod shard_state;
 mod sorted_sessions;
 

@@ -98,7 +98,10 @@ impl SessionChanges {
                     changes,
                     |keys, slots, windows| {
                         let lowered = sessions.states.lower(slots);
-                        query.results(keys, windows, lowered, &mut iter::empty())
+                        let (results, overflows) =
+                            query.results(keys, windows, lowered, &mut iter::empty())?;
+                        query.count_overflows(overflows);
+                        Ok(results)
                     },
                 )
             };

@@ -37,11 +37,11 @@ use crate::state::stored_run::ChangedPages;
 use crate::state::stored_windows::StoredWindows;
 
 /// The rows that a micro-batch emits, and the changed pages by name. `None` deletes a page.
-pub(crate) type Finished = (Vec<RecordBatch>, Vec<ChangedPage>);
+pub type Finished = (Vec<RecordBatch>, Vec<ChangedPage>);
 
 /// The sessions of a shard between two micro-batches. Only the contents of the head stay in memory.
-pub(crate) struct ShardSessions {
-    state: ShardState,
+pub struct ShardSessions {
+    pub(super) state: ShardState,
     /// The query with the number of records as an additional last aggregate, like the blocks.
     counted: Arc<Query>,
     layout: Layout,
@@ -67,7 +67,7 @@ impl ShardSessions {
     /// [`Error::Argument`] or [`Error::ColumnType`] for a spec that is inconsistent or does not fit
     /// the columns of `input`. [`Error::Format`] for a spec that is not of sessions or needs the
     /// records themselves.
-    pub(crate) fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
+    pub fn new(spec: &Spec, input: &Schema, shard: u32) -> Result<Self> {
         memory::keep_freed();
         let query = Query::new(spec, input)?;
         let (true, Windows::Sessions(operator)) =
@@ -112,19 +112,12 @@ impl ShardSessions {
         self
     }
 
-    /// Sets the limits. They never change results.
-    #[cfg(test)]
-    pub(crate) fn with_limits(mut self, limits: Limits) -> Self {
-        self.state.limits = limits;
-        self
-    }
-
     /// Resumes from the head of a saved state.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] for a head that is damaged or of another query.
-    pub(crate) fn restore(&mut self, head: &[u8]) -> Result<()> {
+    pub fn restore(&mut self, head: &[u8]) -> Result<()> {
         let (_, clock) = self.state.snapshot.open(head)?;
         self.state.clock.resume(clock);
         Ok(())
@@ -138,11 +131,7 @@ impl ShardSessions {
     ///
     /// [`Error::Format`] for blocks of another query, or if the previous micro-batch is not
     /// finished. Errors of the interrupt.
-    pub(crate) fn push(
-        &mut self,
-        packed: &RecordBatch,
-        progress: &[SourceTime],
-    ) -> Result<Vec<String>> {
+    pub fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
         if self.pushed.is_some() {
             return Err(wrong("the previous one is not finished"));
         }
@@ -192,7 +181,7 @@ impl ShardSessions {
     ///
     /// [`Error::Format`] for unexpected or damaged pages, or without a micro-batch.
     /// [`Error::Overflow`] for a result that does not fit its type. Errors of the interrupt.
-    pub(crate) fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
+    pub fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
         let batch = self.pushed.take().ok_or_else(|| wrong("none was pushed"))?;
         let finished = self.close(batch, pages);
         finished.map_err(|error| self.state.query.name_overflow(error, &[], &[]))

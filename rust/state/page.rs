@@ -27,8 +27,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 
-#[cfg(test)]
-use super::hexadecimal;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::format::envelope::{self, Metadata};
@@ -186,13 +184,6 @@ impl Label {
             .map_err(|_| broken(format!("{name} is {text:?}, not a number")))
     }
 
-    #[cfg(test)]
-    fn key(&self, name: &str) -> Result<Vec<u8>> {
-        let text = self.text(name)?;
-        hexadecimal::read(text)
-            .ok_or_else(|| broken(format!("{name} is {text:?}, not hexadecimal")))
-    }
-
     /// The id of a page of windows.
     ///
     /// # Errors
@@ -215,25 +206,6 @@ impl Label {
         Ok(PageName {
             id: self.id()?,
             is_index: self.form == PageKind::Index,
-        })
-    }
-
-    /// The bounds of a page of windows.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if it has none.
-    #[cfg(test)]
-    pub(crate) fn bounds(&self) -> Result<PageBounds> {
-        Ok(PageBounds {
-            keys: (
-                self.key("windrow.first_key")?,
-                self.key("windrow.last_key")?,
-            ),
-            times: (
-                Time(self.number("windrow.first_time")?),
-                Time(self.number("windrow.last_time")?),
-            ),
         })
     }
 }

@@ -12,7 +12,9 @@ import pyarrow as pa
 from windrow._aggregates import arithmetic
 from windrow._aggregates.call import AggregateCall, Computed
 from windrow._aggregates.evaluation import Number
+from windrow._aggregates.frame import Closed, Frame
 from windrow._arguments.ddl import arrow_type
+from windrow._arguments.duration import Duration
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, wrong_arity
 from windrow._arguments.expression import column_reference
 from windrow._arguments.integer import index_of
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
 _NAMES = ("alias", "name")
-"""What names a column in Spark and Polars."""
+"""The methods that name a column in Spark and Polars."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +54,7 @@ class Aggregate:
             raise no_attribute(self, name, hint)
 
     def where(self, column: ColumnName) -> Aggregate:
-        """The same aggregate of the records in which a condition is true; SQL's `FILTER (WHERE ...)`.
+        """The same aggregate over only the records in which a condition is true; SQL's `FILTER (WHERE ...)`.
 
         Null counts as false. The condition does not change which windows there are. A window without such a record gets
         the value of no records: 0 for `count`, null for `sum`.
@@ -79,22 +81,62 @@ class Aggregate:
         """
         return Aggregate(self._call.where(column))
 
+    def over(self, difference: Duration, *, closed: Closed = "both", delay: Duration | None = None) -> Aggregate:
+        """The same aggregate of the last hour, the last day and so on before each record, for `with_columns` only.
+
+        `with_columns` over sliding windows gives each record the aggregates of its window, `[t - difference, t]`. With
+        `over` an aggregate covers a shorter time up to the record, so that one query has the counts and sums of many
+        lengths. The windows are as long as the longest of them. The aggregate covers the records of its key from `t -
+        delay - difference` to `t - delay`, where times are floored to the resolution of the windows. If there are
+        none, the value is that of no records: 0 for `count`, null for `sum`.
+
+        For a result that is computed of several aggregates, each of them covers this time.
+
+        Args:
+            difference: the length of the time. With `delay` it fits into the windows' time difference, and both are
+                multiples of the windows' resolution.
+            closed: which of the two bounds belong to it: `"both"`, `"left"` (without records at `t` if there is no
+                delay, so without the record itself), `"right"` or `"neither"`.
+            delay: how long before the record the time ends; None and zero are the same.
+
+        Raises:
+            TypeError: neither `str` nor `timedelta`.
+            ValueError: a `difference` not longer than zero, a negative `delay`, another word, `window_id`, a Python
+                function of `reduce` or `aggregate`, or an aggregate that has `over` already; from `with_columns`, a
+                time that does not fit into the windows, no multiple of the resolution, or sessions; from `agg`, always.
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> times = [datetime(2026, 1, day, 12) for day in (1, 3, 8)]
+        >>> paid = pa.table({"card": [7] * 3, "ts": times, "amount": [3, 9, 6]})
+        >>> weeks = wr.SlidingWindows.with_time_difference("14 days")
+        >>> features = wr.group_by(paid, "card", time="ts").windowed_by(weeks).with_columns(
+        ...     spend_7d=wr.sum("amount").over("7 days"),
+        ...     before=wr.max("amount").over("14 days", closed="left"),
+        ...     week_before=wr.count().over("7 days", delay="7 days"),
+        ... )
+        >>> features.select(["spend_7d", "before", "week_before"]).to_pylist()[-1]
+        {'spend_7d': 18, 'before': 9, 'week_before': 1}
+        """
+        return Aggregate(self._call.framed(Frame.of(difference, closed, delay)))
+
     def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:
-        """The result of a function over the finished aggregate, as a column in its place.
+        """Replaces the finished aggregate with the result of a function over it.
 
         `fn(column)` gets the `pyarrow.Array` of many windows at once; `fn(column, *others)` also the arrays of other
-        aggregates. It returns an array of as many values. It runs when windows have closed, once for each batch of
+        aggregates. It returns an array of the same length. It runs when windows have closed, once for each batch of
         windows. The split of windows into batches is undefined, so each value may depend on its own window only.
         Windows that a stream deletes are not passed to `fn`; their result is null.
 
         Args:
             fn: a function of arrays; on Spark it travels to executors like those of `reduce`.
-            others: further aggregates whose columns it gets.
+            others: further aggregates whose columns `fn` gets.
             schema: the type of the result, in Spark's words or as an Arrow type; without it `agg` calls `fn` once with
                 empty arrays and takes the type of the result.
 
         Raises:
-            TypeError: `fn` does not take one array for each aggregate, `others` has something else than aggregates, or
+            TypeError: `fn` does not take one array for each aggregate, `others` has something other than aggregates, or
                 `schema` is not a type.
             ValueError: `schema` spells no type.
 
@@ -159,7 +201,7 @@ def call_of(aggregate: Aggregate) -> AggregateCall:
 
 
 def of_columns(function: str, options: Mapping[str, Any] | None = None, /, **columns: ColumnName) -> Aggregate:
-    """An aggregate over columns, each under the argument that names it; `TypeError` for what is no column."""
+    """An aggregate over columns, by the arguments that name them; `TypeError` if one is not a column."""
     names = (column_reference(f"{function}({argument}=)", column) for argument, column in columns.items())
     return Aggregate(AggregateCall(function, tuple(names), **(options or {})))
 

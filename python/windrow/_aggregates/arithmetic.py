@@ -55,7 +55,7 @@ def _exact(what: str, operation: Any, left: Any, right: Any) -> Any:
 
 
 def _float(value: Any) -> Any:
-    """The doubles nearest to numbers, also where integers have more than 53 bits."""
+    """The doubles nearest to numbers, even for integers of more than 53 bits."""
     return value.cast(pa.float64(), safe=False)
 
 
@@ -64,7 +64,7 @@ def _is_wide(kind: Any) -> bool:
 
 
 def _decimal(value: Any) -> Any:
-    """A number that is no float as decimals; a single one as short as it is."""
+    """Numbers other than floats as decimals; a single number with only the digits that it needs."""
     if pa.types.is_decimal(value.type):
         return value
     if isinstance(value, pa.Scalar):
@@ -73,7 +73,7 @@ def _decimal(value: Any) -> Any:
 
 
 def _result_type(what: str, left: Any, right: Any) -> Any:
-    """The type of all results, as Spark's rule and Arrow's have it, of up to 76 digits."""
+    """The type of all results, of up to 76 digits, by the rule of Spark and Arrow."""
     if what == "product":
         precision, scale = left.precision + right.precision + 1, left.scale + right.scale
     else:

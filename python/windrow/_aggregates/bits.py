@@ -2,7 +2,7 @@
 
 Nulls are left out; a window without a value gives null.
 
-The examples of this module go on from here:
+The examples of this module share these lines:
 
 >>> from datetime import datetime
 >>> import pyarrow as pa

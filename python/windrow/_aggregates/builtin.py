@@ -62,8 +62,8 @@ def count_if(column: ColumnName) -> Aggregate:
 def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
     """The number of distinct values of a column, or of distinct rows of several columns; an int64, never null.
 
-    It is exact and holds each distinct value. Nulls are left out; of several columns, rows in which any of them is
-    null. All NaNs count as one value, and so do the zeros.
+    The number is exact, and the state holds each distinct value. Nulls are left out. With several columns, rows with a
+    null in any of them are left out. All NaNs count as one value, and so do 0.0 and -0.0.
 
     Raises:
         TypeError: from `agg`, for a column of maps or unions.
@@ -78,8 +78,8 @@ def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:
 def approx_count_distinct(column: ColumnName, rsd: float = 0.05) -> Aggregate:
     """The approximate number of distinct values of a column; an int64, never null.
 
-    It uses a HyperLogLog of Apache DataSketches, by default of 512 bytes a window. About ten distinct values are
-    counted exactly, in less. The answer depends on the values alone and not on their order.
+    It uses a HyperLogLog of Apache DataSketches, which takes 512 bytes for each window by default. Up to about ten
+    distinct values are counted exactly, in fewer bytes. The answer does not depend on the order of values.
 
     Args:
         column: any type but maps and unions.
@@ -87,8 +87,8 @@ def approx_count_distinct(column: ColumnName, rsd: float = 0.05) -> Aggregate:
             three times as much.
 
     Raises:
-        TypeError: `rsd` is no number; from `agg`, for a column of maps or unions.
-        ValueError: `rsd` out of its bounds.
+        TypeError: `rsd` is not a number; from `agg`, for a column of maps or unions.
+        ValueError: `rsd` is out of its bounds.
 
     >>> day.agg(cities=wr.approx_count_distinct("city"))["cities"].to_pylist()
     [2]
@@ -122,7 +122,7 @@ def sum_distinct(column: ColumnName) -> Aggregate:
     """The sum of the distinct values of a column; types, nulls and overflow as in `sum`. It holds each distinct value.
 
     Raises:
-        TypeError: from `agg`, for a column of anything else than numbers or day-time intervals.
+        TypeError: from `agg`, for a column of anything but numbers or day-time intervals.
         OverflowError: from `agg`, for a sum that does not fit. On Spark the job fails with it.
 
     >>> day.agg(total=wr.sum_distinct("fare"))["total"].to_pylist()
@@ -197,7 +197,8 @@ def max(column: ColumnName) -> Aggregate:
 def first(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
     """The value of the earliest record, by event time; equal times go by arrival.
 
-    With `ignore_nulls` the earliest value that is not null. The result has the column's type, which may be any.
+    With `ignore_nulls` it is the earliest value that is not null. The column may have any type; the result has the same
+    type.
 
     Raises:
         TypeError: `ignore_nulls` is not True or False.
@@ -211,7 +212,8 @@ def first(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
 def last(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
     """The value of the latest record, by event time; equal times go by arrival.
 
-    With `ignore_nulls` the latest value that is not null. The result has the column's type, which may be any.
+    With `ignore_nulls` it is the latest value that is not null. The column may have any type; the result has the same
+    type.
 
     Raises:
         TypeError: `ignore_nulls` is not True or False.
@@ -225,7 +227,7 @@ def last(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
 def any_value(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
     """Some value of the window; with `ignore_nulls` one that is not null, if there is one.
 
-    The result has the column's type, which may be any.
+    The column may have any type; the result has the same type.
 
     Raises:
         TypeError: `ignore_nulls` is not True or False.

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from windrow._aggregates import arithmetic
 from windrow._aggregates.evaluation import Expression, Named, Number, Operation
+from windrow._aggregates.frame import Frame
 from windrow._arguments.errors import bad_value, function_name
 from windrow._arguments.expression import Reference, condition_reference
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
 _ACCURACY = {"approx_count_distinct": ("rsd", 0.05), "approx_percentile": ("accuracy", 10_000)}
-"""What the argument for `accuracy` is called, and its default."""
+"""The name of the argument for `accuracy`, and its default."""
 
 OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by", "mode", "bit_and", "bit_or", "bit_xor")
 """The functions whose result is of the type of their first column."""
@@ -37,6 +38,7 @@ class AggregateCall:
         accuracy: how exact it is; for `approx_count_distinct` and `approx_percentile`.
         most: the length of its list at most; for `top_k` and `histogram_numeric`.
         condition: the boolean column that is true in the records that it sees; None for all records.
+        frame: the times before a record that it covers; None for the whole window.
         inputs: the inputs of a cogroup; empty for one input.
         input: the one input whose records it sees; None for all.
     """
@@ -48,6 +50,7 @@ class AggregateCall:
     accuracy: float | None = field(default=None, kw_only=True)
     most: int | None = field(default=None, kw_only=True)
     condition: Any = field(default=None, kw_only=True)
+    frame: Frame | None = field(default=None, kw_only=True)
     inputs: tuple[str, ...] = field(default=(), kw_only=True)
     input: str | None = field(default=None, kw_only=True)
 
@@ -85,6 +88,18 @@ class AggregateCall:
             raise bad_value(f"{self.maker}(...).where(column=)", column, allowed)
         return replace(self, condition=condition_reference(f"{self.maker}(...).where(column=)", column))
 
+    def framed(self, frame: Frame) -> Self:
+        """The same aggregate of the records in a frame."""
+        if self.frame is not None:
+            raise bad_value(f"{self!r}.over", frame, "one over(...), and this has one already")
+        return replace(self, frame=frame)
+
+    @property
+    def selection(self) -> str:
+        """What a user writes behind the call that makes it: `where` and `over`."""
+        condition = "" if self.condition is None else f".where({self.condition!r})"
+        return condition if self.frame is None else f"{condition}.over({self.frame!r})"
+
     def plan(self, name: str) -> dict[str, object]:
         """What the core needs to know of it; `name` is its result column."""
         plan: dict[str, object] = {"name": name, "function": self.function, "columns": list(self.columns)}
@@ -100,14 +115,15 @@ class AggregateCall:
             plan["most"] = self.most
         if self.condition is not None:
             plan["where"] = self.condition
+        if self.frame is not None:
+            plan["frame"] = self.frame.plan()
         if self.input is not None:
             plan["input"] = self.inputs.index(self.input)
         return plan
 
     def __repr__(self) -> str:
-        """What a user writes."""
-        condition = "" if self.condition is None else f".where({self.condition!r})"
-        return f"{self.maker}({', '.join(self._arguments())}){condition}"
+        """The text that a user writes."""
+        return f"{self.maker}({', '.join(self._arguments())}){self.selection}"
 
     def _arguments(self) -> Iterator[str]:
         yield from map(repr, self.columns)
@@ -123,7 +139,7 @@ class AggregateCall:
 
 @dataclass(frozen=True, repr=False)
 class Computed(AggregateCall):
-    """What is computed of finished aggregates. Made by arithmetic, `then` and `apply`.
+    """A column computed from finished aggregates. Made by arithmetic, `then` and `apply`.
 
     Attributes:
         steps: the aggregates and numbers that it is computed of, and the operations with them, in postfix order.
@@ -137,7 +153,7 @@ class Computed(AggregateCall):
     def of(
         cls, maker: str, fn: Callable[..., Any], *operands: AggregateCall | Number, type: pa.DataType | None = None
     ) -> Computed:
-        """What a function makes of these."""
+        """The result of a function over these."""
         steps: list[AggregateCall | Number | Operation] = []
         for operand in operands:
             steps += (*operand.steps, operand.last) if isinstance(operand, Computed) else (operand,)
@@ -153,6 +169,11 @@ class Computed(AggregateCall):
         where = (step.where(column) if isinstance(step, AggregateCall) else step for step in self.steps)
         return replace(self, steps=tuple(where))
 
+    def framed(self, frame: Frame) -> Self:
+        """The same of the records in a frame, which is that of every part."""
+        framed = (step.framed(frame) if isinstance(step, AggregateCall) else step for step in self.steps)
+        return replace(self, steps=tuple(framed))
+
     def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same with all parts over names of columns."""
         return replace(
@@ -165,7 +186,7 @@ class Computed(AggregateCall):
         return Expression(tuple(named), self.last)
 
     def __repr__(self) -> str:
-        """What a user writes."""
+        """The text that a user writes."""
         terms: list[tuple[str, AggregateCall | Number | Operation]] = []
         for step in (*self.steps, self.last):
             text = repr(step)
@@ -179,7 +200,7 @@ class Computed(AggregateCall):
 
 
 def _operation(step: Operation, operands: list[tuple[str, AggregateCall | Number | Operation]]) -> str:
-    """What a user writes for an operation with operands."""
+    """The text that a user writes for an operation with operands."""
     sign = _SIGNS.get(step.function)
     texts = [text for text, _ in operands]
     if sign is not None:
@@ -188,6 +209,5 @@ def _operation(step: Operation, operands: list[tuple[str, AggregateCall | Number
     lists = [call for _, call in operands if isinstance(call, AggregateCall) and call.ignore_nulls is False]
     if schema and len(lists) == len(operands) and all(call.function == "collect_list" for call in lists):
         columns = [repr(column) for call in lists for column in call.columns]
-        condition = "" if lists[0].condition is None else f".where({lists[0].condition!r})"
-        return f"apply({', '.join([name, *columns, *schema])}){condition}"
+        return f"apply({', '.join([name, *columns, *schema])}){lists[0].selection}"
     return f"{texts[0]}.then({', '.join([name, *texts[1:], *schema])})"

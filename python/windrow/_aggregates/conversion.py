@@ -1,4 +1,4 @@
-"""What a function of the user gives, as an array of the type that was asked for: nothing is lost on the way.
+"""Converts the result of a user's function to an array of the requested type, without loss.
 
 Arrow's own cast reads numbers of texts and writes texts of numbers, leaves out the fields of a struct that the type
 does not have, and makes infinities of floats that are too large for 32 bits.
@@ -19,7 +19,7 @@ _TEXTS = ("string", "large_string", "string_view")
 
 
 def no_values(kind: Any) -> pa.Array[Any]:
-    """No values of a type, which may have extension types inside of others, as `pa.array` takes none."""
+    """An empty array. The type may nest extension types, which `pa.array` refuses."""
     none: pa.Array[Any] = pa.nulls(0, kind)
     return none
 
@@ -69,7 +69,7 @@ def _without_hidden(array: Any) -> Any:
 
 
 def _copied(lists: Any) -> Any:
-    """The same lists, of values that are theirs alone."""
+    """The same lists with their own copy of the values."""
     # Arrow takes single lists of some types only, and puts those of any type together.
     pieces, start = [lists.slice(0, 0)], 0
     for is_null, run in groupby(lists.is_null().to_pylist()):
@@ -117,7 +117,7 @@ _FAMILIES: tuple[Callable[[Any], bool], ...] = (
 
 
 def _check_numbers(array: Any, cast: Any) -> None:
-    """Raises `ValueError` for a number that a cast has made another one, but for the rounding of floats."""
+    """Raises `ValueError` if a cast has changed a number, except for the rounding of floats."""
     if isinstance(array, pa.DictionaryArray | pa.RunEndEncodedArray):
         array = pc.cast(array, array.type.value_type)
     if isinstance(cast, pa.DictionaryArray | pa.RunEndEncodedArray):

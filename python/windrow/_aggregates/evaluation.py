@@ -1,4 +1,4 @@
-"""Columns that are computed of finished aggregates: what `agg` makes of arithmetic, `then` and `apply`.
+"""Columns computed from finished aggregates, by arithmetic, `then` and `apply`.
 
 Expressions over columns by their names, pickled to where windows leave. Rows are windows:
 
@@ -77,7 +77,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Expression:
-    """A column that is computed of others.
+    """A column that is computed from others.
 
     Attributes:
         steps: columns, numbers, and operations, each behind the steps that give its operands.
@@ -176,7 +176,7 @@ class Finish:
         return map(self.batch, batches)
 
     def schema(self, core: pa.Schema) -> pa.Schema:
-        """The columns of the result of a core that gives these: what has no type yet is called with empty arrays.
+        """The columns of the result for these columns of the core. Calls functions without a type with empty arrays.
 
         `TypeError` where that gives an array without a type.
         """
@@ -184,7 +184,7 @@ class Finish:
         return self.batch(empty).schema
 
     def typed(self, core: pa.Schema) -> Finish:
-        """The same, with the types of `schema` for all results, whatever their values look like."""
+        """The same, with the types of `schema` for all results, whatever their values."""
         schema = self.schema(core)
 
         def of_type(name: str, column: Named | Expression) -> Named | Expression:
@@ -220,7 +220,7 @@ def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa
 
 
 class _Rows:
-    """The rows of a batch that have aggregates: windows that are there, not deleted ones, and no counters."""
+    """The rows of a batch that have aggregates: windows that are not deleted, and no counters."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         kept: Any = batch.column("window").is_valid()
@@ -235,12 +235,12 @@ class _Rows:
             self._places = pc.if_else(kept, counted, pa.scalar(None, pa.int64()))
 
     def spread(self, values: pa.Array[Any]) -> pa.Array[Any]:
-        """Values of these rows as those of all, null in the others."""
+        """A column for all rows: the values in these rows, null in the others."""
         return values if self._places is None else values.take(self._places)
 
 
 def _place(column: Expression, windows: pa.RecordBatch) -> str:
-    """The key and the window of the first result that does not fit its type, and what helps; empty for no windows."""
+    """The key and window of the first result that does not fit its type, and the fix; empty without windows."""
     if not windows.num_rows:
         return ""
     while windows.num_rows > 1:

@@ -56,12 +56,12 @@ def top_k(column: ColumnName, k: int = 5) -> Aggregate:
 
     Args:
         column: anything that has an order; `item` has its type.
-        k: the length of the array at most, 1 to 1,000,000.
+        k: the greatest length of the array, 1 to 1,000,000.
 
     Raises:
-        TypeError: `k` is no int; from `agg`, for a column without an order, such as maps, or of ordered dictionaries:
-            cast these to their values or codes.
-        ValueError: `k` out of its bounds.
+        TypeError: `k` is not an int; from `agg`, for a column without an order, such as maps, or of ordered
+            dictionaries: cast these to their values or codes.
+        ValueError: `k` is out of its bounds.
 
     >>> day.agg(cities=wr.top_k("city", 2))["cities"].to_pylist()
     [[{'item': 'Ulm', 'count': 2}, {'item': 'Bonn', 'count': 1}]]
@@ -73,9 +73,9 @@ def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
     """A histogram with bins of unequal width: an array of structs of `x`, the mean of a bin, and `y`, its count.
 
     Spark's `histogram_numeric`. Bins are ascending. At first each distinct value is a bin. While there are more than
-    `n_bins`, the two bins with the nearest means become one; of several such pairs the lowest. So `y` is the exact
-    count of a range of values, and `x` their mean in double precision. With at most `n_bins` distinct values each has a
-    bin. Spark merges bins as values arrive, so its `x` and `y` depend on their order.
+    `n_bins`, the two bins with the nearest means become one. If several pairs are equally near, the lowest pair does.
+    So `y` is the exact count of a range of values, and `x` their mean in double precision. With at most `n_bins`
+    distinct values each has a bin. Spark merges bins as values arrive, so its `x` and `y` depend on their order.
 
     Nulls are left out; a window without a value gives null. NaN is the largest value. An infinity shares a bin with
     other values only if all numbers are in one bin already. Sliding windows compute the bins of each window from
@@ -84,11 +84,11 @@ def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
     Args:
         column: numbers, dates, times of day, timestamps or day-time intervals. `x` has its type: for integers, dates
             and times the mean without its fraction, for decimals the rounded mean. `y` is a float64.
-        n_bins: the number of bins at most, 2 to 1,000,000; 20 to 40 show most distributions.
+        n_bins: the greatest number of bins, 2 to 1,000,000; 20 to 40 show most distributions.
 
     Raises:
-        TypeError: `n_bins` is no int; from `agg`, for a column of anything else.
-        ValueError: `n_bins` out of its bounds.
+        TypeError: `n_bins` is not an int; from `agg`, for a column of anything else.
+        ValueError: `n_bins` is out of its bounds.
 
     >>> day.agg(miles=wr.histogram_numeric("miles", 3))["miles"].to_pylist()
     [[{'x': 1, 'y': 2.0}, {'x': 5, 'y': 2.0}, {'x': 30, 'y': 1.0}]]

@@ -48,8 +48,8 @@ def percentile(column: ColumnName, percentage: float | Sequence[float]) -> Aggre
     shares.
 
     It is at place `percentage * (count - 1)` of the sorted values, counted from 0. Between two places it is
-    interpolated (Spark's `percentile`): between a number and an infinity that is the infinity, between the two
-    infinities NaN.
+    interpolated, as in Spark's `percentile`. Between a number and an infinity the result is the infinity, and between
+    the two infinities it is NaN.
 
     Args:
         column: numbers.
@@ -70,10 +70,9 @@ def approx_percentile(column: ColumnName, percentage: float | Sequence[float], a
     """The approximate value that the share `percentage` of all values does not exceed: of the column's type, or a list.
 
     Values are first rounded toward zero to some significant bits. So the state holds at most about twice `accuracy`
-    values for each power of two that the values span, however many records there are. The answer is smaller in size
-    than the exact value by less than one part in `accuracy`; integers below `accuracy` are exact. The order of records
-    does not matter. (Spark bounds ranks instead: in sorted order its answer is less than `count / accuracy` places
-    off.)
+    values for each power of two that the values span, however many records there are. The answer is closer to zero than
+    the exact value, by less than one part in `accuracy`; integers below `accuracy` are exact. The order of records does
+    not matter. (Spark bounds the rank instead: in sorted order, its answer is less than `count / accuracy` places off.)
 
     Args:
         column: numbers.

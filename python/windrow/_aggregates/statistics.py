@@ -1,8 +1,8 @@
 """Statistics: `skewness`, `kurtosis`, `covar_pop`, `covar_samp`, `corr`.
 
-Nulls are left out; a window without a value gives null. What is computed with a NaN or an infinity is NaN.
+Nulls are left out; a window without a value gives null. If a value is NaN or infinite, the result is NaN.
 
-The examples of this module go on from here:
+The examples of this module share these lines:
 
 >>> from datetime import datetime
 >>> import pyarrow as pa
@@ -83,7 +83,7 @@ def covar_samp(column: ColumnName, other: ColumnName) -> Aggregate:
 def corr(column: ColumnName, other: ColumnName) -> Aggregate:
     """The correlation of Pearson, as a float64 from -1 to 1, over the records that have a value in both columns.
 
-    Null for one such record, and where a column has one value only.
+    It is null for a single such record, and if all values of a column are equal.
 
     Raises:
         TypeError: from `agg`, for columns of anything but numbers.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 import pyarrow as pa
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall, Computed
+from windrow._aggregates.frame import Frame
 from windrow._arguments.ddl import DEEPEST, arrow_type
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, function_name, returns_none, wrong_arity
 from windrow._arguments.expression import Reference, column_reference
@@ -37,6 +38,10 @@ class Reduction(AggregateCall):
     def maker(self) -> str:
         """The function that makes it."""
         return "reduce"
+
+    def framed(self, frame: Frame) -> Never:
+        """Raises `ValueError`: `with_columns` takes no `reduce`."""
+        raise _no_frame(self, frame)
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
@@ -79,6 +84,10 @@ class Accumulation(AggregateCall):
         """The function that makes it."""
         return "aggregate"
 
+    def framed(self, frame: Frame) -> Never:
+        """Raises `ValueError`: `with_columns` takes no `aggregate`."""
+        raise _no_frame(self, frame)
+
     def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same over names of columns; an expression has the name that its library gives it in rows."""
         names = [named(self.maker, column)[1] for column in self.columns]
@@ -110,17 +119,22 @@ class Accumulation(AggregateCall):
             yield f"columns={list(self.columns)!r}"
 
 
+def _no_frame(aggregate: AggregateCall, frame: Frame) -> ValueError:
+    allowed = "built-in aggregates, and apply(...) for Python functions: with_columns takes no others"
+    return bad_value(f"{aggregate.maker}(...).over", frame, allowed)
+
+
 def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     """The values of a column, combined by a Python function (Kafka's `reduce`); the result has the column's type.
 
-    `fn(a, b)` combines the result so far with the value of the next record. When two sessions become one it combines
-    their results, the older one first. Nulls are skipped; a window without a value gives null.
+    `fn(a, b)` combines the result so far with the value of the next record. When two sessions become one, it combines
+    their results, the older result first. Nulls are skipped; a window without a value gives null.
 
     In a batch, on Spark and in this process, the next record is the next by event time. Records of equal time keep
     their order of arrival: the order of rows within a partition, undefined between partitions. So a batch gives what
-    Kafka gives for a stream in the order of time. In `windrow.testing.StreamDriver` the order is that of feeding. On a
-    stream it is that of `order=`, or without it that of arrival, and then the query warns. Use `apply` for a function
-    of values in the order of time.
+    Kafka gives for a stream in the order of time. In a `windrow.testing.StreamDriver` records come in the order in
+    which you feed them. On a stream they come in the order of `order=`; without it they come as they arrive, and the
+    query warns. `apply` always has the values in the order of time.
 
     Values have the classes that `aggregate` describes for rows, and `fn` may change them. A result has the same shape.
 
@@ -161,7 +175,8 @@ def aggregate(
     Args:
         init: makes the accumulator of no records; a new one at each call.
         add: returns the accumulator with a record added: `add(accumulator, row)`. It may change its argument. For a
-            cogroup a dict of such functions by the names of inputs; the records of other inputs are left out.
+            cogroup it can be a dict of such functions by the names of inputs; then the records of other inputs are left
+            out.
         merge: returns one accumulator for two, the older session's first. Session windows need it: a record starts with
             the value of `init`, and each session that it joins is merged with that.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
@@ -180,11 +195,11 @@ def aggregate(
     named tuple for a struct, a `Counter`, another kind of dict or a list of tuples for a map, a bytearray for a binary.
     So an accumulator is equal after a restart (an int in a double comes back as a float). An accumulator of another
     shape is an error that names the window, at the latest when it is saved or shown. So is one that `schema` does not
-    hold exactly (2.75 for a bigint, an unknown name); no value is cut. Only a `float` of Spark, of 32 bits, takes the
-    nearest value, at each record.
+    hold exactly (2.75 for a bigint, an unknown name); no value is cut. Only Spark's 32-bit `float` takes the nearest
+    value, after each record.
 
-    None gives null, and is passed on to the next `add` or `merge`. If that fails, as it does after an `add` that
-    forgets to return the accumulator, the error names first the function that returned None.
+    If the accumulator is None, the result is null, and the next `add` or `merge` gets None. If that call fails, as it
+    does after an `add` that forgets to return the accumulator, the error names first the function that returned None.
 
     Raises:
         TypeError: not functions, functions of another number of arguments, an `add` or `merge` without a `return` of a
@@ -247,7 +262,7 @@ def _check(argument: str, function: Any, count: int, allowed: str, returned: str
 
 
 def _filtered(fold: Fold, condition: str | None) -> Fold:
-    """The fold of the records alone in which a column is true."""
+    """The fold over only the records in which a column is true."""
     if condition is None:
         return fold
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Never
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall
+from windrow._aggregates.frame import Frame
 from windrow._arguments.errors import bad_value
 
 if TYPE_CHECKING:
@@ -17,9 +18,9 @@ def window_id() -> Aggregate:
     """A number for the window, for `with_columns` only: the same in every run, in Spark and in this process.
 
     An int64 (in Spark a bigint), never null in a window: the 64-bit hash xxh3 of the key and the start of the window.
-    Two windows have the same number with a probability of one in 10^19. The start counts in nanoseconds, so the unit
-    of the time column does not matter. The hash depends on the type of a key but not on its width: an int32 and an
-    int64 of one value have the same hash.
+    Two windows have the same number with a probability of one in 10^19. The hash takes the start in nanoseconds, so
+    time columns with different units give the same numbers. It depends on the type of a key but not on its width: an
+    int32 and an int64 with the same value have the same hash.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -38,5 +39,9 @@ class WindowId(AggregateCall):
     """The call that `window_id` makes."""
 
     def where(self, column: ColumnName) -> Never:
-        """Raises `ValueError`: a window has its number whatever its records are."""
+        """Raises `ValueError`: the number of a window does not depend on single records."""
         raise bad_value("window_id().where(column=)", column, "no condition: a window has its number whatever is in it")
+
+    def framed(self, frame: Frame) -> Never:
+        """Raises `ValueError`: it numbers the window."""
+        raise bad_value("window_id().over", frame, "no over(...): it is the number of the window that ends at a record")

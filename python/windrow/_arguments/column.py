@@ -8,7 +8,7 @@ from windrow._arguments.errors import ambiguous_column, unknown_column
 
 
 def column_position(argument: str, column: str, columns: Sequence[str]) -> int:
-    """Where the column that `argument` names is; `ValueError` where none of the columns has this name, or several."""
+    """The position of the column that `argument` names; `ValueError` if no column or several have this name."""
     times = columns.count(column)
     if times != 1:
         raise (ambiguous_column if times else unknown_column)(argument, column, columns)
@@ -24,13 +24,13 @@ class Names:
     """
 
     def __init__(self, taken: Iterable[str], *, inputs: Collection[str] = ()) -> None:
-        """Over these names, and over every name that means a column of an input: its name, a dot and the column."""
+        """Starts with these names, and with every name that means a column of an input, such as `clicks.user`."""
         self._taken = {name.casefold() for name in taken}
         self._inputs = inputs
         self._next = dict[str, int]()
 
     def unused(self, name: str) -> str:
-        """The name, or where that is taken, one made of it; it is taken from now on."""
+        """The name, or a name derived from it if it is taken. The result is taken from now on."""
         while "." in name and name.partition(".")[0] in self._inputs:
             name = f"_{name}"
         unused, number = name, self._next.get(name, 2)

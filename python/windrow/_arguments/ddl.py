@@ -77,7 +77,7 @@ class _Reader:
         while position < end:
             token = _TOKEN.match(text, position)
             if token is None:
-                raise self.wrong(f"{text[position:].lstrip()[0]!r} is no part of a type")
+                raise self.wrong(f"{text[position:].lstrip()[0]!r} is not part of a type")
             self.tokens.append(token[0].strip())
             position = token.end()
         if not self.tokens:
@@ -136,10 +136,10 @@ class _Reader:
         if name == "interval":
             return self._interval()
         if name in _LENGTHS:
-            raise self.wrong(f"{name!r} is a string of a length that nothing holds it to: write string")
+            raise self.wrong(f"{name!r} is a type whose length nothing checks: write string")
         if name not in _NESTED:
             close = closest(name, _WORDS)
-            raise self.wrong(f"{name!r} is no type{f', did you mean {close!r}?' if close else ''}")
+            raise self.wrong(f"{name!r} is not a type{f', did you mean {close!r}?' if close else ''}")
         self._next("<")
         kind: pa.DataType
         if name == "struct":
@@ -189,5 +189,5 @@ class _Reader:
     def _digits(self) -> int:
         token = self._next()
         if not token.isdecimal():
-            raise self.wrong(f"{token!r} is no number of digits")
+            raise self.wrong(f"{token!r} is not a number of digits")
         return int(token) if len(token) <= len("38") else _DECIMAL_DIGITS + 1

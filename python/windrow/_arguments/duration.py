@@ -96,7 +96,7 @@ _ISO = re.compile(
 
 
 def microseconds(argument: str, value: Duration, *, zero: bool = False) -> int:
-    """A duration in microseconds; zero only where `zero` says so.
+    """A duration in microseconds; zero only if `zero` allows it.
 
     Raises `TypeError` for anything but `str` and `timedelta`, and `ValueError` for what is unparsable, negative, zero
     where it is not allowed, of months or years, finer than a microsecond, or longer than `LONGEST`.

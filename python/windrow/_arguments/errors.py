@@ -16,7 +16,7 @@ NO_NULL_CHARACTER = "a name without the null character, where Arrow's interface 
 
 
 def bad_value(argument: str, got: object, allowed: str) -> ValueError:
-    """The value of an argument is outside of what is allowed."""
+    """An argument has a value that is not allowed."""
     return ValueError(f"{argument}: got {_shown(got)}; allowed: {allowed}")
 
 
@@ -44,7 +44,7 @@ def wrong_arity(argument: str, function: Callable[..., object], allowed: str) ->
 
 
 def function_name(function: object) -> str:
-    """What a function is called; the repr of a callable without a name."""
+    """The name of a function; the repr of a callable without a name."""
     return getattr(function, "__qualname__", repr(function))
 
 
@@ -127,13 +127,13 @@ def unknown_option(call: str, got: Mapping[str, object], options: Sequence[str])
 
 
 def no_attribute(owner: object, name: str, hint: str | None) -> AttributeError:
-    """An object has no such method; `hint` says what to write, where it is known what was meant."""
+    """An object has no such method; `hint` says what to write instead, if that is clear."""
     text = f"{type(owner).__name__!r} object has no attribute {name!r}"
     return AttributeError(text if hint is None else f"{text}; {hint}", name=name, obj=owner)
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:
-    """The name most like `name`, whatever its case; None when nothing is like it."""
+    """The name most like `name`, in any case; None if no name is similar."""
     folded = {candidate.casefold(): candidate for candidate in reversed(list(names))}
     matches = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     return folded[matches[0]] if matches else None
@@ -160,7 +160,7 @@ def _shown(value: object) -> str:
 
 
 def _literal(value: object) -> str | None:
-    """The repr of a value; None where it is too long for a message."""
+    """The repr of a value; None if it is too long for a message."""
     text = repr(value)
     if len(text) <= 120 and "\n" not in text:
         return text

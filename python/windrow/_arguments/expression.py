@@ -37,7 +37,7 @@ EXAMPLES = {
     PYARROW: "an expression of pyarrow, such as pyarrow.compute.field('amount') * 2",
     DUCKDB: "an expression of DuckDB, such as duckdb.SQLExpression('amount * 2')",
 }
-"""What each language looks like, for errors."""
+"""An example of each language, for errors."""
 
 _CLASSES = {
     ("pyspark", "Column"): SPARK,
@@ -81,7 +81,7 @@ class ColumnExpression:
         return " ".join(text.removeprefix("Column<'").removesuffix("'>").split())
 
     def __repr__(self) -> str:
-        """What stands for it in the repr of an aggregate or of windows."""
+        """Its text in the repr of an aggregate or of windows."""
         if self.column is not None:
             return repr(self.column)
         return repr(str(self)) if self.language in (SQL, FIELD) else str(self)
@@ -105,7 +105,7 @@ Reference = str | ColumnExpression
 
 
 def column_reference(argument: str, column: Any, allowed: str = _NAME) -> Reference:
-    """The name or the expression that `argument` gives; `TypeError` for anything else.
+    """The name or expression in `argument`; `TypeError` for anything else.
 
     A plain column of Polars or pyarrow is its name.
 
@@ -169,14 +169,14 @@ def wrong_language(
 
 
 def wrong_expression(argument: str, expression: ColumnExpression, columns: Sequence[str], why: object) -> ValueError:
-    """An expression that these columns do not have, or that makes no single column; `why` is the library's error."""
+    """An expression that does not fit these columns, or does not give one column; `why` is the library's error."""
     reason = str(why).strip().partition("\n")[0]
     allowed = f"an expression that gives one column of the data, which has {listed(columns)} ({reason})"
     return bad_value(argument, str(expression), allowed)
 
 
 def _plain(language: str, column: Any) -> str | None:
-    """The name of the column that an expression is; None where it computes something."""
+    """The name of the column, if an expression is a plain column; None if it computes something."""
     if language == SPARK:
         match = _PLAIN_SPARK.fullmatch(repr(column))
         return None if match is None else match[1]

@@ -32,7 +32,7 @@ def integer(
 
 
 def index_of(value: object) -> int | None:
-    """A value as an integer; None if it is none. True and False are none here."""
+    """A value as an integer; None if it is not an integer. True and False do not count as integers."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     try:

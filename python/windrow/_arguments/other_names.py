@@ -1,4 +1,4 @@
-"""Names of other libraries, and what windrow calls the same: for errors that name the right call."""
+"""Names of other libraries with their counterparts in windrow, for errors that name the right call."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def other_name(name: str) -> str | None:
 
 
 def aggregate_like(text: str) -> tuple[str, str]:
-    """The aggregate of windrow for the text of one that another library computes, and its arguments.
+    """The aggregate of windrow, with its arguments, for the text of another library's aggregate.
 
     The name may be one that windrow does not have.
 

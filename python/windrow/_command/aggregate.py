@@ -41,7 +41,7 @@ _USES: dict[str, Use] = {
     **dict.fromkeys(("bool_and", "bool_or", "count_if"), "boolean"),
     **dict.fromkeys(("min", "max"), "order"),
 }
-"""What functions read their columns for; the others compute with numbers. `by` is always for the order."""
+"""How functions use their columns; the others compute with numbers. `by` is always for the order."""
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,16 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     _add_input(sessions)
     gap = sessions.add_mutually_exclusive_group(required=True)
     gap.add_argument("--gap", metavar="DURATION", help='the longest distance inside a session, such as "30 minutes"')
-    gap.add_argument("--dynamic-gap", metavar="COLUMN", help="the column with each record's own gap")
-    sessions.add_argument("--gap-unit", choices=UNITS, help="of --dynamic-gap in integers: what they count")
-    sessions.add_argument(
-        "--max-duration", metavar="DURATION", help="the longest session: a longer one is cut in several"
+    gap.add_argument(
+        "--dynamic-gap",
+        metavar="COLUMN",
+        help="the column with the gap of each record: durations, or numbers with --gap-unit",
     )
-    sessions.add_argument("--end-when", metavar="COLUMN", help="a boolean column, true in the last event of a session")
-    sessions.add_argument("--max-gap", metavar="DURATION", help="what longer gaps of --dynamic-gap are cut to")
-    sessions.add_argument("--invalid-gap", choices=("drop", "error"), help="what becomes of a bad --dynamic-gap (drop)")
+    sessions.add_argument("--gap-unit", choices=UNITS, help="the unit of numbers in --dynamic-gap")
+    sessions.add_argument("--max-duration", metavar="DURATION", help="the longest session: a longer one is cut")
+    sessions.add_argument("--end-when", metavar="COLUMN", help="a boolean column, true in the last record of a session")
+    sessions.add_argument("--max-gap", metavar="DURATION", help="longer gaps of --dynamic-gap are cut to this")
+    sessions.add_argument("--invalid-gap", choices=("drop", "error"), help="what happens to a bad --dynamic-gap (drop)")
     _add_output(sessions)
     sliding = commands.add_parser(
         "sliding",
@@ -68,7 +70,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     sliding.add_argument(
         "--difference", required=True, metavar="DURATION", help='from the start to the end of a window: "10 minutes"'
     )
-    sliding.add_argument("--resolution", metavar="DURATION", help="what times are floored to (one tick of the column)")
+    sliding.add_argument("--resolution", metavar="DURATION", help="times are floored to this (one tick of the column)")
     _add_output(sliding)
     return parser, {"sessions": sessions, "sliding": sliding}
 
@@ -87,7 +89,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help=f"what is read, one after the other: files ({', '.join(ENDINGS)}), folders, quoted patterns, - (stdin)",
+        help=f"files ({', '.join(ENDINGS)}), folders, quoted patterns, or - (standard input), read one after the other",
     )
     parser.add_argument(
         "--key", action="append", default=[], dest="keys", metavar="COLUMN", help="a key column; repeat it for several"
@@ -101,15 +103,32 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         help="the time column: timestamps, dates, text or numbers; repeat it for a date and a time in two columns",
     )
     parser.add_argument(
-        "--time-format", metavar="FORMAT", help="of times in text that is not ISO 8601: %%d/%%b/%%Y:%%H:%%M:%%S %%z"
+        "--time-format",
+        metavar="FORMAT",
+        help="the format of times in text that is not ISO 8601: %%d/%%b/%%Y:%%H:%%M:%%S %%z",
     )
-    parser.add_argument("--time-unit", choices=UNITS, help="of times in numbers: what they count since 1970")
-    parser.add_argument("--format", choices=FORMATS, help="of the input; text has white space between fields (by name)")
-    parser.add_argument("--columns", metavar="NAME,NAME", help="the columns of CSV and text without a header line")
-    parser.add_argument("--delimiter", metavar="CHARACTER", help="between fields of CSV, in and out (by name)")
-    parser.add_argument("--decimal", default=".", metavar="CHARACTER", help="decimal point of CSV, in and out (.)")
+    parser.add_argument("--time-unit", choices=UNITS, help="the unit of times in numbers, since 1970")
     parser.add_argument(
-        "--null", action="append", default=[], dest="nulls", metavar="TEXT", help="text of the input that means null"
+        "--format",
+        choices=FORMATS,
+        help="the format of the input; text has white space between fields (from the name of the file)",
+    )
+    parser.add_argument("--columns", metavar="NAME,NAME", help="the columns of CSV and text without a header line")
+    parser.add_argument(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="the separator of fields in CSV, in and out (from the name of the file)",
+    )
+    parser.add_argument(
+        "--decimal", default=".", metavar="CHARACTER", help="the decimal point of CSV, in and out: . or , (.)"
+    )
+    parser.add_argument(
+        "--null",
+        action="append",
+        default=[],
+        dest="nulls",
+        metavar="TEXT",
+        help="text in the input that means null; repeat it for several",
     )
     parser.add_argument(
         "--type",
@@ -131,27 +150,36 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         help=f"a column of the result (count=count): {', '.join(sorted(FUNCTIONS))}",
     )
     parser.add_argument(
-        "--overflow", choices=("error", "null"), default="error", help="of a sum that does not fit its type (error)"
+        "--overflow",
+        choices=("error", "null"),
+        default="error",
+        help="what happens to a result that does not fit its type (error)",
     )
-    parser.add_argument("--out", metavar="FILE", help="what is written (CSV on the standard output)")
+    parser.add_argument("--out", metavar="FILE", help="the output (CSV on standard output)")
     formats = [each for each in FORMATS if each != "text"]
-    parser.add_argument("--out-format", choices=formats, help="of the output (by name; csv on the standard output)")
-    parser.add_argument("--sort", action="store_true", help="rows by key and start; without it in no particular order")
+    parser.add_argument(
+        "--out-format",
+        choices=formats,
+        help="the format of the output (from the name of the file; csv on standard output)",
+    )
+    parser.add_argument(
+        "--sort", action="store_true", help="sort the rows by key and start; without it they have no order"
+    )
     parser.add_argument(
         "--timeline",
         action="append",
         nargs="?",
         default=[],
         metavar="KEY",
-        help="a picture of a key's events and windows too (extra plot); repeat it for several; no KEY without --key",
+        help="also draw the records and windows of a key (extra plot); repeat it for several; no KEY without --key",
     )
     parser.add_argument(
         "--timeline-out", default="timeline.svg", metavar="FILE", help="the picture: .svg, .png, .pdf (timeline.svg)"
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads (one a core)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads (one for each core)")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--progress", action="store_true", help="how far reading is, also without a terminal")
-    shown.add_argument("--quiet", action="store_true", help="no bar, and no counters on the standard error output")
+    shown.add_argument("--progress", action="store_true", help="show the progress, also without a terminal")
+    shown.add_argument("--quiet", action="store_true", help="no progress bar and no counters on standard error")
 
 
 def _column_type(text: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from windrow._command.gap_column import GapColumn
 from windrow._command.time_column import TimeColumn, iso
 
 Use = Literal["value", "number", "order", "boolean", "time", "gap"]
-"""What a column is read for. A `value` is copied, counted or compared for equality, so text stays as it is."""
+"""How a query uses a column. A `value` is copied, counted or compared for equality, so text stays as it is."""
 
 
 @dataclass(frozen=True)

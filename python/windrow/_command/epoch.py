@@ -91,7 +91,7 @@ class Epoch:
 
 
 def _first_wrong(values: pa.Array[Any]) -> object:
-    """The value that is farthest from zero, or is no number."""
+    """The value that is farthest from zero, or is not a number."""
     if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
         numbers: list[Any] = [value for value in values.to_pylist() if value is not None]
         return next((each for each in numbers if each != each), max(numbers, key=abs))  # noqa: PLR0124

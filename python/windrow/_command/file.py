@@ -53,7 +53,7 @@ class File:
     label: str = ""
 
     def __str__(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self.label or str(self.path)
 
     @classmethod

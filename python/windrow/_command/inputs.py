@@ -55,8 +55,8 @@ def _of(path: str, kind: Format | None, copy: Path) -> list[File]:
         by_path = {file.path: file for file in files if file.path.stat().st_size} or {file.path: file for file in files}
         if by_path:
             return list(by_path.values())
-        raise bad_value(ARGUMENT, path, "a pattern that a file matches")
-    raise bad_value(ARGUMENT, path, "a file that is there")
+        raise bad_value(ARGUMENT, path, "a pattern that matches a file")
+    raise bad_value(ARGUMENT, path, "a file that exists")
 
 
 def _sniffed(path: Path, label: str, kind: Format | None) -> File:

@@ -80,7 +80,7 @@ class JsonRows:
                     f"{self.file}: line {number}: {error.msg} at character {error.pos + 1}; {_ONE_A_LINE}"
                 ) from None
             if not isinstance(row, dict):
-                raise ValueError(f"{self.file}: line {number}: got a value that is no object; {_ONE_A_LINE}")
+                raise ValueError(f"{self.file}: line {number}: got a value that is not an object; {_ONE_A_LINE}")
         raise ValueError(f"{self.file}: line {line} and below: {_ONE_A_LINE}")
 
 

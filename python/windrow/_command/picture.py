@@ -39,7 +39,7 @@ def picture(
     events = pa.Table.from_batches(batches, schema=reader.schema)
     if not events.num_rows:
         shown = ", ".join(str(text) for text in texts)
-        raise bad_value("--timeline", shown, "keys of which the files have records")
+        raise bad_value("--timeline", shown, "keys that have records in the files")
     windowed = group_by(events, keys, time=time).windowed_by(windows)
     try:
         return timeline(events, windowed, [key if len(keys) > 1 else key[0] for key in wanted])
@@ -52,7 +52,7 @@ def check_out(path: str) -> None:
     if not path.lower().endswith(ENDINGS):
         raise bad_value("--timeline-out", path, f"a file that ends with {', '.join(ENDINGS)}")
     if not os.path.isdir(os.path.dirname(path) or "."):
-        raise bad_value("--timeline-out", path, "a file in a folder that is there")
+        raise bad_value("--timeline-out", path, "a file in a folder that exists")
 
 
 def _key(text: str | None, fields: Sequence[pa.Field[Any]]) -> Key:

@@ -73,7 +73,7 @@ class Sink:
         return cls(file, form, delimiter or ("\t" if form == "tsv" else ","), decimal)
 
     def __str__(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return "standard output" if self.file is None else str(self.file)
 
     def check(self, sources: Sequence[File]) -> None:
@@ -82,9 +82,9 @@ class Sink:
             return
         path = self.file.path
         if path.is_dir() or not path.parent.is_dir():
-            raise bad_value("--out", str(path), "a file in a folder that is there")
+            raise bad_value("--out", str(path), "a file in a folder that exists")
         if path.exists() and any(path.samefile(source.path) for source in sources):
-            raise bad_value("--out", str(path), "another file than those that are read")
+            raise bad_value("--out", str(path), "a file that is not among the input files")
 
     def check_columns(self, schema: pa.Schema, keys: Sequence[str]) -> None:
         """Checks that the format can hold all columns, before any work is done.

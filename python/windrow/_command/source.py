@@ -27,6 +27,7 @@ Rows: TypeAlias = CsvRows | JsonRows | ParquetRows
 
 _VALUE = re.compile(r"[\d\s:./T+-]*\d[\d\s:./TZ+-]*")
 """A number or a time, which no header has."""
+_FIELDS = "; allowed: as many fields in each line as in the first one (--delimiter names what separates them)"
 _ENCODING = " (text is read as UTF-8: iconv -f latin1 -t utf-8 makes it of Latin-1)"
 
 
@@ -171,5 +172,6 @@ def _named(file: File) -> Iterator[None]:
     except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, os.strerror(error.errno), str(file)) from None
+        told = str(error) + (_FIELDS if file.format != "parquet" and " columns, got " in str(error) else "")
         is_text = file.format != "parquet" and any(word in str(error) for word in ("UTF8", "utf-8", "UTF-8"))
-        raise ValueError(f"{file}: {error}{_ENCODING if is_text else ''}") from None
+        raise ValueError(f"{file}: {told}{_ENCODING if is_text else ''}") from None

@@ -18,8 +18,8 @@ ARGUMENT = "--time"
 _MICROSECONDS = pa.timestamp("us")
 _NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d*)?\s*")
 _ALLOWED = (
-    "timestamps, or text in ISO 8601, such as 2026-05-04T09:00:00, all with a zone or none, in nanoseconds "
-    "where the first ones are; of other text name its format: --time-format '%d/%m/%Y %H:%M'"
+    "timestamps, or text in ISO 8601, such as 2026-05-04T09:00:00, all with a zone or none, with "
+    "nanoseconds only if the first ones have them; of other text name its format: --time-format '%d/%m/%Y %H:%M'"
 )
 
 
@@ -46,7 +46,7 @@ class TimeColumn:
 
     @property
     def name(self) -> str:
-        """What the query calls it."""
+        """Its name in the query."""
         return " ".join(self.columns)
 
     def cast(self, kind: pa.DataType, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:

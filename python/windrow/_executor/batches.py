@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._executor.declared import check_declared
 from windrow._executor.empty_arrays import has_lists, rebuilt, with_offsets
 
 Batches = Iterator[pa.RecordBatch]
@@ -106,9 +105,6 @@ def read_schema(serialized: bytes) -> pa.Schema:
 def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch from Spark, cast to the columns of a plan."""
     # Spark sends the session's time zone and, if configured, large strings. The plan knows one form of each type.
-    for column, field in zip(batch.columns, schema, strict=True):
-        if column.type != field.type:
-            check_declared(column.type, field)
     columns = [rebuilt(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

@@ -1,4 +1,4 @@
-"""The columns that `group_by(schema=)` declares, against those that Spark sends."""
+"""Compares the columns that `group_by(schema=)` declares with the columns that Spark sends."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._executor.batches import Batches, read_schema
+
+
+def checked(batches: Batches, declared: bytes) -> Batches:
+    """The batches of Spark. `declared` are their columns, in its order and by the user's names.
+
+    Raises as `check_declared`.
+    """
+    schema = read_schema(declared)
+    for batch in batches:
+        for column, field in zip(batch.columns, schema, strict=True):
+            check_declared(column.type, field)
+        yield batch
+
 
 def check_declared(actual: pa.DataType, declared: pa.Field[Any]) -> None:
     """Raises `ValueError` if a column of the data has another type than is declared.
 
     The zone of timestamps, large strings, and nulls within nested types are no difference.
     """
-    if _plain(actual) != _plain(declared.type):
+    if actual != declared.type and _plain(actual) != _plain(declared.type):
         raise ValueError(
             f"schema: column {declared.name!r} has type {actual} in the data; group_by(schema=) says {declared.type}"
         )
@@ -25,12 +39,11 @@ def _plain(kind: pa.DataType) -> pa.DataType:
         return pa.timestamp(kind.unit, None if kind.tz is None else "UTC")
     if pa.types.is_duration(kind):
         return pa.int64()  # Spark before 4.0 sends intervals as microseconds
-    for plain in (pa.string(), pa.binary()):
-        if str(kind) in (str(plain), f"large_{plain}", f"{plain}_view"):
-            return plain
+    if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
+        return pa.string() if pa.types.is_large_string(kind) else pa.binary()
     if isinstance(kind, pa.StructType):
         return pa.struct([_plain_field(kind.field(position)) for position in range(kind.num_fields)])
-    if isinstance(kind, pa.ListType | pa.LargeListType):
+    if isinstance(kind, pa.ListType):
         return pa.list_(_plain(kind.value_type))
     if isinstance(kind, pa.MapType):
         of_types: Callable[..., pa.DataType] = pa.map_

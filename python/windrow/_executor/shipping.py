@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from windrow._executor.batch import finished
 from windrow._executor.batches import Batches
+from windrow._executor.declared import checked
 from windrow._native import __version__
 
 _P = ParamSpec("_P")
@@ -54,6 +55,7 @@ def remote(target: Callable[_P, _R], version: str = __version__) -> Callable[[],
 def shipped(
     step: Callable[..., Batches],
     *plan: Any,
+    declared: bytes | None = None,
     finish: bytes | None = None,
     observed: Mapping[str, str] | None = None,
     broadcasts: tuple[Any, ...] = (),
@@ -66,15 +68,18 @@ def shipped(
     Args:
         step: a function of batches and the plan, at the top level of its module.
         plan: plain data that the step takes.
+        declared: the columns that the user declares for the batches, serialized.
         finish: the pickled `Finish` of a query with computed columns.
         observed: the columns of observed counters in what the step returns, by counter.
         broadcasts: the broadcasts of the user's functions; Spark sends them because the closure refers to them.
         version: the version of windrow that the executor needs.
     """
-    load, load_finished = remote(step, version), remote(finished, version)
+    load, load_checked, load_finished = (remote(target, version) for target in (step, checked, finished))
 
     def task(batches: Batches) -> Batches:
         _ = broadcasts
+        if declared is not None:
+            batches = load_checked()(batches, declared)
         done = load()(batches, *plan)
         return done if finish is None else load_finished()(done, finish, observed or {})
 

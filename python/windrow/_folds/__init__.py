@@ -1,4 +1,4 @@
-"""Python functions as aggregates: what the core calls, and the way from Python values to Arrow and back.
+"""Python functions as aggregates: the core's calls, and conversions from Python values to Arrow and back.
 
 | file | what |
 |---|---|

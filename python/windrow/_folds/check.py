@@ -1,4 +1,4 @@
-"""What Python functions return, held to an Arrow type: a value goes over as it is, or is refused.
+"""Checks what Python functions return against an Arrow type: a value is converted exactly, or refused.
 
 `pa.array` alone would cut 2.75 to 2 for an int64, let a name that a struct does not have vanish, and shift times of
 another zone. What would come back from a page in another shape (`windrow._folds.python_shape`) is refused as well,
@@ -27,7 +27,7 @@ def array_of(values: Iterable[Any], kind: pa.DataType, check: Check) -> pa.Array
 
 
 def fitted(value: Any, check: Check) -> Any:
-    """What a check gives of one value, or what `array_of` raises. None is None."""
+    """The checked value, or the error that `array_of` raises. None is None."""
     try:
         return None if value is None else check(value)
     except UnfitError as unfit:
@@ -133,7 +133,7 @@ def _named(kind: type) -> str:
 
 
 def _at(step: str, key: object, check: Check, value: Any) -> Any:
-    """What a check gives, one step inside."""
+    """The result of a check, one step inside."""
     try:
         return check(value)
     except UnfitError as unfit:

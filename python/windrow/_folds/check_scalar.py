@@ -1,4 +1,4 @@
-"""Single Python values, held to an Arrow type: numbers, texts, bytes of one length, times."""
+"""Checks single Python values against an Arrow type: numbers, texts, bytes of one length, times."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Check = Callable[[Any], Any]
 
 
 class UnfitError(Exception):
-    """A value that its type does not have, and where it is in what was returned."""
+    """A value that its type does not have, and its place in the returned value."""
 
     def __init__(self, got: object, allowed: str, *, fits: bool = False) -> None:
-        """`fits` tells that the value has the right class."""
+        """`fits`: whether the value has the right class."""
         super().__init__(allowed)
         self._got, self._allowed, self._fits, self._path = got, allowed, fits, ""
 
@@ -38,7 +38,7 @@ class UnfitError(Exception):
 
 
 def check_of_scalar(kind: pa.DataType) -> Check:
-    """The check of a type whose values are not made of others."""
+    """The check of a type without nested types."""
     for is_known, make in _CHECKS:
         if is_known(kind):
             return make(kind)

@@ -13,7 +13,7 @@ _modules = 0
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Pauses it while many objects of plain values are made, none of them in a cycle, which takes it most of the time.
+    """Pauses it while many plain objects are made. None of them is in a cycle, so searching for cycles wastes time.
 
     >>> with paused():
     ...     gc.isenabled()
@@ -31,7 +31,7 @@ def paused() -> Iterator[None]:
 
 
 def keep_modules() -> None:
-    """Takes what a worker of Spark has loaded out of its sight: PySpark collects after each task.
+    """Hides the loaded modules of a Spark worker from it, because PySpark collects after each task.
 
     Modules are never garbage, and to look through those of PySpark, pandas and Arrow takes longer than many a task.
     Done again where modules were loaded since, as most are by the end of a worker's first task. Without a task of

@@ -1,4 +1,4 @@
-"""Python functions at work: what the core calls for each record, and the way from Python values to Arrow and back."""
+"""Calls Python functions: once for each record, with conversions from Arrow to Python values and back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from windrow._folds.user_code import user_frame
 
 
 def row_class(columns: Sequence[str]) -> Any:
-    """The class of rows of these columns, which are the user's.
+    """The class of rows with these columns of the user.
 
     In brackets a name is that of the column, whatever it is; behind a dot a name that is none of Python's is `_` and
     its number.
@@ -95,11 +95,11 @@ class Fold:
     def fold_runs(
         self, rows: list[Any], starts: Sequence[int], ends: Sequence[int], made: list[Any], failed: list[Step]
     ) -> None:
-        """The accumulators of sliding windows, appended to `made`: each of rows from a first one to before another."""
+        """Appends the accumulators of sliding windows to `made`: of the rows from each start to before its end."""
         self._runs(rows, starts, ends, made, failed)
 
     def of_inputs(self, column: str) -> Fold:
-        """The same with one function that adds records of any input; a column has the number of each record's input."""
+        """The same with one function for all inputs; a column has the number of each record's input."""
         of_rows, adds = self.rows, self.adds
 
         def rows(batch: pa.RecordBatch) -> list[tuple[Adder | None, Any]]:
@@ -117,14 +117,14 @@ class Fold:
         return copied(accumulator)
 
     def to_arrow(self, values: list[Any]) -> pa.Array[Any]:
-        """Accumulators as an array of the type; `TypeError` or `ValueError` for what would not come back as it is."""
+        """Accumulators as an array of the type; `TypeError` or `ValueError` if one would come back changed."""
         if not values:
             return pa.array([], self.type)
         plain = plain_array(values, self.type, self._like)
         return array_of(values, self.type, self._check) if plain is None else plain
 
     def from_arrow(self, array: pa.Array[Any]) -> list[Any]:
-        """Accumulators as they were; those of an extension type come as what it is stored in."""
+        """Accumulators as they were; accumulators of an extension type come as its storage."""
         wrapped = self.type.wrap_array(array) if isinstance(self.type, pa.BaseExtensionType) else array
         return shaped(wrapped, self._shaper)
 
@@ -152,9 +152,9 @@ class Fold:
         return shaper_of(self.type, self._like)
 
     def rounding(self) -> Fold:
-        """The same, where each result is at once what it would be after a restart.
+        """The same, but each result is rounded at once, as it would be after a restart.
 
-        Of all that a type holds, only floats of fewer bits than Python's come back as other values.
+        Only floats of fewer bits than Python's come back as other values.
         """
         if not is_rounded(self.type):
             return self
@@ -258,7 +258,7 @@ def _each_of(add: Adder) -> Each:
 
 
 def _of_own(add: Adder, columns: Sequence[pa.Field[Any]]) -> Adder:
-    """An `add` that has its record for itself: sliding windows share a record, and a function may change its values."""
+    """An `add` that gets its own copy of a record: sliding windows share records, and a function may change values."""
     if not any(can_change(column.type) for column in columns):
         return add
     return lambda accumulator, record: add(accumulator, deepcopy(record))

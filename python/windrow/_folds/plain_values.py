@@ -1,6 +1,6 @@
 """Values of Python's plain classes as arrays, many at once.
 
-What a function returns is held to its type one value at a time (`windrow._folds.check`), which shows where one does
+`windrow._folds.check` checks returned values against their type one at a time, which shows where one does
 not fit. Here columns of values of the one class that a type takes as it is become arrays without that: several times as
 quick. Whatever is anything else is left to the check.
 """
@@ -19,7 +19,7 @@ from windrow._folds.python_shape import class_of, is_bytes, parts_of
 
 
 def plain_array(values: Sequence[Any], kind: pa.DataType, like: object = None) -> pa.Array[Any] | None:
-    """Values as an array of a type; `like` is what `init` makes. None where a value is not plainly of the type.
+    """Values as an array of a type; `like` is what `init` makes. None if a value does not clearly have the type.
 
     >>> plain_array([{"n": 1}, None], pa.struct([("n", pa.int64())])).to_pylist()
     [{'n': 1}, None]
@@ -46,7 +46,7 @@ def _array(values: Sequence[Any], kind: Any, like: object) -> Any:
 
 
 def _class(kind: Any, like: object) -> type | None:
-    """The class of which every value that fits a type is one of the type; None where there is none."""
+    """The class whose values all fit a type; None if there is none."""
     if pa.types.is_integer(kind):
         return int
     if pa.types.is_float64(kind):

@@ -1,4 +1,4 @@
-"""The Python shape of a value: of which class it is, by its Arrow type and by what `init` makes.
+"""The Python shape of a value: its class, which follows from its Arrow type and from what `init` makes.
 
 An array is a list, a struct a dict with all of its names, a map a dict (a list of pairs where no dict can have its
 keys). Where `init` makes another class that the type allows, such as a set or a named tuple, at the top or inside of a
@@ -57,7 +57,7 @@ def plain(kind: Any) -> pa.DataType:
 
 
 def is_made(kind: Any, *, inside: bool = False) -> bool:
-    """Whether pyarrow makes values of the type of Python's: none of unions, nor of extension types inside of others."""
+    """Whether pyarrow can convert Python values to the type: not to unions, nor to nested extension types."""
     kind = decoded(kind)
     if isinstance(kind, pa.BaseExtensionType):
         return not inside and is_made(kind.storage_type, inside=True)
@@ -103,7 +103,7 @@ def class_of(kind: Any, like: object) -> type:
 
 
 def parts_of(like: object, names: Iterable[str]) -> list[Any]:
-    """What `like` has for the names of a struct; None for each where it is none."""
+    """The parts of `like` by the names of a struct; None for all if `like` is not a struct."""
     if isinstance(like, dict):
         return [like.get(name) for name in names]
     if isinstance(like, tuple):
@@ -112,7 +112,7 @@ def parts_of(like: object, names: Iterable[str]) -> list[Any]:
 
 
 def shaper_of(kind: Any, like: object = None) -> Shaper | None:
-    """The way to the shape of a type; None where values have it already.
+    """The function that brings values into the shape of a type; None if they have it already.
 
     >>> shaper_of(pa.map_(pa.string(), pa.int64()))([("a", 1)])
     {'a': 1}
@@ -168,7 +168,7 @@ def _struct(kind: pa.StructType, like: object) -> Shaper | None:
 
 
 def _filler(wanted: type, like: object) -> Callable[[Iterable[tuple[Any, Any]]], Any]:
-    """From pairs to a dict; one of another class keeps what it has beside, as the function of a `defaultdict`."""
+    """Makes a dict of pairs. A dict of another class keeps its attributes, such as the function of a `defaultdict`."""
 
     def fill(pairs: Iterable[tuple[Any, Any]]) -> Any:
         made: Any = {} if wanted is dict else copy.copy(like)

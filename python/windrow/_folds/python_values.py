@@ -1,4 +1,4 @@
-"""Values of Arrow as Python has them. Arrow has times and durations that Python has not."""
+"""Converts Arrow values to Python values. Arrow has times and durations that Python cannot represent."""
 
 from __future__ import annotations
 

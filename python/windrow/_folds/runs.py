@@ -1,4 +1,4 @@
-"""Folds over runs of rows: what Python functions make of the windows of sorted rows.
+"""Folds the windows of sorted rows with Python functions.
 
 Windows that begin at one row are next to each other, shorter ones first: the fold of a longer one continues that of
 a shorter one, so that a row is added once for all of them.

@@ -1,4 +1,4 @@
-"""The user's own code: whether a function returns anything, and where in it an exception was raised."""
+"""Inspects the user's code: whether a function returns anything, and where it raised an exception."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import CodeType, FrameType, TracebackType
 
 
 def returns_nothing(function: object) -> bool:
-    """Whether a function that was written with `def` has no `return` of a value, as one that changes its argument.
+    """Whether a function with `def` has no `return` of a value, such as one that only changes its argument.
 
     False for code that is not Python, and for a `lambda`, which always returns a value.
 
@@ -59,7 +59,7 @@ _PACKAGE = Path(__file__).parent.parent
 
 
 def user_frame(raised: TracebackType | None) -> str | None:
-    """File, line, function and source of the innermost frame that is not of a library; None where there is none.
+    """File, line, function and source of the innermost frame outside of libraries; None if there is none.
 
     Where the function that was called is of a library itself, it is the innermost frame of that library. The source is
     left out where this machine does not have the file.

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.errors import bad_value
 from windrow._arguments.expression import (
     CONSTANT,
     DUCKDB,
@@ -22,16 +23,17 @@ from windrow._arguments.expression import (
     wrong_expression,
     wrong_language,
 )
+from windrow._executor.batches import stream_reader
 from windrow._local.columns import Columns
 from windrow._local.results import Kinds
 from windrow._plan.time_casts import TimeCasts
 
 _ANY = (FIELD, CONSTANT)
-"""What every library computes."""
+"""The kinds of expressions that work with every library."""
 
 
 def output_name(table: Columns, argument: str, expression: ColumnExpression, columns: Sequence[str]) -> str:
-    """What the library of a table calls the column of an expression.
+    """The name that the library of a table gives to the column of an expression.
 
     Raises:
         TypeError: an expression of another library.
@@ -45,15 +47,19 @@ def output_name(table: Columns, argument: str, expression: ColumnExpression, col
         raise wrong_expression(argument, expression, columns, "unnest makes several rows of one")
     try:
         with_expressions(table, {"windrow.expression": expression}).schema([len(table.names)])
+        return _own_name(expression)
     except Exception as error:
         if not _is_of_library(error):
             raise
         raise wrong_expression(argument, expression, columns, error) from error
+
+
+def _own_name(expression: ColumnExpression) -> str:
     if expression.language == FIELD:
         return str(expression.value[-1])
     if expression.language == POLARS:
         return str(expression.value.meta.output_name())
-    return str(expression.value.get_name()) if expression.language == DUCKDB else text
+    return str(expression.value.get_name() if expression.language == DUCKDB else expression)
 
 
 def with_expressions(table: Columns, expressions: Mapping[str, ColumnExpression]) -> Columns:
@@ -120,7 +126,7 @@ class Computed(Columns):
         if all(position < count for position in positions):
             return self._table.stream(positions)
         read = self._read(positions)
-        reader = pa.RecordBatchReader.from_stream(self._table.stream(read))
+        reader = stream_reader(self._table.stream(read))
         schema = self._columns(pa.Table.from_batches([], reader.schema), read, positions).schema
         return pa.RecordBatchReader.from_batches(schema, self._batches(reader, read, positions, schema))
 
@@ -145,7 +151,7 @@ class Computed(Columns):
         texts = [" ".join(each.value) if each.language == FIELD else str(each.value) for each in own]
         named = [place for place, name in enumerate(names) if any(name in text for text in texts)]
         read = sorted({*named, *(position for position in positions if position < len(names))})
-        return read or [0]  # a constant needs the number of rows
+        return read or [*range(len(names))][:1]  # a constant needs the number of rows
 
     def _columns(self, table: pa.Table, read: Sequence[int], positions: Sequence[int]) -> pa.Table:
         """These columns, of a table with the columns `read`."""
@@ -175,7 +181,13 @@ def _projected(table: pa.Table, expressions: Sequence[ColumnExpression]) -> list
             Declaration("table_source", TableSourceNodeOptions(source)),
             Declaration("project", ProjectNodeOptions([_arrow_expression(expression)], ["0"])),
         ]
-        columns.append(Declaration.from_sequence(steps).to_table(use_threads=False).column(0))
+        try:
+            columns.append(Declaration.from_sequence(steps).to_table(use_threads=False).column(0))
+        except pa.ArrowInvalid as error:
+            if "non-scalar" not in str(error):
+                raise
+            allowed = "an expression that computes each value of its own row, with no aggregate or cumulative function"
+            raise bad_value("expression", str(expression), allowed) from error
     return columns
 
 
@@ -188,6 +200,6 @@ def _arrow_expression(expression: ColumnExpression) -> Any:
 
 
 def _is_of_library(error: Exception) -> bool:
-    """Whether an error is one that a library of data raises for what an expression asks."""
+    """Whether a library of data raises this error for a wrong expression."""
     libraries = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
     return bool(libraries & {"polars", "duckdb", "_duckdb", "pyarrow"}) or isinstance(error, TypeError | ValueError)

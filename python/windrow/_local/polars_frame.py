@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.errors import bad_value
 from windrow._arguments.expression import CONSTANT, FIELD, POLARS, ColumnExpression
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
@@ -35,6 +36,7 @@ class PolarsColumns(Columns):
         self._given = frame
         self._lazy = lazy
         self._frame = frame.lazy()
+        self._expressions: tuple[str, ...] = ()
         self._rows: int | None = getattr(frame, "height", None)  # a lazy frame has none
         self._names: list[str] = self._frame.collect_schema().names()
 
@@ -51,6 +53,10 @@ class PolarsColumns(Columns):
                 prefixed = frame.with_columns(pl.all().name.prefix(f"{expression.input}."))
                 frame = prefixed.select(selectors.by_index(*range(place)), computed)
         other._frame, other._names = frame, frame.collect_schema().names()
+        other._expressions = (
+            *self._expressions,
+            *(str(each) for each in expressions.values() if each.language == POLARS),
+        )
         return other
 
     @property
@@ -69,8 +75,16 @@ class PolarsColumns(Columns):
         return _reader(self._projected(positions).head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
+        import polars as pl
+
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-        return _reader(self._projected(positions).collect())
+        try:
+            return _reader(self._projected(positions).collect())
+        except pl.exceptions.ShapeError as error:
+            if not self._expressions:
+                raise
+            allowed = f"expressions that give one value for each row ({error})"
+            raise bad_value("expression", ", ".join(self._expressions), allowed) from error
 
     @property
     def is_empty(self) -> bool:
@@ -100,7 +114,7 @@ class PolarsColumns(Columns):
 
         projected = self._frame.select(selectors.by_index(*positions))
         if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
-            raise pa.ArrowTypeError("an Object of Polars is no Arrow data, but addresses of Python objects")
+            raise pa.ArrowTypeError("Polars' type Object holds addresses of Python objects, not Arrow data")
         return projected
 
 

@@ -69,7 +69,7 @@ class LocalInput(Input[Any]):
         return self._table.time_casts
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
-        """What the library calls the column."""
+        """The library's name for the column."""
         return output_name(self._table, argument, expression, list(self.row_columns))
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:

@@ -86,7 +86,7 @@ def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.F
 
 
 def _row_name(column: str, origins: Origins, shown: Collection[str]) -> str:
-    """What a column of a cogroup's plan is called among the rows: its own name, or one that no column has."""
+    """The name of a cogroup's column among the rows: its own, or a new one if it is taken."""
     names = {given.get(column) for given in origins.columns}
     if column.partition(".")[0] in origins.names:
         names.discard(None)  # it is of that input alone
@@ -113,7 +113,7 @@ def _whatever_layout(kind: pa.DataType) -> pa.DataType:
 
 
 def _nullable(kind: pa.DataType) -> pa.DataType:
-    """The type with nulls allowed in its lists, structs and maps: Spark has such of what it read from a file."""
+    """The type with nulls allowed in its lists, structs and maps, as in Spark's frames from files."""
     if isinstance(kind, pa.StructType):
         return pa.struct([_nullable_field(kind.field(position)) for position in range(kind.num_fields)])
     if isinstance(kind, pa.ListType):

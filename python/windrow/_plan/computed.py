@@ -1,4 +1,4 @@
-"""Result columns that are computed: the aggregates that the core is asked for, and the step that follows."""
+"""Result columns that are computed: the aggregates that the core computes, and the step that follows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from windrow._arguments.column import Names
 
 
 class _Parts:
-    """The aggregates of the core by what they are."""
+    """The aggregates of the core, each once."""
 
     def __init__(self, calls: Mapping[str, AggregateCall]) -> None:
         self._alike: dict[str, list[tuple[AggregateCall, str]]] = {}
@@ -69,12 +69,13 @@ def finish_of(
 
 
 def _kind(aggregate: AggregateCall) -> str:
-    """What aggregates have in common that may be equal: there are such that no hash finds."""
-    options = (aggregate.columns, aggregate.condition, aggregate.percentage, aggregate.accuracy, aggregate.most)
-    return f"{aggregate.function}{options!r}"
+    """A key that equal aggregates share. Some aggregates have no hash, so it only narrows the search."""
+    options = (aggregate.columns, aggregate.percentage, aggregate.accuracy, aggregate.most)
+    return f"{aggregate.function}{options!r}{aggregate.selection}"
 
 
 def _part_name(name: str, part: AggregateCall) -> str:
-    """What errors call a part of a column."""
+    """The name of a part of a column in errors."""
     condition = "" if part.condition is None else f" where {part.condition}"
-    return f"{name}: {part.maker}({', '.join(part.columns)}){condition}"
+    frame = "" if part.frame is None else f" over {part.frame!r}"
+    return f"{name}: {part.maker}({', '.join(part.columns)}){condition}{frame}"

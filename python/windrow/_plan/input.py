@@ -1,4 +1,4 @@
-"""What a query reads: a Spark frame or Arrow data in this process, behind one face."""
+"""The input of a query: a Spark frame or Arrow data in this process, with one interface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 Result = TypeVar("Result")
-"""What a query over an input gives: a Spark `DataFrame`, or in this process the kind of the data."""
+"""The result of a query over an input: a Spark `DataFrame`, or in this process the kind of the data."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ ALLOWED = (
 
 
 class Input(ABC, Generic[Result]):
-    """Columns that a query may name, and the way to run it over them.
+    """The columns that a query may name, and how to run a query over them.
 
     Attributes:
         expressions: the columns that are computed for the query, by name. They come last, and no record shows them.
@@ -71,7 +71,7 @@ class Input(ABC, Generic[Result]):
 
     @abstractmethod
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
-        """What the library calls the column of an expression.
+        """The library's name for the column of an expression.
 
         Raises:
             TypeError: an expression of another library.
@@ -83,7 +83,7 @@ class Input(ABC, Generic[Result]):
         """The same with further columns, by name."""
 
     def reference(self, column: str) -> Reference:
-        """The expression that a column is of; its name if it is of the data."""
+        """The expression behind a column, or the name of a column of the data."""
         return self.expressions.get(column, column)
 
     def spelled(self, column: str) -> str:
@@ -127,7 +127,7 @@ class Input(ABC, Generic[Result]):
 
     @abstractmethod
     def with_windows(self, plan: Plan) -> Result:
-        """All rows and columns, each row with its window of a plan and the aggregates of that."""
+        """All rows and columns. Each row has its window of a plan, and the aggregates of that window."""
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Result]:
         """One run of a daily job: the rows that a plan gives of the open windows and of these records, up to `to`."""
@@ -138,7 +138,7 @@ class Input(ABC, Generic[Result]):
 
     @abstractmethod
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
-        """The rows of the inputs of a cogroup, all of this very kind, in the schema of a plan."""
+        """The rows of the inputs of a cogroup, all of this kind, in the schema of a plan."""
 
     def holds_nothing(self, column: str) -> bool:
         """Whether the column has no value, so that its type says nothing: it is Arrow's null, or there are no rows."""
@@ -155,19 +155,19 @@ class Input(ABC, Generic[Result]):
 
     @property
     def zone(self) -> str | None:
-        """The time zone of a session that shows and takes times in it; None where columns have their own."""
+        """The time zone in which a session shows times; None if columns have their own."""
         return None
 
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
-        """These columns of the rows whose key columns `keys` have one of the wanted values, or of more rows."""
-        raise bad_type("data", self, "data whose rows are at hand")
+        """These columns of at least the rows whose key columns `keys` have one of the wanted values."""
+        raise bad_type("data", self, "data in this process, or a Spark DataFrame that is not a stream")
 
     @abstractmethod
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         """The Arrow field of one column, or `TypeError` where it has none."""
 
     def position(self, argument: str, column: str) -> int:
-        """Where the column is; `ValueError` when the data has none of this name, or several."""
+        """The position of the column; `ValueError` if the data has none or several of this name."""
         columns = list(self.columns)
         if column in columns:
             return column_position(argument, column, columns)
@@ -204,7 +204,7 @@ class Input(ABC, Generic[Result]):
         return name == other
 
     def field(self, argument: str, column: str, *, compared: bool = False) -> pa.Field[Any]:
-        """The Arrow field of the column that `argument` names; `compared` where values meet each other."""
+        """The Arrow field of the column that `argument` names. `compared`: whether values are compared."""
         if not isinstance(column, str):
             raise bad_type(argument, column, "the name of a column")
         field = self._field_at(argument, self.position(argument, column), compared)
@@ -215,20 +215,20 @@ class Input(ABC, Generic[Result]):
 
     @property
     def allowed_gaps(self) -> str:
-        """What a column of gaps holds, and how one is made."""
+        """The types of a gap column, and how to make one."""
         return "a duration (integers cast to pa.duration(...); of a DuckDB INTERVAL what epoch_us(...) gives, cast so)"
 
     @property
     def time_casts(self) -> TimeCasts:
-        """How timestamps are made of a column of other types, in the words of the library."""
+        """How to make timestamps of a column of another type, in the words of the library."""
         return ARROW_CASTS
 
     def sample(self, column: str) -> list[Any]:
-        """Some values of a column, without nulls; none if they are not at hand."""
+        """Some values of a column, without nulls; none if the data is not in this process."""
         return []
 
     def unnamed(self, argument: str) -> str | None:
-        """How to name what has no name but may be what `argument` names; None if there is nothing."""
+        """How to name nameless data that `argument` may mean; None if there is none."""
         return None
 
     def _struct(self, column: str) -> pa.StructType | None:

@@ -20,10 +20,10 @@ Emit = Literal["close", "update"]
 """When a window gives a row: once, when it is final, or whenever it changes."""
 
 Late = Literal["drop", "emit"]
-"""What becomes of a late record: it is counted and left out, or also a row of its own."""
+"""What happens to a late record: it is counted and left out, or it also becomes a row."""
 
 Overflow = Literal["error", "null"]
-"""What becomes of a result that does not fit its type: the query fails, or it is null and counted."""
+"""What happens to a result that does not fit its type: the query fails, or the result is null and counted."""
 
 Callback = Callable[[str, int, int | None], object]
 """Called with the step, the records that are done in it, and all records, None if their number is unknown."""
@@ -34,7 +34,7 @@ SHARDS = 32
 
 @dataclass(frozen=True)
 class Options:
-    """What the methods of `WindowedData` choose; the defaults are those of a query that chooses nothing.
+    """The choices of the methods of `WindowedData`, with their defaults.
 
     Attributes:
         emit: when windows give rows.
@@ -159,11 +159,11 @@ class Plan:
         }
 
     def folds(self, *, kafka: bool = False) -> list[Fold]:
-        """The Python functions at work; with `kafka`, nulls are what they are in Kafka."""
+        """The folds of the Python functions; with `kafka`, nulls mean what they mean in Kafka."""
         return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
 
     def renamed(self, names: Mapping[str, str]) -> Plan:
-        """The plan over columns of other names: those in `names` instead of its own."""
+        """The plan with other names of columns: `names` instead of its own."""
 
         def new(name: Any) -> str:
             return names.get(name, name)
@@ -188,7 +188,7 @@ class Plan:
 
     @property
     def spec_in_order(self) -> str:
-        """The plan for a batch's records in the order of time: none is late, and time that passes closes windows."""
+        """The plan for a batch's records in the order of time: nothing is late, and windows close as time passes."""
         batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
         return json.dumps(self.to_dict() | batch | {"inputs": self._inputs(one_time=True)})
 

@@ -1,4 +1,4 @@
-"""How timestamps are made of a column of another type, in the words of a library: what an error offers."""
+"""How to make timestamps of a column of another type, in the words of a library; for errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library that data is of, by the module of its type."""
+"""Finds the library of data by the module of its type."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._plan.input import ALLOWED, Input
+from windrow._query.scans import Scan
 
 _FILE = (
     "what is read from it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), "
@@ -28,6 +29,11 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
     """
     if isinstance(data, Input):
         return data
+    if isinstance(data, Scan):
+        for argument, declared in (("schema", schema), ("streaming", streaming)):
+            if declared is not None:
+                raise bad_value(argument, declared, "None for a scan, whose files say their columns")
+        return data._input
     if isinstance(data, type):
         raise bad_type("data", data, ALLOWED)
     if isinstance(data, str | os.PathLike):

@@ -21,6 +21,7 @@ from windrow._query.detect import open_input
 from windrow._query.grouping import Grouping, boolean_field
 from windrow._query.missing_methods import windows_hint
 from windrow._query.projection import Projection, checked_keys
+from windrow._query.scans import Scan
 from windrow._query.windowed import WindowedData
 from windrow._windows.session import DynamicGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -53,6 +54,20 @@ def group_by(  # type: ignore[overload-overlap]
 
 
 @overload
+def group_by(  # type: ignore[overload-overlap]
+    data: Scan,
+    *keys: ColumnName | Sequence[ColumnName],
+    time: ColumnName,
+    tick: ColumnName | None = None,
+    source: ColumnName | Sequence[ColumnName] | None = None,
+    order: ColumnName | None = None,
+    stream_time: StreamTime = "source",
+    schema: str | StructType | None = None,
+    streaming: bool | None = None,
+) -> GroupedData[DataFrame]: ...
+
+
+@overload
 def group_by(
     data: object,
     *keys: ColumnName | Sequence[ColumnName],
@@ -80,12 +95,12 @@ def group_by(
     """Groups records by key columns (Kafka's `KStream.groupBy`). `windowed_by` follows.
 
     Args:
-        data: a DataFrame of Spark, classic or Connect, batch or streaming; or, in this process, a pyarrow Table,
-            RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
-            pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its index are
-            columns. Results have the kind of the data: see `WindowedData.agg`. A watermark of a streaming DataFrame has
-            no effect here: Spark drops the rows behind it in operators before this one, and windrow keeps its own
-            stream time.
+        data: a DataFrame of Spark, classic or Connect, batch or streaming; a `Scan`; or, in this process, a pyarrow
+            Table, RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB
+            relation, a pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its
+            index are columns. Results have the kind of the data: see `WindowedData.agg`. A watermark of a streaming
+            DataFrame has no effect here: Spark drops the rows behind it in operators before this one, and windrow keeps
+            its own stream time.
         keys: columns, or all of them in one list. A record whose keys are all null is left out and counted
             (`null_keys`). Without keys all records are one series, and the result has no key column. A column is a
             name, here and below, `"window.start"` for a field of a struct, or an expression in the language of the
@@ -99,8 +114,8 @@ def group_by(
         order: the integer column that orders the records of a source, such as Kafka's offset. It has no effect in a
             batch. A `StreamDriver` takes records in the order in which you feed them.
         stream_time: with `"source"` each source of a stream has its own time and its own windows, like a partition in
-            Kafka. With `"slowest"` all have one time, that of the slowest, for sources that share keys. It has no
-            effect in a batch.
+            Kafka. With `"slowest"` all sources share one time, that of the slowest; use it if sources share keys. It
+            has no effect in a batch.
         schema: the columns of a Spark DataFrame and their types, in words or as a `StructType`, in any order; columns
             that the query does not read may be missing. Only a function of Spark's declarative pipelines needs it,
             because Spark gives no schema there (`docs/how-to/pipelines.md`). If a column has another type in the data,
@@ -113,9 +128,8 @@ def group_by(
             type only Spark knows, an unknown word, `order` with `stream_time="slowest"`, or a `schema` or `streaming`
             that differs from the data, is missing in a pipeline, or is given for data in this process.
         TypeError: data that cannot be read or is grouped already, a column that is neither a name nor an expression, an
-            expression of another library than the data, a key type that cannot be
-            grouped, a time column without timestamps, a tick column without booleans, or a source or order column of
-            another type.
+            expression of another library than that of the data, a key type that cannot be grouped, a time column
+            without timestamps, a tick column without booleans, or a source or order column of another type.
         ImportError: a DataFrame of a PySpark older than 3.5.
 
     >>> from datetime import datetime

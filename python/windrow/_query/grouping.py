@@ -1,4 +1,4 @@
-"""What windows and aggregates are resolved against: columns, input, and stream of records that are grouped by key."""
+"""Records grouped by key: the columns, input and stream against which windows and aggregates are resolved."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ class Grouping(ShownInNotebooks, Generic[Result]):
         return aggregate
 
     def _origins(self, _columns: Collection[str]) -> Origins | None:
-        """Which inputs the records of a plan with these columns are of; None where there is one."""
+        """The inputs of the records of a plan with these columns; None if there is only one."""
         return None
 
 
 def boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
-    """The column that `argument` names: of booleans, or of nulls alone, which are never true."""
+    """The column that `argument` names: booleans, or only nulls, which are never true."""
     column_field = opened.field(argument, column)
     if not pa.types.is_boolean(column_field.type) and not pa.types.is_null(column_field.type):
         if opened.holds_nothing(column):

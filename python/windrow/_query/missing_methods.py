@@ -7,7 +7,7 @@ from windrow._arguments.other_names import other_name
 
 
 def windows_hint(name: str, windowed: type) -> str | None:
-    """What to write for a method that comes behind `windowed_by`, or that PySpark's `GroupedData` has."""
+    """What to write for a method that comes after `windowed_by`, or that PySpark's `GroupedData` has."""
     first = 'windowed_by comes first: .windowed_by(windrow.SessionWindows.with_gap("5 minutes"))'
     if name in ("agg", "aggregate"):
         return f"{first}.agg(n=windrow.count())"

@@ -1,4 +1,4 @@
-"""How notebooks show a query: as a table of what was chosen."""
+"""How notebooks show a query: as a table of its choices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class ShownInNotebooks:
-    """A query that notebooks show as a table: its keys, time and windows, and each option that is no default."""
+    """A query that notebooks show as a table: keys, time, windows, and options that differ from their defaults."""
 
     def _repr_html_(self) -> str:
         cells = (f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in _rows(self))

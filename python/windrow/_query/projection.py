@@ -34,7 +34,7 @@ class Projection(Generic[Result]):
         return self._opened.with_expressions(found) if found else self._opened
 
     def name(self, argument: str, column: Reference) -> str:
-        """The name of a column in `input`. A name that the data lacks stays, for the error of who reads it."""
+        """The name of a column in `input`. A name that the data lacks stays; its reader raises the error."""
         return self.column(argument, column)[0]
 
     def column(self, argument: str, column: Reference) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Aggregates resolved against the data that they are of: the plan of a query."""
+"""Resolves aggregates against their data: the plan of a query."""
 
 from __future__ import annotations
 
@@ -54,6 +54,8 @@ def resolved(
     for name, call in parts.items():
         argument = aggregate_argument(name)
         _check_fits(argument, call, windows, rows)
+        if call.frame is not None:
+            call.frame.check(argument, windows, rows, fields[grouped.time])
         resolved_parts[name] = grouped._resolved(argument, call)
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])
@@ -116,7 +118,7 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
 
 
 def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows | SlidingWindows, rows: bool) -> None:
-    """Raises `ValueError` for an aggregate that is not one of these windows, or of what is made of them."""
+    """Raises `ValueError` for an aggregate that these windows or this result cannot have."""
     if isinstance(aggregate, WindowId) and not rows:
         raise bad_value(argument, "window_id()", "with_columns(...): agg gives one row for each window")
     if isinstance(aggregate, Reduction | Accumulation) and rows:
@@ -134,7 +136,7 @@ def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> It
 
 
 def _check_name(name: str, aggregate: Aggregate, alike: Mapping[str, str], opened: Input[Any]) -> None:
-    """Raises unless it is an aggregate under a name of its own. `alike` says what has this name in any case."""
+    """Raises unless it is an aggregate with a name of its own. `alike` has the names in any case, and their owners."""
     if not isinstance(aggregate, Aggregate):
         called, columns = getattr(aggregate, "__name__", ""), "..."
         if not called:
@@ -149,7 +151,7 @@ def _check_name(name: str, aggregate: Aggregate, alike: Mapping[str, str], opene
         raise bad_value("aggregates", name, NO_NULL_CHARACTER)
     what = next((what for other, what in alike.items() if opened.is_same(name, other)), None)
     if what is not None:
-        raise bad_value("aggregates", name, f"a name that nothing else has; {what} has this one")
+        raise bad_value("aggregates", name, f"a new name: {what} has this one already")
 
 
 def _called(other: object) -> tuple[str, str]:
@@ -162,7 +164,7 @@ def _called(other: object) -> tuple[str, str]:
 
 
 def without_names(given: Sequence[object], call: str = "agg") -> TypeError:
-    """Aggregates were given by position, or in a list, where each is a column that needs a name."""
+    """Aggregates were given by position or in a list, but each is a column and needs a name."""
     flat = [each for one in given for each in (one if isinstance(one, list | tuple) else [one])]
     named = [_shown(call_of(each)) for each in flat if isinstance(each, Aggregate)]
     for called, columns in map(_called, flat):

@@ -67,9 +67,9 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         is `upsert` in each row of a batch, so that one sink serves batch and stream. A micro-batch gives one row for
         each window that it changed, or with `every_record` for each change, as Kafka does without a cache.
 
-        `sequence` adds the column `sequence` (bigint) for sinks that may see rows in another order, as pipelines have
-        (`docs/how-to/pipelines.md`): of two rows of one window the later one has the larger number. It is the number of
-        the micro-batch times 2^32 plus the place of the row, 0 in a batch; a `StreamDriver` has no such column.
+        `sequence` adds the column `sequence` (bigint), for sinks that may get rows in another order, as in pipelines
+        (`docs/how-to/pipelines.md`). Of two rows of one window, the later has the larger number: the number of the
+        micro-batch times 2^32, plus the place of the row; in a batch 0. A `StreamDriver` has no such column.
 
         Raises:
             ValueError: another word, `every_record` or `sequence` without `"update"`, or a key column with the name
@@ -89,12 +89,11 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         return self._with(emit=when, every_record=every_record, sequence=sequence)._checked_op("emit('update')")
 
     def late(self, policy: Late) -> WindowedData[Result]:
-        """Chooses what a stream does with late records: `"drop"` (the default) counts them, `"emit"` also gives them
-        out.
+        """Chooses what a stream does with late records: `"drop"` (the default) counts, `"emit"` also returns them.
 
         With `"emit"` a late record becomes a row of its own, with `late` in the column `op`, its window, and the
-        aggregates of that record alone. Kafka only counts it (`dropped-records`). Nothing is late in a batch query,
-        where each row has `upsert`.
+        aggregates of that record alone. Kafka only counts it (`dropped-records`). In a batch query nothing is late, and
+        each row has `upsert`.
 
         Raises:
             ValueError: another word, or a key column with the name `op` and `"emit"`.
@@ -109,9 +108,9 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
     def overflow(self, policy: Overflow) -> WindowedData[Result]:
         """Chooses what happens to a result that does not fit its type, such as a sum beyond 64 bits.
 
-        With `"error"` (the default) the query fails and names column, key and window. With `"null"` the result is null
-        and counted (`overflows`): of `sum`, `sum_distinct`, `mean` and arithmetic. On a stream a sum may overflow when
-        its session closes, long after its records were read. A restart with `"null"` then continues.
+        With `"error"` (the default) the query fails and names column, key and window. With `"null"` the result of
+        `sum`, `sum_distinct`, `mean`, arithmetic or a list beyond 2 GiB is null and counted (`overflows`). On a stream
+        this may happen when a session closes, long after its records were read. A restart with `"null"` continues.
 
         Raises:
             ValueError: another word.
@@ -129,7 +128,8 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
 
         A record whose time is more than `duration` ahead of the wall clock at the start of its micro-batch is left out
         and counted as `ahead`, a tick as `bad_ticks`. Neither moves stream time. So one clock that is wrong by years
-        does not make all later records late. It has no effect in a batch (rules 1.8). A `StreamDriver` has its clock.
+        does not make all later records late. It has no effect in a batch (rules 1.8). A `StreamDriver` uses its
+        `wall_clock`.
 
         Args:
             duration: zero or more, in words or as a `timedelta`.
@@ -144,7 +144,7 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         return self._with(max_ahead=microseconds("duration", duration, zero=True))
 
     def flat(self) -> WindowedData[Result]:
-        """Gives the columns `window_start` and `window_end` in place of the struct `window`.
+        """Returns the columns `window_start` and `window_end` in place of the struct `window`.
 
         For CSV files and libraries without structs. Both bounds are inclusive and have the type of the time column.
 
@@ -178,7 +178,7 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         """Uses `count` threads, 1 to 1,024, for data in this process; by default one for each core.
 
         The threads live as long as the call of `agg`. They share the records by key, in 32 parts, so more than 32
-        threads are not faster. Up to 65,536 records are computed by one thread, and so are Python functions.
+        threads are not faster. A single thread computes up to 65,536 records, and all Python functions.
 
         Raises:
             TypeError: not an int.
@@ -247,7 +247,7 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         return self._with(observation=observation)
 
     def agg(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
-        """Gives the windows of each key with aggregates over their records (Kafka's `aggregate`, several at once).
+        """Returns the windows of each key with aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
             The kind of the data. A lazy DataFrame for a DataFrame of Spark. In this process the query runs at once: a
@@ -273,7 +273,7 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
             OverflowError: a result (without `overflow("null")`) or a bound of a window does not fit its type.
             MemoryError: in this process, memory is refused, or lists of sliding windows would take more than is free.
 
-        What goes wrong with the data itself, such as a bad gap or a result that does not fit, fails the job on Spark.
+        On Spark, errors in the data itself, such as a bad gap or a result that does not fit, fail the job.
 
         >>> answer = sessions.agg(n=wr.count(), spend=wr.sum("amount"))
         >>> for row in answer.sort_by("spend").to_pylist():
@@ -287,7 +287,7 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         return opened.run(plan)
 
     def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
-        """Gives every record with all its columns, its window, and the aggregates of that window.
+        """Returns every record with all its columns, its window, and the aggregates of that window.
 
         Like SQL's `OVER`. For sessions it is the session of the record. For sliding windows it is the window that ends
         at the record, `[t - difference, t]`, both inclusive: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`.
@@ -305,8 +305,8 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
             `window`.
 
             In Spark a task holds the rows of its keys in memory, and more than 128 MiB or two million rows in a
-            temporary file. Even then the rows of one window are in memory together until it is final, so one very long
-            session is, too. `spark.sql.shuffle.partitions` sets the number of tasks; `shards` does not.
+            temporary file. Even then the rows of one window are in memory together until it is final, so a very long
+            session needs much memory. `spark.sql.shuffle.partitions` sets the number of tasks; `shards` does not.
 
             On a streaming DataFrame the records of a session come when it closes, and wait in the state until then. A
             record of sliding windows comes in its own micro-batch, with the window as it is at that time. If it is

@@ -40,6 +40,7 @@ from pyspark.sql.types import (
 
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type
+from windrow._executor.advance import pack_day
 from windrow._executor.batch import fold, merge, pack, pack_rows
 from windrow._executor.batches import Batches, ipc_streams
 from windrow._executor.pickled import pickled_finish, pickled_functions
@@ -52,7 +53,7 @@ from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 from windrow._plan.plan import BATCH_COUNTERS, INPUT, Origins, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._spark import release
-from windrow._spark.advance import RUN_COUNTERS, output_of, rows_of
+from windrow._spark.advance import PACKED_RUN, RUN_COUNTERS, output_of, rows_of
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, numbered, projected, shown, shown_rows, with_names
@@ -90,14 +91,14 @@ class BatchInput(FrameInput):
                 equal &= F.col(places[name]).eqNullSafe(F.lit(value))
             is_wanted |= equal
         rows = numbered(self._frame).where(is_wanted).select(*places.values())
-        step = shipped(ipc_streams, schema.serialize().to_pybytes())
+        step = shipped(ipc_streams, schema.serialize().to_pybytes(), declared=self._declared(schema))
         collected = release.sendable(rows).mapInArrow(step, StructType([StructField("stream", BinaryType())])).collect()
         batches = (pa.ipc.open_stream(row[0]).read_next_batch() for row in collected)
         return pa.Table.from_batches(batches, schema)
 
-    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> BatchInput:
+    def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Self:
         """The rows of several inputs in one frame."""
-        return BatchInput(*self._united(inputs, schema, origins))
+        return self._united(inputs, schema, origins)
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a lazy frame."""
@@ -107,12 +108,9 @@ class BatchInput(FrameInput):
         finish, finish_broadcasts = pickled_finish(plan, core)
         steps: tuple[Callable[..., Batches], ...] = (pack_rows, fold) if plan.functions else (pack, merge)
         of_functions = (functions,) if plan.functions else ()
+        packed = StructType([*_PACKED, *_nullable_longs(observed)])
         result = (
-            projected(self._frame, plan.schema.names)
-            .mapInArrow(
-                shipped(steps[0], *query, tuple(observed)),
-                StructType([*_PACKED, *_nullable_longs(observed)]),
-            )
+            self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed)
             .repartition("shard")
             .sortWithinPartitions("shard", "first")
             .mapInArrow(
@@ -134,8 +132,11 @@ class BatchInput(FrameInput):
         """One run of a daily job, as lazy frames."""
         output = output_of(plan, self._output(plan, counted=True), self._type(plan.time))
         _, observed = self._query(plan, output, RUN_COUNTERS)
-        records = projected(self._frame, plan.schema.names)
-        rows = rows_of(plan, records, opened, to=to, output=output, observed=observed)
+        step = shipped(
+            pack_day, plan.spec_in_order, plan.schema.serialize().to_pybytes(), declared=self._declared(plan.schema)
+        )
+        packed = self._rows(plan.schema.names).mapInArrow(step, PACKED_RUN)
+        rows = rows_of(plan, packed, opened, to=to, output=output, observed=observed)
         rows = shown(plan, _result(plan, rows, observed))
         is_closed, op = F.col(STATUS) == "closed", ["op"] if plan.options.op else []
         closed = _without(rows.where(is_closed), [STREAM_TIME, STATE, STATUS])
@@ -153,8 +154,11 @@ class BatchInput(FrameInput):
         plan, core, output = self._with_rows(plan, len(self.columns))
         query, observed = self._query(plan, output)
         finish, broadcasts = pickled_finish(plan, core)
-        step = shipped(with_windows, *query, observed, finish=finish, observed=observed, broadcasts=broadcasts)
-        rows = projected(self._frame, plan.schema.names)
+        declared = self._declared(plan.schema)
+        step = shipped(
+            with_windows, *query, observed, declared=declared, finish=finish, observed=observed, broadcasts=broadcasts
+        )
+        rows = self._rows(plan.schema.names)
         if self.declared:
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
         columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
@@ -164,6 +168,14 @@ class BatchInput(FrameInput):
         apart = F.when(lacks_key, columns[plan.time])
         schema = StructType([*output.fields, *_nullable_longs(observed.values())])
         return _result(plan, rows.repartition(*keys, apart).mapInArrow(step, schema), observed)
+
+    def _rows(self, names: Sequence[str]) -> DataFrame:
+        """These columns of all rows, for `mapInArrow`."""
+        return projected(self._frame, names)
+
+    def _packed(self, step: Callable[..., Batches], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
+        """What the first step makes of these columns."""
+        return self._rows(schema.names).mapInArrow(shipped(step, *query, declared=self._declared(schema)), output)
 
     def _query(
         self, plan: Plan, output: StructType, counted: Sequence[str] = BATCH_COUNTERS

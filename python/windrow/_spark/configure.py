@@ -123,7 +123,7 @@ def check_state_store(spark: SparkSession, *, pipeline: bool) -> None:
 
 
 def sentence_on_state_store(spark: SparkSession) -> str | None:
-    """What the user has to know if the stream fails for its state store, where the session does not say which it is.
+    """What to check if the stream fails because of its state store, and the session does not show which it has.
 
     As the name of a step it is in the plan, which is part of Spark's own error.
     """

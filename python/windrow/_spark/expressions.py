@@ -31,7 +31,7 @@ _WINDOWS = {
 
 
 def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, columns: Sequence[str]) -> str:
-    """What Spark calls the column of an expression; SQL text is its own name.
+    """Spark's name for the column of an expression; SQL text is its own name.
 
     Raises:
         TypeError: an expression of another library.
@@ -46,7 +46,8 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
     try:
         source, column = _source(frame, expression), _column(expression)
         names = source.select("*", column).schema.names[len(frame.columns) :]
-        _ = source.select(_one_value(column)).schema
+        if len(names) == 1:
+            _ = source.select(_one_value(column)).schema
     except Exception as error:  # Spark's own, and those of Columns of another kind of session
         if schema_or_none(frame.select(F.lit(0))) is None:
             allowed = (
@@ -107,7 +108,7 @@ def check_deterministic(frame: DataFrame, argument: str, expression: ColumnExpre
 
 
 def is_case_sensitive(spark: Any) -> bool:
-    """Whether a session distinguishes names by their case; False where it does not say."""
+    """Whether a session distinguishes names by their case; False if that is unknown."""
     try:
         return bool(spark.conf.get("spark.sql.caseSensitive") == "true")
     except Exception:  # some platforms refuse to read settings

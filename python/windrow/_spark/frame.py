@@ -80,7 +80,7 @@ class FrameInput(Input[DataFrame]):
         return self._schema.names
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
-        """What Spark calls the column. Spark analyses the expression, without a job."""
+        """Spark's name for the column. Spark analyses the expression without a job."""
         return output_name(self._frame, argument, expression, list(self.row_columns))
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
@@ -139,7 +139,11 @@ class FrameInput(Input[DataFrame]):
             "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
         )
 
-    def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> tuple[DataFrame, StructType]:
+    def _declared(self, columns: pa.Schema) -> bytes | None:
+        """The columns for executors to check against the data; None if Spark says them."""
+        return columns.serialize().to_pybytes() if self.declared else None
+
+    def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Self:
         """The rows of several inputs in one frame: the columns of the schema, then source and order columns.
 
         Uses column numbers, because names may contain any character.
@@ -159,10 +163,13 @@ class FrameInput(Input[DataFrame]):
                     columns.append(F.lit(None).cast(types[name]))
             frames.append(numbered(given._frame).select(*columns))
         fields = [StructField(name, types.get(name, IntegerType())) for name in names]
-        return functools.reduce(lambda one, other: one.union(other), frames).toDF(*names), StructType(fields)
+        frame = functools.reduce(lambda one, other: one.union(other), frames).toDF(*names)
+        united = self._over(frame, StructType(fields), {})
+        united.declared = any(given.declared for given in inputs)
+        return united
 
     def _apart(self, plan: Plan) -> tuple[Self, Plan]:
-        """The rows and a plan for them, with other names for columns that are named as something that windrow adds."""
+        """The rows and a plan for them. Columns with the name of a column that windrow adds get other names."""
         finished = () if plan.finish is None else plan.finish.columns[len(plan.keys) :]
         added = {name.casefold() for name in (WINDOW, *dict(plan.aggregates), *dict(finished))}
         names = Names((*self.columns, *added))

@@ -97,11 +97,11 @@ class StreamInput(FrameInput):
         allowed = "a batch of what it reads (spark.read), as a stream has no end; open windows: windrow.state"
         raise bad_value("events", "a streaming DataFrame", allowed)
 
-    def union(self, inputs: Sequence[Self], schema: Any, origins: Origins) -> StreamInput:
+    def union(self, inputs: Sequence[Self], schema: Any, origins: Origins) -> Self:
         """The rows of several inputs in one frame. Raises `ValueError` for `with_columns`, which takes one stream."""
         if origins.shown:
             raise bad_value("with_columns", "a cogroup of streaming DataFrames", "one of batches, or one stream")
-        return StreamInput(*self._united(inputs, schema, origins))
+        return self._united(inputs, schema, origins)
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a streaming frame."""
@@ -121,7 +121,7 @@ class StreamInput(FrameInput):
         return shown_rows(plan, given._rows_with_windows(plan), self.row_columns)
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
-        """What Spark calls the column. Raises `ValueError` also for an expression that is not deterministic."""
+        """Spark's name for the column. Also raises `ValueError` for an expression that is not deterministic."""
         name = super().output_name(argument, expression)
         check_deterministic(self._frame, argument, expression)
         return name
@@ -151,7 +151,8 @@ class StreamInput(FrameInput):
         """Builds the steps of the query. `unpack` is the last step. `output` are its columns, without counters."""
         observed = _observed(plan, output)
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
-        blocks = frame.mapInArrow(shipped(pack, shipment, self.declared), packed)
+        declared = shipment["schema"] if self.declared else None
+        blocks = frame.mapInArrow(shipped(pack, shipment, self.declared, declared=declared), packed)
         changes = changed(blocks, shipment)
         sentence = sentence_on_state_store(frame.sparkSession)
         if sentence is not None:

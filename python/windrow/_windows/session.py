@@ -45,7 +45,7 @@ class DynamicGap:
 
     @property
     def max_gap_on_stream(self) -> int:
-        """The longest gap on a stream, which has to know when a session ends: one day where none is given."""
+        """The longest gap on a stream, one day by default. A stream needs it to know when a session ends."""
         return _DAY if self.max_gap is None else self.max_gap
 
 
@@ -56,7 +56,7 @@ class SessionWindows(Windows):
     `window.start` is the first record of the session and `window.end` its last one; both are inclusive.
 
     Attributes:
-        gap: the longest distance inside a session, in microseconds; or where each record has its own.
+        gap: the longest distance inside a session, in microseconds; or the column of dynamic gaps.
         max_duration: the longest distance from `window.start` to `window.end`, in microseconds; None for any.
         end_when: the column that is true in the records that end their session; None where there is none. An expression
             until it meets the data.
@@ -89,8 +89,8 @@ class SessionWindows(Windows):
 
         Args:
             gap: the longest distance from one record of a session to the next.
-            grace: how far behind stream time a record may be on a stream; a batch query has nothing late and does not
-                need it.
+            grace: how far behind stream time a record may be on a stream. In a batch query nothing is late, so it needs
+                no grace.
             max_duration: the longest distance from the first record of a session to its last, inclusive. Batch queries
                 only: on a stream a late record would move the cuts of sessions that are already emitted.
             end_when: a boolean column or expression, true in the last record of a session, such as a logout; null is
@@ -102,7 +102,7 @@ class SessionWindows(Windows):
         Raises:
             ValueError: `gap` or `max_duration` not longer than zero, `grace` negative, `retention` shorter than gap +
                 grace, gap + grace beyond 2**63 - 1 microseconds, or an empty name.
-            TypeError: not a duration (a bare number has no unit), `end_when` is no name, or options by position.
+            TypeError: not a duration (a bare number has no unit), `end_when` is not a name, or options by position.
 
         >>> SessionWindows.with_gap("5 minutes", grace="1 hour")
         SessionWindows.with_gap('5 minutes', grace='1 hour')
@@ -159,13 +159,13 @@ class SessionWindows(Windows):
             column: the column of the gaps, or an expression: a day-time interval in Spark, a duration in Arrow. Gaps
                 count in ticks of the time column, rounded down.
             grace: as in `with_gap`.
-            max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts none; on a stream it is one
+            max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts no gap; on a stream it means one
                 day (KIP-362's retention).
             invalid_gap: `"drop"` leaves out and counts records whose gap is null, zero or negative (`bad_gaps`);
                 `"error"` fails the query with the key and time of such a record.
             max_duration: the longest distance from the first record of a session to its last, as in `with_gap`; batch
-                queries only. A record joins the session before it if one of its records reaches it, and opens a new one
-                otherwise.
+                queries only. A record joins the session before it if a record of that session reaches it. Otherwise it
+                opens a new session.
             end_when: the column that is true in the last record of a session, as in `with_gap`; batch queries only.
                 The session ends with such a record, however long its gap is.
             retention: how long a session stays visible after it closes, as in `with_gap`.
@@ -174,7 +174,7 @@ class SessionWindows(Windows):
             ValueError: an empty name, `max_gap` or `max_duration` not longer than zero, `grace` negative, `retention`
                 shorter than max_gap + grace, max_gap + grace beyond 2**63 - 1 microseconds, or another word for
                 `invalid_gap`.
-            TypeError: `column` or `end_when` is no name, not a duration (a bare number has no unit), or options by
+            TypeError: `column` or `end_when` is not a name, not a duration (a bare number has no unit), or options by
                 position.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")

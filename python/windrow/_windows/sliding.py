@@ -13,19 +13,19 @@ from windrow._windows.specification import Windows
 
 _HOPPING = "; windows of a length that start at every step are hopping windows, Spark's window(...)"
 _STREAM_TICK = 1_000
-"""What Kafka's time counts in, and so a stream where nothing else is said: a millisecond."""
+"""The unit of Kafka's time, and the default resolution of a stream: a millisecond."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class SlidingWindows(Windows):
     """Sliding windows: one window for each distinct set of records within `difference` (KIP-450).
 
-    For each record at `t` there is the window `[t - difference, t]`, and, where it holds a record, the one that starts
-    one `resolution` after `t`. Both ends are inclusive, and no two windows of a key have the same start.
+    Each record at `t` has the window `[t - difference, t]`. It also has the window that starts one `resolution` after
+    `t`, if that window holds a record. Both ends are inclusive, and no two windows of a key have the same start.
 
     Attributes:
         difference: distance from the start to the end of a window, in microseconds.
-        resolution: what times are floored to for windowing, in microseconds; None for one tick of the time column.
+        resolution: the step to which windowing floors times, in microseconds; None for one tick of the time column.
     """
 
     difference: int
@@ -46,8 +46,8 @@ class SlidingWindows(Windows):
             difference: distance from the start to the end of a window.
             grace: how far behind stream time a record may be on a stream; a batch query does not need it.
             resolution: times are floored to it for windowing, and the right window of a record starts this long after
-                it. None is one tick of the time column, in Spark a microsecond. Kafka's windows on a finer column are
-                those of `"1 millisecond"`, which is also the least that `StreamDriver` takes where nothing is said.
+                it. None means one tick of the time column, in Spark a microsecond. On a column finer than milliseconds,
+                `"1 millisecond"` gives Kafka's windows. A `StreamDriver` uses at least 1 millisecond by default.
             retention: how long a window stays visible after it starts. A batch query does not need it.
 
         Raises:
@@ -92,7 +92,7 @@ class SlidingWindows(Windows):
     def _on_stream(self, time: pa.Field[Any]) -> Self:
         """These windows with the resolution of a stream: 1 millisecond, or one tick where the column is coarser.
 
-        Raises `ValueError` where `difference` or `grace` is no multiple of it.
+        Raises `ValueError` if `difference` or `grace` is not a multiple of it.
         """
         if self.resolution is not None:
             return self

@@ -1,4 +1,4 @@
-"""What session windows and sliding windows have alike: lengths, grace, how long they stay visible."""
+"""What session windows and sliding windows have in common: lengths, grace, and how long they stay visible."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Windows(ABC):
         return windows
 
     def _with_retention(self, retention: Duration | None) -> Self:
-        """These windows, visible for `retention`; `ValueError` where the rules need them for longer."""
+        """These windows, visible for `retention`; `ValueError` if the rules need a longer one."""
         if retention is None:
             return self
         length, (least, least_is) = microseconds("retention", retention), self._least_retention
@@ -51,7 +51,7 @@ class Windows(ABC):
     @property
     @abstractmethod
     def _least_retention(self) -> tuple[int, str]:
-        """The shortest retention, in microseconds, and what it is the sum of."""
+        """The shortest retention, in microseconds, and its terms in words."""
 
     def _check_time(self, time: pa.Field[Any]) -> None:
         """Raises `ValueError` for a length that the time column cannot count."""
@@ -77,7 +77,7 @@ class Windows(ABC):
         return self
 
     def _on_stream(self, time: pa.Field[Any]) -> Self:
-        """These windows with what a stream assumes where nothing is said; `time` is the time column."""
+        """These windows with a stream's defaults; `time` is the time column."""
         return self
 
     def _lengths(self) -> dict[str, tuple[int, str]]:

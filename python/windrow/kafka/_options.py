@@ -41,7 +41,7 @@ OPTIONS = (
     Option("progress.control.backoff.ms", 1_000, "from one to the next, and before a check that failed is done again"),
     Option("progress.control.backoff.exponential", False, "whether the backoff doubles with each"),
     Option("progress.control.topics.include", "", "topics, with commas between them; empty: all"),
-    Option("progress.control.allowance.ms", 0, "how much less than the time that has passed a message tells"),
+    Option("progress.control.allowance.ms", 0, "subtracted from the time that has passed"),
     Option("progress.control.key", None, "the key of control messages, which compacted topics ask for; unset: null"),
     Option("progress.control.request.timeout.ms", 5_000, "how long a broker is waited for"),
 )

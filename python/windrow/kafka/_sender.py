@@ -204,7 +204,7 @@ class ControlSender:
         with self._lock:
             self._ledger.counters["unanswered"] += 1
             self._ledger[claim.partition].cycle.put_off(now)
-        self._tell(ProgressError(claim.partition, "nobody told where the partition ends", error))
+        self._tell(ProgressError(claim.partition, "the end of the partition is unknown", error))
 
     def _tell(self, error: ProgressError) -> None:
         if self._on_error is not None:

@@ -114,7 +114,7 @@ class Watch:
     def _see(self, partition: TopicPartition, end: Ends, now: int) -> None:
         watched = self._watched.get(partition)
         if watched is not None and end.high < watched.end:
-            self._say(partition, f"was made anew: it ended at offset {watched.end}, and now at {end.high}")
+            self._say(partition, f"was recreated: it ended at offset {watched.end}, and now at {end.high}")
             watched = None
         if watched is None:
             watched = self._watched[partition] = Watched(end.high, now, Cycle(self._options.schedule, now))
@@ -153,7 +153,7 @@ class Watch:
             return
         if watched.sent_time is not None and time <= watched.sent_time:
             self.counters["told_before"] += 1
-            self._say(partition, f"quiet, and {_moment(watched.sent_time)} was told before")
+            self._say(partition, f"quiet, and {_moment(watched.sent_time)} was sent before")
             watched.cycle.sent(now)
             return
         why = f"{_moment(time)} (its event time {_moment(watched.base)}, quiet for {quiet / 1000:.1f} s)"

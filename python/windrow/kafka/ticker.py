@@ -155,7 +155,7 @@ def _settings(options: argparse.Namespace) -> dict[str, object]:
     settings |= {name: value for name, value in given.items() if value is not None}
     settings |= {"bootstrap.servers": options.bootstrap, _TOPICS: options.topics}
     if not ProgressOptions.of({_TOPICS: options.topics}).topics:
-        raise ValueError(f"--topics: got {options.topics!r}; allowed: one topic at least")
+        raise ValueError(f"--topics: got {options.topics!r}; allowed: at least one topic")
     return settings
 
 

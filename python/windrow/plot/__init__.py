@@ -1,7 +1,7 @@
 """Pictures of events and their windows: `timeline`.
 
-It takes the extra `plot` (`pip install "windrow[plot]"`), which is matplotlib; nothing here imports it before a picture
-is made.
+It needs the extra `plot` (`pip install "windrow[plot]"`), which is matplotlib. This package imports matplotlib only
+when it draws a picture.
 
 | file | what |
 |---|---|

@@ -51,7 +51,7 @@ def _size() -> float:
 def time_axis(axes: Axes, trace: Trace, inch: float, side: float) -> None:
     """Times below the picture, with the name of the time column and its zone.
 
-    An inch is `inch` days, and the picture goes on for `side` inches at both ends of the axis.
+    An inch is `inch` days. The picture extends `side` inches beyond both ends of the axis.
     """
     from matplotlib import dates
 

@@ -1,4 +1,4 @@
-"""The picture of a trace, by matplotlib: no pyplot, no state of its own, the same SVG every time."""
+"""Draws a trace with matplotlib: without pyplot or state of its own, and with the same SVG every time."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class _Drawing:
             self._cross("event that came after the window closed", x, y, LATE)
 
     def _bar(self, window: Window, y: float, band: Band) -> tuple[float, float]:
-        """The bar of a window; round where an event that it does not hold is too close to be seen apart."""
+        """The bar of a window. Its end is round if an event just outside it is too close to tell apart."""
         from matplotlib.patches import PathPatch
 
         start, end = self._scale.days([window.start, window.end])

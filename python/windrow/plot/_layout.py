@@ -16,13 +16,13 @@ _STAIRCASE = 12
 
 @dataclass(frozen=True)
 class Band:
-    """What is drawn of one key.
+    """The drawn parts of one key.
 
     Attributes:
         key: the key.
         records: its records.
-        windows: its windows, each with its lane; 0 is the first below the records. A window that was not made, as it
-            would have been closed already, has no rows.
+        windows: its windows, each with its lane; 0 is the first below the records. A window that would already have
+            been closed was not made, and has no rows.
         refusals: the records that came after a window closed, by the bounds of the window.
         lanes: how many lanes they take, one at least.
     """
@@ -67,7 +67,7 @@ def bands(trace: Trace, keys: Sequence[Key], apart: int) -> list[Band]:
 def _refusals(
     trace: Trace, records: Sequence[Record], windows: Sequence[Window]
 ) -> dict[tuple[int, int], list[Record]]:
-    """By the bounds of sliding windows: the records that are missing there, as they came after it closed.
+    """The records that sliding windows lack because they came after the window closed, by the bounds of the window.
 
     A record that is not late as a whole would also make its left window, and the right window of the record before.
     """

@@ -28,7 +28,7 @@ class Timeline:
     """A picture of the windows of some keys; a notebook shows it as it is. Made by `timeline`.
 
     Attributes:
-        figure: the picture as matplotlib's `Figure`, to be changed at will.
+        figure: the picture as matplotlib's `Figure`, which you may change.
     """
 
     def __init__(self, figure: Figure, title: str) -> None:
@@ -67,7 +67,7 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
     """Draws some keys: their events, the windows that hold them, late records, and when windows close.
 
     A session is followed by its gap: an event up to the end of the gap joins. A sliding window has a round end next to
-    an event that it does not hold, such as the one just before its start.
+    an event that is just outside it, such as one just before its start.
 
     If the windows have a `grace`, the rows of data in this process are read as a stream, in their order. The picture
     then has the stream time at which each window closes, late events with the stream time when they came, and the

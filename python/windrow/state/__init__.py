@@ -1,7 +1,7 @@
-"""A look into the state of a streaming query: its open windows, from the last micro-batch that was committed.
+"""Reads the state of a streaming query: its open windows, from the last micro-batch that was committed.
 
-Any process that can read the checkpoint may look, also while the query runs; nothing is written, and the query does
-not notice. Spark's own source of states (`spark.read.format("statestore")`) reads the pages, windrow opens them.
+Any process that can read the checkpoint may do this, even while the query runs. It writes nothing and does not disturb
+the query. Spark's own source of states (`spark.read.format("statestore")`) reads the pages, and windrow opens them.
 
 >>> import tempfile
 >>> from datetime import datetime
@@ -61,8 +61,9 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
     Returns:
         A row for each window that is stored and not closed, in no order: the keys, `window`, the aggregates so far, the
         source columns if each source has windows of its own, and `stream_time`, of the window's source or of all. The
-        types are those of the query's result. Spark keeps the states of the last micro-batches only
-        (`spark.sql.streaming.minBatchesToRetain`), so an action long after this call fails: then read again.
+        types are those of the query's result. An aggregate that does not fit its type is null, whatever `overflow`
+        says. Spark keeps the states of the last micro-batches only (`spark.sql.streaming.minBatchesToRetain`), so an
+        action long after this call fails. If it does, call `read` again.
 
     Raises:
         TypeError: arguments of other types.
@@ -108,9 +109,9 @@ def fetch(
     Sliding windows are kept for three times their difference plus the grace, sessions until they close, both for
     `retention=` if that is longer. `read` leaves closed ones out.
 
-    It reads only the shard of the key, and of its pages only those whose bounds may hold the key and the times. The
-    index has the first and the last time of each page, and the first 16 bytes of its first and last key. Two jobs of
-    Spark run: one for the indexes, one for the pages, which are collected into this process.
+    It reads only the shard of the key, and only the pages whose bounds may include the key and the times. The index has
+    the first and the last time of each page, and the first 16 bytes of its first and last key. Two jobs of Spark run:
+    one for the indexes, one for the pages, which are collected into this process.
 
     Args:
         spark: the session that reads.
@@ -120,7 +121,7 @@ def fetch(
         start: sessions that end at this time or later; sliding windows that start at it or later. A value of the time
             column (a `datetime`, aware for a `TIMESTAMP`); None leaves the side open.
         end: windows that start at this time or earlier; None leaves the side open.
-        backward: whether the order is reversed.
+        backward: whether to reverse the order.
         operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
 
     Returns:

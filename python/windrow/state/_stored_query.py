@@ -37,7 +37,7 @@ class StoredQuery:
 
     @classmethod
     def open(cls, text: str) -> StoredQuery:
-        """Of what a shard has written; `ValueError` for anything else."""
+        """Reads what a shard has written; `ValueError` for anything else."""
         try:
             fields = json.loads(text)
             read, accumulators = (
@@ -77,8 +77,11 @@ class StoredQuery:
         return is_session and self.spec["emit"] == "close"
 
     def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
-        """The operator of a state, to be asked and not to be pushed to: it has no Python functions."""
-        operator = Operator(json.dumps(self.spec), self.schema, self._folds)
+        """The operator of a state, for queries only: it has no Python functions, so it takes no records.
+
+        It shows null for what does not fit its type, whatever `overflow` the query has.
+        """
+        operator = Operator(json.dumps({**self.spec, "overflow": "null"}), self.schema, self._folds)
         if is_part:
             operator.restore_part(pages)
         else:
@@ -114,7 +117,7 @@ class StoredQuery:
         return [Fold(field.type, _nothing, adds, _kept, _no_rows) for field in self.accumulators]
 
     def place(self, key: pa.RecordBatch) -> tuple[int, str]:
-        """What Spark knows the shard of a key by, and its sort key in hexadecimal digits.
+        """The value by which Spark finds the shard of a key, and its sort key in hexadecimal digits.
 
         The core knows both for a record of the key: where it is packed to, and between which keys its page is.
         """

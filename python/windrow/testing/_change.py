@@ -1,4 +1,4 @@
-"""What a driver gives: changes of windows."""
+"""Changes of windows, which a driver returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from windrow._folds.python_values import values_of
 
 Kind = Literal["upsert", "delete", "final", "late"]
-"""What a change says of its window: a new value, that it is no more, its last value, or a late record alone."""
+"""The kinds of changes of a window: a new value, a delete, the last value, or a single late record."""
 
 
 class Window(NamedTuple):

@@ -32,7 +32,7 @@ _STEPS = (
 
 
 class Answer:
-    """What `agg` gives a definition: its plan, and no rows that a step could go on with."""
+    """What `agg` returns to a definition: its plan, without rows for further steps."""
 
     def __init__(self, plan: Plan) -> None:
         """Of a plan."""
@@ -48,7 +48,7 @@ class Answer:
 
 
 class Blank(Input[Answer]):
-    """Columns without rows; a query over it is its plan."""
+    """Columns without rows, for the plan of a query over them."""
 
     def __init__(self, schema: pa.Schema) -> None:
         """Of the columns of a schema."""
@@ -60,13 +60,13 @@ class Blank(Input[Answer]):
         return self._schema.names
 
     def check_observation(self, observation: object) -> None:
-        """Anything will do: a driver has its counters at hand."""
+        """Accepts anything: a driver always has its counters."""
 
     def check_threads(self, count: int) -> None:
         """Raises nothing: a driver has one thread, whatever a query asks for."""
 
     def check_progress(self, show: object) -> None:
-        """Anything will do: a driver takes record by record."""
+        """Accepts anything: a driver takes record by record."""
 
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
         """Raises `ValueError` for sessions that are cut, as a stream does."""
@@ -103,7 +103,7 @@ class Blank(Input[Answer]):
         raise _step("with_columns", "in place of agg(...)")
 
     def __getattr__(self, name: str) -> Any:
-        """There are no rows, so none of what DataFrames and tables have."""
+        """There are no rows, so DataFrame and table methods are missing."""
         raise _step(name, "on the data")
 
     def __getitem__(self, column: object) -> Any:
@@ -139,7 +139,7 @@ def plan_of(definition: Definition, schema: Schemas) -> Plan:
 
 
 def _called(definition: Definition, schema: Schemas) -> Any:
-    """What the function returns; it is called only with the arguments that it takes, so a `TypeError` is its own."""
+    """The result of the function. The call gives it only arguments that it takes, so a `TypeError` is its own."""
     named = {name: Blank(columns) for name, columns in schema.items()} if isinstance(schema, Mapping) else {}
     single = () if isinstance(schema, Mapping) else (Blank(schema),)
     try:

@@ -32,9 +32,9 @@ _DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values",
 class StreamDriver:
     """Runs the query that a job runs on a stream, record by record, in this process.
 
-    Time is virtual: records and `tick` move it, a clock never does. The driver takes records in the order in which
-    you feed them, even with `order=`, but refuses a record without an order. The records before a record set the stream
-    time that judges it, as in Kafka Streams.
+    Time is virtual: records and `tick` move it, a clock never does. The driver takes records in the order in which you
+    feed them, even with `order=`, but refuses a record without an order. It judges each record by the stream time of
+    the records before it, as Kafka Streams does.
 
     >>> from datetime import datetime, timedelta
     >>> import pyarrow as pa
@@ -132,7 +132,7 @@ class StreamDriver:
         an input.
 
         Raises:
-            TypeError: no function, or a function that returns anything but the result of `agg`, or calls PySpark.
+            TypeError: `definition` is not a function, returns anything but the result of `agg`, or calls PySpark.
             AttributeError: the function takes steps on the data before `group_by` or after `agg`, such as `where` or
                 `select`; take them outside of it.
             ValueError: windows without a grace, which every stream needs, sliding windows without a resolution whose
@@ -160,20 +160,21 @@ class StreamDriver:
 
         For a cogroup the name of the record's input comes first: `pipe("clicks", user="ann", ...)`.
 
-        Values are Python's for the type of their column, and none is converted: a number is no time, as it has no unit.
+        Each value must have the Python class for the type of its column. None is converted: a number is not a time,
+        because it has no unit.
 
         Raises:
             TypeError: a value of another class than its column holds.
             ValueError: a column that the data lacks, an input that the definition lacks, a record with a null in the
                 column of `order=`, or a value that its column does not hold exactly: finer than its unit, or a time
                 with a zone for a column without one. During the work: a gap that `invalid_gap="error"` refuses, or a
-                string in Arrow data that is no UTF-8.
-            OverflowError: a result or a bound does not fit its type, or Python has no such time.
+                string in Arrow data that is not UTF-8.
+            OverflowError: a result or a bound does not fit its type, or Python cannot represent the time.
             RuntimeError: a Python function failed; its exception is the cause.
 
         An error during the work (the last two, such a gap or such a string) leaves a batch half done. The driver then
-        takes nothing more, and has no windows or pages, until it is restored. All other errors come before anything is
-        taken.
+        takes no records, and has no windows or pages, until you restore it. The driver raises all other errors before
+        it takes a record.
         """
         return self._push(self._feed.record(input, record))
 
@@ -194,8 +195,8 @@ class StreamDriver:
             data: a pyarrow Table or RecordBatch, or anything else that gives an Arrow stream.
             input: for a cogroup, the name of the input of the data.
             input_column: for a cogroup, in place of `input`: the column of the data with the name of each row's input,
-                in any order. A row's other columns are those of its input. A tick without a name is of all inputs; its
-                time is in the columns of an input.
+                in any order. A row's other columns are those of its input. A tick without a name counts for all inputs;
+                its time is in the columns of an input.
             rows: the length of a batch, or the lengths of batches; the last batch takes the rest. None keeps the
                 batches of the data.
 
@@ -206,8 +207,9 @@ class StreamDriver:
                 a record with a null in the column of `order=`, an input that the definition lacks, or batches of no
                 rows.
 
-        All of these come before anything is taken. Errors during the work are those of `pipe`, and the driver has to be
-        restored after one. The changes of the batches before it are then not returned, but `read_table` has their rows.
+        The driver raises these errors before it takes a record. During the work it raises the errors of `pipe`, and you
+        must restore it after one. The changes of earlier batches are then not returned, but `read_table` has their
+        rows.
         """
         fed = self._feed.taking(input, input_column)
         if isinstance(data, pa.RecordBatch):
@@ -224,9 +226,9 @@ class StreamDriver:
     def tick(self, time: Any, *, input: str | None = None, source: Any = None) -> list[Change]:
         """Moves stream time, as a tick does, and closes windows. Returns the changes.
 
-        For a cogroup it is the time of all inputs, or of the named one. With `source=` in the definition it is the time
-        of every source so far, or of the named one: by the value of the source column, or by a tuple of the values of
-        several. Raises as `pipe` does.
+        For a cogroup the tick moves the time of all inputs, or of the named one. With `source=` in the definition it
+        moves the time of every source so far, or of the one that you name: by the value of the source column, or by a
+        tuple if there are several source columns. Raises as `pipe` does.
         """
         return self._push(self._feed.tick_at(input, time, source))
 
@@ -243,12 +245,12 @@ class StreamDriver:
         """Closes all open windows, as at the end of a batch query. Returns the finals.
 
         Stream time does not move. So a later record may still be in time and open a new window, even within the gap of
-        a session that was final here.
+        a session that this call has closed.
         """
         return self._changes(self._operators.finish())
 
     def read_table(self) -> pa.Table:
-        """The rows that the streaming query has given since the last call or restore, in its schema.
+        """The rows that the streaming query has returned since the last call or restore, in its schema.
 
         With `emit("update")` every aggregate may be null there, as it is in a deleted window.
         """
@@ -284,7 +286,7 @@ class StreamDriver:
         With `source=` it is the smallest over the sources, and over the inputs of a cogroup.
 
         Raises:
-            OverflowError: a time that Python does not have, such as one past the year 9999.
+            OverflowError: a time that Python cannot represent, such as one past the year 9999.
         """
         return self._shown(self._operators.stream_time)
 
@@ -298,14 +300,14 @@ class StreamDriver:
 
     @property
     def sessions(self) -> SessionStore:
-        """The visible sessions, to be queried; `TypeError` for sliding windows."""
+        """A store of the visible sessions; `TypeError` for sliding windows."""
         if not isinstance(self._plan.windows, SessionWindows):
             raise TypeError("sessions: got a query of sliding windows; allowed: .windows")
         return SessionStore(self._store)
 
     @property
     def windows(self) -> WindowStore:
-        """The visible sliding windows, to be queried; `TypeError` for sessions."""
+        """A store of the visible sliding windows; `TypeError` for sessions."""
         if isinstance(self._plan.windows, SessionWindows):
             raise TypeError("windows: got a query of sessions; allowed: .sessions")
         return WindowStore(self._store)
@@ -319,20 +321,23 @@ class StreamDriver:
         return [self._driver_page(), *pages] if self._has_page else pages
 
     def changed_pages(self) -> dict[str, bytes | None]:
-        """The pages, by name, that differ from the last call or restore; None for a page that is no more."""
+        """The pages, by name, that have changed since the last call or restore; None for a page that no longer
+        exists.
+        """
         pages = self._operators.changed_pages()
         return pages | {DRIVER: self._driver_page()} if self._has_page else pages
 
     def restore(self, pages: Iterable[bytes]) -> Self:
         """Continues from a snapshot and forgets the state so far, except when it raises.
 
-        A state is the last page of each name that `changed_pages` gave, without those that are no more.
+        A state consists of the last page that `changed_pages` returned for each name, without pages that no longer
+        exist.
 
         Args:
             pages: all pages of one state, in any order.
 
         Raises:
-            TypeError: no pages, or a page that is no bytes.
+            TypeError: no pages, or a page that is not `bytes`.
             ValueError: a page is damaged, missing, of another version or of another query.
         """
         if isinstance(pages, Mapping | str | bytes | bytearray | memoryview) or not isinstance(pages, Iterable):

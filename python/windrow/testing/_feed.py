@@ -25,7 +25,7 @@ _ORDERED = "a value for every record, as the definition has order=; null for tic
 
 
 class Fed(NamedTuple):
-    """What an operator is fed with.
+    """Rows for an operator.
 
     Attributes:
         batch: rows in the columns of the operator.
@@ -52,7 +52,7 @@ class _Origin:
 
 
 class Feed:
-    """The way from the data of a plan's inputs to its operator.
+    """Converts the data of a plan's inputs to rows for its operator.
 
     Attributes:
         schema: what the operator is fed with.
@@ -103,13 +103,13 @@ class Feed:
         return Fed(self._row(cells, origin.number), _sources(columns, [ticking]))
 
     def tick_at(self, name: str | None, time: Any, source: Any = None) -> Fed:
-        """A tick of an input and a source; of all known ones where none is named."""
+        """A tick of an input and a source, or of all known ones if none is named."""
         number = self._origin(name).number if name is not None else None
         at = cell_of("time", time, self.schema.field(self._time).type)
         return Fed(self._row({self._time: at, self.tick: pa.array([True])}, number), [self._named(name, source)])
 
     def taking(self, name: str | None, column: str | None) -> Callable[[pa.RecordBatch], Fed]:
-        """The way of batches: of the input that is named, or of those that a column of the data names."""
+        """The conversion of batches: of the named input, or of the inputs that a column of the data names."""
         if column is None:
             self._origin(name)
             return functools.partial(self.batch, name)
@@ -210,7 +210,7 @@ def without_rows(schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _sources(columns: Sequence[pa.Array[Any]], ticking: Sequence[bool | None]) -> list[Source | None]:
-    """The source of each row: the values of the columns; of a tick without any value every known one."""
+    """The source of each row: the values of its columns. A tick without a value has every known source."""
     if not columns:
         return [()] * len(ticking)
     sources = zip(*(column.to_pylist() for column in columns), strict=True)
@@ -248,7 +248,7 @@ def _named(plan: Plan) -> tuple[Sequence[str], Sequence[Mapping[str, str]]]:
 
 
 def cut(table: pa.Table, rows: int | Iterable[int] | None) -> Sequence[pa.RecordBatch]:
-    """Batches of `rows` rows, or of several lengths, the last one of what is left; None: those of the table.
+    """Batches of `rows` rows, or of several lengths; the last takes the rest. None keeps the batches of the table.
 
     Raises:
         TypeError: `rows` that are no whole numbers.

@@ -30,10 +30,10 @@ Make = Callable[[], "Operator"]
 
 
 class Operators(ABC):
-    """What a driver does with its operators."""
+    """The operations of a driver on its operators."""
 
     def __init__(self, blank: Operator) -> None:
-        """`blank` is an operator of the plan, whatever it has seen."""
+        """`blank` is any operator of the plan; its state does not matter."""
         self.change_schema = blank.change_schema
         self.output_schema = blank.output_schema
 
@@ -47,7 +47,7 @@ class Operators(ABC):
 
     @abstractmethod
     def counters(self) -> dict[str, int]:
-        """What was counted."""
+        """The counters."""
 
     @abstractmethod
     def select(
@@ -83,7 +83,7 @@ class Operators(ABC):
 
     @abstractmethod
     def changed_pages(self) -> dict[str, bytes | None]:
-        """What has changed of the pages."""
+        """The changed pages."""
 
     @abstractmethod
     def restore(self, sources: Sequence[Source], pages: Iterable[tuple[int | None, bytes]]) -> None:
@@ -94,7 +94,7 @@ class SharedOperator(Operators):
     """One operator for all records."""
 
     def __init__(self, make: Make, column: str | None) -> None:
-        """`column` is that in which the operator reads the number of each row's source, if it asks for it."""
+        """`column` is the column with the number of each row's source, if the operator needs it."""
         self._operator = make()
         self._column = column
         self._numbers: dict[Source, int] = {}
@@ -117,7 +117,7 @@ class SharedOperator(Operators):
         return self._operator.finish()
 
     def counters(self) -> dict[str, int]:
-        """What was counted."""
+        """The counters."""
         return self._operator.counters()
 
     def select(self, *bounds: Any, **how: Any) -> list[pa.RecordBatch]:
@@ -149,7 +149,7 @@ class SharedOperator(Operators):
         return self._operator.pages()
 
     def changed_pages(self) -> dict[str, bytes | None]:
-        """What has changed of the pages."""
+        """The changed pages."""
         return dict(self._operator.changed_pages())
 
     def restore(self, sources: Sequence[Source], pages: Iterable[tuple[int | None, bytes]]) -> None:
@@ -164,7 +164,7 @@ class SourceOperators(Operators):
     def __init__(self, make: Make, keys: int, *, in_order: bool) -> None:
         """Without sources. `keys` is the number of key columns.
 
-        With `in_order` changes are in the order of the rows, so that a batch is cut wherever its source changes; else
+        With `in_order`, changes are in the order of the rows, so a batch is cut wherever its source changes. Otherwise
         each source takes its rows of a batch at once, and the updates of a batch are coalesced.
         """
         self._blank = make()
@@ -195,7 +195,7 @@ class SourceOperators(Operators):
         return changes
 
     def counters(self) -> dict[str, int]:
-        """What was counted, over all sources."""
+        """The counters of all sources together."""
         return self._blank.counters() | self._tasks.counters()
 
     def select(
@@ -248,7 +248,7 @@ class SourceOperators(Operators):
         return [task_page(number, page) for number, operator in numbered for page in operator.pages()]
 
     def changed_pages(self) -> dict[str, bytes | None]:
-        """What has changed of the pages; their names begin with the number of the source."""
+        """The changed pages. Their names begin with the number of the source."""
         self._check()
         return {
             f"{number}/{name}": None if page is None else task_page(number, page)
@@ -291,15 +291,15 @@ class SourceOperators(Operators):
             raise
 
     def _check(self) -> None:
-        """Raises what the operator that failed says to all that it is asked."""
+        """Raises the error of the operator that failed."""
         if self._failed is not None:
             self._failed.pages()
 
 
 def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) -> Operators:
-    """The operators of a plan, which have seen nothing, for rows of `schema` with ticks in the column `tick`.
+    """New operators of a plan, for rows of `schema` with ticks in the column `tick`.
 
-    `value` is the column that is the record's value in Kafka, if nulls are to be what they are there.
+    `value` is the column that is the record's value in Kafka; with it, nulls mean what they mean in Kafka.
     """
     stream, operator_plan = plan.stream, plan.to_dict() | {"tick": tick, "kafka": {"value": value}}
     number = None

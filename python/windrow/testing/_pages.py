@@ -64,7 +64,7 @@ def task_page(number: int, page: bytes) -> bytes:
 
 
 def read(pages: Iterable[bytes], stream: Stream) -> Saved:
-    """What pages say; those that are neither `driver` nor `task` are left to an operator to read.
+    """Reads pages. An operator reads all pages except `driver` and `task`.
 
     Raises:
         ValueError: a page is damaged, missing, of another version or of a definition with other sources.
@@ -129,7 +129,7 @@ def _opened(page: bytes) -> pa.RecordBatch:
     page = bytes(page)
     match = _CHECKSUM.search(page)
     if match is None or _digest(_CHECKSUM.sub(_DOTS, page, count=1)) != match[0]:
-        raise _broken("its checksum is not that of its bytes: it is damaged")
+        raise _broken("its checksum does not match its bytes: it is damaged")
     reader = pa.ipc.open_stream(pa.py_buffer(page))
     version = reader.schema.metadata.get(b"windrow.format")
     if version != _FORMAT.encode():

@@ -18,7 +18,7 @@ _COUNT = f"a whole number from 0 to {_LATEST}"
 
 
 class _Nothing:
-    """What is in the place of a field that is not there."""
+    """The value of a missing field."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -57,7 +57,7 @@ def scenario_of(line: bytes) -> Scenario:
 
 
 def _parameters(spec: dict[str, Any]) -> dict[str, Any]:
-    """What a run was made with; a null is a field left out."""
+    """The parameters of a run. A null means that the field is missing."""
     spec = {name: value for name, value in spec.items() if value is not None}
     _field("spec.", spec, "name", _is_text, "a string of Unicode")
     kind = _word("spec.kind", spec.get("kind", _NOTHING), KINDS)

@@ -1,4 +1,4 @@
-"""Recorded runs of Kafka Streams: the parameters, and what was answered to each record."""
+"""Recorded runs of Kafka Streams: the parameters, and the answers to each record."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Scenario:
         return self.parameters.get("agg") == "count"
 
     def spec(self) -> str:
-        """The query, as it crosses to the core. Every record's changes are asked for."""
+        """The query, as the core gets it. It emits the changes of every record."""
         parameters = self.parameters
         grace, width = parameters["grace"], self.difference
         if width is None:

@@ -1,8 +1,8 @@
 """Queries of a driver's windows, in Kafka's words. All bounds are inclusive, None leaves a side open.
 
-Keys are the value of the key column, or a tuple of the values of several, nulls among them where the key has them. A
-key alone asks for its windows; with `to_key` it is the first of a range, whose last is `to_key`, and None is an open
-side of it. Results are tables: the keys, `window`, the aggregates, and `time`, the largest time of the window's
+A key is the value of the key column, or a tuple of the values of several key columns, which may be None. `key` alone
+selects the windows of this key. With `to_key` it is the first key of a range, and `to_key` is the last one; None leaves
+a side open. Results are tables: the keys, `window`, the aggregates, and `time`, the largest time of the window's
 records. The order is by key, then end and start; backward is its exact reverse.
 
 >>> from datetime import datetime

@@ -1,4 +1,4 @@
-"""What a driver is handed, held to the types of its columns: a value goes over as it is, or is refused."""
+"""Checks values against the types of their columns: a value is converted exactly, or refused."""
 
 from __future__ import annotations
 

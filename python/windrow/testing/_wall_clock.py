@@ -20,7 +20,7 @@ class WallClock:
     """A wall clock, and the rows that `max_ahead` sets aside (rules 1.1 and 1.5)."""
 
     def __init__(self, now: Any, max_ahead: int | None, time: pa.Field[Any], tick: str) -> None:
-        """Shows `now`, a time as the column `time` shows it; without one there is no clock, and no `max_ahead`."""
+        """Starts at `now`, a value of the column `time`. Without it there is no clock and no `max_ahead`."""
         self._kind = pa.timestamp("us", time.type.tz)
         self._unit = time.type.unit
         self._time, self._tick = time.name, tick

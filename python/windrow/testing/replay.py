@@ -83,7 +83,7 @@ def _ticks(times: pa.Array[Any]) -> list[int]:
 
 
 def replay(scenario: Scenario, batch: Lengths | None = None, restart: Lengths | None = None) -> list[str]:
-    """How a run's answers differ from the recording, in words; empty where they do not."""
+    """How a run's answers differ from the recording, in words; empty if they do not."""
     player = Player(scenario)
     differences: list[str] = []
     expected: list[Output] = []

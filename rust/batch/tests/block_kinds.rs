@@ -166,7 +166,7 @@ fn rows_of_a_shuffled_split_all_travel_as_they_are() {
 fn rows_in_order_wait_for_those_that_they_may_join() {
     let own_keys: Vec<Row> = (0..30_000).map(|nth| row(nth, nth)).collect();
     assert_eq!(travelling_of(&own_keys, Limits::default()), (0, 30_000));
-    // Of the first 16,384 rows, no two have one key.
+    // No two of the first 16,384 rows have the same key.
     let twice: Vec<Row> = (0..40_000)
         .map(|nth| row(nth % 20_000, nth / 20_000))
         .collect();
@@ -227,7 +227,7 @@ fn keys_whose_rows_are_each_in_order_are_grouped_as_they_come() {
         .map(|nth| row(nth % 500, 20 * nth - 3_600_000 * (nth % 2)))
         .collect();
     assert_eq!(travelling_of(&feeds, unbuffered()), (30_000, 0));
-    // Of so few keys that come again, as many as tell.
+    // Few keys that repeat, but enough to decide.
     for (again, expected) in [(63, (0, 30_000)), (64, (30_000, 0))] {
         let key = |nth: i64| if nth < 2 * again { nth % again } else { nth };
         let feeds: Vec<Row> = (0..30_000)

@@ -16,7 +16,7 @@ use crate::batch::tests::query::{Row, batch, query};
 use crate::batch::tests::rows::query as rows_query;
 use crate::record::tests::operator_batches;
 
-/// An interrupt that gives a cause when it is asked for the second time; and how often it was.
+/// An interrupt that gives a cause at the second call, and the number of its calls.
 fn second() -> (Interrupt, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);

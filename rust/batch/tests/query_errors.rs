@@ -1,4 +1,4 @@
-//! What a query refuses, before data and in it; every error names the column or the argument.
+//! Queries and data that are refused; every error names the column or the argument.
 
 use std::sync::Arc;
 
@@ -260,7 +260,7 @@ fn numbers_of_shards_and_inputs_have_bounds() {
     }
 }
 
-/// The same columns in another order beside one more, batch by batch.
+/// The same columns in another order with one more, batch by batch.
 #[test]
 fn batches_may_have_their_columns_in_any_order_and_more_of_them() {
     let aggregates = r#"[{"name": "total", "function": "sum", "columns": ["x"]}]"#;

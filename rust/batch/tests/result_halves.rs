@@ -84,22 +84,26 @@ impl UserFunction for NarrowCount {
     }
 }
 
-fn spec() -> Spec {
+fn spec(more: &str) -> Spec {
     spec_of(
         SESSIONS,
         r#"[{"name":"n","function":"python","columns":[]}]"#,
-        r#","grace":0,"emit":"update","op":true"#,
+        &(r#","grace":0,"emit":"update","op":true"#.to_owned() + more),
     )
 }
 
 fn narrow(slots: usize, most: i64) -> Operator {
+    narrow_with(slots, most, "")
+}
+
+fn narrow_with(slots: usize, most: i64, more: &str) -> Operator {
     let counts = NarrowCount {
         counts: Vec::new(),
         slots,
         most,
     };
     let field = Field::new("n", DataType::Int64, true);
-    Operator::new(&spec(), &schema(), vec![(Box::new(counts), field)]).unwrap()
+    Operator::new(&spec(more), &schema(), vec![(Box::new(counts), field)]).unwrap()
 }
 
 /// Sessions of two records each, all open.
@@ -167,8 +171,46 @@ fn results_leave_in_halves_that_fit() {
 }
 
 #[test]
-fn a_window_that_does_not_fit_alone_is_named_by_its_column() {
+fn a_window_that_does_not_fit_alone_is_named_with_its_key() {
     let mut operator = narrow(11, 1);
     let error = operator.push(&batch(&records(11))).unwrap_err();
-    assert_eq!(error.to_string(), "column \"n\": too long");
+    let told = "column \"n\": too long in window [1970-01-01T00:00:00.000001, \
+                1970-01-01T00:00:00.000002] of key a; overflow(\"null\") makes it null and counts it";
+    assert_eq!(error.to_string(), told);
+}
+
+#[test]
+fn windows_that_do_not_fit_alone_are_null_and_counted_on_request() {
+    let null = r#","overflow":"null""#;
+    for slots in [11, 1] {
+        let mut operator = narrow_with(slots, 2, null);
+        let mut fed_records = records(3);
+        fed_records.push(fed("ab", 3, 0));
+        let changes = operator.push(&batch(&fed_records)).unwrap();
+        let nulls: usize = changes
+            .iter()
+            .map(|batch| batch.column_by_name("n").unwrap().null_count())
+            .sum();
+        assert_eq!((nulls, operator.counters().overflows), (1, 1), "{slots}");
+        let any = StoreQuery::Between {
+            from: Time::MIN,
+            to: Time::MAX,
+        };
+        operator.select(any, &(None, None), false).unwrap();
+        assert_eq!(operator.counters().overflows, 1, "a look counts nothing");
+    }
+}
+
+#[test]
+fn lists_may_be_null_where_overflow_is_null() {
+    let lists = r#"[{"name":"l","function":"collect_list","columns":["x"]},{"name":"n","function":"count","columns":[]}]"#;
+    for (more, expected) in [
+        ("", [false, false]),
+        (r#","overflow":"null""#, [true, false]),
+    ] {
+        let operator = Operator::new(&spec_of(SESSIONS, lists, more), &schema(), vec![]).unwrap();
+        let output = operator.output();
+        let nullable = ["l", "n"].map(|name| output.field_with_name(name).unwrap().is_nullable());
+        assert_eq!(nullable, expected, "{more}");
+    }
 }

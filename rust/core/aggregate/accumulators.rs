@@ -197,6 +197,29 @@ impl Accumulators {
         Ok(())
     }
 
+    /// The same for `other` with more aggregates: `of` has the place of each of these in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::merge`].
+    pub fn merge_from(
+        &mut self,
+        into: &[Slot],
+        other: &Self,
+        of: &[usize],
+        from: &[Slot],
+    ) -> Result<()> {
+        if into.len() != from.len() || self.aggregates.len() != of.len() {
+            return Err(Error::Internal("a state has nothing to merge with"));
+        }
+        for (aggregate, &place) in self.aggregates.iter_mut().zip(of) {
+            let other = other.aggregates.get(place);
+            let other = other.ok_or(Error::Internal("states of different queries are merged"))?;
+            aggregate.states.merge(into, other.states.as_ref(), from)?;
+        }
+        Ok(())
+    }
+
     /// Overwrites slot `to` with a copy of slot `from`.
     pub fn copy(&mut self, to: Slot, from: Slot) {
         self.aggregates

@@ -88,7 +88,7 @@ impl<'a> Column<'a> {
     ///
     /// # Errors
     ///
-    /// It is no column of lists, or its offsets go back or leave the elements.
+    /// It is not a column of lists, or its offsets go back or leave the elements.
     pub fn lists(&self) -> Result<Lists<'_, 'a>> {
         let Values::List { offsets, elements } = &self.values else {
             return Err(Error::Internal("an aggregate got a column without lists"));

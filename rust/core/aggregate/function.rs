@@ -98,7 +98,7 @@ pub struct Shares {
     pub list: bool,
 }
 
-/// What a call becomes.
+/// A resolved call.
 pub struct ResolvedFunction {
     /// States without slots.
     pub states: Box<dyn Aggregate>,

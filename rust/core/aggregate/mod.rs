@@ -149,7 +149,7 @@ pub trait Aggregate: Any + Send + Sync {
     /// An empty vector of the same kind.
     fn fresh(&self) -> Box<dyn Aggregate>;
 
-    /// The largest number of values in the list of a window; none if the result is no list.
+    /// The largest number of values in the list of a window; none if the result is not a list.
     fn longest_list(&self) -> Option<usize> {
         None
     }

@@ -17,7 +17,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     type Options: Clone + Send + Sync + 'static;
     /// What it takes from a row.
     type Argument: Argument;
-    /// The largest number of values in the list of a window; none if the result is no list.
+    /// The largest number of values in the list of a window; none if the result is not a list.
     fn longest_list(_options: &Self::Options) -> Option<usize> {
         None
     }

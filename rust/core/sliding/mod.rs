@@ -4,6 +4,7 @@
 //! | file | content |
 //! |---|---|
 //! | [`plan`] | computes the windows in closed form |
+//! | [`frame`] | the part of a window that an aggregate covers |
 //! | [`row_buffer`] | builds windows from all rows at once; nothing is late |
 //! | [`sliding_windows`] | the settings of a query |
 //! | [`new_window_rules`] | decides which windows a record creates, from the windows around it |
@@ -13,6 +14,7 @@
 //! | [`pending_merge`] | joins many records at once if their order cannot matter |
 
 pub(crate) mod ending_windows;
+pub(crate) mod frame;
 mod new_window;
 pub(crate) mod new_window_rules;
 pub(crate) mod pending_merge;

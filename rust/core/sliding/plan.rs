@@ -181,13 +181,13 @@ impl Sliding {
 }
 
 /// A position in ascending times. It only moves forward.
-struct Cursor<'a> {
+pub(super) struct Cursor<'a> {
     times: std::slice::Iter<'a, Time>,
-    row: u32,
+    pub(super) row: u32,
 }
 
 impl<'a> Cursor<'a> {
-    fn new(times: &'a [Time]) -> Self {
+    pub(super) fn new(times: &'a [Time]) -> Self {
         Self {
             times: times.iter(),
             row: 0,
@@ -195,7 +195,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips all times for which `before` is true.
-    fn advance(&mut self, before: impl Fn(Time) -> bool) {
+    pub(super) fn advance(&mut self, before: impl Fn(Time) -> bool) {
         while self
             .times
             .as_slice()

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::frame::RangeFrame;
 use super::plan::{Ends, Sliding, beyond_time};
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::{RowSpan, SeqNo};
@@ -52,16 +53,21 @@ pub(crate) struct WindowBatch {
     pub spans: Vec<RowSpan>,
     /// The rows at the end of each window, if windows end at records.
     pub at_end: Vec<RowSpan>,
+    /// For each frame, the rows of each window in it.
+    pub frames: Vec<Vec<RowSpan>>,
 }
 
 impl WindowBatch {
-    /// An empty batch with capacity for `windows` windows.
-    fn with_capacity(windows: usize, at_ends: bool) -> Self {
+    /// An empty batch with capacity for `windows` windows. With `at_ends` they end at records, and
+    /// have these frames.
+    fn with_capacity(windows: usize, at_ends: Option<&[RangeFrame]>) -> Self {
+        let frames = at_ends.unwrap_or_default().iter();
         Self {
             keys: Vec::with_capacity(windows),
             windows: Vec::with_capacity(windows),
             spans: Vec::with_capacity(windows),
-            at_end: Vec::with_capacity(if at_ends { windows } else { 0 }),
+            at_end: Vec::with_capacity(at_ends.map_or(0, |_| windows)),
+            frames: frames.map(|_| Vec::with_capacity(windows)).collect(),
         }
     }
 
@@ -81,6 +87,14 @@ impl WindowBatch {
             from = piece.end;
             Some(piece)
         })
+    }
+
+    /// The rows of each window, or of each window in the frame with this number.
+    pub(crate) fn spans_of(&self, frame: Option<usize>) -> &[RowSpan] {
+        match frame {
+            Some(frame) => self.frames.get(frame).map_or(&[], Vec::as_slice),
+            None => &self.spans,
+        }
     }
 
     /// The number of rows in the largest window.
@@ -238,7 +252,7 @@ impl RowBuffer {
     }
 
     /// Plans the windows of all keys, some tens of thousands at a time. With `at_ends`, plans the
-    /// windows that end at records. The rows must be sorted.
+    /// windows that end at records, with these frames. The rows must be sorted.
     ///
     /// # Errors
     ///
@@ -247,7 +261,7 @@ impl RowBuffer {
         &self,
         sliding: Sliding,
         ends: Ends,
-        at_ends: bool,
+        at_ends: Option<&[RangeFrame]>,
         interrupt: &Interrupt,
     ) -> impl Iterator<Item = Result<WindowBatch>> {
         let floored = self.floored();
@@ -266,7 +280,7 @@ impl RowBuffer {
                     batch.spans.push(span);
                     Ok(())
                 };
-                let result = if at_ends {
+                let result = if at_ends.is_some() {
                     sliding.plan_ends(times, first as u32, ends, |window, span, at_end| {
                         batch.at_end.push(at_end);
                         emit(window, span)
@@ -276,6 +290,10 @@ impl RowBuffer {
                 };
                 if let Err(error) = result {
                     return Some(Err(error));
+                }
+                let windows = batch.windows.get(batch.keys.len()..).unwrap_or_default();
+                for (frame, spans) in at_ends.into_iter().flatten().zip(&mut batch.frames) {
+                    frame.spans(times, first as u32, windows, |span| spans.push(span));
                 }
                 first += group.len();
                 let key = group.first().copied().unwrap_or(KeyId::NULL);

@@ -10,7 +10,7 @@ pub(crate) type Event = (u8, Option<&'static str>, i64, usize);
 /// Key, start, value, time of the change; and the end of sessions.
 pub(crate) type Row = (u8, i64, i64, Option<String>, i64);
 
-/// What both kinds have: fold, lengths, stream times of the inputs.
+/// The common part of both kinds: fold, lengths, stream times of the inputs.
 pub(crate) struct Model {
     pub(crate) fold: Fold,
     pub(crate) grace: i64,

@@ -1,6 +1,6 @@
 //! Recorded runs of a real Kafka Streams, record for record.
 //!
-//! They lie in `tests/recorded`, whose README tells the format and how they were made.
+//! They are in `tests/recorded`, whose README has the format and how they were made.
 
 use std::path::PathBuf;
 
@@ -221,7 +221,7 @@ fn scenarios() -> Vec<Json> {
         .collect()
 }
 
-/// Replays all scenarios; the names tell which mode failed.
+/// Replays all scenarios; the names show which mode failed.
 fn replay_all(mode: &str, restart: Option<usize>) {
     let scenarios = scenarios();
     let answer = |scenario: &Json| {

@@ -109,7 +109,7 @@ fn sliding_windows_are_visible_while_they_start_after_time_less_retention() {
 
 #[test]
 fn open_sliding_windows_are_visible_wherever_they_start() {
-    // What closed before 60 was judged with a longer grace than the retention of 30 knows.
+    // Windows closed before 60 were judged with a longer grace than the retention of 30 covers.
     let horizon = Horizon::of_windows(Some(Time(100)), Time(60), Span(30), Span(10));
     for (start, shown) in [(49, false), (50, true), (70, true)] {
         assert_eq!(horizon.shows(Time(start)), shown, "{start}");

@@ -206,7 +206,7 @@ fn a_row_of_nulls_has_no_key_and_a_row_with_one_value_has() {
 fn a_struct_of_nulls_is_a_key_and_a_null_struct_is_none() {
     let inner = vec![Field::new("a", DataType::Int64, true)];
     let mut keys = KeyInterner::new(&fields(&[DataType::Struct(inner.clone().into())])).unwrap();
-    // What stands under a null parent is no value.
+    // The cell under a null parent is not a value.
     let column = StructArray::new(
         inner.into(),
         vec![Arc::new(Int64Array::from(vec![

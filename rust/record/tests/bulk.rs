@@ -16,6 +16,7 @@ use proptest::prelude::*;
 use crate::record::tests::operator_batches::{
     self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of,
 };
+use crate::record::tests::pages::bounds;
 use crate::shard::tests::shard_stream::apply;
 
 const ANY: StoreQuery = StoreQuery::Between {
@@ -110,7 +111,7 @@ fn stepwise(operator: &mut Operator, records: &[Fed]) -> (Vec<Row>, BTreeSet<Win
     (changes, stood)
 }
 
-/// Of changes one by one, what is told at the end of a batch before which some windows `stood`.
+/// What a batch emits at its end for these single changes. `stood`: the windows before the batch.
 fn coalesced(changes: Vec<Row>, stood: &BTreeSet<Window>) -> Vec<Row> {
     let (late, changes): (Vec<Row>, Vec<Row>) =
         changes.into_iter().partition(|row| row.4 == "late");
@@ -124,7 +125,7 @@ fn coalesced(changes: Vec<Row>, stood: &BTreeSet<Window>) -> Vec<Row> {
     told
 }
 
-/// What is stored, as it is shown and as it is written.
+/// The stored windows, as rows and as pages.
 fn stored(operator: &Operator) -> (Vec<Row>, Vec<(String, RecordBatch)>) {
     let shown = rows(&operator.select(ANY, &(None, None), false).unwrap());
     let pages = operator.pages().unwrap();
@@ -143,7 +144,7 @@ fn stored(operator: &Operator) -> (Vec<Row>, Vec<(String, RecordBatch)>) {
                 .zip(rows[0].columns().to_vec()),
         );
         (
-            format!("{} {:?}", label.id().unwrap(), label.bounds()),
+            format!("{} {:?}", label.id().unwrap(), bounds(&label)),
             rows.unwrap(),
         )
     });

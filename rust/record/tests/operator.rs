@@ -112,7 +112,7 @@ proptest! {
             windows.dedup();
             prop_assert_eq!(windows.len(), changes.len(), "one row for each window");
             apply(&mut table, changes);
-            // Of dynamic gaps, a session may come again with the bounds of a closed one, and be
+            // With dynamic gaps, a session may come again with the bounds of a closed one, and be
             // merged into another. Told one by one it takes the closed one's place and is deleted;
             // within a batch it was never there, and the closed one stays.
             table.retain(|window, _| kind != DYNAMIC || expected.contains_key(window) || !before.contains_key(window));
@@ -203,7 +203,7 @@ proptest! {
     fn nothing_that_is_fed_makes_an_operator_panic((windows, more, records) in extremes(), size in 1..12_usize) {
         let Ok(mut operator) = Operator::new(&spec(&windows, &more), &schema(), Vec::new()) else { return Ok(()) };
         for piece in records.chunks(size) {
-            // An error is an answer; afterwards only a new operator goes on.
+            // An error is an answer; afterwards only a new operator continues.
             if operator.push(&batch(piece)).is_err() {
                 return Ok(());
             }

@@ -89,7 +89,7 @@ fn another_version_is_refused() {
         .windows(14)
         .position(|window| window == b"windrow.format")
         .unwrap();
-    // The value stands before or after its name, as a string of length one.
+    // The value is before or after its name, as a string of length one.
     let digit = (name.saturating_sub(40)..name + 40)
         .find(|&at| later[at..at + 5] == [1, 0, 0, 0, b'4'])
         .unwrap()

@@ -1,4 +1,4 @@
-//! State pages: an operator goes on from those that were saved.
+//! State pages: an operator continues from saved pages.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,6 +18,18 @@ const CLOSES: &str = r#","grace":15,"late":"emit","op":true"#;
 
 pub(crate) fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
     rows(&operator.push(&batch(records)).unwrap())
+}
+
+/// The bounds in the label of a page: the first and the last key in hexadecimal, and the first and
+/// the last time.
+pub(crate) fn bounds(label: &Label) -> (&str, &str, i64, i64) {
+    let text = |name| label.text(name).unwrap();
+    (
+        text("windrow.first_key"),
+        text("windrow.last_key"),
+        text("windrow.first_time").parse().unwrap(),
+        text("windrow.last_time").parse().unwrap(),
+    )
 }
 
 pub(crate) fn restored(spec: &Spec, pages: &[Vec<u8>]) -> Operator {
@@ -108,24 +120,18 @@ fn a_label_tells_what_lies_in_a_page() {
         .map(|page| Label::read(page).unwrap())
         .collect();
     assert_eq!(labels[0].form, PageKind::Head);
-    let bounds: Vec<_> = labels[1..]
-        .iter()
-        .map(|label| (label.id().unwrap(), label.bounds().unwrap()))
-        .collect();
-    for (place, bounds) in &bounds {
+    let mut keys = Vec::new();
+    for label in &labels[1..] {
+        let (first_key, last_key, first_time, last_time) = bounds(label);
         assert!(
-            bounds.keys.0 <= bounds.keys.1 && bounds.times.0 <= bounds.times.1,
-            "{place}: {bounds:?}"
+            first_key <= last_key && first_time <= last_time,
+            "{:?}: {:?}",
+            label.id(),
+            bounds(label)
         );
+        keys.extend([first_key, last_key]);
     }
-    let keys: Vec<&[u8]> = bounds
-        .iter()
-        .flat_map(|(_, bounds)| [bounds.keys.0.as_slice(), &bounds.keys.1])
-        .collect();
-    assert!(
-        keys.contains(&b"a".as_slice()) && keys.contains(&b"b".as_slice()),
-        "{keys:?}"
-    );
+    assert!(keys.contains(&"61") && keys.contains(&"62"), "{keys:?}"); // "a" and "b"
 }
 
 #[test]

@@ -48,6 +48,13 @@ pub(crate) fn time(time: i64) -> SourceTime {
     }
 }
 
+/// An operator with other limits, which never change results.
+fn limited(spec: &Spec, limits: Limits) -> Operator {
+    let mut operator = operator(spec);
+    Arc::get_mut(&mut operator.state.query).unwrap().limits = limits;
+    operator
+}
+
 impl Stream {
     fn new(spec: Spec, page_bytes: usize) -> Self {
         let limits = Limits {
@@ -55,7 +62,7 @@ impl Stream {
             ..Limits::default()
         };
         Self {
-            reference: operator(&spec).with_limits(limits),
+            reference: limited(&spec, limits),
             spec,
             limits,
             pages: Pages::new(),
@@ -65,7 +72,7 @@ impl Stream {
     }
 
     fn operator(&self) -> Operator {
-        operator(&self.spec).with_limits(self.limits)
+        limited(&self.spec, self.limits)
     }
 
     /// An operator with all of these pages.

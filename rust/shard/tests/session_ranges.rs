@@ -11,7 +11,7 @@ use crate::record::tests::operator_batches::{DYNAMIC, Fed, SESSIONS, fed};
 use crate::record::tests::touched_runs::MANY;
 use crate::shard::tests::shard_stream::{Pages, Stream, restarts, small};
 
-/// Keys that begin alike, some for longer than a range can tell, and the empty one.
+/// Keys with equal beginnings, some longer than a range compares, and the empty key.
 static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let beginnings = [
         "",

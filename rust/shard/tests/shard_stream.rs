@@ -1,4 +1,4 @@
-//! A stream of micro-batches of one shard, beside a record operator that is never saved.
+//! A stream of micro-batches of one shard, compared with a record operator that is never saved.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(crate) fn restarts() -> impl Strategy<Value = Option<i64>> {
 
 pub(crate) type Pages = BTreeMap<String, Vec<u8>>;
 
-/// Changes pages; only what is there is dropped.
+/// Changes pages. It drops only existing pages.
 pub(crate) fn apply(pages: &mut Pages, changed: Vec<ChangedPage>) {
     for (name, page) in changed {
         match page {
@@ -108,7 +108,7 @@ pub(crate) struct Stream {
     /// The record operator, which is never saved.
     reference: Operator,
     pub(crate) pages: Pages,
-    /// The pages that the last micro-batch has asked for.
+    /// The pages that the last micro-batch needed.
     pub(crate) needed: Vec<String>,
 }
 
@@ -136,8 +136,8 @@ impl Stream {
     }
 
     pub(crate) fn sessions(&self) -> ShardSessions {
-        let sessions = ShardSessions::new(&self.spec, &schema(), self.shard).unwrap();
-        let mut sessions = sessions.with_limits(self.limits);
+        let mut sessions = ShardSessions::new(&self.spec, &schema(), self.shard).unwrap();
+        sessions.state.limits = self.limits;
         if let Some(head) = self.pages.get("head") {
             sessions.restore(head).unwrap();
         }
@@ -255,7 +255,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What is open, of the record operator and of one that has the pages.
+    /// The open windows of the record operator, and of an operator that has the pages.
     pub(crate) fn open(&self) -> (Vec<String>, Vec<String>) {
         let all = StoreQuery::Due {
             from: Time::MIN,

@@ -122,7 +122,7 @@ def test_a_dry_run_leaves_the_topic_as_it_is(bootstrap: str) -> None:
     ("arguments", "message"),
     [
         ([], "the following arguments are required: --bootstrap, --topics"),
-        (["--bootstrap=x:1", "--topics=,"], "ticker: --topics: got ','; allowed: one topic at least"),
+        (["--bootstrap=x:1", "--topics=,"], "ticker: --topics: got ','; allowed: at least one topic"),
         (["--bootstrap=x:1", "--topics=a b"], "ticker: progress.control.topics.include: got 'a b'"),
         (["--bootstrap=x:1", "--topics=a", "--progress.control.start.ms=0"], "progress.control.start.ms: got 0;"),
         (["--bootstrap=x:1", "--topics=a", "--interval-ms=0"], "argument --interval-ms: got 0; allowed: 1 to 100"),

@@ -18,7 +18,7 @@ def test_a_topic_that_is_made_anew_has_the_time_of_its_new_records() -> None:
     scene.data(NINE)  # an hour before what stood there
     scene.advance(60_000)
     assert scene.times() == [START, 11_000, 12_000, END]
-    assert "events-0 was made anew: it ended at offset 51, and now at 1" in scene.lines
+    assert "events-0 was recreated: it ended at offset 51, and now at 1" in scene.lines
 
 
 def test_a_topic_that_is_made_anew_and_stays_empty_is_told_to_be_empty() -> None:
@@ -31,7 +31,7 @@ def test_a_topic_that_is_made_anew_and_stays_empty_is_told_to_be_empty() -> None
     scene.advance(60_000)
     assert scene.times() == []
     assert [line for line in scene.lines if line.startswith("events-0")] == [
-        "events-0 was made anew: it ended at offset 5, and now at 0",
+        "events-0 was recreated: it ended at offset 5, and now at 0",
         "events-0 empty: there is nothing to close",
     ]
 

@@ -33,6 +33,10 @@ AGGREGATES = [
     ("approx_count_distinct('a', rsd=0.01)", wr.approx_count_distinct("a", rsd=0.01)),
     ("top_k('a', 2)", wr.top_k("a", 2)),
     ("histogram_numeric('a', 9)", wr.histogram_numeric("a", 9)),
+    ("count().over('1 hour')", wr.count().over("60 minutes", delay="0 seconds")),
+    ("sum('a').where('paid').over('1 day', closed='left')", wr.sum("a").over("1 day", closed="left").where("paid")),
+    ("count('a').over('1 hour 30 minutes', delay='1 week')", wr.count("a").over("90m", delay="7d")),
+    ("count().over('1 hour') / count()", wr.count().over("1 hour") / wr.count()),
     ("window_id()", wr.window_id()),
     ("reduce('a', longest)", wr.reduce("a", longest)),
     ("reduce('a', longest).where('paid')", wr.reduce("a", longest).where("paid")),
@@ -66,4 +70,4 @@ def test_the_repr_is_what_a_user_writes(written: str, aggregate: wr.Aggregate) -
 
 
 def test_no_field_of_an_aggregate_is_public() -> None:
-    assert sorted(name for name in dir(wr.sum("a")) if not name.startswith("_")) == ["then", "where"]
+    assert sorted(name for name in dir(wr.sum("a")) if not name.startswith("_")) == ["over", "then", "where"]

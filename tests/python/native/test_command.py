@@ -241,7 +241,7 @@ WRONG = {
     "no time": (["sessions", "clicks.csv", "--key", "user", "--gap", "5m"], "--time"),
     "no gap": (["sessions", "clicks.csv", "--key", "user", "--time", "ts"], "--gap"),
     "an option that is none": (["sessions", "clicks.csv", *SESSIONS, "--grace", "1m"], "--grace"),
-    "no such file": (["sessions", "none.csv", *SESSIONS], "'none.csv'; allowed: a file that is there"),
+    "no such file": (["sessions", "none.csv", *SESSIONS], "'none.csv'; allowed: a file that exists"),
     "an output of no ending": (["sessions", "clicks.csv", *SESSIONS, "--out", "out.xlsx"], ".parquet"),
     "a key that is none": (["sessions", "clicks.csv", *SESSIONS, "--key", "usr"], "--key: got 'usr'"),
     "a key twice": (["sessions", "clicks.csv", *SESSIONS, "--key", "user"], "--key: got 'user'; allowed: each key"),
@@ -272,10 +272,10 @@ WRONG = {
         ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=sum:x"],
         "--agg n: got 'x'",
     ),
-    "an output that is an input": (["sessions", "clicks.csv", *SESSIONS, "--out", "./clicks.csv"], "another file"),
+    "an output that is an input": (["sessions", "clicks.csv", *SESSIONS, "--out", "./clicks.csv"], "a file that is not among the input files"),
     "an output in no folder": (
         ["sessions", "clicks.csv", *SESSIONS, "--out", "none/out.csv"],
-        "a folder that is there",
+        "a folder that exists",
     ),
     "an output of no format": (["sessions", "clicks.csv", *SESSIONS, "--out", "out"], "--out: got 'out'"),
     "a list as csv": (

@@ -118,6 +118,7 @@ def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.Cap
     [
         ("empty.csv", b"", "empty.csv: Empty CSV file"),
         ("ragged.csv", b"user,ts\na\n", "ragged.csv: CSV parse error: Expected 2 columns, got 1"),
+        ("semicolons.csv", b"user;ts\nann;2026-05-04 09:00;5,5\n", "(--delimiter names what separates them)"),
         ("bad.parquet", b"PAR1", "bad.parquet: Parquet file size is 4 bytes"),
         ("cut.csv.gz", gzip.compress(FIRST.encode() * 9, mtime=0)[:-20], "cut.csv.gz: "),
     ],
@@ -138,7 +139,7 @@ def test_text_in_nanoseconds(folder: Path, capsys: pytest.CaptureFixture[str]) -
     assert '"a",2026-05-04 09:00:00.123456000,2026-05-04 09:00:00.123456789,3' in capsys.readouterr().out
     told = refused(capsys, later, first, *SESSIONS)
     assert "got '2026-05-04T09:00:00.123456789'" in told
-    assert "in nanoseconds where the first ones are" in told
+    assert "with nanoseconds only if the first ones have them" in told
 
 
 def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -167,10 +167,10 @@ def test_tables_whose_files_are_not_all_theirs(name: str, folder: Path, capsys: 
 
 WRONG = {
     "a folder without files": (["no"], "FILE: got 'no'; allowed: a folder with files"),
-    "a pattern without files": (["no/*.csv"], "FILE: got 'no/*.csv'; allowed: a pattern that a file matches"),
-    "no such file": (["rows.csv"], "FILE: got 'rows.csv'; allowed: a file that is there"),
+    "a pattern without files": (["no/*.csv"], "FILE: got 'no/*.csv'; allowed: a pattern that matches a file"),
+    "no such file": (["rows.csv"], "FILE: got 'rows.csv'; allowed: a file that exists"),
     "an ending of no format": (["rows.dat"], "FILE: got 'rows.dat'; allowed: a file that ends with .parquet"),
-    "a list of objects": (["list.json"], "list.json: line 1: got a value that is no object; allowed: JSON Lines"),
+    "a list of objects": (["list.json"], "list.json: line 1: got a value that is not an object; allowed: JSON Lines"),
     "half an object": (["half.json"], "half.json: line 3: "),
     "a list as a value": (["tags.json", "--agg", "t=first:tags"], "tags.json: column 'tags': got a list"),
     "an object as a value": (["tags.json", "--key", "shop"], "--key: got 'shop'; allowed: a column of the data"),

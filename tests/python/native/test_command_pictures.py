@@ -50,7 +50,7 @@ def test_keys_with_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "user 'Smith, John', shop '1'" in (folder / "timeline.svg").read_text()
     capsys.readouterr()
     assert main([*asked, "--key", "shop", "--timeline", "Smith, John"]) == 2
-    assert "--timeline: got 'Smith, John'; allowed: keys of which the files have records" in capsys.readouterr().err
+    assert "--timeline: got 'Smith, John'; allowed: keys that have records in the files" in capsys.readouterr().err
     assert main([*asked, "--key", "shop", "--timeline", "Smith, John,1"]) == 2
     told = capsys.readouterr().err
     assert (
@@ -61,10 +61,10 @@ def test_keys_with_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
 PICTURES = {
     "a key without events": (
         ["--timeline", "eve"],
-        "--timeline: got 'eve'; allowed: keys of which the files have records",
+        "--timeline: got 'eve'; allowed: keys that have records in the files",
     ),
     "a picture of no format": (["--timeline", "ann", "--timeline-out", "ann.gif"], "--timeline-out: got 'ann.gif'"),
-    "a picture in no folder": (["--timeline", "ann", "--timeline-out", "no/ann.svg"], "a folder that is there"),
+    "a picture in no folder": (["--timeline", "ann", "--timeline-out", "no/ann.svg"], "a folder that exists"),
     "too many keys": (["--timeline", "ann"] * 13, "at most 12"),
     "a key of two columns": (["--key", "amount", "--timeline", "ann"], "user,amount"),
     "a key of another type": (

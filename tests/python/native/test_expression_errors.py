@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -74,6 +75,31 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: wr.group_by(duckdb.from_arrow(COMPUTED), SQL("usr || 'x'"), time="ts"),
         ValueError,
         "(Binder Error",
+    ),
+    "several columns at once in Polars": (
+        lambda: wr.group_by(pl.from_arrow(COMPUTED), pl.selectors.string(), time="ts"),
+        ValueError,
+        "keys: got 'cs.string()'; allowed: an expression that gives one column of the data",
+    ),
+    "fewer values than rows in Polars": (
+        lambda: sessions(pl.from_arrow(COMPUTED)).agg(n=wr.sum(pl.col("twice").filter(pl.col("twice") > 3))),
+        ValueError,
+        "allowed: expressions that give one value for each row (",
+    ),
+    "a cumulative function of pyarrow": (
+        lambda: sessions(COMPUTED).agg(n=wr.sum(pc.cumulative_sum(pc.field("twice")))),
+        ValueError,
+        "expression: got 'cumulative_sum(twice)'; allowed: an expression that computes each value of its own row",
+    ),
+    "no columns and no key": (
+        lambda: wr.group_by(pa.table({}), time="ts"),
+        ValueError,
+        "time: got 'ts'; allowed: a column of the data, which has none",
+    ),
+    "no columns and no key in pandas": (
+        lambda: wr.group_by(pd.DataFrame(), time="ts"),
+        ValueError,
+        "time: got 'ts'; allowed: a column of the data, which has none",
     ),
     "wrong SQL": (
         lambda: (

@@ -129,5 +129,5 @@ def test_a_vendors_store_that_cuts_a_large_value_is_found_before_a_state_is_in_i
     whole = DictState()
     probe(whole)
     assert not whole.pages
-    with pytest.raises(RuntimeError, match=r"state: a value of 1,048,576 characters came back as another one.*4\.0\.2"):
+    with pytest.raises(RuntimeError, match=r"state: a value of 1,048,576 characters came back changed.*4\.0\.2"):
         probe(Cut())

@@ -244,3 +244,19 @@ def test_damage_is_told(name: str, damage: str) -> None:
         stored.fetch("ann")
     with pytest.raises(ValueError, match=r"^state: .*(damaged|missing)"):
         stored.all()
+
+
+@pytest.mark.parametrize("kind", ["sessions", "sliding"])
+@pytest.mark.parametrize("policy", ["error", "null"])
+def test_a_result_that_does_not_fit_is_null_in_a_look_at_the_state(kind: str, policy: Any) -> None:
+    def definition(data: Any) -> Any:
+        windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).overflow(policy)
+        return windowed.agg(total=wr.sum("amount"), n=wr.count())
+
+    stored = Stored(definition, ["user", "window", "total", "n", "stream_time"])
+    for user, minute, amount in [("ann", 0, 2**63 - 1), ("bob", 0, 1), ("ann", 1, 1)]:
+        record = {"user": user, "ts": utc(minute), "amount": amount, "part": 0}
+        stored.stream.push([pa.Table.from_pylist([record], SCHEMA)])
+    both = {("ann", None, 2), ("bob", 1, 1)}
+    assert both <= {(row["user"], row["total"], row["n"]) for row in stored.all()}
+    assert {(row["user"], row["total"], row["n"]) for row in stored.fetch("ann")} >= {("ann", None, 2)}

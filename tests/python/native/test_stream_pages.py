@@ -204,7 +204,7 @@ def test_a_page_too_many_is_named(played: Played) -> None:
     pages = played.pages()
     name = next(name for name in pages if name != "index")
     for more in ("0/more", "7/head", "", "head"):
-        refused(played.given({**pages, more: pages[name]}), f"page {more!r} is of no state", "damaged")
+        refused(played.given({**pages, more: pages[name]}), f"page {more!r} belongs to no state", "damaged")
 
 
 def test_a_page_of_another_shard_is_named(played: Played) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from .frames import Frame
+
 Member = tuple[int, int, list[int]]
 """The bounds of a window, both inclusive, and the numbers of the records in it, ascending."""
 
@@ -25,7 +27,10 @@ class StreamRecord(NamedTuple):
 
 @dataclass
 class RowStream:
-    """A stream of micro-batches; lengths in ticks, `ordered` where each record counts at its place."""
+    """A stream of micro-batches; lengths in ticks, `ordered` where each record counts at its place.
+
+    `framed` has for each record that is in time the numbers of the records in each of `frames`, ascending.
+    """
 
     difference: int
     grace: int
@@ -34,6 +39,8 @@ class RowStream:
     kept: list[StreamRecord] = field(default_factory=list)
     latest: dict[int, int] = field(default_factory=dict)
     late: int = 0
+    frames: Sequence[Frame] = ()
+    framed: dict[int, list[list[int]]] = field(default_factory=dict)
 
     def push(self, records: Sequence[StreamRecord], ticks: Sequence[int] = ()) -> dict[int, Member]:
         """The window of each record of a micro-batch by its number; none of a record that is late or left out.
@@ -75,12 +82,13 @@ class RowStream:
     def _window(self, record: StreamRecord) -> Member:
         assert record.time is not None
         end = self._floored(record.time)
-        start = end - self.difference
-        members = [
-            other.number
+        own = [
+            (other.number, other.time)
             for other in self.kept
-            if (other.key, other.source) == (record.key, record.source)
-            and other.time is not None
-            and start <= self._floored(other.time) <= end
+            if (other.key, other.source) == (record.key, record.source) and other.time is not None
         ]
-        return start, end, sorted(members)
+        members, *self.framed[record.number] = (
+            sorted(number for number, time in own if frame.has(record.time, time, self.resolution))
+            for frame in (Frame(self.difference), *self.frames)
+        )
+        return end - self.difference, end, members

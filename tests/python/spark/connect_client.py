@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -100,6 +101,10 @@ def main(remote: str) -> None:
             writer.write_table(table)
         rows = base64.b64encode(sink.getvalue()).decode()
         print(json.dumps({"case": name, "rows": rows, "counters": observation and observation.get}))
+    with tempfile.TemporaryDirectory() as folder:
+        data.write.mode("overwrite").parquet(folder)
+        grouped = (asked(given)(SESSIONS).agg(n=wr.count()) for given in (data, wr.scan_parquet(spark, folder)))
+        print(json.dumps({"scanned": [sorted(map(str, windows.collect())) for windows in grouped]}))
     plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
     print(json.dumps({"plain": [*plain.keys, plain.time]}))
     print(json.dumps({"expressions": sorted(map(list, expressions(data).collect()), key=str)}, default=str))

@@ -34,13 +34,30 @@ from pathlib import Path
 
 from pyspark import pipelines as dp
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import windrow as wr
 from windrow.kafka import with_ticks
 
 spark = SparkSession.active()
 CLICKS = "user string, ts timestamp, amount double"
+VISITS = "window struct<start timestamp, end timestamp>, clicks bigint, spend double"
+GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+
+
+def grouped():
+    return wr.group_by(spark.read.table("clicks"), "user", time="ts", schema=CLICKS, streaming=False)
+
+
 CALLS = {
+    "an expression as a key": lambda: wr.group_by(
+        spark.read.table("clicks"), F.lower("user"), time="ts", schema=CLICKS, streaming=False
+    ),
+    "an expression in an aggregate": lambda: grouped().windowed_by(GAP).agg(spend=wr.sum(F.col("amount") * 2)),
+    "text of SQL": lambda: grouped().windowed_by(GAP).agg(large=wr.count().where("amount > 3")),
+    "no such field": lambda: wr.group_by(
+        spark.read.table("visits"), time="window.begin", schema=VISITS, streaming=False
+    ),
     "nothing": lambda: wr.group_by(spark.read.table("clicks"), "user", time="ts"),
     "no kind": lambda: wr.group_by(spark.read.table("clicks"), "user", time="ts", schema=CLICKS),
     "no columns": lambda: wr.group_by(spark.read.table("clicks"), "user", time="ts", streaming=False),
@@ -71,11 +88,32 @@ def ticks():
 
 
 @dp.materialized_view
+def series():
+    """One series, over fields of structs."""
+    visits = wr.group_by(spark.read.table("visits"), time="window.start", schema=VISITS, streaming=False)
+    return visits.windowed_by(GAP).agg(clicks=wr.sum("clicks"), spend=wr.sum("spend"), last=wr.max("window.end"))
+
+
+@dp.table
+def closed_series():
+    """The same as a stream, with the user inside a struct too."""
+    clicks = spark.readStream.schema(CLICKS).option("maxFilesPerTrigger", 1).parquet(PLACE + "/clicks")
+    clicks = clicks.select(F.struct("user", "ts").alias("click"), "amount")
+    schema = "click struct<user string, ts timestamp>, amount double"
+    windowed = wr.group_by(clicks, time="click.ts", schema=schema, streaming=True).windowed_by(GAP)
+    return windowed.agg(clicks=wr.count(), spend=wr.sum("amount"), users=wr.collect_set("click.user"))
+
+
+@dp.materialized_view
+def rows_of_both():
+    """Each record of a cogroup with its window."""
+    return wr.cogroup(one=grouped(), two=grouped()).windowed_by(GAP).with_columns(n=wr.count("two.*"))
+
+
+@dp.materialized_view
 def both():
     """A cogroup, with flat bounds, a Python function, a computed column and a sequence."""
-    inputs = [
-        wr.group_by(spark.read.table("clicks"), "user", time="ts", schema=CLICKS, streaming=False) for _ in range(2)
-    ]
+    inputs = [grouped() for _ in range(2)]
     windowed = wr.cogroup(one=inputs[0], two=inputs[1]).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
     most = wr.reduce("one.amount", max)
     return windowed.emit("update", sequence=True).flat().agg(most=most, double=wr.count("two.*") * 2)
@@ -107,10 +145,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def expected() -> dict[tuple[Any, ...], tuple[int, float]]:
-    """Sessions by brute force: of (user, first, last) how many clicks and their amounts."""
+def expected(*, keyed: bool = True) -> dict[tuple[Any, ...], tuple[int, float]]:
+    """Sessions by brute force: of (user, first, last) how many clicks and their amounts. One series if not `keyed`."""
     found = dict[tuple[Any, ...], tuple[int, float]]()
-    clicks = [click for file in CLICKS for click in file]
+    clicks = [(user if keyed else None, at, amount) for file in CLICKS for user, at, amount in file]
     for user in {user for user, _, _ in clicks}:
         records = [
             Record((user,), minute, number, {"amount": amount})
@@ -129,7 +167,7 @@ def minute(time: datetime) -> int:
 def windows(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], tuple[int, float]]:
     found = {}
     for row in rows:
-        window = (row["user"], minute(row["window"]["start"]), minute(row["window"]["end"]))
+        window = (row.get("user"), minute(row["window"]["start"]), minute(row["window"]["end"]))
         assert window not in found
         found[window] = row["clicks"], row["spend"]
     return found
@@ -161,9 +199,35 @@ def test_a_streaming_table_over_files(place: Path) -> None:
     assert len(closed) == 3
 
 
+def test_one_series_of_fields_of_structs(place: Path) -> None:
+    # 0──4──9 of ann and 1 of bob are one session; the visits of both start at 0, 1, 30 and 60.
+    rows = pipeline.rows(place, "series")
+    assert [field for field in rows[0] if field != "window"] == ["clicks", "spend", "last"]
+    found = sorted((minute(row["window"]["start"]), row["clicks"], row["spend"], minute(row["last"])) for row in rows)
+    assert found == [(0, 4, 15.0, 9), (30, 1, 16.0, 30), (60, 1, 32.0, 60)]
+
+    closed = {window: values for window, values in expected(keyed=False).items() if window[2] + 5 + 1 < 60}
+    rows = pipeline.rows(place, "closed_series")
+    assert windows(rows) == closed
+    assert sorted(sorted(row["users"]) for row in rows) == [["ann", "bob"], ["bob"]]
+
+
+def test_rows_of_a_cogroup(place: Path) -> None:
+    found = Counter((row["input"], row["user"], row["n"]) for row in pipeline.rows(place, "rows_of_both"))
+    once = {("ann", 3): 3, ("bob", 1): 2, ("cat", 1): 1}
+    assert found == {(name, *row): count for name in ("one", "two") for row, count in once.items()}
+
+
+COLUMN = "allowed: inside a pipeline a column"
+
+
 @pytest.mark.parametrize(
     ("name", "start", "words"),
     [
+        ("an expression as a key", "ValueError: keys: got 'lower(user)'", COLUMN),
+        ("an expression in an aggregate", "ValueError: spend", COLUMN),
+        ("text of SQL", "ValueError: large", COLUMN),
+        ("no such field", "ValueError: time: got 'window.begin'", "'window'"),
         ("nothing", INSIDE, "streaming=False); docs"),
         ("no kind", INSIDE, "True for a stream"),
         ("no columns", INSIDE, 'schema="user string'),

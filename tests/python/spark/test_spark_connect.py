@@ -53,6 +53,12 @@ def test_rows_and_counters_are_those_of_this_process(output: list[dict[str, Any]
     assert min(counted["null_keys"], counted["null_times"]) > 0
 
 
+def test_files_are_read_as_frames_are(output: list[dict[str, Any]]) -> None:
+    ((of_frame, of_files),) = [line["scanned"] for line in output if "scanned" in line]
+    assert of_files == of_frame
+    assert len(of_files) > 50
+
+
 def test_a_plain_column_stands_for_its_name(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "plain" in line]
     assert found["plain"] == ["user", "amount", "ts"]

@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 import windrow as wr
-from windrow._executor.batches import conformed
-from windrow._executor.declared import check_declared
+from windrow._executor.declared import check_declared, checked
 from windrow._spark.configure import SETTINGS, check_state_store
 from windrow._spark.declared import declared_schema
 
@@ -66,8 +65,9 @@ def test_another_type_is_named_at_the_call(spark: SparkSession) -> None:
 
 def test_another_type_is_named_by_an_executor() -> None:
     batch = pa.record_batch({"_0": ["1"]})
+    declared = pa.schema({"amount": pa.int64()}).serialize().to_pybytes()
     with pytest.raises(ValueError, match=r"^schema: column 'amount' has type string in the data; .* says int64$"):
-        conformed(batch, pa.schema({"amount": pa.int64()}))
+        next(checked(iter([batch]), declared))
 
 
 @pytest.mark.parametrize(

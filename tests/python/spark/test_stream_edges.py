@@ -46,6 +46,8 @@ def test_a_sum_that_fails_at_close_is_got_past_by_a_restart(spark: SparkSession,
         play(spark, tmp_path, [*OVERFLOWING, payments(("zoe", 60, 0))], query("error"), DDL)
     with pytest.raises(StreamingQueryException, match="of key ann"):
         play(spark, tmp_path, [], query("error"), DDL)
+    found = windrow.state.read(spark, str(tmp_path / "checkpoint")).collect()
+    assert sorted((row["user"], row["total"]) for row in found) == [("ann", None), ("bob", 1)]
     run = play(spark, tmp_path, [], query("null"), DDL)
     assert sorted((row["user"], row["total"]) for row in run.rows) == [("ann", None), ("bob", 1)]
     assert run.total("overflows") == 1

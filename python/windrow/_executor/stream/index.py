@@ -1,4 +1,4 @@
-"""The index of a shard's pages: their checksums and bounds, the sources, and the progress of each operator.
+"""The index of a shard's pages: checksums, bounds, sources, and the progress of each operator.
 
 | name in the state | value |
 |---|---|
@@ -175,7 +175,7 @@ class Index:
             self.check(name, texts.get(name))
         for name in texts:
             if name not in self.pages:
-                raise ValueError(f"state: page {name!r} is of no state: the checkpoint is damaged")
+                raise ValueError(f"state: page {name!r} belongs to no state: the checkpoint is damaged")
 
 
 def _checksum(text: str) -> int:

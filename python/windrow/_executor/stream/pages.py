@@ -34,7 +34,7 @@ class PageState(Protocol):
 
 
 def probe(state: PageState, size: int = 1 << 20) -> None:
-    """Writes a large text to a state that has no index yet, and reads it again.
+    """Writes a large text to a state without an index, and reads it again.
 
     Raises:
         RuntimeError: the text that comes back is another one.
@@ -47,7 +47,7 @@ def probe(state: PageState, size: int = 1 << 20) -> None:
     state.removeKey((_PROBE,))
     if back is None or back[0] != text:
         raise RuntimeError(
-            f"state: a value of {len(text):,} characters came back as another one, so this Spark cuts large state "
+            f"state: a value of {len(text):,} characters came back changed, so this Spark cuts large state "
             "values (SPARK-53870); allowed: a Spark without this error, from 4.0.2 on"
         )
 

@@ -1,4 +1,4 @@
-"""The data that all steps of a streaming query need. It is plain data, so that unpickling needs no windrow."""
+"""The data that all steps of a streaming query need. It is plain, so that unpickling needs no windrow."""
 
 from __future__ import annotations
 

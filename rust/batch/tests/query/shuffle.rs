@@ -53,13 +53,7 @@ pub(super) fn packed(
             packed.extend(packer.push(&batch(rows)).unwrap());
         }
         packed.extend(packer.finish().unwrap());
-        let counted = packer.counters();
-        counters.records += counted.records;
-        counters.null_keys += counted.null_keys;
-        counters.null_times += counted.null_times;
-        counters.bad_gaps += counted.bad_gaps;
-        counters.clamped_gaps += counted.clamped_gaps;
-        counters.ticks += counted.ticks;
+        counters += packer.counters();
     }
     let mut rows: Vec<RecordBatch> = packed
         .iter()

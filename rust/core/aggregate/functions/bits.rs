@@ -28,7 +28,7 @@ pub(crate) trait Integer:
 impl Integer for i64 {}
 impl Integer for i128 {}
 
-/// What is done with the bits of two values.
+/// The operation on the bits of two values.
 pub(crate) trait BitOperation:
     Clone + Default + Send + Sync + std::fmt::Debug + 'static
 {

@@ -41,7 +41,7 @@ pub(crate) enum Relation {
 pub(crate) struct Measure {
     /// The measure.
     pub relation: Relation,
-    /// What one unit of a product is divided by: 100 for two decimals with one digit after the point
+    /// The divisor of one unit of a product: 100 for two decimals with one digit after the point
     /// each, 1 for integers and floats.
     pub scale: f64,
 }

@@ -22,12 +22,6 @@ use crate::core::error::Result;
 
 /// `first(column)`, or `last(column)` if `LAST`. The option is whether to skip rows without a value.
 pub(crate) type FirstLast<V, const LAST: bool> = StateVec<FirstLastState<V, LAST>>;
-/// `first(column)`.
-#[cfg(test)]
-pub(crate) type First<V> = FirstLast<V, false>;
-/// `last(column)`.
-#[cfg(test)]
-pub(crate) type Last<V> = FirstLast<V, true>;
 
 /// `first(column)`: the column's type.
 pub(crate) static FIRST: AggregateFunction = AggregateFunction {

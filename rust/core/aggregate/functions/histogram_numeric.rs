@@ -117,7 +117,7 @@ impl<V: Numeric> Bin<V> {
     }
 }
 
-/// How far apart two means are, as a number in the order of floats; what is not finite is farthest.
+/// The distance of two means, as a number in the order of floats; infinities and NaN are farthest.
 fn distance(left: f64, right: f64) -> u64 {
     let distance = right - left;
     if distance.is_finite() {

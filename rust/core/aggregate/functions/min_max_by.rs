@@ -22,12 +22,6 @@ use crate::core::error::{Error, Result};
 
 /// `min_by(value, by)`, or `max_by(value, by)` if `MAX`.
 pub(crate) type MinMaxBy<V, B, const MAX: bool> = StateVec<MinMaxByState<V, B, MAX>>;
-/// `min_by(value, by)`.
-#[cfg(test)]
-pub(crate) type MinBy<V, B> = MinMaxBy<V, B, false>;
-/// `max_by(value, by)`.
-#[cfg(test)]
-pub(crate) type MaxBy<V, B> = MinMaxBy<V, B, true>;
 
 /// `min_by(value, by)`: the type of `value`.
 pub(crate) static MIN_BY: AggregateFunction = AggregateFunction {

@@ -62,7 +62,7 @@ pub(crate) struct Percentiles {
     pub shares: Vec<f64>,
     /// Whether the result is a list of them; else it is the first one.
     pub list: bool,
-    /// What one unit of the value is divided by: 100 for a decimal with two digits after the
+    /// The divisor of one unit of the value: 100 for a decimal with two digits after the
     /// point, 1 for integers and floats.
     pub scale: f64,
 }

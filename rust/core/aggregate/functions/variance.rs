@@ -39,7 +39,7 @@ pub(crate) struct Spread {
     pub population: bool,
     /// Whether the result is the root of the variance, the standard deviation.
     pub root: bool,
-    /// What one unit of the value is divided by: 100 for a decimal with two digits after the
+    /// The divisor of one unit of the value: 100 for a decimal with two digits after the
     /// point, 1 for integers and floats.
     pub scale: f64,
 }

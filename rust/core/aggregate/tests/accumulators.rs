@@ -3,7 +3,7 @@
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::functions::collect_list::CollectList;
 use crate::core::aggregate::functions::count::Count;
-use crate::core::aggregate::functions::min_max_by::MaxBy;
+use crate::core::aggregate::functions::min_max_by::MinMaxBy;
 use crate::core::aggregate::functions::sum::Sum;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::window_results::{Overflow, WindowResults};
@@ -19,7 +19,7 @@ fn aggregates() -> [(Box<dyn Aggregate>, std::ops::Range<usize>); 4] {
     [
         (Box::new(Count::default()), 0..0),
         (Box::new(Sum::<i64>::new(0)), 0..1),
-        (Box::new(MaxBy::<i64, Box<[u8]>>::default()), 0..2),
+        (Box::new(MinMaxBy::<i64, Box<[u8]>, true>::default()), 0..2),
         (Box::new(CollectList::<Box<[u8]>>::default()), 1..2),
     ]
 }

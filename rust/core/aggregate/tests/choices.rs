@@ -1,7 +1,7 @@
 //! `min`, `max`, `first`, `last`, `min_by` and `max_by` against a plain search.
 
 use crate::core::aggregate::Aggregate;
-use crate::core::aggregate::functions::first_last::{First, FirstLast};
+use crate::core::aggregate::functions::first_last::FirstLast;
 use crate::core::aggregate::functions::min_max::{Min, MinMax};
 use crate::core::aggregate::functions::min_max_by::MinMaxBy;
 use proptest::prelude::*;
@@ -132,8 +132,16 @@ proptest! {
 
 #[test]
 fn different_aggregates_do_not_merge() {
-    let mut first = First::<i64>::new(false);
-    assert!(first.merge(&[], &First::<f64>::new(false), &[]).is_err());
+    let mut first = FirstLast::<i64, false>::new(false);
+    assert!(
+        first
+            .merge(&[], &FirstLast::<f64, false>::new(false), &[])
+            .is_err()
+    );
     assert!(first.merge(&[], &Min::<i64>::default(), &[]).is_err());
-    assert!(first.merge(&[], &First::<i64>::new(true), &[]).is_ok());
+    assert!(
+        first
+            .merge(&[], &FirstLast::<i64, false>::new(true), &[])
+            .is_ok()
+    );
 }

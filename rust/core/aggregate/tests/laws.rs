@@ -172,7 +172,7 @@ pub(crate) fn obeys(
         .unwrap();
     laws.check("merging into other slots", crossed.lower(&back), &expected);
 
-    // States go out and come in again, and go on living.
+    // States are saved and loaded, and then take more values.
     let saved = whole.save(&back);
     laws.check(
         "loading",

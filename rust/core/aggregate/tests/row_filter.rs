@@ -8,9 +8,9 @@ use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::functions::collect_list::CollectList;
 use crate::core::aggregate::functions::collect_set::CollectSet;
 use crate::core::aggregate::functions::count::Count;
-use crate::core::aggregate::functions::first_last::{First, Last};
+use crate::core::aggregate::functions::first_last::FirstLast;
 use crate::core::aggregate::functions::min_max::Max;
-use crate::core::aggregate::functions::min_max_by::MinBy;
+use crate::core::aggregate::functions::min_max_by::MinMaxBy;
 use crate::core::aggregate::functions::sum::Sum;
 use crate::core::aggregate::functions::variance::{Spread, Variance};
 use crate::core::aggregate::row_filter::RowFilter;
@@ -35,13 +35,13 @@ fn aggregates() -> Vec<(Box<dyn Aggregate>, Range<usize>)> {
         (Box::new(Count::default()), 1..2),
         (Box::new(Sum::<i64>::new(0)), 0..1),
         (Box::new(Max::<i64>::default()), 0..1),
-        (Box::new(First::<Bytes>::new(false)), 1..2),
-        (Box::new(First::<Bytes>::new(true)), 1..2),
-        (Box::new(Last::<i64>::new(false)), 0..1),
-        (Box::new(Last::<i64>::new(true)), 0..1),
+        (Box::new(FirstLast::<Bytes, false>::new(false)), 1..2),
+        (Box::new(FirstLast::<Bytes, false>::new(true)), 1..2),
+        (Box::new(FirstLast::<i64, true>::new(false)), 0..1),
+        (Box::new(FirstLast::<i64, true>::new(true)), 0..1),
         (Box::new(CollectList::<i64>::default()), 0..1),
         (Box::new(CollectSet::<Bytes>::default()), 1..2),
-        (Box::new(MinBy::<i64, Bytes>::default()), 0..2),
+        (Box::new(MinMaxBy::<i64, Bytes, false>::default()), 0..2),
         (
             Box::new(Variance::<i64>::new(Spread {
                 population: true,
@@ -87,7 +87,7 @@ fn is_seen(event: &Event, filter: RowFilter) -> bool {
         && filter.column.is_none_or(|column| holds(column, 1))
 }
 
-/// What an aggregate gives over the rows that it sees alone, each in its slot.
+/// The results of an aggregate over only the rows that it sees, each in its slot.
 fn alone(
     (mut states, columns, filter): Part,
     slots: &[u32],

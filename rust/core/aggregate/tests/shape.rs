@@ -29,7 +29,7 @@ fn near(got: &Cell, exact: &Cell) -> bool {
     }
 }
 
-/// A value as a multiple of `unit`; the largest integer where it is no number.
+/// A value as a multiple of `unit`; the largest integer if it is not a number.
 fn integer(cell: &Cell, unit: f64) -> Option<I256> {
     match *cell {
         Cell::Int(value) => Some(I256::from(value)),
@@ -109,7 +109,7 @@ fn relation(rows: &[&Event], relation: Relation, units: [f64; 2]) -> Expected {
     })
 }
 
-/// Multiples of a unit; now and then a value that is no number.
+/// Multiples of a unit; now and then a value that is not a number.
 fn multiples(unit: f64, most: i32) -> BoxedStrategy<Cell> {
     let number = (-most..=most).prop_map(move |steps| f64::from(steps) * unit);
     let odd = prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);

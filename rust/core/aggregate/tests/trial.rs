@@ -88,7 +88,7 @@ pub(crate) fn near(got: &Cell, exact: &Cell) -> bool {
     }
 }
 
-/// A column; where a cell is null stands a value that no answer may show.
+/// A column. A null cell has a value underneath, which no answer may show.
 pub(crate) fn column(kind: Kind, cells: &[Cell]) -> Column<'static> {
     let values = match kind {
         Kind::Int => Values::Int(
@@ -213,7 +213,7 @@ pub(crate) struct Trial {
     pub(crate) seed: u64,
 }
 
-/// Values of a kind with ties, extremes, and what is odd about floats.
+/// Values of a kind with ties, extremes, and the odd floats.
 pub(crate) fn value(kind: Kind) -> BoxedStrategy<Cell> {
     match kind {
         Kind::Int => prop_oneof![4 => -3..4_i64, 1 => Just(i64::MIN), 1 => Just(i64::MAX), 1 => any::<i64>()].prop_map(Cell::Int).boxed(),

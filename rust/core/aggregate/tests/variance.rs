@@ -134,8 +134,17 @@ proptest! {
         let event = |place: usize| Event { key: 0, time: 0, seq_no: place as u64, cells: vec![Cell::Float(value)] };
         let trial = Trial { kinds: vec![Kind::Float], events: (0..count).map(event).collect(), seed: 3 };
         let nothing = |rows: &[&Event]| Some(if rows.is_empty() { Cell::Null } else { Cell::Float(0.0) });
-        obeys(&Variance::<f64>::new(Spread { population: true, root: false, scale: 1.0 }), &trial, nothing, same);
-        obeys(&Variance::<f64>::new(Spread { population: true, root: true, scale: 1.0 }), &trial, nothing, same);
+        obeys(&Variance::<f64>::new(spread(true, false)), &trial, nothing, same);
+        obeys(&Variance::<f64>::new(spread(true, true)), &trial, nothing, same);
+    }
+}
+
+/// A spread of values in units of 1.
+fn spread(population: bool, root: bool) -> Spread {
+    Spread {
+        population,
+        root,
+        scale: 1.0,
     }
 }
 
@@ -152,11 +161,7 @@ fn the_ends_of_each_kind_vary_without_overflow() {
     let squared = |value: f64| value * value;
     let variance = of(
         Kind::Wide,
-        &Variance::<i128>::new(Spread {
-            population: true,
-            root: false,
-            scale: 1.0,
-        }),
+        &Variance::<i128>::new(spread(true, false)),
         vec![Cell::Wide(i128::MAX), Cell::Wide(i128::MIN)],
     );
     assert!(
@@ -165,31 +170,19 @@ fn the_ends_of_each_kind_vary_without_overflow() {
     );
     let variance = of(
         Kind::Int,
-        &Variance::<i64>::new(Spread {
-            population: true,
-            root: true,
-            scale: 1.0,
-        }),
+        &Variance::<i64>::new(spread(true, true)),
         vec![Cell::Int(i64::MAX), Cell::Int(i64::MIN)],
     );
     assert!((variance / 2_f64.powi(63) - 1.0).abs() < 1e-9, "{variance}");
     let variance = of(
         Kind::Float,
-        &Variance::<f64>::new(Spread {
-            population: true,
-            root: false,
-            scale: 1.0,
-        }),
+        &Variance::<f64>::new(spread(true, false)),
         vec![Cell::Float(f64::MAX), Cell::Float(f64::MIN)],
     );
     assert!(variance == f64::INFINITY, "{variance}");
     let deviation = of(
         Kind::Float,
-        &Variance::<f64>::new(Spread {
-            population: true,
-            root: true,
-            scale: 1.0,
-        }),
+        &Variance::<f64>::new(spread(true, true)),
         vec![Cell::Float(f64::MAX), Cell::Float(f64::MIN)],
     );
     assert!((deviation / f64::MAX - 1.0).abs() < 1e-9, "{deviation}");
@@ -198,16 +191,12 @@ fn the_ends_of_each_kind_vary_without_overflow() {
 #[test]
 fn a_deviation_is_exact_where_its_square_is_no_float() {
     let deviation = |values: &[f64]| {
-        let spread = Spread {
-            population: false,
-            root: true,
-            scale: 1.0,
-        };
+        let spread = self::spread(false, true);
         let cells = values.iter().map(|&value| Cell::Float(value)).collect();
         of(Kind::Float, &Variance::<f64>::new(spread), cells)
     };
     for size in [1e-300, 1e-200, 1e-150, 1e-120, 1e130, 1e150, 1e200, 1e300] {
-        // Of -1, 0 and 1 the deviation is 1.
+        // The deviation of -1, 0 and 1 is 1.
         let got = deviation(&[size, -size, 0.0]);
         assert!((got / size - 1.0).abs() < 1e-9, "{size}: {got}");
         // One value of another magnitude comes last: it is the only one that counts, or none.
@@ -223,11 +212,7 @@ fn a_deviation_is_exact_where_its_square_is_no_float() {
 
 #[test]
 fn a_state_with_an_impossible_exponent_is_refused() {
-    let aggregate = Variance::<f64>::new(Spread {
-        population: false,
-        root: false,
-        scale: 1.0,
-    });
+    let aggregate = Variance::<f64>::new(spread(false, false));
     let state = |exponent: i64| {
         let mut states = aggregate.save(&[]);
         for state in &mut states {
@@ -251,11 +236,7 @@ fn a_million_values_with_a_mean_of_1e12_and_a_deviation_of_1e_3() {
     let step = |place: i64| Cell::Float(2_f64.powi(40) + (place % 5 - 2) as f64 / 4096.0);
     let variance = of(
         Kind::Float,
-        &Variance::<f64>::new(Spread {
-            population: true,
-            root: false,
-            scale: 1.0,
-        }),
+        &Variance::<f64>::new(spread(true, false)),
         (0..1_000_000).map(step).collect(),
     );
     assert!(

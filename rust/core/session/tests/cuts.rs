@@ -38,7 +38,7 @@ pub(crate) fn oracle_cuts(records: &[CutRecord], longest: Option<i64>) -> CutSes
         of_time.entry((key, time)).or_default().push((gap, ends));
     }
     let mut found = CutSessions::new();
-    // The session that goes on: its key, start, end, number of records, reach, and whether it has ended.
+    // The session so far: its key, start, end, number of records, reach, and whether it has ended.
     let mut open: Option<(u8, i64, i64, usize, i128, bool)> = None;
     for ((key, time), together) in of_time {
         let goes_on = open.is_some_and(|(of, start, _, _, reach, has_ended)| {

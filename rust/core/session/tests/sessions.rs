@@ -31,11 +31,11 @@ pub(crate) fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_,
     }
 }
 
-/// What a run of an operator gave.
+/// The results of a run of an operator.
 #[derive(Debug, Default)]
 pub(crate) struct RowSpan {
     pub(crate) finals: Vec<Row>,
-    /// What is left after all upserts and deletes.
+    /// The windows that are left after all upserts and deletes.
     pub(crate) table: BTreeMap<(u8, i64, i64), Vec<usize>>,
     pub(crate) late: Vec<usize>,
     pub(crate) late_rows: Vec<Row>,
@@ -117,7 +117,7 @@ pub(crate) fn collect(
     Ok(())
 }
 
-/// Stepwise: what is closed is frozen, a record joins what is not; sessions are plain sets of
+/// Stepwise: closed sessions are frozen, a record joins others; sessions are plain sets of
 /// records.
 fn oracle_stepwise(
     gap: impl Fn(i64) -> i64,

@@ -15,6 +15,12 @@ use proptest::prelude::*;
 
 use crate::core::aggregate::tests::trial::Random;
 
+/// Sliding windows with a difference of 10.
+const OF_TEN: Sliding = Sliding {
+    difference: Span(10),
+    resolution: Span(1),
+};
+
 /// Windows by start and end, with the ascending times of their records.
 pub(crate) type Windows = BTreeMap<(i128, i128), Vec<i128>>;
 
@@ -174,7 +180,7 @@ proptest! {
             prop_assert!(held.keys().iter().zip(held.times()).zip(held.seq_nos()).is_sorted(), "by key, time and arrival");
 
             let until = frontier.map(|frontier| Time(frontier).floor(sliding.resolution).unwrap());
-            for planned in held.plan(sliding, Ends { from, until }, false, &Interrupt::never()) {
+            for planned in held.plan(sliding, Ends { from, until }, None, &Interrupt::never()) {
                 let planned = planned.unwrap();
                 for ((key, window), run) in planned.keys.iter().zip(&planned.windows).zip(&planned.spans) {
                     let rows = run.from as usize..run.to as usize;
@@ -204,10 +210,7 @@ proptest! {
 
 #[test]
 fn bounds_one_below_on_and_above_the_ends_of_time() {
-    let sliding = Sliding {
-        difference: Span(10),
-        resolution: Span(1),
-    };
+    let sliding = OF_TEN;
     //   left window of the earliest time that has one: [MIN, MIN + 10]
     for (time, allowed) in [
         (i64::MIN + 9, false),
@@ -232,7 +235,7 @@ fn bounds_one_below_on_and_above_the_ends_of_time() {
             if allowed { Ok(3) } else { Err(Time(time)) }
         );
     }
-    //   without a record in it there is no right window, and nothing beyond time
+    //   without a record in it there is no right window, and no window beyond time
     assert_eq!(
         planned(&[Time(i64::MAX)], sliding, Ends::ALL).map(|windows| windows.len()),
         Ok(1)
@@ -243,15 +246,7 @@ fn bounds_one_below_on_and_above_the_ends_of_time() {
 fn the_windows_of_kip_450() {
     //   records 16, 20, 29 (d = 10): left [6,16] [10,20] [19,29], right of 16 [17,27] and of 20 [21,31]
     let times = [Time(16), Time(20), Time(29)];
-    let windows = planned(
-        &times,
-        Sliding {
-            difference: Span(10),
-            resolution: Span(1),
-        },
-        Ends::ALL,
-    )
-    .unwrap();
+    let windows = planned(&times, OF_TEN, Ends::ALL).unwrap();
     assert_eq!(
         windows.into_keys().collect::<Vec<_>>(),
         [(6, 16), (10, 20), (17, 27), (19, 29), (21, 31)]
@@ -262,15 +257,7 @@ fn the_windows_of_kip_450() {
 fn early_windows_start_in_1970_and_nothing_crosses_it() {
     //   -3      | 4    10     11         d = 10: 4 and 10 share [0,10]; -3 has [-13,-3] alone
     let times = [-3, 4, 10, 11].map(Time);
-    let windows = planned(
-        &times,
-        Sliding {
-            difference: Span(10),
-            resolution: Span(1),
-        },
-        Ends::ALL,
-    )
-    .unwrap();
+    let windows = planned(&times, OF_TEN, Ends::ALL).unwrap();
     let expected = [
         ((-13, -3), vec![-3]),
         ((0, 10), vec![4, 10]),
@@ -294,6 +281,7 @@ fn windows_of_one_key_come_in_pieces() {
         windows: windows.to_vec(),
         spans: runs.to_vec(),
         at_end: Vec::new(),
+        frames: Vec::new(),
     };
     let pieces = |windows, rows| {
         let pieces: Vec<_> = planned.pieces(windows, rows).collect();

@@ -260,9 +260,9 @@ proptest! {
     }
 }
 
-#[test]
-fn a_key_is_forgotten_with_its_last_window_and_its_number_used_again() {
-    let mut store = WindowStore::new(Span(10));
+/// A store of segments of a width, with a window of the key `a`.
+fn with_one_window(width: u64) -> (WindowStore, StoreKey) {
+    let mut store = WindowStore::new(Span(width));
     let key = store.intern(b"a").unwrap();
     store.put(
         key,
@@ -272,6 +272,12 @@ fn a_key_is_forgotten_with_its_last_window_and_its_number_used_again() {
             slot: Slot(0),
         },
     );
+    (store, key)
+}
+
+#[test]
+fn a_key_is_forgotten_with_its_last_window_and_its_number_used_again() {
+    let (mut store, key) = with_one_window(10);
     store.advance(Horizon {
         close: Time(40),
         kept: Time(40),
@@ -286,16 +292,7 @@ fn a_key_is_forgotten_with_its_last_window_and_its_number_used_again() {
 
 #[test]
 fn a_window_that_is_not_closed_is_never_dropped() {
-    let mut store = WindowStore::new(Span(1));
-    let key = store.intern(b"a").unwrap();
-    store.put(
-        key,
-        WindowEntry {
-            start: Time(5),
-            largest: Time(9),
-            slot: Slot(0),
-        },
-    );
+    let (mut store, _) = with_one_window(1);
     store.advance(Horizon {
         close: Time(i64::MAX),
         kept: Time(i64::MAX),

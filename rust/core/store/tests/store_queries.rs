@@ -17,16 +17,19 @@ macro_rules! assert_both_ways {
     }};
 }
 
+/// Ranges of times, some of them empty or reversed.
+const TIMES: [(i64, i64); 6] = [
+    (-10, 10),
+    (0, 0),
+    (10, -10),
+    (i64::MIN, i64::MAX),
+    (i64::MAX, i64::MIN),
+    (5, 30),
+];
+
 pub(crate) fn compare_sessions(store: &SessionStore, naive: &Naive<SessionEntry>) {
     let visible = naive.visible();
-    for (earliest, latest) in [
-        (-10, 10),
-        (0, 0),
-        (10, -10),
-        (i64::MIN, i64::MAX),
-        (i64::MAX, i64::MIN),
-        (5, 30),
-    ] {
+    for (earliest, latest) in TIMES {
         let overlaps =
             |session: &Extent| session.end >= Time(earliest) && session.start <= Time(latest);
         for (from, to) in ranges() {
@@ -97,14 +100,7 @@ fn ranges() -> [(Side, Side); 8] {
 
 pub(crate) fn compare_windows(store: &WindowStore, naive: &Naive<WindowEntry>) {
     let visible = naive.visible();
-    for (from, to) in [
-        (-10, 10),
-        (0, 0),
-        (10, -10),
-        (i64::MIN, i64::MAX),
-        (i64::MAX, i64::MIN),
-        (5, 30),
-    ] {
+    for (from, to) in TIMES {
         let (from, to) = (Time(from), Time(to));
         let started: Vec<_> = visible
             .iter()

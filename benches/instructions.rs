@@ -1,0 +1,164 @@
+//! Five fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
+//! `instructions NAME TIMES` prepares a workload and runs it so often: the difference between two
+//! counts is the work alone. Without arguments each workload runs once. Each asserts its answer.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    dead_code,
+    reason = "a bench fails by panic and takes what it needs"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
+use arrow_select::concat::concat_batches;
+use windrow::batch::packer::Packer;
+use windrow::core::operator::stream_time::Source;
+use windrow::core::time::Time;
+use windrow::format::packed;
+use windrow::plan::query::Query;
+use windrow::plan::spec::Spec;
+use windrow::shard::shard_sessions::ShardSessions;
+use windrow::state::source_time::SourceTime;
+
+#[path = "events.rs"]
+mod events;
+use events::{DISTANCE, Events, GAP, query, rows, run};
+
+/// Events of a workload over a whole input.
+const EVENTS: usize = 200_000;
+/// Events of a workload over micro-batches, ten for each user. A micro-batch has 65,536.
+const STREAMED: usize = 500_000;
+/// The micro-batch that is measured. Sessions close in it.
+const MEASURED: usize = 6;
+/// A minute.
+const GRACE: i64 = 60_000_000;
+const SESSIONS: &str = r#"{"kind": "session", "gap": 300000000}"#;
+const COUNT: &str = r#"{"name": "rows", "function": "count"}"#;
+const OF_AMOUNT: &str = r#"{"name": "sum", "function": "sum", "columns": ["amount"]},
+    {"name": "min", "function": "min", "columns": ["amount"]}, {"name": "max", "function": "max", "columns": ["amount"]}"#;
+/// What travels with partial sessions of a stream.
+const RECORDS: &str = r#"{"name": "windrow.records", "function": "count"}"#;
+
+/// A prepared workload: each run gives the rows of its answer.
+type Work = Box<dyn Fn() -> usize>;
+
+/// The name of a workload, the rows of its answer, and what prepares it.
+const WORKLOADS: [(&str, usize, fn() -> Work); 5] = [
+    ("sessions-in-order-int64", 15_733, || {
+        sessions("user", &Events::in_order(EVENTS, 100))
+    }),
+    ("sessions-shuffled-string", 15_733, || {
+        sessions("name", &Events::in_order(EVENTS, 100).shuffled())
+    }),
+    ("sliding", 99_900, sliding),
+    ("micro-batch-close", 4_576, || micro_batch("close")),
+    ("micro-batch-update", 68_184, || micro_batch("update")),
+];
+
+/// Sessions of all events, with count, sum, min and max.
+fn sessions(key: &str, events: &Events) -> Work {
+    let aggregates = format!("[{COUNT}, {OF_AMOUNT}]");
+    let (query, batches) = (query(key, SESSIONS, &aggregates), events.batches());
+    Box::new(move || rows(&run(&query, &batches)))
+}
+
+/// Sliding windows of ten records, with the aggregates of a sweep: by subtraction, and by a deque.
+fn sliding() -> Work {
+    let difference = 10 * DISTANCE;
+    let windows = format!(r#"{{"kind": "sliding", "difference": {difference}, "resolution": 1}}"#);
+    let aggregates = format!(
+        r#"[{COUNT}, {{"name": "clicks", "function": "sum", "columns": ["clicks"]}}, {OF_AMOUNT}]"#
+    );
+    let query = query("user", &windows, &aggregates);
+    let batches = Events::in_order(EVENTS / 4, 500).batches();
+    Box::new(move || rows(&run(&query, &batches)))
+}
+
+/// One micro-batch of a shard after some others: packs, reads the pages that it needs, joins and
+/// closes sessions, and writes pages.
+fn micro_batch(emit: &'static str) -> Work {
+    let batches = Events::in_order(STREAMED, 10).batches();
+    let mut pages = BTreeMap::new();
+    for batch in &batches[..MEASURED] {
+        for (name, page) in push(emit, &pages, batch).1 {
+            match page {
+                Some(page) => drop(pages.insert(name, page)),
+                None => drop(pages.remove(&name)),
+            }
+        }
+    }
+    let batch = batches[MEASURED].clone();
+    Box::new(move || push(emit, &pages, &batch).0)
+}
+
+type Changed = Vec<(String, Option<Vec<u8>>)>;
+
+/// The rows that a micro-batch gives, and the changed pages.
+fn push(emit: &str, pages: &BTreeMap<String, Vec<u8>>, batch: &RecordBatch) -> (usize, Changed) {
+    let spec = |aggregates: &str| {
+        let op = emit == "update";
+        let spec = format!(
+            r#"{{"keys": ["user"], "time": "ts", "windows": {SESSIONS}, "aggregates": [{aggregates}], "shards": 1,
+                "grace": {GRACE}, "op": {op}, "emit": "{emit}"}}"#
+        );
+        Spec::parse(&spec).unwrap()
+    };
+    let schema = batch.schema();
+    let counted = spec(&format!("{COUNT}, {OF_AMOUNT}, {RECORDS}"));
+    let query = Arc::new(Query::new(&counted, &schema).unwrap());
+    let mut packer = Packer::new(query, 0).unwrap();
+    let mut blocks = packer.push(batch).unwrap();
+    blocks.extend(packer.finish().unwrap());
+    let blocks = concat_batches(&packed::schema(), &blocks).unwrap();
+
+    let shard = ShardSessions::new(&spec(&format!("{COUNT}, {OF_AMOUNT}")), &schema, 0);
+    let mut shard = shard.unwrap();
+    if let Some(head) = pages.get("head") {
+        shard.restore(head).unwrap();
+    }
+    let needed = shard.push(&blocks, &[progress(batch)]).unwrap();
+    let needed: Vec<&[u8]> = needed.iter().map(|name| pages[name].as_slice()).collect();
+    let (changes, changed) = shard.finish(&needed).unwrap();
+    (rows(&changes), changed)
+}
+
+/// Stream time at the end of a micro-batch, whose events are in order.
+fn progress(batch: &RecordBatch) -> SourceTime {
+    let times = batch.column(2).as_primitive::<TimestampMicrosecondType>();
+    SourceTime {
+        input: 0,
+        source: Source(0),
+        time: Time(times.value(times.len() - 1)),
+    }
+}
+
+fn main() {
+    assert_eq!(GAP, 300_000_000);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let chosen = |name: &str| match arguments.as_slice() {
+        [only, times] if !only.starts_with('-') => {
+            (only == name).then(|| times.parse::<usize>().unwrap())
+        }
+        _ => Some(1),
+    };
+    let mut wrong = Vec::new();
+    for (name, expected, prepare) in WORKLOADS {
+        if let Some(times) = chosen(name) {
+            println!("{name} {times}");
+            let work = prepare();
+            let answers = (0..times).map(|_| work());
+            wrong.extend(
+                answers
+                    .filter(|&rows| rows != expected)
+                    .map(|rows| (name, rows)),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "wrong numbers of rows: {wrong:?}");
+}

@@ -1,0 +1,145 @@
+"""Counts the instructions of five workloads of the core, and compares them with the recorded counts.
+
+    python benches/python/instructions.py              exit 1 if a workload takes more than recorded
+    python benches/python/instructions.py --record     records the counts of now
+    python benches/python/instructions.py --repeats 5  counts so often, and prints the spread
+
+`benches/instructions.rs` has the workloads. `benches/instructions.json` has the counts, the Rust that compiled them,
+and the tolerance. Callgrind counts: other processes and the speed of the machine do not matter. A count is the
+difference between a run with the work and one that only prepares it.
+
+It needs Python, Rust and valgrind, and nothing of the package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = ROOT / "benches" / "instructions.json"
+TOLERANCE = 0.03
+"""How much more than recorded a workload may take."""
+PROFILES = ROOT / "target" / "callgrind"
+# glibc chooses among its copies of memcpy and the like by the processor: always the same ones.
+TUNABLES = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX2_Usable,-ERMS,-FSRM,-Prefer_No_VZEROUPPER"
+
+
+def rust() -> str:
+    """The version of the compiler."""
+    said = subprocess.run(["rustc", "--version"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return said.split()[1]
+
+
+def built() -> Path:
+    """The program with the workloads, optimized."""
+    build = ["cargo", "bench", "--locked", "--no-run", "--bench", "instructions", "--message-format", "json"]
+    done = subprocess.run(build, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    messages = map(json.loads, done.stdout.splitlines())
+    return next(Path(each["executable"]) for each in messages if each.get("executable"))
+
+
+def workloads(program: Path) -> list[str]:
+    """The names of all workloads, each of which runs once and asserts its answer."""
+    said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    return [line.split()[0] for line in said.splitlines()]
+
+
+def collected(program: Path, name: str, times: int) -> int:
+    """The instructions of a whole run."""
+    profile = PROFILES / f"{name}.{times}.out"
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", str(program), name, str(times)]
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, env=os.environ | {"GLIBC_TUNABLES": TUNABLES}
+    )
+    count = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode or count is None:
+        raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    return int(count[1])
+
+
+def counted(program: Path, names: list[str]) -> dict[str, int]:
+    """The instructions of each workload."""
+    PROFILES.mkdir(parents=True, exist_ok=True)
+    runs = [(name, times) for name in names for times in (1, 0)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        counts = dict(zip(runs, pool.map(lambda run: collected(program, *run), runs), strict=True))
+    return {name: counts[name, 1] - counts[name, 0] for name in names}
+
+
+def compared(counts: dict[str, int], recorded: dict[str, int], tolerance: float) -> bool:
+    """Prints each workload beside its recorded count. Whether none takes more, and all are recorded."""
+    print(f"{'instructions':<28}{'recorded':>14}{'now':>14}   change")
+    passed = set(counts) == set(recorded)
+    for name, count in counts.items():
+        before = recorded.get(name)
+        change = None if before is None else count / before - 1
+        if change is None:
+            verdict = "NOT RECORDED"
+        elif change > tolerance:
+            verdict, passed = f"MORE than {tolerance:.1%}: callgrind_annotate {PROFILES / f'{name}.1.out'}", False
+        elif change < -tolerance:
+            verdict = "less: record it (--record)"
+        else:
+            verdict = ""
+        shown = "" if change is None else f"{change:+8.2%}"
+        print(f"  {name:<26}{before or 0:>14,}{count:>14,} {shown}  {verdict}".rstrip())
+    for name in recorded.keys() - counts.keys():
+        print(f"  {name:<26}{recorded[name]:>14,}  IS NO WORKLOAD")
+    return passed
+
+
+def spread(program: Path, names: list[str], repeats: int) -> None:
+    """Prints the smallest and the largest of several counts."""
+    runs = [counted(program, names) for _ in range(repeats)]
+    for name in names:
+        counts = [run[name] for run in runs]
+        least, most = min(counts), max(counts)
+        print(f"  {name:<26}{least:>14,} to {most:>14,}, {(most - least) / least:.4%}")
+
+
+def main() -> int:
+    """Compares, records, or prints the spread."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--record", action="store_true", help="write the counts of now to benches/instructions.json")
+    parser.add_argument("--repeats", type=int, default=1, help="only print the spread of so many counts, from 2 on")
+    chosen = parser.parse_args()
+    compiler, machine = rust(), f"{platform.system()} {platform.machine()}"
+    record = {"rust": compiler, "machine": machine, "tolerance": TOLERANCE, "instructions": {}}
+    if not chosen.record and chosen.repeats == 1:
+        record = json.loads(RECORD.read_text())
+        for kind, got, fix in (
+            ("rust", compiler, f"rustup run {record['rust']} make bench-check"),
+            ("machine", machine, "run it on such a machine"),
+        ):
+            if record[kind] != got:
+                print(
+                    f"bench-check: the counts are of {kind} {record[kind]}, and this is {got}, which compiles other "
+                    f"instructions: {fix}, or record them anew: make bench-check RECORD=--record",
+                    file=sys.stderr,
+                )
+                return 2
+    program = built()
+    names = workloads(program)
+    if chosen.repeats > 1:
+        spread(program, names, chosen.repeats)
+        return 0
+    counts = counted(program, names)
+    if chosen.record:
+        RECORD.write_text(json.dumps(record | {"instructions": counts}, indent=2) + "\n")
+        print(RECORD.read_text(), end="")
+        return 0
+    return 0 if compared(counts, record["instructions"], record["tolerance"]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

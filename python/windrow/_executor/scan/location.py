@@ -1,0 +1,84 @@
+"""The filesystem of a file, and whether the file is still the one that was planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import pyarrow as pa
+from pyarrow import fs
+
+from windrow._arguments.errors import bad_value
+
+_OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}
+"""Schemes of Hadoop, and what Arrow calls them."""
+
+SCHEMES = ("file", "s3", "s3a", "s3n", "gs", "abfs", "abfss", "hdfs", "viewfs", "dbfs")
+
+
+@dataclass(frozen=True)
+class Location:
+    """A file as it was when the scan was planned.
+
+    Attributes:
+        uri: where it is.
+        size: its bytes.
+        modified: when it was last written, in nanoseconds since 1970, if the filesystem says it.
+    """
+
+    uri: str
+    size: int
+    modified: int | None
+
+    @classmethod
+    def of(cls, uri: str) -> Location:
+        """The file as it is now. Raises `RuntimeError` if there is none, or it cannot be read."""
+        filesystem, path = located(uri)
+        try:
+            info: Any = filesystem.get_file_info(path)
+        except (OSError, pa.ArrowException) as error:
+            raise unreadable(uri, error) from error
+        if info.type != fs.FileType.File:
+            raise RuntimeError(f"{uri}: there is no such file; it was there when Spark listed the files of the scan")
+        return cls(uri, info.size, info.mtime_ns)
+
+    def check(self) -> None:
+        """Raises `RuntimeError` if the file has been removed or written since."""
+        now = Location.of(self.uri)
+        if now != self:
+            raise RuntimeError(
+                f"{self.uri}: the file was written after the scan was planned ({self.size} bytes then, {now.size} "
+                "now); call scan_parquet again, or read files that do not change"
+            )
+
+
+def located(uri: str) -> tuple[Any, str]:
+    """The filesystem of a URI, and the path in it. `ValueError` for a scheme that Arrow does not have."""
+    parts = urlsplit(uri.replace("#", "%23").replace("?", "%3F"))
+    scheme = _OTHER_NAMES.get(parts.scheme, parts.scheme)
+    if scheme in ("", "file"):
+        return fs.LocalFileSystem(), unquote(parts.path)
+    if scheme == "dbfs":
+        return fs.LocalFileSystem(), f"/dbfs{unquote(parts.path)}"
+    if scheme not in SCHEMES:
+        allowed = (
+            f"files of {', '.join(SCHEMES)}; others through windrow.scan(spark, dataset) with a filesystem of pyarrow"
+        )
+        raise bad_value("paths", uri, allowed)
+    try:
+        filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{parts.netloc}{quote(unquote(parts.path))}")
+    except (OSError, pa.ArrowException, ValueError) as error:
+        raise unreadable(uri, error) from error
+    return filesystem, path
+
+
+def unreadable(uri: str, error: Exception) -> RuntimeError:
+    """The error of a file that cannot be read."""
+    hint = ""
+    if urlsplit(uri).scheme not in ("", "file"):
+        hint = (
+            " (Arrow reads it, with the credentials in the environment of each executor; it does not know those in "
+            "Spark's own settings)"
+        )
+    return RuntimeError(f"{uri}: {error}{hint}")

@@ -1,0 +1,121 @@
+"""Files that the executors read with Arrow, for `group_by` and `cogroup`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from windrow._arguments.errors import bad_type
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+    from pyspark.sql import DataFrame, SparkSession
+
+    from windrow._plan.input import Input
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Files that the executors read with Arrow. Made by `scan_parquet` and `scan`; `group_by` and `cogroup` take it.
+
+    Attributes:
+        columns: the columns that it gives, in order.
+        tasks: in how many tasks Spark reads them.
+    """
+
+    columns: tuple[str, ...]
+    tasks: int
+    _input: Input[DataFrame] = field(repr=False, compare=False)
+
+
+def scan_parquet(
+    spark: SparkSession,
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    columns: Sequence[str] | None = None,
+    filter: pc.Expression | None = None,
+) -> Scan:
+    """Parquet files that the executors read with Arrow, so that no row passes through Spark's JVM.
+
+    The columns, their types and the values are the same as with `spark.read.parquet(*paths)`. Spark lists the files
+    and gives the columns, with those of folders such as `day=2026-05-04`. One Spark job reads the footers, then nothing
+    runs until an action on the result. A task reads the row groups that it needs, and of them the columns that the
+    query names. A query with expressions of Spark, `with_columns` and cogroups pass the rows to Spark first.
+
+    Args:
+        spark: the session, classic or Connect.
+        paths: files, folders or globs, as for `spark.read.parquet`. Arrow reads the files: on each executor it needs
+            access to them, with credentials from the environment (for `s3a://` those that AWS's own tools find).
+        columns: the columns to take; all without it. A column of a type that windrow cannot read need not be taken.
+        filter: a condition of pyarrow over any columns of the files, such as `pc.field("amount") > 10`. Row groups
+            whose statistics exclude it are not read; Arrow finds them by columns that have no null there. Rows for
+            which it is false or null are left out and not counted.
+
+    Raises:
+        TypeError: an argument of a wrong type, or a column of a type that windrow cannot read.
+        ValueError: no session, no files, paths that Spark cannot read, a scheme that Arrow cannot read, a column that
+            the files lack, or a filter that does not fit the columns.
+        RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
+            the file; if a file changes or vanishes later, the query fails with it.
+
+    ```python
+    flights = wr.scan_parquet(spark, "flights/", columns=["carrier", "dep_time"])
+    wr.group_by(flights, "carrier", time="dep_time").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
+    ```
+    """
+    _check_session(spark)
+    from windrow._spark.parquet_scan import parquet_files
+
+    return _scan(parquet_files(spark, paths, columns, filter))
+
+
+def scan(
+    spark: SparkSession,
+    dataset: ds.Dataset,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: pc.Expression | None = None,
+) -> Scan:
+    """A dataset of pyarrow that the executors read, in any format and filesystem that pyarrow has.
+
+    The driver lists the files, and a task reads a fragment. Columns have the types that
+    `spark.createDataFrame(dataset.to_table())` gives them. Times finer than a microsecond are an error.
+
+    Args:
+        spark: the session, classic or Connect.
+        dataset: files, such as `pyarrow.dataset.dataset("events/", partitioning="hive")`.
+        columns: as for `scan_parquet`.
+        filter: as for `scan_parquet`.
+
+    Raises:
+        TypeError: an argument of a wrong type, a dataset in memory, or a column of a type that Spark does not have.
+        ValueError: a column that the dataset lacks, a filter that does not fit, or a filesystem that cannot be sent to
+            executors.
+
+    ```python
+    events = pyarrow.dataset.dataset("events/", format="csv")
+    wr.group_by(wr.scan(spark, events), "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes")).count()
+    ```
+    """
+    _check_session(spark)
+    from windrow._spark.dataset_scan import dataset_files
+
+    return _scan(dataset_files(spark, dataset, columns, filter))
+
+
+def _check_session(spark: Any) -> None:
+    kinds = type(spark).__mro__
+    if not any(kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.") for kind in kinds):
+        raise bad_type("spark", spark, "a SparkSession, classic or Connect")
+    from windrow._spark.environment import check_pyspark
+
+    check_pyspark("spark", "a SparkSession")
+
+
+def _scan(files: Any) -> Scan:
+    from windrow._spark.scan import ScanInput
+
+    return Scan(files.names, len(files.tasks), ScanInput(files))

@@ -1,0 +1,131 @@
+"""Plans a scan of Parquet files. Spark lists the files and gives their columns; tasks read the footers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructField, StructType
+
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._executor.scan.location import Location, located
+from windrow._executor.scan.parquet_part import ParquetPart
+from windrow._executor.scan.row_groups import PLANNED, row_groups
+from windrow._executor.shipping import shipped
+from windrow._spark.expressions import is_case_sensitive
+from windrow._spark.scan import Files, arrow_schema, balanced, checked_filter, chosen, cores_of
+from windrow._spark.types import spark_type
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_REBASE = "spark.sql.parquet.{}RebaseModeInRead"
+
+
+def parquet_files(spark: Any, paths: object, columns: object, condition: Any) -> Files:
+    """The row groups of Parquet files that a filter needs, and their columns.
+
+    Raises:
+        TypeError: paths, columns or a filter of a wrong type, or a column that windrow cannot read.
+        ValueError: no files, a scheme that Arrow cannot read, a column that the files lack, or a filter that does not
+            fit.
+        RuntimeError: a file that is no Parquet, or has a column in another type. It names the file.
+    """
+    wanted = _paths(paths)
+    schema, uris = _listed(spark, wanted)
+    for uri in uris:
+        if urlsplit(uri).scheme not in ("", "file"):
+            located(uri)
+            break
+    names = chosen(columns, schema.names)
+    needed = [name for name in schema.names if name in {*names, *checked_filter(condition, schema)}]
+    arrow = arrow_schema(schema, needed)
+    partitions = _partitions(wanted, uris, needed)
+    ignore_case, is_strict = not is_case_sensitive(spark), _is_strict(spark)
+    filter_bytes = None if condition is None else pickle.dumps(condition)
+    cores = cores_of(spark)
+    fields = [StructField(name, StringType()) for name in ("uri", *partitions)]
+    values = [(uri, *(_segments(uri)[name] for name in partitions)) for uri in uris]
+    located_files = spark.createDataFrame(values, StructType(fields))
+    typed = located_files.select("uri", *(F.col(_quoted(n)).cast(schema[n].dataType).alias(n) for n in partitions))
+    if len(uris) > cores:
+        typed = typed.repartition(min(len(uris), 4 * cores))
+    planned = spark_type(pa.struct(list(PLANNED)))
+    step = shipped(row_groups, arrow.serialize().to_pybytes(), filter_bytes, ignore_case)
+    rows = sorted(typed.mapInArrow(step, planned).collect(), key=lambda row: (row["uri"], row["row_group"]))
+    parts = [(_part(row, ignore_case, is_strict), row["bytes"]) for row in rows]
+    tasks = tuple(list(_joined(task)) for task in balanced(parts, cores))
+    return Files(spark, schema, arrow, names, tasks, condition)
+
+
+def _part(row: Any, ignore_case: bool, is_strict: bool) -> ParquetPart:
+    location = Location(row["uri"], row["size"], row["modified"])
+    partition = None if row["partition"] is None else bytes(row["partition"])
+    return ParquetPart(location, (row["row_group"],), partition, ignore_case, is_strict)
+
+
+def _joined(parts: Sequence[ParquetPart]) -> Iterator[ParquetPart]:
+    """The same row groups, those of a file together, so that a task opens it once."""
+    for _, of_file in groupby(parts, lambda part: part.location):
+        first, *others = of_file
+        numbers = (number for part in (first, *others) for number in part.row_groups)
+        yield replace(first, row_groups=tuple(numbers))
+
+
+def _paths(paths: object) -> list[str]:
+    allowed = 'a path, or a list of paths, such as "events/" or ["2026-05-04.parquet", "2026-05-05.parquet"]'
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(several, Sequence) or not all(isinstance(path, str | os.PathLike) for path in several):
+        raise bad_type("paths", paths, allowed)
+    wanted = [os.fspath(path) for path in several]
+    if not wanted or not all(wanted):
+        raise bad_value("paths", paths, allowed)
+    return wanted
+
+
+def _listed(spark: Any, paths: list[str]) -> tuple[StructType, list[str]]:
+    """The columns and the files, as Spark finds them."""
+    try:
+        frame = spark.read.parquet(*paths)
+        schema, uris = frame.schema, sorted(frame.inputFiles())
+    except Exception as error:  # each kind of session has its own
+        raise bad_value("paths", paths, f"Parquet files that Spark can read ({_first_line(error)})") from error
+    if not uris:
+        raise bad_value("paths", paths, "Parquet files; there are none")
+    return schema, uris
+
+
+def _partitions(paths: list[str], uris: list[str], names: Sequence[str]) -> list[str]:
+    """The columns whose values are in the names of folders below the paths."""
+    given = {segment.partition("=")[0] for path in paths for segment in unquote(path).split("/") if "=" in segment}
+    below = set(_segments(uris[0])).intersection(*(_segments(uri) for uri in uris[1:]))
+    return [name for name in names if name in below and name not in given]
+
+
+def _segments(uri: str) -> dict[str, str | None]:
+    """The values in the folders of a path, such as day=2026-05-04, unescaped as Hive does it."""
+    folders = unquote(urlsplit(uri.replace("#", "%23").replace("?", "%3F")).path).split("/")[:-1]
+    pairs = (folder.partition("=") for folder in folders if "=" in folder)
+    return {unquote(name): None if value == _NULL else unquote(value) for name, _, value in pairs}
+
+
+def _is_strict(spark: Any) -> bool:
+    """Whether Spark refuses or converts old dates and times of files that do not say their calendar."""
+    try:
+        modes = {spark.conf.get(_REBASE.format(kind)).upper() for kind in ("datetime", "int96")}
+    except Exception:  # a platform that refuses to read settings
+        return True
+    return modes != {"CORRECTED"}
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

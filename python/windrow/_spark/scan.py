@@ -1,0 +1,178 @@
+"""Queries over files that the tasks read with Arrow.
+
+```text
+range(tasks)                                   a row for each task
+└─ mapInArrow(read_and_pack)                   reads the task's row groups: rows of (shard, first time, block)
+   └─ ...                                      as over a DataFrame: `batch`
+```
+Whatever needs rows in Spark (`with_columns`, expressions, cogroups) reads them as a DataFrame: `mapInArrow(read)`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from windrow._arguments.column import column_position
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._executor.batch import pack, pack_rows
+from windrow._executor.scan.filter import filter_columns
+from windrow._executor.scan.read import Part, Source, read, read_and_pack, read_and_pack_rows
+from windrow._executor.shipping import shipped
+from windrow._spark.batch import BatchInput
+from windrow._spark.declared import with_schema
+from windrow._spark.frame import projected
+from windrow._spark.types import arrow_field, returned_type
+
+AnyPart = TypeVar("AnyPart", bound=Part)
+
+_READING = {pack: read_and_pack, pack_rows: read_and_pack_rows}
+_TASK_BYTES = 128 << 20
+"""The most bytes of a task, as Spark's own scan has it."""
+
+_LEAST_BYTES = 1 << 20
+"""Below this many bytes for each core, a scan has fewer tasks than cores."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a scan reads.
+
+    Attributes:
+        spark: the session.
+        schema: the columns, in Spark's types.
+        arrow: the same in Arrow's types.
+        names: the columns that the scan gives; the others serve its filter.
+        tasks: the parts that each task reads.
+        filter: an expression of pyarrow.
+    """
+
+    spark: Any
+    schema: StructType
+    arrow: pa.Schema
+    names: tuple[str, ...]
+    tasks: tuple[Sequence[Part], ...]
+    filter: Any
+
+    def mapped(self, step: Callable[..., Any], names: Sequence[str], *query: Any, output: StructType) -> DataFrame:
+        """A DataFrame of what a step makes of these columns."""
+        read_names = set(names)
+        if self.filter is not None:
+            read_names |= set(filter_columns(self.filter, self.arrow))
+        columns = pa.schema([field for field in self.arrow if field.name in read_names])
+        condition = None if self.filter is None else pickle.dumps(self.filter)
+        source: Source = (
+            tuple(map(pickle.dumps, self.tasks)),
+            columns.serialize().to_pybytes(),
+            tuple(names),
+            condition,
+        )
+        numbers = self.spark.range(0, len(self.tasks), 1, max(len(self.tasks), 1))
+        result: DataFrame = numbers.mapInArrow(shipped(step, source, *query), output)
+        return result
+
+    def rows(self, names: Sequence[str]) -> DataFrame:
+        """These columns of all rows."""
+        fields = [self.schema[name] for name in names]
+        output = StructType([StructField(f.name, returned_type(f.dataType), True, f.metadata) for f in fields])
+        return with_schema(self.mapped(read, names, output=output), output.fields)
+
+
+class ScanInput(BatchInput):
+    """Files as a DataFrame, whose rows reach a packer without passing through Spark."""
+
+    def __init__(self, files: Files) -> None:
+        """Over the columns that the scan gives."""
+        super().__init__(files.rows(files.names))
+        self._files, self._whole = files, self._frame
+
+    def _rows(self, names: Sequence[str]) -> DataFrame:
+        if self._frame is not self._whole:
+            return super()._rows(names)
+        return projected(self._files.rows(list(dict.fromkeys(names))), names)
+
+    def _packed(self, step: Callable[..., Any], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
+        if self._frame is not self._whole:
+            return super()._packed(step, schema, *query, output=output)
+        return self._files.mapped(_READING[step], schema.names, *query, output=output)
+
+
+def chosen(columns: object, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that `columns=` names, in their order; all without it.
+
+    Raises:
+        TypeError: not a list of names.
+        ValueError: an empty list, a name twice, or one that the files lack.
+    """
+    if columns is None:
+        return tuple(names)
+    if isinstance(columns, str) or not isinstance(columns, Sequence) or not all(isinstance(c, str) for c in columns):
+        raise bad_type("columns", columns, 'a list of names, such as ["user", "ts"]')
+    if not columns:
+        raise bad_value("columns", columns, "one column at least, or None for all")
+    for place, name in enumerate(columns):
+        column_position("columns", name, names)
+        if name in columns[:place]:
+            raise bad_value("columns", name, "each column once")
+    return tuple(columns)
+
+
+def arrow_schema(schema: StructType, names: Sequence[str]) -> pa.Schema:
+    """The Arrow types of the columns that are named. `TypeError` for one that windrow cannot read."""
+    return pa.schema([arrow_field("columns", schema[name], compared=False) for name in names])
+
+
+def checked_filter(condition: object, schema: StructType) -> tuple[str, ...]:
+    """The columns that `filter=` reads.
+
+    Raises:
+        TypeError: not an expression of pyarrow.
+        ValueError: one that does not fit the columns.
+    """
+    import pyarrow.compute as pc
+
+    if condition is None:
+        return ()
+    if not isinstance(condition, pc.Expression):
+        raise bad_type("filter", condition, 'an expression of pyarrow, such as pc.field("amount") > 10')
+    fields = []
+    for field in schema.fields:
+        try:
+            fields.append(arrow_field("filter", field, compared=False))
+        except TypeError:
+            continue  # a filter cannot read it, and need not
+    try:
+        return tuple(filter_columns(condition, pa.schema(fields)))
+    except (pa.ArrowException, TypeError) as error:
+        raise bad_value("filter", str(condition), f"an expression over the columns {schema.names} ({error})") from error
+
+
+def balanced(parts: Sequence[tuple[AnyPart, int]], cores: int) -> list[list[AnyPart]]:
+    """Parts with their bytes, cut in their order into tasks of about as many bytes.
+
+    >>> [len(task) for task in balanced([(None, 4 << 20)] * 6, 2)]
+    [3, 3]
+    """
+    total = sum(size for _, size in parts)
+    rounds = -(-total // (max(cores, 1) * _TASK_BYTES)) or 1
+    count = min(len(parts), max(1, min(rounds * cores, -(-total // _LEAST_BYTES))))
+    tasks: list[list[AnyPart]] = [[] for _ in range(count)]
+    done = 0
+    for part, size in parts:
+        middle = done + size / 2
+        tasks[min(int(middle * count / max(total, 1)), count - 1)].append(part)
+        done += size
+    return [task for task in tasks if task]
+
+
+def cores_of(spark: Any) -> int:
+    """How many tasks Spark runs at once, as it cuts a range into as many."""
+    numbers = spark.range(1 << 16).select(F.spark_partition_id().alias("partition"))
+    return int(numbers.agg(F.max("partition")).first()[0]) + 1

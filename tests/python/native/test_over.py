@@ -1,0 +1,374 @@
+"""Aggregates over shorter times up to a record: `over` equals brute force, Polars and DuckDB, and refuses the rest.
+
+```text
+ windows of 20            ├───────────────────┤ t
+ over(6)                                ├─────┤
+ over(6, closed="left")                 ├─────┤        without records at t
+ over(6, delay=12)              ├─────┤
+```
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from datetime import datetime, timedelta
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow._executor.row_windows import MOST
+
+from ..harness.examples import usually
+from ..harness.families import FAMILIES, Family, flags, often, some
+from ..harness.tables import Asked, arrow, in_batches, records
+from ..oracle.answers import accepts
+from ..oracle.frames import Frame
+from ..oracle.records import by_key
+from ..scenes import PAYMENTS, all_at
+from .test_with_columns import after_a_shuffle
+
+TICK = timedelta(microseconds=1)
+CLOSED = ["both", "left", "right", "neither"]
+WEEKS = wr.SlidingWindows.with_time_difference("14 days")
+
+
+def frames(longest: int, resolution: int) -> st.SearchStrategy[Frame | None]:
+    """Frames that fit into windows; None is the window itself."""
+
+    def within(steps: int) -> st.SearchStrategy[Frame]:
+        delays = st.integers(0, longest // resolution - steps).map(lambda delay: delay * resolution)
+        return st.builds(Frame, st.just(steps * resolution), st.sampled_from(CLOSED), delays)
+
+    return st.none() | st.integers(1, longest // resolution).flatmap(within)
+
+
+def over(aggregate: wr.Aggregate, frame: Frame | None) -> wr.Aggregate:
+    if frame is None:
+        return aggregate
+    delay = frame.delay * TICK if frame.delay else None
+    return aggregate.over(frame.difference * TICK, closed=frame.closed, delay=delay)  # type: ignore[arg-type]
+
+
+@st.composite
+def events(draw: st.DrawFn, family: Family) -> pa.Table:
+    """Up to 24 events of two keys: ties, nulls, times before 1970, any order, any batches."""
+    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)]))
+    times = often(st.integers(around - 20, around + 30) | st.integers(around, around + 6))
+    row = st.tuples(often(st.integers(1, 2)), times, often(family.values), often(st.integers(-2, 2)))
+    rows = draw(some(row, 24))
+    keys, ticks, values, by = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
+    table = pa.table(
+        {
+            "k": pa.array(keys, pa.int64()),
+            "ts": pa.array(ticks, pa.int64()).cast(pa.timestamp("us")),
+            "x": pa.array(values, family.type),
+            "by": pa.array(by, pa.int64()),
+            "flag": flags(by),
+            "id": pa.array(range(len(rows)), pa.int64()),
+        }
+    )
+    return in_batches(table, draw(st.lists(st.integers(0, 24), max_size=3)))
+
+
+def check(
+    table: pa.Table, answer: pa.Table, asked: dict[str, tuple[Asked, Frame | None]], difference: int, resolution: int
+) -> None:
+    """All rows as they were; in each what the oracle has over the records in its frame."""
+    assert answer.column_names == [*table.column_names, "window", *asked]
+    assert answer["id"].equals(table["id"])
+    got = answer.select(list(asked)).to_pylist()
+    known = {}
+    for group in by_key(records(table, ["k"])).values():
+        for record in group:
+            known[record.arrival] = (record, group)
+    for row, values in enumerate(got):
+        if row not in known:
+            assert values == dict.fromkeys(asked)
+            continue
+        record, group = known[row]
+        assert record.time is not None
+        for name, (aggregate, frame) in asked.items():
+            members = (frame or Frame(difference)).members(record.time, group, resolution)
+            wanted = aggregate.of(members)
+            assert accepts(wanted, values[name]), f"{name} over {frame} of row {row}: {values[name]!r}, not {wanted!r}"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_aggregate_over_any_frame_equals_the_oracle(name: str) -> None:
+    family = FAMILIES[name]
+
+    @usually(6)
+    @given(events(family), st.sampled_from([(20, 1), (12, 3)]), st.data(), st.integers(0, 3))
+    def prove(table: pa.Table, lengths: tuple[int, int], data: st.DataObject, shuffled: int) -> None:
+        difference, resolution = lengths
+        some_frames = data.draw(st.lists(frames(difference, resolution), min_size=1, max_size=4))
+        asked = {
+            name: (aggregate, some_frames[place % len(some_frames)])
+            for place, (name, aggregate) in enumerate(family.asked().items())
+        }
+        windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
+        built = {name: over(aggregate.build(wr), frame) for name, (aggregate, frame) in asked.items()}
+        if shuffled and family.type != pa.string_view():  # pyarrow does not filter views
+            answer = after_a_shuffle(table, windows, [MOST, 500, -1][shuffled - 1], 2, built)
+        else:
+            answer = wr.group_by(table, "k", time="ts").windowed_by(windows).with_columns(**built)
+        check(table, answer, asked, difference, resolution)
+
+    prove()
+
+
+PAID = pa.table(
+    {
+        "user": ["ann"] * 6 + ["bob"],
+        "ts": all_at(0, 5, 5, 10, 20, 21, 5),
+        "amount": [1, 2, 4, 8, 16, 32, 64],
+    },
+    PAYMENTS,
+)
+
+
+def paid(data: Any = PAID, longest: str = "30 minutes", **options: Any) -> Any:
+    windows = wr.SlidingWindows.with_time_difference(longest, **options)
+    return wr.group_by(data, "user", time="ts").windowed_by(windows)
+
+
+@pytest.mark.parametrize(
+    ("closed", "delay", "expected"),
+    [
+        ("both", None, [1, 7, 7, 14, 16, 48, 64]),
+        ("left", None, [None, 1, 1, 6, None, 16, None]),
+        ("right", None, [1, 6, 6, 8, 16, 48, 64]),
+        ("neither", None, [None, None, None, None, None, 16, None]),
+        ("both", "5 minutes", [None, 1, 1, 7, 8, None, None]),
+        ("left", "5 minutes", [None, None, None, 1, 8, None, None]),
+        ("right", "5 minutes", [None, 1, 1, 6, None, None, None]),
+        ("both", "10 minutes", [None, None, None, 1, 14, 8, None]),
+        ("both", "11 minutes", [None, None, None, None, 6, 14, None]),
+        ("neither", "10 minutes", [None, None, None, None, None, 8, None]),
+        ("both", "25 minutes", [None] * 7),
+    ],
+)
+def test_bounds_belong_to_a_frame_as_closed_says(closed: Any, delay: str | None, expected: list[int | None]) -> None:
+    # minutes   0   5   10        20 21
+    # amounts   1  2,4   8        16 32        and 64 of bob at 5
+    spend = wr.sum("amount").over("5 minutes", closed=closed, delay=delay)
+    answer = paid().with_columns(spend=spend, n=wr.count().over("5 minutes", closed=closed, delay=delay))
+    assert answer["spend"].to_pylist() == expected
+    assert [n == 0 for n in answer["n"].to_pylist()] == [total is None for total in expected]
+
+
+def test_one_microsecond_decides_at_each_bound() -> None:
+    for distance in (-1, 0, 1):
+        times = [datetime(1969, 12, 31, 23, 59), datetime(1970, 1, 1) + distance * TICK]
+        table = pa.table({"user": ["ann"] * 2, "ts": times, "amount": [1, 2]}, PAYMENTS)
+        counts = {closed: wr.count().over("1 minute", closed=closed) for closed in CLOSED}  # type: ignore[arg-type]
+        later = {"later": wr.count().over("1 minute", delay="1 minute", closed="right")}
+        row = paid(table).with_columns(**counts, **later).to_pylist()[1]
+        expected = {"both": 1 + (distance <= 0), "left": int(distance <= 0), "right": 1 + (distance < 0)}
+        expected |= {"neither": int(distance < 0), "later": int(distance >= 0)}
+        assert {name: row[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_frames_are_those_of_polars_and_duckdb(seed: int) -> None:
+    rng = random.Random(seed)
+    size = 4_000
+    table = pa.table(
+        {
+            "user": [rng.choice("abcdef") for _ in range(size)],
+            "ts": [datetime(1969, 12, 30) + timedelta(minutes=rng.randrange(6_000)) for _ in range(size)],
+            "amount": [rng.choice([None, *range(-50, 50)]) for _ in range(size)],
+            "id": range(size),
+        },
+        PAYMENTS.append(pa.field("id", pa.int64())),
+    )
+    asked: dict[str, wr.Aggregate] = {}
+    for closed in CLOSED:
+        for length in ("1 hour", "6 hours", "2 days"):
+            options: Any = {"closed": closed}
+            name = f"{closed}_{length.replace(' ', '_')}"
+            asked[f"n_{name}"] = wr.count().over(length, **options)
+            asked[f"spend_{name}"] = wr.sum("amount").over(length, **options)
+            asked[f"most_{name}"] = wr.max("amount").over(length, **options)
+            asked[f"mean_{name}"] = wr.mean("amount").over(length, **options)
+    asked["week_before"] = wr.sum("amount").over("1 day", delay="1 day")
+    ours = paid(table, "3 days").with_columns(**asked)
+    ordered = pl.from_arrow(table).sort("user", "ts", "id")
+    assert isinstance(ordered, pl.DataFrame)
+    for closed in CLOSED:
+        word = "none" if closed == "neither" else closed
+        for length, period in (("1 hour", "1h"), ("6 hours", "6h"), ("2 days", "2d")):
+            name = f"{closed}_{length.replace(' ', '_')}"
+            rolled = ordered.rolling("ts", period=period, closed=word, group_by="user").agg(  # type: ignore[arg-type]
+                pl.len().alias("n"),
+                pl.when(pl.col("amount").count() > 0).then(pl.col("amount").sum()).alias("spend"),
+                pl.col("amount").max().alias("most"),
+                pl.col("amount").mean().alias("mean"),
+            )
+            theirs = rolled.with_columns(ordered["id"]).sort("id")
+            for what in ("n", "spend", "most"):
+                assert ours[f"{what}_{name}"].to_pylist() == theirs[what].to_list(), f"{what}_{name}"
+            means = zip(ours[f"mean_{name}"].to_pylist(), theirs["mean"].to_list(), strict=True)
+            assert all(a == b or math.isclose(a, b, abs_tol=1e-12) for a, b in means)
+    range_frames = duckdb.sql(
+        """
+        SELECT sum(amount) OVER (PARTITION BY "user" ORDER BY ts
+                 RANGE BETWEEN INTERVAL 2 DAYS PRECEDING AND INTERVAL 1 DAY PRECEDING) AS week_before,
+               count(*) OVER (PARTITION BY "user" ORDER BY ts
+                 RANGE BETWEEN INTERVAL 6 HOURS PRECEDING AND CURRENT ROW) AS n
+        FROM table ORDER BY id
+        """.replace("table", "given"),
+        connection=_with("given", table),
+    ).fetchall()
+    assert [row[0] for row in range_frames] == ours["week_before"].to_pylist()
+    assert [row[1] for row in range_frames] == ours["n_both_6_hours"].to_pylist()
+
+
+def _with(name: str, table: pa.Table) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.register(name, table)
+    return connection
+
+
+def test_float_sums_do_not_drift() -> None:
+    rows = 5_000
+    values = [1e16 if row % 50 == 0 else 0.1 * (row % 7) for row in range(rows)]
+    table = pa.table({"user": ["ann"] * rows, "ts": pa.array(range(rows), pa.timestamp("us")), "x": values})
+    windows = wr.SlidingWindows.with_time_difference("100 microseconds")
+    windowed = wr.group_by(table, "user", time="ts").windowed_by(windows)
+    answer = windowed.with_columns(s=wr.sum("x").over("20 microseconds", closed="left", delay="3 microseconds"))
+    for row, got in enumerate(answer["s"].to_pylist()):
+        frame = values[max(0, row - 23) : max(0, row - 3)]
+        # what a subtraction of 1e16 leaves behind is whole units
+        assert got is None if not frame else math.isclose(got, math.fsum(frame), rel_tol=1e-15)
+
+
+def last_two(amounts: Any) -> Any:
+    return pa.array([each[-2:] for each in amounts.to_pylist()], pa.list_(pa.int64()))
+
+
+def test_where_arithmetic_then_and_python_functions_go_along() -> None:
+    table = PAID.append_column("big", pc.greater(PAID["amount"], pa.scalar(2)))
+    asked = {
+        "share": wr.count().over("5 minutes") / wr.count(),
+        "of_big": wr.sum("amount").where("big").over("10 minutes", closed="left"),
+        "also_big": wr.sum("amount").over("10 minutes", closed="left").where("big"),
+        "twice": wr.sum("amount").over("5 minutes").then(lambda sums: pc.multiply(sums, pa.scalar(2))),
+        "ratio": (wr.sum("amount") / wr.count()).over("5 minutes", closed="left"),
+        "last_two": wr.apply(last_two, "amount", schema="array<bigint>").over("10 minutes"),
+        "n": wr.count_if("big").over("5 minutes"),
+    }
+    answer = paid(table).with_columns(**asked)
+    assert answer["share"].to_pylist() == [1.0, 1.0, 1.0, 3 / 4, 1 / 5, 2 / 6, 1.0]
+    assert answer["of_big"].to_pylist() == answer["also_big"].to_pylist() == [None, None, None, 4, 8, 16, None]
+    assert answer["twice"].to_pylist() == [2, 14, 14, 28, 32, 96, 128]
+    assert answer["ratio"].to_pylist() == [None, 1.0, 1.0, 3.0, None, 16.0, None]
+    assert answer["last_two"].to_pylist() == [[1], [2, 4], [2, 4], [4, 8], [8, 16], [16, 32], [64]]
+    assert answer["n"].to_pylist() == [0, 1, 1, 2, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [PAID.to_reader(), pl.from_arrow(PAID), pl.from_arrow(PAID).lazy(), PAID.to_pandas(), PAID.to_batches()],
+    ids=["reader", "polars", "lazy", "pandas", "batches"],
+)
+def test_any_data_takes_it(data: Any) -> None:
+    answer = arrow(paid(data).flat().with_columns(n=wr.count().over("5 minutes", closed="left")))
+    assert answer["n"].to_pylist() == [0, 1, 1, 2, 0, 1, 0]
+
+
+def test_a_duckdb_relation_takes_it() -> None:
+    answer = paid(_with("paid", PAID).table("paid")).with_columns(n=wr.count().over("5 minutes", closed="left"))
+    assert [row[-1] for row in answer.fetchall()] == [0, 1, 1, 2, 0, 1, 0]
+
+
+def test_no_rows_and_one_row_have_the_same_columns() -> None:
+    asked = {"n": wr.count().over("5 minutes"), "most": wr.max("amount").over("1 minute", closed="left")}
+    for rows, expected in ((0, []), (1, [(1, None)])):
+        answer = paid(PAID.slice(0, rows)).with_columns(**asked)
+        assert answer.column_names == ["user", "ts", "amount", "window", "n", "most"]
+        assert list(zip(answer["n"].to_pylist(), answer["most"].to_pylist(), strict=True)) == expected
+
+
+def test_cogroups_have_frames_of_the_records_of_all_inputs_or_of_one() -> None:
+    views = pa.table({"user": ["ann"] * 3, "ts": all_at(0, 10, 11), "page": ["/", "/a", "/b"]})
+    inputs = {"views": wr.group_by(views, "user", time="ts"), "paid": wr.group_by(PAID, "user", time="ts")}
+    windowed = wr.cogroup(**inputs).windowed_by(wr.SlidingWindows.with_time_difference("1 hour"))
+    answer = windowed.with_columns(
+        n=wr.count().over("5 minutes"),
+        pages=wr.count("views.*").over("10 minutes", closed="left"),
+        spend=wr.sum("paid.amount").over("5 minutes", delay="5 minutes"),
+    )
+    rows = answer.sort_by([("user", "ascending"), ("ts", "ascending"), ("input", "ascending")]).to_pylist()
+    assert [(row["n"], row["pages"], row["spend"]) for row in rows] == [
+        (2, 0, None),
+        (2, 0, None),
+        (4, 1, 1),
+        (4, 1, 1),
+        (4, 1, 7),
+        (4, 1, 7),
+        (3, 1, 6),
+        (1, 2, 8),
+        (2, 1, None),
+        (1, 0, None),
+    ]
+
+
+def test_many_rows_on_any_number_of_threads_are_alike() -> None:
+    rows, rng = 200_000, random.Random(5)
+    times = sorted(rng.randrange(10**9) for _ in range(rows))
+    table = pa.table(
+        {
+            "user": pa.array([str(rng.randrange(40)) for _ in range(rows)]),
+            "ts": pa.array(times, pa.timestamp("us")),
+            "amount": pa.array([rng.randrange(1000) for _ in range(rows)]),
+        }
+    )
+    asked = {
+        "n": wr.count().over("20 seconds", closed="left"),
+        "spend": wr.sum("amount").over("50 seconds", delay="10 seconds"),
+        "kinds": wr.count_distinct("amount").over("5 seconds"),
+        "least": wr.min("amount"),
+    }
+    answers = [paid(table, "1 minute").threads(threads).with_columns(**asked) for threads in (1, 3)]
+    assert answers[0].equals(answers[1])
+    frame = pd.DataFrame({"user": table["user"].to_pandas(), "ts": times})
+    for _, own in frame.groupby("user"):
+        at = own["ts"].to_numpy()
+        expected = at.searchsorted(at, "left") - at.searchsorted(at - 20_000_000, "left")
+        assert answers[0]["n"].take(pa.array(own.index)).to_pylist() == expected.tolist()
+
+
+def test_a_result_that_does_not_fit_names_its_column() -> None:
+    table = pa.table({"user": ["ann"] * 2, "ts": all_at(0, 5), "amount": [2**62, 2**62]}, PAYMENTS)
+    asked = {"one": wr.sum("amount").over("1 minute"), "n": wr.count(), "two": wr.sum("amount").over("5 minutes")}
+    with pytest.raises(OverflowError, match='"two": the sum does not fit'):
+        paid(table).with_columns(**asked)
+    answer = paid(table).overflow("null").with_columns(**asked)
+    assert answer.select(list(asked)).to_pylist() == [
+        {"one": 2**62, "n": 1, "two": 2**62},
+        {"one": 2**62, "n": 2, "two": None},
+    ]
+    assert wr.counters(answer)["overflows"] == 1
+
+
+def test_nanoseconds_and_resolutions_floor_the_times() -> None:
+    ticks = [0, 999, 1_000, 1_999, 2_000]
+    for unit, scale in (("ns", 1), ("us", 1_000)):
+        times = pa.array([tick * scale for tick in ticks] if unit == "ns" else ticks, pa.timestamp(unit))
+        table = pa.table({"user": ["ann"] * 5, "ts": times, "amount": range(5)})
+        step = timedelta(microseconds=1 if unit == "ns" else 1_000)
+        answer = paid(table, resolution=step).with_columns(
+            n=wr.count().over(step, closed="left"), own=wr.count().over(step, closed="right")
+        )
+        assert answer["n"].to_pylist() == [0, 0, 2, 2, 2]
+        assert answer["own"].to_pylist() == [2, 2, 2, 2, 1]
