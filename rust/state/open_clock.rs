@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::open_state::{OpenState, OpenRow, RowKind, seal};
+use super::open_state::{OpenRow, OpenState, RowKind, seal};
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 
