@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
 from windrow._arguments.errors import bad_type, bad_value, listed
-from windrow._executor.advance import advance, heads, pack_day, pack_open, packed_schema, rows_of_run, run_schema
+from windrow._executor.advance import advance, heads, pack_open, packed_schema, rows_of_run, run_schema
 from windrow._executor.opened import END, START, shown_aggregates
 from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.shipping import shipped
@@ -35,7 +35,7 @@ from windrow._spark.declared import schema_of
 from windrow._spark.frame import numbered
 from windrow._spark.types import arrow_field
 
-_PACKED = StructType(
+PACKED_RUN = StructType(
     [
         StructField("kind", IntegerType(), nullable=False),
         StructField("shard", IntegerType(), nullable=False),
@@ -63,24 +63,23 @@ RUN_COUNTERS = (
 
 
 def rows_of(
-    plan: Plan, records: DataFrame, opened: object, *, to: int, output: StructType, observed: dict[str, str]
+    plan: Plan, packed: DataFrame, opened: object, *, to: int, output: StructType, observed: dict[str, str]
 ) -> DataFrame:
-    """The rows of a run, with the columns `output`, then those of the observed counters."""
+    """The rows of a run, with the columns `output`, then those of the observed counters. `packed` are its records."""
     schema, shards = plan.schema.serialize().to_pybytes(), plan.options.shards
     output_schema = Operator(plan.spec_of_run, plan.schema, plan.folds()).output_schema
     core = run_schema(output_schema)
     functions, broadcasts = pickled_functions(plan)
     finish, finish_broadcasts = pickled_finish(plan, core)
-    parts = [records.mapInArrow(shipped(pack_day, plan.spec_in_order, schema), _PACKED)]
-    one = records.sparkSession.range(0, 1, 1, 1)
-    parts.append(one.mapInArrow(shipped(heads, shards), _PACKED))
+    parts = list[DataFrame]()
+    one = packed.sparkSession.range(0, 1, 1, 1)
+    parts.append(one.mapInArrow(shipped(heads, shards), PACKED_RUN))
     specs, schemas = {"run": plan.spec_of_run, "records": plan.spec_in_order}, {"records": schema}
     if opened is not None:
         given, columns = _opened(plan, opened, shown_aggregates(plan, output_schema))
         specs["open"], schemas["open"] = _open_spec(plan, columns), columns.serialize().to_pybytes()
-        parts.append(given.mapInArrow(shipped(pack_open, specs["open"], schemas["open"], shards), _PACKED))
-    packed = parts[0]
-    for part in parts[1:]:
+        parts.append(given.mapInArrow(shipped(pack_open, specs["open"], schemas["open"], shards), PACKED_RUN))
+    for part in parts:
         packed = packed.union(part)
     step = shipped(advance, specs, schemas, functions, to, broadcasts=broadcasts)
     of_run = shipped(
@@ -97,7 +96,7 @@ def rows_of(
     return (
         packed.repartition("shard")
         .sortWithinPartitions("shard", "kind", "first")
-        .mapInArrow(step, _PACKED)
+        .mapInArrow(step, PACKED_RUN)
         .repartition("shard")
         .mapInArrow(of_run, StructType([*output.fields, *counters]))
     )

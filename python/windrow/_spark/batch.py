@@ -40,6 +40,7 @@ from pyspark.sql.types import (
 
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type
+from windrow._executor.advance import pack_day
 from windrow._executor.batch import fold, merge, pack, pack_rows
 from windrow._executor.batches import Batches, ipc_streams
 from windrow._executor.pickled import pickled_finish, pickled_functions
@@ -52,7 +53,7 @@ from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 from windrow._plan.plan import BATCH_COUNTERS, INPUT, Origins, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._spark import release
-from windrow._spark.advance import RUN_COUNTERS, output_of, rows_of
+from windrow._spark.advance import PACKED_RUN, RUN_COUNTERS, output_of, rows_of
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, numbered, projected, shown, shown_rows, with_names
@@ -131,8 +132,11 @@ class BatchInput(FrameInput):
         """One run of a daily job, as lazy frames."""
         output = output_of(plan, self._output(plan, counted=True), self._type(plan.time))
         _, observed = self._query(plan, output, RUN_COUNTERS)
-        records = self._rows(plan.schema.names)
-        rows = rows_of(plan, records, opened, to=to, output=output, observed=observed)
+        step = shipped(
+            pack_day, plan.spec_in_order, plan.schema.serialize().to_pybytes(), declared=self._declared(plan.schema)
+        )
+        packed = self._rows(plan.schema.names).mapInArrow(step, PACKED_RUN)
+        rows = rows_of(plan, packed, opened, to=to, output=output, observed=observed)
         rows = shown(plan, _result(plan, rows, observed))
         is_closed, op = F.col(STATUS) == "closed", ["op"] if plan.options.op else []
         closed = _without(rows.where(is_closed), [STREAM_TIME, STATE, STATUS])
