@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scan:
-    """Files that the executors read with Arrow. Made by `scan_parquet` and `scan`; `group_by` and `cogroup` take it.
+    """Files that the executors read with Arrow. `group_by` and `cogroup` take it.
+
+    Made by `scan_parquet`, `scan_delta`, `scan_iceberg` and `scan`.
 
     Attributes:
         columns: the columns that it gives, in order.
@@ -104,6 +106,60 @@ def scan(
     from windrow._spark.dataset_scan import dataset_files
 
     return _scan(dataset_files(spark, dataset, columns, filter))
+
+
+def scan_delta(spark: SparkSession, table: object) -> Scan:
+    """A Delta table that the executors read with Arrow. It needs the package `deltalake` in this process only.
+
+    `deltalake` reads the log here, and a task reads whole data files. Deletion vectors, partitions, and column mapping
+    of columns that are not nested apply. The scan is of the version of the table that was opened.
+
+    Args:
+        spark: the session, classic or Connect.
+        table: a `deltalake.DeltaTable`, also of an older version (`DeltaTable(path, version=3)`), or the path of a
+            table. Executors read its files with credentials from their environment, as for `scan_parquet`.
+
+    Raises:
+        ImportError: no `deltalake`.
+        TypeError: no session, no table, a nested column with column mapping, or a column that windrow cannot read.
+        ValueError: a path without a table.
+
+    ```python
+    payments = wr.scan_delta(spark, deltalake.DeltaTable("payments", version=3))
+    wr.group_by(payments, "card", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
+    ```
+    """
+    _check_session(spark)
+    from windrow._spark.table_scan import delta_parts, table_files
+
+    return _scan(table_files(spark, *delta_parts(table)))
+
+
+def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
+    """An Iceberg table that the executors read with Arrow. It needs the package `pyiceberg` here and on executors.
+
+    PyIceberg plans the files here and reads them in the tasks, each as a whole, with the credentials of the table's
+    catalog. Deletes by position apply. A table with deletes by equality is refused, as PyIceberg does not read them.
+
+    Args:
+        spark: the session, classic or Connect.
+        table_or_scan: a `pyiceberg.table.Table`, or a scan of one, for some columns, rows or a snapshot:
+            `table.scan(row_filter="amount > 0", selected_fields=("card", "ts"), snapshot_id=...)`.
+
+    Raises:
+        ImportError: no `pyiceberg`.
+        TypeError: no session, neither a table nor a scan, or a column of a type that Spark does not have.
+        ValueError: deletes that PyIceberg does not read, or a scan with a limit.
+
+    ```python
+    payments = wr.scan_iceberg(spark, catalog.load_table("shop.payments"))
+    wr.group_by(payments, "card", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
+    ```
+    """
+    _check_session(spark)
+    from windrow._spark.table_scan import iceberg_parts, table_files
+
+    return _scan(table_files(spark, *iceberg_parts(table_or_scan)))
 
 
 def _check_session(spark: Any) -> None:
