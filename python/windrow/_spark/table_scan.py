@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructField, StructType
 
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
-from windrow._executor.batches import ipc_stream
+from windrow._executor.batches import ipc_stream, stream_reader
 from windrow._executor.scan.delta_part import DeltaPart
 from windrow._executor.scan.iceberg_part import IcebergPart
 from windrow._executor.scan.read import Part
@@ -54,13 +54,13 @@ def delta_parts(table: object) -> tuple[StructType, list[tuple[DeltaPart, int]]]
             allowed = "column mapping of columns that are not nested; for others spark.read.format('delta')"
             raise bad_column_type("table", field.name, field.dataType.simpleString(), allowed)
         names[field.name] = (field.metadata or {}).get(_PHYSICAL, field.name)
-    vectors = pa.RecordBatchReader.from_stream(opened.deletion_vectors()).read_all()
+    vectors = stream_reader(opened.deletion_vectors()).read_all()
     masks = {
         _path(path.as_py()): pa.array(mask.as_py(), pa.bool_())
         for path, mask in zip(vectors["filepath"], vectors["selection_vector"], strict=True)
     }
     parts = []
-    actions = pa.table(opened.get_add_actions()).combine_chunks()
+    actions = stream_reader(opened.get_add_actions()).read_all().combine_chunks()
     for row in range(actions.num_rows):
         path, size = actions["path"][row].as_py(), actions["size_bytes"][row].as_py()
         uri = path if "://" in path else f"{opened.table_uri.rstrip('/')}/{path}"
@@ -89,7 +89,7 @@ def iceberg_parts(table_or_scan: object) -> tuple[StructType, list[tuple[Iceberg
         raise bad_value("table_or_scan", f"a scan with limit={scan.limit}", "a scan without a limit")
     try:
         tasks = list(scan.plan_files())
-    except ValueError as error:
+    except (ValueError, NotImplementedError) as error:
         allowed = f"a table that PyIceberg reads ({error}); for others spark.read.format('iceberg')"
         raise bad_value("table_or_scan", type(given).__name__, allowed) from error
     projection = scan.projection()

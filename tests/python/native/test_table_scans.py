@@ -145,6 +145,33 @@ def test_deletes_by_position_leave_rows_out(table: Any, tmp_path: Path) -> None:
     assert left == [n for n in range(40) if n not in (1, 39)]
 
 
+def test_deletes_by_equality_are_refused_by_name(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyiceberg.manifest import DataFileContent, ManifestFile
+
+    read = ManifestFile.fetch_manifest_entry
+
+    def with_deletes(manifest: Any, *arguments: Any, **options: Any) -> Any:
+        entries = read(manifest, *arguments, **options)
+        for entry in entries:
+            entry.data_file._data[0] = DataFileContent.EQUALITY_DELETES
+        return entries
+
+    monkeypatch.setattr(ManifestFile, "fetch_manifest_entry", with_deletes)
+    with pytest.raises(ValueError, match=r"table_or_scan: got 'Table'; allowed: .*equality deletes.*spark\.read"):
+        iceberg_parts(table)
+
+
+def test_columns_of_types_that_spark_has_not_are_named(table: Any) -> None:
+    for kind in (pyiceberg.types.UUIDType(), pyiceberg.types.TimeType()):
+        with table.update_schema() as update:
+            update.add_column("odd", kind)
+        with pytest.raises(TypeError, match="table_or_scan: column 'odd' has type .*allowed: types that Spark has"):
+            iceberg_parts(table)
+        assert len(rows(iceberg_parts(table.scan(selected_fields=("n",))))) == 80
+        with table.update_schema() as update:
+            update.delete_column("odd")
+
+
 def test_an_iceberg_file_that_is_missing_is_named(table: Any) -> None:
     planned = iceberg_parts(table)
     Path(planned[1][0][0].task.file.file_path.removeprefix("file://")).unlink()
