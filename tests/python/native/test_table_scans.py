@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from windrow._executor.scan.delta_part import DeltaPart
 from windrow._spark.scan import arrow_schema
 from windrow._spark.table_scan import delta_parts, iceberg_parts
 
@@ -93,6 +94,16 @@ def test_a_delta_table_with_a_deletion_vector(tmp_path: Path) -> None:
     found = rows(delta_parts(path))
     assert [row["n"] for row in found] == [n for n in range(20) if n not in (0, 3, 17)]
     assert len(rows(delta_parts(deltalake.DeltaTable(path, version=0)))) == 20
+
+
+@pytest.mark.parametrize("length", [0, 9, 10, 11, 24, 25])
+def test_a_deletion_vector_applies_across_row_groups_and_may_end_early(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"col-1": range(25)}), path, row_group_size=10)
+    keep = pa.array([n % 3 != 0 for n in range(length)], pa.bool_())
+    part = DeltaPart(path.as_uri(), path.stat().st_size, None, {"n": "col-1"}, keep)
+    found = [n for batch in part.batches(pa.schema({"n": pa.int64()})) for n in batch["n"].to_pylist()]
+    assert found == [n for n in range(25) if n >= length or n % 3 != 0]
 
 
 def test_a_file_that_is_not_as_the_log_says_is_named(tmp_path: Path) -> None:
