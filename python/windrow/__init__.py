@@ -21,6 +21,7 @@ from windrow._arguments.other_names import other_name
 from windrow._inspection.explain import explain_record
 from windrow._local.counters import LeftOut, counters
 from windrow._native import __version__
+from windrow._plan.input import Run as Run
 from windrow._plan.observation import Observation
 from windrow._query.cogrouped import CogroupedData as CogroupedData
 from windrow._query.cogrouped import cogroup

@@ -42,7 +42,9 @@ __all__ = [
     "encode_changes",
     "encode_page",
     "groupable",
+    "join_clocks",
     "shard_keys",
+    "tally_open",
 ]
 
 __version__: str
@@ -78,9 +80,16 @@ class RowColumns:
     def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
         """All batches at once."""
 
+def join_clocks(clocks: Sequence[bytes], to: int) -> bytes:
+    """The clock row of a table whose shards have these."""
+
+def tally_open(states: pa.RecordBatch) -> tuple[list[int], int, int, tuple[int, str] | None]:
+    """Of states: places of clock rows, number and checksum of the others, the first bad row and why."""
+
 def shard_keys(shards: int) -> list[int]:
     """The grouping keys of shards in Spark: Spark's hash of each key is the shard number."""
 
+_Clock = tuple[bytes, int | None]
 _Progress = Sequence[tuple[int, int, int]]
 
 class _ArrowStream(Protocol):
@@ -327,6 +336,10 @@ class Operator:
         """
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
+    def resume_open(self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch]) -> tuple[int, int]:
+        """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
+    def open_windows(self, to: int, batch: int) -> tuple[list[pa.RecordBatch], bytes]:
+        """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this file | queries; packers, mergers and sorters; errors as exceptions |
 //! | `py_operator` | the record operator |
+//! | `open_table` | the column `state` of a table of open windows |
 //! | `fold` | an aggregate implemented in Python, and its accumulators |
 //! | `functions` | the functions of such an aggregate, and their results |
 //! | `py_sliding_folds` | such aggregates over sliding windows, from rows in time order |
@@ -14,6 +15,7 @@
 mod encoding;
 mod fold;
 mod functions;
+mod open_table;
 mod py_operator;
 mod py_shard_sessions;
 mod py_sliding_folds;
@@ -354,6 +356,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(encoding::decode_page, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::encode_changes, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::decode_changes, module)?)?;
+    module.add_function(wrap_pyfunction!(open_table::tally_open, module)?)?;
+    module.add_function(wrap_pyfunction!(open_table::join_clocks, module)?)?;
     module.add_function(wrap_pyfunction!(shard_keys, module)?)?;
     module.add_class::<PyQuery>()?;
     module.add_class::<PyPacker>()?;

@@ -18,6 +18,7 @@ use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
 use crate::record::store_query::StoreQuery;
 use crate::record::user_function::UserFunction;
+use crate::state::open_clock::{OpenClock, OpenTally};
 use crate::state::page::ChangedPage;
 use crate::state::source_time::SourceTime;
 
@@ -315,6 +316,35 @@ impl PyOperator {
     fn restore(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {
         let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
         self.work(py, |operator| operator.restore(&pages))
+    }
+
+    /// The columns of `open` are key columns, the bounds of windows, and `state`.
+    fn resume_open(
+        &self,
+        py: Python<'_>,
+        clock: (PyBackedBytes, Option<i64>),
+        tally: (u64, u64),
+        rows: Vec<PyRecordBatch>,
+    ) -> PyResult<(i64, u64)> {
+        let clock = OpenClock::read(&clock.0, clock.1)?;
+        let tally = OpenTally {
+            clocks: Vec::new(),
+            rows: tally.0,
+            checksum: tally.1,
+        };
+        let rows: Vec<RecordBatch> = rows.into_iter().map(PyRecordBatch::into_inner).collect();
+        self.work(py, |operator| operator.resume_open(&clock, &tally, &rows))?;
+        Ok((clock.to, clock.batch))
+    }
+
+    fn open_windows<'py>(
+        &self,
+        py: Python<'py>,
+        to: i64,
+        batch: u64,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyBytes>)> {
+        let (rows, clock) = self.work(py, |operator| operator.open_windows(Time(to), batch))?;
+        Ok((to_python(py, rows)?, PyBytes::new(py, &clock.seal()?)))
     }
 
     #[pyo3(signature = (head, keys, progress, times=None))]

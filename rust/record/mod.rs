@@ -21,6 +21,8 @@
 //! | `window_pages` | converts windows to columns of pages and back |
 //! | `window_row` | a stored window as a row of a page |
 //! | [`store_query`] | stored windows as rows |
+//! | `open_windows` | the windows as the rows of a table, which the next run of a daily job reads |
+//! | `open_rows` | writes these rows |
 
 mod bulk;
 pub(crate) mod change_batch;
@@ -28,6 +30,8 @@ pub(crate) mod changes;
 pub(crate) mod checkpoint;
 mod judgement;
 pub(crate) mod micro_batch;
+mod open_rows;
+mod open_windows;
 pub mod operator;
 pub(crate) mod operator_states;
 pub(crate) mod returned_records;

@@ -54,7 +54,11 @@ pub(super) fn sorted<E: WindowRow>(
 }
 
 /// One row per window: key columns, times, `source`, states, values of user-defined functions.
-fn columns<E: WindowRow>(
+///
+/// # Errors
+///
+/// As [`sorted`].
+pub(super) fn columns<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
     entries: &[(StoreKey, &E)],

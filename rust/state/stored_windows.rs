@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use arrow_array::{ArrayRef, RecordBatch};
 
-use super::page::{self, PageKind, PageName, broken, ticks};
+use super::page::{self, PageId, PageKind, PageName, broken, ticks};
 use crate::array::convert;
 use crate::core::error::Result;
 use crate::core::time::Time;
@@ -48,6 +48,25 @@ impl StoredWindows {
             rows,
             keys,
         })
+    }
+
+    /// Windows that are not of a page, in the columns of one. `keys` is the number of key columns.
+    pub(crate) fn of(form: PageKind, rows: RecordBatch, keys: usize) -> Self {
+        let id = PageId {
+            segment: 0,
+            run: 0,
+            number: 0,
+        };
+        let name = PageName {
+            id,
+            is_index: false,
+        };
+        Self {
+            name,
+            form,
+            rows,
+            keys,
+        }
     }
 
     /// Reads pages in any order. They must have exactly these names.
@@ -144,7 +163,7 @@ mod tests {
     use arrow_array::Int64Array;
 
     use super::*;
-    use crate::state::page::{PageBounds, PageId};
+    use crate::state::page::PageBounds;
     use crate::state::page_writer::RunRows;
 
     /// A page of one window with these times.

@@ -8,6 +8,7 @@ from copy import copy
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow._aggregates.call import OF_COLUMN
 from windrow._aggregates.evaluation import Finish, Tally
@@ -17,18 +18,20 @@ from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import finals, folds_in_order
 from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
+from windrow._local.advance import rows_of, with_bounds
 from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
 from windrow._local.empty_columns import fitted, of_schema
 from windrow._local.expressions import output_name, with_expressions
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
-from windrow._local.results import Kinds, schema_without_views
+from windrow._local.results import Kinds, pyarrow_table, schema_without_views
 from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import BOUNDS, flat, shown
-from windrow._plan.input import Input
+from windrow._plan.input import Input, Run
 from windrow._plan.observation import is_observation, report
+from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 from windrow._plan.plan import Origins, Plan
 from windrow._plan.sequence import sequenced
 from windrow._plan.time_casts import TimeCasts
@@ -165,6 +168,24 @@ class LocalInput(Input[Any]):
         fed = rows if progress is None else progress.making(rows)
         windows = _table(finish, finals(folds, fed), folds.output_schema)
         return self._finished(plan, windows, counters | _overflows(folds.overflows, finish))
+
+    def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
+        """One run of a daily job, in the kind of the data."""
+        libraries = {kind.__module__.partition(".")[0] for kind in type(opened).__mro__}
+        before = None if opened is None else columns_of(opened, libraries, "open")
+        query = Query.of_rows(plan.spec_in_order, plan.schema)
+        records, read = self._read(None, lambda: query.run(self._stream(plan, None)))
+        rows, of_run = rows_of(plan, before, records, to)
+        warn_left_out(read)
+        counted = _reported(plan, {**read, **of_run})
+        rows = shown(plan, rows)
+        rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
+        kinds = self._kinds(plan, rows)
+        is_closed: Any = pc.equal(rows[STATUS], pa.scalar("closed"))
+        closed = with_bounds(rows.filter(is_closed).drop_columns([STREAM_TIME, STATE, STATUS]))
+        still_open = rows.filter(pc.invert(is_closed)).drop_columns([STATUS, *(["op"] if plan.options.op else [])])
+        result = self._table.result
+        return Run(result(closed, kinds, counted), result(still_open, kinds, counted), result(rows, kinds, counted))
 
     def with_windows(self, plan: Plan) -> Any:
         """All rows in their order, with `window` and the aggregates. Counters as in `run`."""

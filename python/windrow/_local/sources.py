@@ -21,7 +21,7 @@ from windrow._plan.plan import INPUT, Origins
 _spent: WeakSet[pa.RecordBatchReader] = WeakSet()
 
 
-def columns_of(data: Any, libraries: set[str]) -> Columns:
+def columns_of(data: Any, libraries: set[str], argument: str = "data") -> Columns:
     """The columns of `data`. `libraries` define its type. Raises `TypeError` if it has no Arrow data."""
     if isinstance(data, pa.Table):
         return TableColumns(data)
@@ -42,8 +42,8 @@ def columns_of(data: Any, libraries: set[str]) -> Columns:
         try:
             return _Reader(stream_reader(data))
         except pa.ArrowException as error:
-            raise bad_type("data", data, f"{ALLOWED} of columns with names ({error})") from error
-    raise bad_type("data", data, _instead(data) or ALLOWED)
+            raise bad_type(argument, data, f"{ALLOWED} of columns with names ({error})") from error
+    raise bad_type(argument, data, _instead(data) or ALLOWED)
 
 
 def _joined(data: Sequence[pa.RecordBatch | pa.Table]) -> pa.Table:

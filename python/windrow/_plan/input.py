@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, Self, TypeVar
 
@@ -19,6 +20,28 @@ from windrow._windows.sliding import SlidingWindows
 
 Result = TypeVar("Result")
 """The result of a query over an input: a Spark `DataFrame`, or in this process the kind of the data."""
+
+
+@dataclass(frozen=True)
+class Run(Generic[Result]):
+    """What one run of a daily job gives: its closed windows, and those that are still open.
+
+    It unpacks into both. They are filters of `rows`, of the same kind.
+
+    Attributes:
+        closed: the windows that no later record can change, as `agg` gives them.
+        still_open: the table of open windows, which the next run reads.
+        rows: the rows of both, with the column `status`: "closed" or "open".
+    """
+
+    closed: Result
+    still_open: Result
+    rows: Result
+
+    def __iter__(self) -> Iterator[Result]:
+        """The closed windows, then those that are still open."""
+        return iter((self.closed, self.still_open))
+
 
 ALLOWED = (
     "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
@@ -105,6 +128,13 @@ class Input(ABC, Generic[Result]):
     @abstractmethod
     def with_windows(self, plan: Plan) -> Result:
         """All rows and columns. Each row has its window of a plan, and the aggregates of that window."""
+
+    def advance(self, plan: Plan, opened: Any, to: int) -> Run[Result]:
+        """One run of a daily job: the rows that a plan gives of the open windows and of these records, up to `to`."""
+        raise TypeError(
+            "advance: got a streaming DataFrame; allowed: a batch DataFrame, or data in this process (a stream keeps "
+            "its open windows in its checkpoint)"
+        )
 
     @abstractmethod
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:

@@ -192,6 +192,12 @@ class Plan:
         batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
         return json.dumps(self.to_dict() | batch | {"inputs": self._inputs(one_time=True)})
 
+    @property
+    def spec_of_run(self) -> str:
+        """The plan for one run of a daily job: a micro-batch whose end the caller sets, in any number of shards."""
+        stream = {"grace": self.windows.grace or 0, "late": self.options.late, "shards": SHARDS, "tick": None}
+        return json.dumps(json.loads(self.spec_in_order) | stream)
+
     def to_dict(self) -> dict[str, object]:
         """What `spec` says."""
         return {

@@ -21,7 +21,7 @@ from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import ColumnExpression, Reference
 from windrow._plan.cogroup_rows import by_name, check_type
 from windrow._plan.flat import WINDOW
-from windrow._plan.input import Input, Result
+from windrow._plan.input import Input, Result, Run
 from windrow._plan.plan import SERIES, Origins, Plan, Stream
 from windrow._query.grouped import GroupedData
 from windrow._query.grouping import gap_field
@@ -232,6 +232,13 @@ class _Inputs(Input[Result]):
 
     def run(self, plan: Plan) -> Result:
         return self._united(plan).run(plan)
+
+    def advance(self, plan: Plan, opened: Any, to: int) -> Run[Result]:
+        return self._united(plan).advance(plan, opened, to)
+
+    @property
+    def zone(self) -> str | None:
+        return self._first.zone
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         return self._united(plan).reader(plan)

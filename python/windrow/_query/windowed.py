@@ -1,7 +1,6 @@
 """The options and the aggregates of a query.
 
-Every method checks its arguments and returns a new frozen object. Nothing is computed before `agg`, and on Spark
-nothing before an action.
+Every method checks its arguments and returns a new frozen object. Nothing runs before `agg`, on Spark before an action.
 
 The examples of this module share these lines:
 
@@ -30,6 +29,7 @@ from windrow._plan.input import Input, Result
 from windrow._plan.observation import Observation
 from windrow._plan.plan import Callback, Emit, Late, Options, Overflow, Plan
 from windrow._plan.sequence import SEQUENCE
+from windrow._query.advance import DailyJob
 from windrow._query.grouping import Grouping
 from windrow._query.missing_methods import rows_hint
 from windrow._query.notebook import ShownInNotebooks
@@ -45,7 +45,7 @@ _MOST_THREADS = 1_024
 
 
 @dataclass(frozen=True)
-class WindowedData(ShownInNotebooks, Generic[Result]):
+class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
     """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:

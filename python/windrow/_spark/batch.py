@@ -46,10 +46,13 @@ from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
 from windrow._executor.shipping import shipped
 from windrow._plan.flat import WINDOW
+from windrow._plan.input import Run
 from windrow._plan.observation import Observation, is_observation
+from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 from windrow._plan.plan import BATCH_COUNTERS, INPUT, Origins, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._spark import release
+from windrow._spark.advance import RUN_COUNTERS, output_of, rows_of
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, numbered, projected, shown, shown_rows, with_names
@@ -124,6 +127,17 @@ class BatchInput(FrameInput):
         )
         return shown(plan, _result(plan, result, observed, F.count("window").alias("windows")))
 
+    def advance(self, plan: Plan, opened: Any, to: int) -> Run[DataFrame]:
+        """One run of a daily job, as lazy frames."""
+        output = output_of(plan, self._output(plan, counted=True), self._type(plan.time))
+        _, observed = self._query(plan, output, RUN_COUNTERS)
+        records = self._rows(plan.schema.names)
+        rows = rows_of(plan, records, opened, to=to, output=output, observed=observed)
+        rows = shown(plan, _result(plan, rows, observed))
+        is_closed, op = F.col(STATUS) == "closed", ["op"] if plan.options.op else []
+        closed = _without(rows.where(is_closed), [STREAM_TIME, STATE, STATUS])
+        return Run(closed, _without(rows.where(~is_closed), [STATUS, *op]), rows)
+
     def with_windows(self, plan: Plan) -> DataFrame:
         """All rows, each with its window, as a lazy frame."""
         if plan.origins is not None:
@@ -159,11 +173,13 @@ class BatchInput(FrameInput):
         """What the first step makes of these columns."""
         return self._rows(schema.names).mapInArrow(shipped(step, *query, declared=self._declared(schema)), output)
 
-    def _query(self, plan: Plan, output: StructType) -> tuple[tuple[str, bytes], dict[str, str]]:
+    def _query(
+        self, plan: Plan, output: StructType, counted: Sequence[str] = BATCH_COUNTERS
+    ) -> tuple[tuple[str, bytes], dict[str, str]]:
         """The query for executors, and the column of each observed counter. Warns about missing settings."""
         warn_unless_configured(self._frame.sparkSession, pipeline=self.declared)
         spec = plan.spec_in_order if plan.functions else plan.spec
-        counters, names = BATCH_COUNTERS if plan.options.observation is not None else (), Names(output.names)
+        counters, names = counted if plan.options.observation is not None else (), Names(output.names)
         observed = {counter: names.unused(f"windrow_{counter}") for counter in counters}
         return (spec, plan.schema.serialize().to_pybytes()), observed
 
@@ -178,6 +194,12 @@ def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any
         fields = [*frame.schema.fields, StructField(SEQUENCE, LongType())]
         frame = with_schema(frame.withColumn(SEQUENCE, F.lit(0).cast("long")), fields)
     return frame
+
+
+def _without(frame: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The frame without these columns."""
+    fields = [field for field in frame.schema.fields if field.name not in names]
+    return with_schema(frame.drop(*names), fields)
 
 
 def _shown(frame: DataFrame, origins: Origins) -> DataFrame:

@@ -16,7 +16,7 @@ import windrow
 ELSEWHERE = {"windrow.testing._definition", "windrow.kafka._producer"}
 """Modules with objects that stand for others."""
 
-SPARK_ONLY = {"windrow._spark.batch", "windrow._spark.frame", "windrow._spark.types"}
+SPARK_ONLY = {"windrow._spark.advance", "windrow._spark.batch", "windrow._spark.frame", "windrow._spark.types"}
 MODULES = [
     module.name
     for module in pkgutil.walk_packages([str(Path(windrow.__file__).parent)], "windrow.")

@@ -38,11 +38,13 @@ def failing(held: int, row: Any) -> int:
 SESSIONS = wr.SessionWindows.with_gap("10 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("10 minutes")
 AMOUNTS = wr.aggregate(list, lambda held, row: [*held, row.amount], joined, schema="array<bigint>", columns=["amount"])
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 CASES: dict[str, Callable[[Any], Any]] = {
     "sessions": lambda asked: asked(SESSIONS).agg(n=wr.count(), total=wr.sum("amount"), last=wr.last("amount")),
     "sliding": lambda asked: asked(SLIDING).agg(n=wr.count(), total=wr.sum("amount"), least=wr.min("amount")),
     "functions": lambda asked: asked(SESSIONS).agg(x=AMOUNTS, n=wr.count(), most=wr.reduce("amount", max)),
     "sliding functions": lambda asked: asked(SLIDING).agg(x=AMOUNTS),
+    "advance": lambda asked: asked(SESSIONS).advance(None, to=NOON, n=wr.count(), total=wr.sum("amount")).closed,
 }
 
 

@@ -1,0 +1,89 @@
+"""Points in time as users write them, in the ticks of a time column."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.errors import bad_type, bad_value
+
+Instant = str | date
+"""A point in time: a `datetime`, a `date` (its midnight), or ISO 8601 text such as "2026-05-05"."""
+
+_UNITS = {"s": 1_000_000, "ms": 1_000}
+_FINER = re.compile(r"\.\d{7,}")
+
+
+def ticks(argument: str, given: object, field: pa.Field[Any], zone: str | None = None) -> int:
+    """The ticks of a point in time in a time column. A bare time is one in `zone`, by default that of the column.
+
+    Raises:
+        TypeError: neither text, a `date` nor a `datetime`.
+        ValueError: no point in time, one with a zone for a column without, one that the column cannot hold, or a bare
+            time that the zone has twice or never.
+
+    >>> ticks("to", "2026-05-05", pa.field("ts", pa.timestamp("ms")))
+    1777939200000
+    >>> ticks("to", "2026-05-05", pa.field("ts", pa.timestamp("s", "Europe/Berlin")))
+    1777932000
+    """
+    moment = _moment(argument, given)
+    kind: Any = field.type
+    if moment.tzinfo is not None:
+        if kind.tz is None:
+            allowed = f"a time without a zone, as the time column {field.name!r} has none"
+            raise bad_value(argument, given, allowed)
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    elif kind.tz is not None:
+        moment = _in_utc(argument, given, moment, zone or kind.tz)
+    micros: Any = pa.scalar(moment, pa.timestamp("us")).value
+    if kind.unit == "ns":
+        if not -(2**63) <= micros * 1_000 < 2**63:
+            raise bad_value(argument, given, f"a time that the column {field.name!r} can hold, which has nanoseconds")
+        return int(micros * 1_000)
+    whole, rest = divmod(micros, _UNITS.get(kind.unit, 1))
+    if rest:
+        raise bad_value(argument, given, f"a time in whole {kind.unit}, the unit of the time column {field.name!r}")
+    return int(whole)
+
+
+def shown(value: int, kind: Any, zone: str | None = None) -> str:
+    """The ticks of a time column as text; with a zone, in that zone.
+
+    >>> shown(1777932000, pa.timestamp("s", "Europe/Berlin"))
+    '2026-05-05 00:00:00+02:00'
+    """
+    if kind.tz is not None:
+        kind = pa.timestamp(kind.unit, zone or kind.tz)
+    return str(pa.scalar(value, kind).as_py())
+
+
+def _moment(argument: str, given: object) -> datetime:
+    allowed = 'a datetime, a date, or text such as "2026-05-05" or "2026-05-05 06:00:00+02:00"'
+    if isinstance(given, datetime):
+        return given
+    if isinstance(given, date):
+        return datetime(given.year, given.month, given.day)
+    if not isinstance(given, str):
+        raise bad_type(argument, given, allowed)
+    if _FINER.search(given):
+        raise bad_value(argument, given, "a time with six digits of a second at most")
+    try:
+        return datetime.fromisoformat(given)
+    except ValueError as error:
+        raise bad_value(argument, given, allowed) from error
+
+
+def _in_utc(argument: str, given: object, moment: datetime, zone: str) -> datetime:
+    local: Any = pa.scalar(moment, pa.timestamp("us"))
+    try:
+        found: Any = pc.assume_timezone(local, zone)
+    except pa.ArrowInvalid as error:
+        allowed = f"a time that {zone} has once; {given} is there twice or never: write it with its offset"
+        raise bad_value(argument, given, allowed) from error
+    moment_in_utc: datetime = found.cast(pa.timestamp("us")).as_py()
+    return moment_in_utc

@@ -1,0 +1,132 @@
+"""A table of open windows, as an operator reads it, and the checks that need the whole table."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.instant import shown
+from windrow._native import tally_open
+from windrow._plan.open_table import STATE
+from windrow._plan.plan import Plan
+
+START, END = "windrow.start", "windrow.end"
+"""The columns of the bounds of open windows."""
+
+
+@dataclass
+class Opened:
+    """A table of open windows, or a shard's part of one.
+
+    Attributes:
+        keys: how many key columns it has.
+        clocks: the bytes and the `stream_time` of the clock rows.
+        rows: how many other rows the whole table has.
+        checksum: the sum of their checksums.
+        batches: these rows: keys, the bounds of windows in ticks, aggregates that people read, `state`.
+    """
+
+    keys: int
+    clocks: list[tuple[bytes, int | None]] = field(default_factory=list)
+    rows: int = 0
+    checksum: int = 0
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Adds rows of a table: keys, the bounds of windows in ticks, aggregates, `stream_time` in ticks, `state`."""
+        states = batch.column(batch.num_columns - 1)
+        positions, rows, checksum, bad = tally_open(pa.record_batch([states], names=[STATE]))
+        if bad is not None:
+            raise ValueError(f"open: {self._shown(batch, bad[0])}: {bad[1]}; allowed: {_WHOLE}")
+        times = batch.column(batch.num_columns - 2)
+        self.clocks += [(states[place].as_py(), times[place].as_py()) for place in positions]
+        self.rows += rows
+        self.checksum = (self.checksum + checksum) % 2**64
+        whole = pa.RecordBatch.from_arrays(
+            [*batch.columns[:-2], batch.columns[-1]], names=[*batch.schema.names[:-2], STATE]
+        )
+        for start, end in itertools.pairwise([-1, *positions, batch.num_rows]):
+            if end > start + 1:  # slices, as pyarrow cannot filter views
+                self.batches.append(whole.slice(start + 1, end - start - 1))
+
+    @property
+    def read(self) -> list[pa.RecordBatch]:
+        """The rows in the columns that the core reads: keys, bounds, `state`."""
+        places = [*range(self.keys + 2), -1]
+        return [
+            pa.RecordBatch.from_arrays(
+                [batch.columns[place] for place in places], names=[batch.schema.names[place] for place in places]
+            )
+            for batch in self.batches
+        ]
+
+    def _shown(self, batch: pa.RecordBatch, row: int) -> str:
+        names = batch.schema.names[: self.keys]
+        named = ", ".join(f"{name} = {batch.column(place)[row].as_py()}" for place, name in enumerate(names))
+        return f"the row of {named}"
+
+    def check_shown(self, kept: list[pa.RecordBatch]) -> None:
+        """Raises `ValueError` for a row whose aggregates are not those of `kept`, the rows that its state gives."""
+        if not self.batches or self.batches[0].num_columns == self.keys + 3:
+            return
+        given, whole = (pa.Table.from_batches(each) for each in (self.batches, kept))
+        states = whole[STATE].combine_chunks()
+        places = pc.index_in(given[STATE], states)
+        for name in given.column_names[self.keys + 2 : -1]:
+            own: Any = given[name]
+            other: Any = whole[name].cast(own.type).take(places)
+            if pa.types.is_floating(own.type):  # pandas has one value for NaN and null
+                nothing: Any = pa.scalar(None, own.type)
+                own, other = (pc.if_else(pc.is_nan(each), nothing, each) for each in (own, other))
+            is_other: Any = pc.not_equal(own, other)
+            differs: Any = pc.or_(pc.xor(own.is_null(), other.is_null()), is_other.fill_null(False))
+            differs = pc.and_(differs, places.is_valid())
+            row = pc.index(differs, True).as_py()
+            if row >= 0:
+                got, said = (each[row].as_py() for each in (own, other))
+                got = "null" if got is None else repr(got)
+                raise ValueError(
+                    f"open: {self._shown(given.combine_chunks().to_batches()[0], row)}: {name!r} is {got}, and its "
+                    f"`state` has {said!r}: the row was changed; allowed: {_WHOLE}"
+                )
+
+    def clock(self, kind: Any) -> tuple[bytes, int | None]:
+        """The one clock row. `kind` is the type of times, for messages."""
+        if len(self.clocks) == 1:
+            return self.clocks[0]
+        if not self.clocks:
+            raise ValueError(f"open: got {self.rows} rows and no clock row; allowed: {_WHOLE}")
+        times = sorted({"null" if time is None else shown(time, kind) for _, time in self.clocks})
+        raise ValueError(
+            f"open: got {len(self.clocks)} clock rows, of runs up to {', '.join(times)}; allowed: the open windows of "
+            "one run, which have one clock row: filter the table by its run"
+        )
+
+
+_WHOLE = "the whole table of open windows of one run, and None on the first day"
+
+
+def shown_aggregates(plan: Plan, core: pa.Schema) -> list[pa.Field[Any]]:
+    """The aggregates of open windows that a run compares with their states: plain values of the core."""
+    result = set(dict(plan.aggregates)) - set(() if plan.finish is None else plan.finish.parts)
+    return [each for each in core if each.name in result and any(is_plain(each.type) for is_plain in _PLAIN)]
+
+
+_PLAIN = (
+    pa.types.is_integer,
+    pa.types.is_float32,
+    pa.types.is_float64,
+    pa.types.is_boolean,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_decimal128,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_duration,
+)
+"""The types that every library keeps and pyarrow compares."""

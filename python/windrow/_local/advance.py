@@ -1,0 +1,124 @@
+"""One run of a daily job over data in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.errors import bad_column_type, bad_value, listed
+from windrow._executor.advance import clock_row, joined, operator_counters, run, run_schema
+from windrow._executor.batches import rebased, stream_reader
+from windrow._executor.empty_arrays import rebuilt
+from windrow._executor.opened import END, START, Opened, shown_aggregates
+from windrow._local.columns import Columns
+from windrow._local.results import without_views
+from windrow._native import Operator, join_clocks
+from windrow._plan.flat import BOUNDS, WINDOW
+from windrow._plan.open_table import STATE, STREAM_TIME
+from windrow._plan.plan import Plan
+
+_ALLOWED = "the open windows that the earlier advance returned, and None on the first day"
+
+
+def rows_of(
+    plan: Plan, opened: Columns | None, records: list[pa.RecordBatch], to: int
+) -> tuple[pa.Table, Mapping[str, int]]:
+    """The rows of a run, and its counters except those of reading. `records` are sorted by time."""
+    operator = Operator(plan.spec_of_run, plan.schema, plan.folds())
+    schema = run_schema(operator.output_schema)
+    finish = None if plan.finish is None else plan.finish.typed(schema)
+    before = None if opened is None else opened_of(plan, opened, shown_aggregates(plan, operator.output_schema))
+    batches = _with_clock(operator, before, joined(records, plan.schema), to, plan)
+    if finish is None:
+        rows = pa.Table.from_batches(batches, schema=schema)
+    else:
+        rows = pa.Table.from_batches(finish.batches(batches), schema=finish.schema(schema))
+    counted = operator_counters(operator)
+    if finish is not None:
+        counted["overflows"] += finish.tally.overflows
+    return rows, counted
+
+
+def _with_clock(
+    operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: int, plan: Plan
+) -> Iterator[pa.RecordBatch]:
+    clock = yield from run(operator, opened, rebased(records), to, plan.to_dict())
+    yield clock_row(join_clocks([clock], to), to, run_schema(operator.output_schema))
+
+
+def with_bounds(closed: pa.Table) -> pa.Table:
+    """Closed windows in the types of `agg`, where no window and no bound is null."""
+    if WINDOW not in closed.column_names:
+        return closed
+    place, column = closed.column_names.index(WINDOW), closed[WINDOW]
+    kind: Any = column.type
+    bounds = pa.struct([each.with_nullable(False) for each in kind])
+    chunks: Any = [rebuilt(chunk, bounds) for chunk in column.chunks]
+    typed: Any = bounds
+    windows: Any = pa.chunked_array(chunks, type=typed)
+    return closed.set_column(place, pa.field(WINDOW, bounds, nullable=False), windows)
+
+
+def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> Opened:
+    """A table of open windows in the columns that the core reads, with those of these aggregates that it has."""
+    names, bounds = list(table.names), BOUNDS if plan.options.flat else (WINDOW,)
+    wanted = [*plan.key_names, *bounds, STREAM_TIME, STATE]
+    for name in wanted:
+        if names.count(name) != 1:
+            raise bad_value("open", f"a table with the columns {listed(names)}", f"one that has {name!r}: {_ALLOWED}")
+    aggregates = [each for each in aggregates if names.count(each.name) == 1]
+    wanted += [each.name for each in aggregates]
+    places = sorted(names.index(name) for name in wanted)
+    rows = stream_reader(table.stream(places)).read_all()
+    given = {names[place]: column for place, column in zip(places, rows.columns, strict=True)}
+    columns = _columns(plan, given, rows.num_rows)
+    for each in aggregates:
+        try:
+            columns[each.name] = _cast(each.name, given[each.name], without_views(each.type))
+        except TypeError:  # a library without this type, and nothing that a run reads
+            continue
+    columns[STREAM_TIME] = columns.pop(STREAM_TIME)
+    columns[STATE] = columns.pop(STATE)
+    opened = Opened(len(plan.keys))
+    for batch in pa.table(columns).to_batches():
+        opened.add(batch)
+    return opened
+
+
+def _columns(plan: Plan, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` in ticks, `state`."""
+    time: Any = plan.schema.field(plan.time).type
+    columns = dict[str, Any]()
+    for place, key in enumerate(plan.keys):
+        kind: Any = plan.schema.field(key).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        name = plan.key_names[place] if plan.key_names else None
+        columns[key] = (
+            pa.chunked_array([pa.array([0] * rows, kind)]) if name is None else _cast(name, given[name], kind)
+        )
+    if plan.options.flat:
+        bounds = [given[name] for name in BOUNDS]
+    else:
+        window: Any = given[WINDOW]
+        if pa.types.is_null(window.type):  # no window is open
+            bounds = [window, window]
+        elif pa.types.is_struct(window.type):
+            bounds = [pc.struct_field(window, name) for name in ("start", "end")]
+        else:
+            raise bad_column_type("open", WINDOW, window.type, "a struct of `start` and `end`")
+    for name, column in zip((START, END, STREAM_TIME), (*bounds, given[STREAM_TIME]), strict=True):
+        columns[name] = _cast(name, column, time).cast(pa.int64())
+    columns[STATE] = _cast(STATE, given[STATE], pa.binary())
+    return columns
+
+
+def _cast(name: str, column: Any, kind: pa.DataType) -> Any:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        return column if column.type == kind else column.cast(kind)
+    except pa.ArrowException as error:
+        raise bad_column_type("open", name, column.type, f"{kind}, as in the query ({error})") from error

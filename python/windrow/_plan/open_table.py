@@ -1,0 +1,15 @@
+"""The columns of a table of open windows, and of the rows of a run."""
+
+from __future__ import annotations
+
+STREAM_TIME = "stream_time"
+"""The column of stream time, which only the clock row has."""
+
+STATE = "state"
+"""The column of the bytes that the next run reads."""
+
+STATUS = "status"
+"""The column that says whether a row of a run is of a window that is closed, or of the table of open windows."""
+
+RESERVED = (STATE, "source", STREAM_TIME, STATUS)
+"""Names that no key and no aggregate of a run may have."""

@@ -1,0 +1,178 @@
+"""One run of a daily job over a batch DataFrame. Uses only Spark's public API.
+
+```text
+select(records)      ─ mapInArrow(pack_day) ──┐
+select(open windows) ─ mapInArrow(pack_open) ─┼ union ─ repartition("shard") ─ sortWithinPartitions
+one row              ─ mapInArrow(heads) ─────┘      └─ mapInArrow(advance)       one operator a shard
+                                                        └─ repartition("shard")   the clock parts meet in one task
+                                                           └─ mapInArrow(rows_of_run)
+```
+
+Nothing runs before the caller runs an action.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
+
+from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._executor.advance import advance, heads, pack_day, pack_open, packed_schema, rows_of_run, run_schema
+from windrow._executor.opened import END, START, shown_aggregates
+from windrow._executor.pickled import pickled_finish, pickled_functions
+from windrow._executor.shipping import shipped
+from windrow._native import Operator
+from windrow._plan.flat import BOUNDS, WINDOW
+from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
+from windrow._plan.plan import Plan
+from windrow._spark import release
+from windrow._spark.declared import schema_of
+from windrow._spark.frame import numbered
+from windrow._spark.types import arrow_field
+
+_PACKED = StructType(
+    [
+        StructField("kind", IntegerType(), nullable=False),
+        StructField("shard", IntegerType(), nullable=False),
+        StructField("first", LongType(), nullable=False),
+        StructField("block", BinaryType(), nullable=False),
+    ]
+)
+_ALLOWED = "the open windows that the earlier advance returned, as a batch DataFrame, and None on the first day"
+
+RUN_COUNTERS = (
+    "records",
+    "null_keys",
+    "null_times",
+    "bad_gaps",
+    "clamped_gaps",
+    "ticks",
+    "overflows",
+    "late",
+    "windows_refused",
+    "late_emitted",
+    "windows",
+    "windows_open",
+)
+"""What a run counts."""
+
+
+def rows_of(
+    plan: Plan, records: DataFrame, opened: object, *, to: int, output: StructType, observed: dict[str, str]
+) -> DataFrame:
+    """The rows of a run, with the columns `output`, then those of the observed counters."""
+    schema, shards = plan.schema.serialize().to_pybytes(), plan.options.shards
+    output_schema = Operator(plan.spec_of_run, plan.schema, plan.folds()).output_schema
+    core = run_schema(output_schema)
+    functions, broadcasts = pickled_functions(plan)
+    finish, finish_broadcasts = pickled_finish(plan, core)
+    parts = [records.mapInArrow(shipped(pack_day, plan.spec_in_order, schema), _PACKED)]
+    one = records.sparkSession.range(0, 1, 1, 1)
+    parts.append(one.mapInArrow(shipped(heads, shards), _PACKED))
+    specs, schemas = {"run": plan.spec_of_run, "records": plan.spec_in_order}, {"records": schema}
+    if opened is not None:
+        given, columns = _opened(plan, opened, shown_aggregates(plan, output_schema))
+        specs["open"], schemas["open"] = _open_spec(plan, columns), columns.serialize().to_pybytes()
+        parts.append(given.mapInArrow(shipped(pack_open, specs["open"], schemas["open"], shards), _PACKED))
+    packed = parts[0]
+    for part in parts[1:]:
+        packed = packed.union(part)
+    step = shipped(advance, specs, schemas, functions, to, broadcasts=broadcasts)
+    of_run = shipped(
+        rows_of_run,
+        core.serialize().to_pybytes(),
+        shards,
+        to,
+        observed,
+        finish=finish,
+        observed=observed,
+        broadcasts=finish_broadcasts,
+    )
+    counters = [StructField(name, LongType()) for name in observed.values()]
+    return (
+        packed.repartition("shard")
+        .sortWithinPartitions("shard", "kind", "first")
+        .mapInArrow(step, _PACKED)
+        .repartition("shard")
+        .mapInArrow(of_run, StructType([*output.fields, *counters]))
+    )
+
+
+def output_of(plan: Plan, core: StructType, time: Any) -> StructType:
+    """The columns of the rows of a run. `core` are those of the result, `time` is the type of times."""
+    fields = [StructField(field.name, field.dataType, True, field.metadata) for field in core.fields]
+    added = [StructField(STREAM_TIME, time), StructField(STATE, BinaryType()), StructField(STATUS, StringType())]
+    return StructType([*fields, *added])
+
+
+def _opened(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) -> tuple[DataFrame, pa.Schema]:
+    """The columns of a table of open windows that a run reads, and their types in Arrow."""
+    if not release.is_frame(opened):
+        raise bad_type("open", opened, _ALLOWED)
+    if opened.isStreaming:
+        raise bad_value("open", "a streaming DataFrame", _ALLOWED)
+    schema = schema_of(opened)
+    names = [name.casefold() for name in schema.names]
+
+    def place(name: str) -> int:
+        places = [position for position, other in enumerate(schema.names) if other == name]
+        places = places or [position for position, other in enumerate(names) if other == name.casefold()]
+        if len(places) != 1:
+            raise bad_value(
+                "open", f"a DataFrame with the columns {listed(schema.names)}", f"one that has {name!r}: {_ALLOWED}"
+            )
+        return places[0]
+
+    frame, selected = numbered(opened), list[Any]()
+    time = plan.schema.field(plan.time)
+    fields = [plan.schema.field(key).with_nullable(True) for key in plan.keys]
+    for number, name in enumerate(plan.key_names):
+        at = place(name)
+        _check_type(schema.fields[at], fields[number])
+        selected.append(F.col(f"_{at}"))
+    if not plan.key_names:
+        selected.append(F.lit(0))
+    if plan.options.flat:
+        bounds = [F.col(f"_{place(name)}") for name in BOUNDS]
+    else:
+        at = place(WINDOW)
+        if not isinstance(schema.fields[at].dataType, StructType):
+            raise bad_value(
+                "open", f"the column 'window' of type {schema.fields[at].dataType.simpleString()}", _ALLOWED
+            )
+        bounds = [F.col(f"_{at}.{bound}") for bound in ("start", "end")]
+    shown = [each for each in aggregates if names.count(each.name.casefold()) == 1]
+    shown = [each for each in shown if _has_type(schema.fields[place(each.name)], each)]
+    selected += [*bounds, *(F.col(f"_{place(each.name)}") for each in shown)]
+    selected += [F.col(f"_{place(STREAM_TIME)}"), F.col(f"_{place(STATE)}").cast("binary")]
+    frame = frame.select(*(column.alias(f"_{number}") for number, column in enumerate(selected)))
+    start, end, stream_time = (pa.field(name, time.type) for name in (START, END, STREAM_TIME))
+    shown = [each.with_nullable(True) for each in shown]
+    return release.sendable(frame), pa.schema([*fields, start, end, *shown, stream_time, pa.field(STATE, pa.binary())])
+
+
+def _has_type(given: StructField, wanted: pa.Field[Any]) -> bool:
+    try:
+        return bool(arrow_field("open", given, compared=False).type == wanted.type)
+    except TypeError:
+        return False
+
+
+def _check_type(given: StructField, wanted: pa.Field[Any]) -> None:
+    kind = arrow_field("open", given, compared=True).type
+    if kind != wanted.type:
+        allowed = f"{wanted.type}, as the key of the query"
+        raise bad_value("open", f"the column {given.name!r} of type {kind}", allowed)
+
+
+def _open_spec(plan: Plan, columns: pa.Schema) -> str:
+    """A plan for the rows of open windows, which a packer brings to the shards of their keys."""
+    name = packed_schema(columns).names[-1]
+    records = {"windows": {"kind": "session", "gap": 1_000_000}, "tick": None, "inputs": None, "time": name}
+    counted = [{"name": "n", "function": "count", "columns": []}]
+    return json.dumps(json.loads(plan.spec_in_order) | records | {"aggregates": counted, "op": False})

@@ -1,0 +1,197 @@
+"""Open windows that are not those of the run before: one clear error that names the row or the difference."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+from ..scenes import all_at, at
+
+DAY = pa.table(
+    {"user": ["ann", "bob", "eve"], "ts": pa.array(all_at(0, 1, 2), pa.timestamp("us")), "amount": [1, 2, 3]}
+)
+FLIPS = int(os.environ.get("WINDROW_FLIPS", "500"))
+LONG = int(os.environ.get("WINDROW_STATES", "100000"))
+
+
+def windowed(day: pa.Table = DAY, gap: str = "30 minutes", key: str = "user") -> Any:
+    return wr.group_by(day, key, time="ts").windowed_by(wr.SessionWindows.with_gap(gap))
+
+
+def advanced(opened: Any, minutes: float = 20, **asked: Any) -> Any:
+    return windowed().advance(opened, to=at(minutes), **(asked or {"n": wr.count(), "spend": wr.sum("amount")}))
+
+
+OPEN: pa.Table = advanced(None).still_open
+BOB = 1
+
+
+def changed(table: pa.Table, row: int, **values: Any) -> pa.Table:
+    rows = table.to_pylist()
+    rows[row] |= values
+    return pa.Table.from_pylist(rows, schema=table.schema)
+
+
+def place_of(table: pa.Table, user: str | None) -> int:
+    return table["user"].to_pylist().index(user)
+
+
+def without(table: pa.Table, row: int) -> pa.Table:
+    return pa.concat_tables([table[:row], table[row + 1 :]])
+
+
+def test_the_table_is_read_as_it_was_written() -> None:
+    assert OPEN.num_rows == 4
+    assert advanced(OPEN).still_open.num_rows == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (changed(OPEN, BOB, user="ann"), r"the row of user = ann, window .*: its key, its window or its `state` was"),
+        (
+            changed(OPEN, BOB, window={"start": at(1), "end": at(9)}),
+            r"user = bob, window \[2026-01-01T08:01:00, 2026-01-01T08:09:00\]: its key, its window or its `state` was",
+        ),
+        (changed(OPEN, BOB, window=None), r"a row of user = bob without a window: its key, its window or its"),
+        (changed(OPEN, BOB, state=OPEN["state"][0].as_py()), "its key, its window or its `state` was changed"),
+        (changed(OPEN, BOB, state=OPEN["state"][BOB].as_py()[:-1]), "its key, its window or its `state` was changed"),
+        (changed(OPEN, BOB, state=b"WR"), "its `state` is damaged or cut off"),
+        (changed(OPEN, BOB, state=b""), "its `state` is damaged or cut off"),
+        (changed(OPEN, BOB, state=b"another value"), "was not written by windrow"),
+        (changed(OPEN, BOB, state=None), r"user = bob: it has no `state`: a closed window"),
+        (changed(OPEN, BOB, n=7), r"the row of user = bob: 'n' is 7, and its `state` has 1"),
+        (changed(OPEN, BOB, spend=None), r"the row of user = bob: 'spend' is null, and its `state` has 2"),
+        (without(OPEN, BOB), r"the table has 2 rows besides the clock row, which says 3: 1 are missing"),
+        (pa.concat_tables([OPEN, OPEN[BOB : BOB + 1]]), r"the row of user = bob, window .*: it is there twice"),
+        (without(OPEN, place_of(OPEN, None)), "got 3 rows and no clock row"),
+        (OPEN[:0], "got 0 rows and no clock row"),
+        (
+            changed(OPEN, place_of(OPEN, None), stream_time=at(30)),
+            "the clock row cannot be read: its `stream_time` or its `state` was changed",
+        ),
+    ],
+)
+def test_a_table_that_was_changed_is_refused(table: pa.Table, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        advanced(table, 30)
+
+
+def test_tables_of_two_days_are_refused() -> None:
+    later = advanced(OPEN, 25).still_open
+    with pytest.raises(ValueError, match=r"got 2 clock rows, of runs up to 2026-01-01 08:20:00, 2026-01-01 08:25:00"):
+        advanced(pa.concat_tables([OPEN, later]), 30)
+    mixed = pa.concat_tables([OPEN[:BOB], later[BOB:]])
+    with pytest.raises(
+        ValueError, match=r"is of the run up to 2026-01-01T08:20:00, but the clock row of the run up to"
+    ):
+        advanced(mixed, 30)
+
+
+def test_rows_of_another_table_of_the_same_run_are_refused() -> None:
+    other = windowed(DAY.set_column(2, "amount", pa.array([1, 9, 3])))
+    given = other.advance(None, to=at(20), n=wr.count(), spend=wr.sum("amount")).still_open
+    with pytest.raises(ValueError, match="the rows are not those that the clock row counts"):
+        advanced(pa.concat_tables([without(OPEN, BOB), given[BOB : BOB + 1]]), 30)
+
+
+def test_a_time_before_the_earlier_one_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"to: got 2026-01-01 08:19:59.999999; allowed: 2026-01-01 08:20:00, which"):
+        windowed().advance(OPEN, to="2026-01-01 08:19:59.999999", n=wr.count(), spend=wr.sum("amount"))
+
+
+@pytest.mark.parametrize(
+    ("run", "says"),
+    [
+        (
+            lambda: windowed(gap="1 hour").advance(OPEN, to=at(30), n=wr.count(), spend=wr.sum("amount")),
+            "gap was 30 min",
+        ),
+        (lambda: advanced(OPEN, 30, n=wr.count(), spend=wr.max("amount")), "aggregate"),
+        (lambda: advanced(OPEN, 30, n=wr.count()), "aggregate"),
+        (
+            lambda: windowed(DAY.rename_columns(["who", "ts", "amount"]), key="who").advance(
+                OPEN.rename_columns(["who", *OPEN.column_names[1:]]), to=at(30), n=wr.count(), spend=wr.sum("amount")
+            ),
+            "keys were",
+        ),
+        (
+            lambda: (
+                wr.group_by(DAY, "user", time="ts")
+                .windowed_by(wr.SlidingWindows.with_time_difference("30 minutes"))
+                .advance(OPEN, to=at(30), n=wr.count(), spend=wr.sum("amount"))
+            ),
+            "windows were sessions, are sliding windows",
+        ),
+    ],
+)
+def test_open_windows_of_another_query_are_refused_with_the_difference(run: Callable[[], Any], says: str) -> None:
+    with pytest.raises(ValueError, match=rf"open: the open windows are of another query: .*{says}"):
+        run()
+
+
+@pytest.mark.parametrize(
+    ("run", "error", "says"),
+    [
+        (lambda: advanced(OPEN.drop_columns("state"), 30), ValueError, "open: .* allowed: one that has 'state'"),
+        (lambda: advanced(OPEN.drop_columns("user"), 30), ValueError, "one that has 'user'"),
+        (lambda: advanced("yesterday", 30), TypeError, "open: got 'yesterday'"),
+        (lambda: windowed().emit("update").advance(None, to=at(1), n=wr.count()), ValueError, r"got .emit\('update'\)"),
+        (lambda: windowed().advance(None, to=at(1), state=wr.count()), ValueError, "aggregates: got 'state'"),
+        (lambda: windowed().advance(None, to=at(1), Status=wr.count()), ValueError, "aggregates: got 'Status'"),
+        (
+            lambda: windowed(DAY.rename_columns(["source", "ts", "amount"]), key="source").advance(None, to=at(1)),
+            ValueError,
+            "keys: got 'source'",
+        ),
+        (lambda: windowed().advance(None, to=5, n=wr.count()), TypeError, "to: got 5"),
+        (lambda: windowed().advance(None, to="May", n=wr.count()), ValueError, "to: got 'May'"),
+        (lambda: windowed().advance(None, to="2026-05-05T00:00Z", n=wr.count()), ValueError, "a time without a zone"),
+        (lambda: windowed().advance(None, to=at(1)), ValueError, "aggregates: got none"),
+        (lambda: windowed().advance(None, wr.count(), to=at(1)), TypeError, "aggregates by name"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_the_call(run: Callable[[], Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        run()
+
+
+def flipped(table: pa.Table, rng: random.Random) -> pa.Table:
+    """The table with some bits of one state flipped."""
+    row = rng.randrange(table.num_rows)
+    state = bytearray(table["state"][row].as_py())
+    for place in rng.sample(range(len(state)), k=rng.choice([1, 1, 1, 2, 5])):
+        state[place] ^= 1 << rng.randrange(8)
+    return changed(table, row, state=bytes(state))
+
+
+def check_flips(count: int) -> None:
+    tables = [OPEN]
+    sliding = wr.group_by(DAY, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("5 minutes"))
+    tables.append(sliding.advance(None, to=at(7), n=wr.count(), amounts=wr.collect_list("amount")).still_open)
+    runs: list[Any] = [
+        lambda table: advanced(table, 30),
+        lambda table: sliding.advance(table, to=at(30), n=wr.count(), amounts=wr.collect_list("amount")),
+    ]
+    rng = random.Random(7)
+    for _ in range(count):
+        place = rng.randrange(2)
+        with pytest.raises(ValueError, match="^open: "):
+            runs[place](flipped(tables[place], rng))
+
+
+def test_flipped_bits_never_give_a_number() -> None:
+    check_flips(FLIPS)
+
+
+@pytest.mark.soak
+def test_many_flipped_bits_never_give_a_number(soaked: Callable[[str], None]) -> None:
+    check_flips(LONG)
+    soaked(f"{LONG} damaged tables of open windows")

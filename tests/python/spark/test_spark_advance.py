@@ -1,0 +1,185 @@
+"""Daily jobs in Spark: the windows of one query over the history, the tables of this process, and the same errors."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+from ..harness.spark_tables import frame_of, table_of
+from ..harness.tables import assert_same, rows_of
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SCHEMA = pa.schema(
+    {"user": pa.string(), "id": pa.int32(), "ts": pa.timestamp("us", "UTC"), "x": pa.float64(), "n": pa.int64()}
+)
+ENDS = [START + timedelta(minutes=minutes) for minutes in (40, 100, 101, 200)]
+
+
+def history() -> list[dict[str, Any]]:
+    """Records of some users in 200 minutes, in no order; some at the bounds of days."""
+    rng = random.Random(36)
+    minutes = [rng.randint(0, 199) for _ in range(400)] + [39, 40, 41, 99, 100, 101]
+    return [
+        {
+            "user": rng.choice(["ann", "bob", "", "ä"]),
+            "id": rng.randint(1, 3),
+            "ts": START + timedelta(minutes=minute, microseconds=number),
+            "x": rng.random(),
+            "n": number,
+        }
+        for number, minute in enumerate(minutes)
+    ]
+
+
+def days_of(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    bounds = zip([START, *ENDS], ENDS, strict=False)
+    return [[row for row in rows if start <= row["ts"] < end] for start, end in bounds]
+
+
+def joined(one: list[int], other: list[int]) -> list[int]:
+    return one + other
+
+
+def appended(held: list[int], row: Any) -> list[int]:
+    return [*held, row.n]
+
+
+BUILT_IN = {
+    "rows": wr.count(),
+    "total": wr.sum("n"),
+    "double": wr.sum("n") * 2,
+    "first": wr.first("n"),
+    "ids": wr.collect_set("id"),
+}
+FUNCTIONS = {
+    "rows": wr.count(),
+    "ns": wr.aggregate(list, appended, joined, columns=["n"], schema="array<bigint>"),
+    "least": wr.reduce("x", min),
+}
+SESSIONS = wr.SessionWindows.with_gap("7 minutes", grace="5 minutes")
+SLIDING = wr.SlidingWindows.with_time_difference("10 minutes", grace="3 minutes")
+
+
+@pytest.mark.parametrize(
+    ("windows", "asked"),
+    [(SESSIONS, BUILT_IN), (SLIDING, BUILT_IN), (SESSIONS, FUNCTIONS)],
+    ids=["sessions", "sliding", "functions"],
+)
+def test_days_are_those_of_the_history_and_of_this_process(
+    spark: SparkSession, tmp_path: Path, windows: Any, asked: Any
+) -> None:
+    """The table goes through Parquet, and each other day is one of this process."""
+    rows = history()
+
+    def windowed(data: Any) -> Any:
+        return wr.group_by(data, "user", "id", time="ts").windowed_by(windows).shards(3)
+
+    whole = windowed(pa.Table.from_pylist(rows, SCHEMA)).agg(**asked)
+    closed: list[pa.Table] = []
+    opened: Any = None
+    for number, (day, end) in enumerate(zip(days_of(rows), ENDS, strict=True)):
+        random.Random(number).shuffle(day)
+        table = pa.Table.from_pylist(sorted(day, key=lambda row: row["n"]), SCHEMA)
+        in_spark = number != 2
+        given = frame_of(spark, table).repartition(3) if in_spark else table
+        if opened is not None:
+            opened = frame_of(spark, opened) if in_spark else opened
+        run = windowed(given).advance(opened, to=end, **asked)
+        if in_spark:
+            path = str(tmp_path / str(number))
+            run.rows.write.partitionBy("status").parquet(path)
+            written = spark.read.parquet(path)
+            parts = [table_of(written.where(F.col("status") == status).drop("status")) for status in ("closed", "open")]
+            assert written.where("status = 'open' AND user IS NULL").count() == 1
+            assert_types(run, whole)
+        else:
+            parts = [run.closed, run.still_open]
+        closed.append(parts[0].select(whole.column_names).cast(whole.schema))
+        opened = parts[1]
+    left = opened.filter(opened["window"].is_valid()).select(whole.column_names).cast(whole.schema)
+    got = rows_of(pa.concat_tables([*closed, left]), ["user", "id"])
+    assert_same(got, rows_of(whole, ["user", "id"]), ["ids"])
+
+
+def assert_types(run: Any, whole: pa.Table) -> None:
+    assert run.closed.columns == whole.column_names
+    assert run.still_open.columns == [*whole.column_names, "stream_time", "state"]
+    assert run.rows.columns == [*whole.column_names, "stream_time", "state", "status"]
+
+
+def counted(frame: DataFrame, opened: Any, to: Any, gap: str = "30 minutes", **options: Any) -> Any:
+    windowed = wr.group_by(frame, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(gap)).shards(2)
+    for option, value in options.items():
+        windowed = getattr(windowed, option)(value)
+    return windowed.advance(opened, to=to, rows=wr.count())
+
+
+def day(spark: SparkSession, *pairs: tuple[str, int]) -> DataFrame:
+    rows = [{"user": user, "ts": START + timedelta(minutes=minute)} for user, minute in pairs]
+    return frame_of(spark, pa.Table.from_pylist(rows, pa.schema([SCHEMA.field("user"), SCHEMA.field("ts")])))
+
+
+def test_late_records_counters_and_damage(spark: SparkSession) -> None:
+    one = counted(day(spark, ("ann", 0), ("bob", 50)), None, START + timedelta(minutes=60))
+    assert [row["user"] for row in one.closed.collect()] == ["ann"]
+    table = table_of(one.still_open)
+    still_open = frame_of(spark, table)
+    seen = wr.Observation()
+    observed = counted(
+        day(spark, ("ann", 1), ("bob", 55)), still_open, START + timedelta(minutes=90), late="emit", observe=seen
+    )
+    shown = sorted((row["op"], row["user"], row["rows"]) for row in observed.closed.collect())
+    assert shown == [("late", "ann", 1), ("upsert", "bob", 2)] or shown == [("late", "ann", 1)]
+    got = seen.get
+    assert (got["records"], got["late"], got["late_emitted"]) == (2, 1, 1)
+
+    later = START + timedelta(minutes=100)
+    empty = day(spark)
+    bob = F.col("user") == "bob"
+    no_clock = F.col("user").isNotNull()
+    damaged = {
+        "1 are missing": still_open.where(~F.coalesce(bob, F.lit(False))),
+        "no clock row": still_open.where(no_clock),
+        "it is there twice|1 are too many": still_open.union(still_open.where(bob)),
+        "got 2 clock rows": still_open.union(still_open.where("user IS NULL")),
+        "its key, its window or its `state` was changed": still_open.withColumn(
+            "user", F.when(bob, F.lit("eve")).otherwise(F.col("user"))
+        ),
+        "'rows' is 9, and its `state` has 1": still_open.withColumn("rows", F.when(bob, F.lit(9).cast("bigint"))),
+    }
+    for says, opened in damaged.items():
+        with pytest.raises(Exception, match=says):
+            counted(empty, opened, later).rows.collect()
+    with pytest.raises(Exception, match="gap was 30 min"):
+        counted(empty, still_open, later, gap="1 hour").rows.collect()
+    with pytest.raises(Exception, match="which the earlier call reached, or later"):
+        counted(empty, still_open, START).rows.collect()
+    with pytest.raises(ValueError, match="one that has 'state'"):
+        counted(empty, still_open.drop("state"), later)
+    with pytest.raises(TypeError, match="open: got"):
+        counted(empty, table, later)
+
+
+def test_a_bare_time_is_in_the_zone_of_the_session(spark: SparkSession) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        run = counted(day(spark), None, "2026-01-01 01:00:00")
+        assert run.rows.selectExpr("CAST(stream_time AS bigint)").first()[0] == int(START.timestamp())
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_a_stream_is_refused(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load()
+    windows = wr.SessionWindows.with_gap("1 minute", grace="1 minute")
+    with pytest.raises(TypeError, match="advance: got a streaming DataFrame"):
+        wr.group_by(stream, "value", time="timestamp").windowed_by(windows).advance(None, to=START, n=wr.count())
