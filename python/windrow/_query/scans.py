@@ -124,10 +124,16 @@ def scan_delta(spark: SparkSession, table: object) -> Scan:
         TypeError: no session, no table, a nested column with column mapping, or a column that windrow cannot read.
         ValueError: a path without a table.
 
-    ```python
-    payments = wr.scan_delta(spark, deltalake.DeltaTable("payments", version=3))
-    wr.group_by(payments, "card", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
-    ```
+    >>> import tempfile
+    >>> from datetime import datetime
+    >>> import deltalake
+    >>> import pyarrow as pa
+    >>> from pyspark.sql import SparkSession
+    >>> payments = pa.table({"card": [1, 1], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)]})
+    >>> path = tempfile.mkdtemp()
+    >>> deltalake.write_deltalake(path, payments)
+    >>> scan_delta(SparkSession.builder.getOrCreate(), deltalake.DeltaTable(path, version=0))
+    Scan(columns=('card', 'ts'), tasks=1)
     """
     _check_session(spark)
     from windrow._spark.table_scan import delta_parts, table_files
@@ -151,10 +157,18 @@ def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
         TypeError: no session, neither a table nor a scan, or a column of a type that Spark does not have.
         ValueError: deletes that PyIceberg does not read, or a scan with a limit.
 
-    ```python
-    payments = wr.scan_iceberg(spark, catalog.load_table("shop.payments"))
-    wr.group_by(payments, "card", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
-    ```
+    >>> import tempfile
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> from pyiceberg.catalog.sql import SqlCatalog
+    >>> from pyspark.sql import SparkSession
+    >>> payments = pa.table({"card": [1, 1], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)]})
+    >>> catalog = SqlCatalog("shop", uri="sqlite://", warehouse=f"file://{tempfile.mkdtemp()}")
+    >>> catalog.create_namespace("shop")
+    >>> table = catalog.create_table("shop.payments", schema=payments.schema)
+    >>> table.append(payments)
+    >>> scan_iceberg(SparkSession.builder.getOrCreate(), table.scan(selected_fields=("card", "ts")))
+    Scan(columns=('card', 'ts'), tasks=1)
     """
     _check_session(spark)
     from windrow._spark.table_scan import iceberg_parts, table_files
