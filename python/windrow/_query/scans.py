@@ -63,10 +63,14 @@ def scan_parquet(
         RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
             the file; if a file changes or vanishes later, the query fails with it.
 
-    ```python
-    flights = wr.scan_parquet(spark, "flights/", columns=["carrier", "dep_time"])
-    wr.group_by(flights, "carrier", time="dep_time").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
-    ```
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet
+    >>> from pyspark.sql import SparkSession
+    >>> folder = tempfile.mkdtemp()
+    >>> pyarrow.parquet.write_table(pa.table({"user": ["ann"], "amount": [5]}), f"{folder}/a.parquet")
+    >>> scan_parquet(SparkSession.builder.getOrCreate(), folder, columns=["user"])
+    Scan(columns=('user',), tasks=1)
     """
     _check_session(spark)
     from windrow._spark.parquet_scan import parquet_files
@@ -97,10 +101,17 @@ def scan(
         ValueError: a column that the dataset lacks, a filter that does not fit, or a filesystem that cannot be sent to
             executors.
 
-    ```python
-    events = pyarrow.dataset.dataset("events/", format="csv")
-    wr.group_by(wr.scan(spark, events), "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes")).count()
-    ```
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> import pyarrow.csv
+    >>> import pyarrow.dataset
+    >>> from pyspark.sql import SparkSession
+    >>> path = Path(tempfile.mkdtemp(), "events.csv")
+    >>> pyarrow.csv.write_csv(pa.table({"user": ["ann"], "amount": [5]}), path)
+    >>> events = pyarrow.dataset.dataset(path, format="csv")
+    >>> scan(SparkSession.builder.getOrCreate(), events)
+    Scan(columns=('user', 'amount'), tasks=1)
     """
     _check_session(spark)
     from windrow._spark.dataset_scan import dataset_files
