@@ -28,7 +28,7 @@ from windrow._query.cogrouped import cogroup
 from windrow._query.grouped import GroupedData as GroupedData
 from windrow._query.grouped import group_by
 from windrow._query.scans import Scan as Scan
-from windrow._query.scans import scan, scan_parquet
+from windrow._query.scans import scan, scan_delta, scan_iceberg, scan_parquet
 from windrow._query.windowed import WindowedData as WindowedData
 from windrow._spark.configure import configure
 from windrow._spark.ticks import ticks
@@ -50,6 +50,8 @@ __all__ = [
     "group_by",
     "plot",
     "scan",
+    "scan_delta",
+    "scan_iceberg",
     "scan_parquet",
     "ticks",
 ]

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scan:
-    """Files that the executors read with Arrow. Made by `scan_parquet` and `scan`; `group_by` and `cogroup` take it.
+    """Files that the executors read with Arrow. `group_by` and `cogroup` take it.
+
+    Made by `scan_parquet`, `scan_delta`, `scan_iceberg` and `scan`.
 
     Attributes:
         columns: the columns that it gives, in order.
@@ -61,10 +63,14 @@ def scan_parquet(
         RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
             the file; if a file changes or vanishes later, the query fails with it.
 
-    ```python
-    flights = wr.scan_parquet(spark, "flights/", columns=["carrier", "dep_time"])
-    wr.group_by(flights, "carrier", time="dep_time").windowed_by(wr.SessionWindows.with_gap("1 hour")).count()
-    ```
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet
+    >>> from pyspark.sql import SparkSession
+    >>> folder = tempfile.mkdtemp()
+    >>> pyarrow.parquet.write_table(pa.table({"user": ["ann"], "amount": [5]}), f"{folder}/a.parquet")
+    >>> scan_parquet(SparkSession.builder.getOrCreate(), folder, columns=["user"])
+    Scan(columns=('user',), tasks=1)
     """
     _check_session(spark)
     from windrow._spark.parquet_scan import parquet_files
@@ -95,15 +101,90 @@ def scan(
         ValueError: a column that the dataset lacks, a filter that does not fit, or a filesystem that cannot be sent to
             executors.
 
-    ```python
-    events = pyarrow.dataset.dataset("events/", format="csv")
-    wr.group_by(wr.scan(spark, events), "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes")).count()
-    ```
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pyarrow as pa
+    >>> import pyarrow.csv
+    >>> import pyarrow.dataset
+    >>> from pyspark.sql import SparkSession
+    >>> path = Path(tempfile.mkdtemp(), "events.csv")
+    >>> pyarrow.csv.write_csv(pa.table({"user": ["ann"], "amount": [5]}), path)
+    >>> events = pyarrow.dataset.dataset(path, format="csv")
+    >>> scan(SparkSession.builder.getOrCreate(), events)
+    Scan(columns=('user', 'amount'), tasks=1)
     """
     _check_session(spark)
     from windrow._spark.dataset_scan import dataset_files
 
     return _scan(dataset_files(spark, dataset, columns, filter))
+
+
+def scan_delta(spark: SparkSession, table: object) -> Scan:
+    """A Delta table that the executors read with Arrow. It needs the package `deltalake` in this process only.
+
+    `deltalake` reads the log here, and a task reads whole data files. Deletion vectors, partitions, and column mapping
+    of columns that are not nested apply. The scan is of the version of the table that was opened.
+
+    Args:
+        spark: the session, classic or Connect.
+        table: a `deltalake.DeltaTable`, also of an older version (`DeltaTable(path, version=3)`), or the path of a
+            table. Executors read its files with credentials from their environment, as for `scan_parquet`.
+
+    Raises:
+        ImportError: no `deltalake`.
+        TypeError: no session, no table, a nested column with column mapping, or a column that windrow cannot read.
+        ValueError: a path without a table.
+
+    >>> import tempfile
+    >>> from datetime import datetime
+    >>> import deltalake
+    >>> import pyarrow as pa
+    >>> from pyspark.sql import SparkSession
+    >>> payments = pa.table({"card": [1, 1], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)]})
+    >>> path = tempfile.mkdtemp()
+    >>> deltalake.write_deltalake(path, payments)
+    >>> scan_delta(SparkSession.builder.getOrCreate(), deltalake.DeltaTable(path, version=0))
+    Scan(columns=('card', 'ts'), tasks=1)
+    """
+    _check_session(spark)
+    from windrow._spark.table_scan import delta_parts, table_files
+
+    return _scan(table_files(spark, *delta_parts(table)))
+
+
+def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
+    """An Iceberg table that the executors read with Arrow. It needs the package `pyiceberg` here and on executors.
+
+    PyIceberg plans the files here and reads them in the tasks, each as a whole, with the credentials of the table's
+    catalog. Deletes by position apply. A table with deletes by equality is refused, as PyIceberg does not read them.
+
+    Args:
+        spark: the session, classic or Connect.
+        table_or_scan: a `pyiceberg.table.Table`, or a scan of one, for some columns, rows or a snapshot:
+            `table.scan(row_filter="amount > 0", selected_fields=("card", "ts"), snapshot_id=...)`.
+
+    Raises:
+        ImportError: no `pyiceberg`.
+        TypeError: no session, neither a table nor a scan, or a column of a type that Spark does not have.
+        ValueError: deletes that PyIceberg does not read, or a scan with a limit.
+
+    >>> import tempfile
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> from pyiceberg.catalog.sql import SqlCatalog
+    >>> from pyspark.sql import SparkSession
+    >>> payments = pa.table({"card": [1, 1], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 9)]})
+    >>> catalog = SqlCatalog("shop", uri="sqlite://", warehouse=f"file://{tempfile.mkdtemp()}")
+    >>> catalog.create_namespace("shop")
+    >>> table = catalog.create_table("shop.payments", schema=payments.schema)
+    >>> table.append(payments)
+    >>> scan_iceberg(SparkSession.builder.getOrCreate(), table.scan(selected_fields=("card", "ts")))
+    Scan(columns=('card', 'ts'), tasks=1)
+    """
+    _check_session(spark)
+    from windrow._spark.table_scan import iceberg_parts, table_files
+
+    return _scan(table_files(spark, *iceberg_parts(table_or_scan)))
 
 
 def _check_session(spark: Any) -> None:

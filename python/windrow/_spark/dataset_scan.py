@@ -28,7 +28,7 @@ def dataset_files(spark: Any, dataset: Any, columns: object, condition: Any) -> 
         raise bad_type("dataset", dataset, 'a dataset of pyarrow, such as pyarrow.dataset.dataset("events/")')
     schema = StructType()
     for field in dataset.schema:
-        kind = spark_type(_spark_form(field.type))
+        kind = spark_type(spark_form(field.type))
         if kind is not None:
             schema.add(StructField(field.name, kind))
         elif columns is None or field.name in chosen(columns, dataset.schema.names):
@@ -74,7 +74,7 @@ def _part(fragment: Any, schema: pa.Schema) -> Part:
     return DatasetPart(fragment, schema)
 
 
-def _spark_form(kind: Any) -> Any:
+def spark_form(kind: Any) -> Any:
     """The type of Arrow that Spark's own stands for."""
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
@@ -95,10 +95,10 @@ def _spark_form(kind: Any) -> Any:
     if kind == pa.uint64():
         return pa.decimal128(20, 0)
     if text.startswith(("list", "large_list", "fixed_size_list")):
-        return pa.list_(_spark_form(kind.value_type))
+        return pa.list_(spark_form(kind.value_type))
     if isinstance(kind, pa.StructType):
         fields = (kind.field(place) for place in range(kind.num_fields))
-        return pa.struct([pa.field(field.name, _spark_form(field.type), field.nullable) for field in fields])
+        return pa.struct([pa.field(field.name, spark_form(field.type), field.nullable) for field in fields])
     if isinstance(kind, pa.MapType):
-        return pa.map_(_spark_form(kind.key_type), _spark_form(kind.item_type))
+        return pa.map_(spark_form(kind.key_type), spark_form(kind.item_type))
     return kind

@@ -1,0 +1,204 @@
+"""Delta and Iceberg tables written by their own libraries: what tasks read is what the library itself reads."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from windrow._executor.scan.delta_part import DeltaPart
+from windrow._spark.scan import arrow_schema
+from windrow._spark.table_scan import delta_parts, iceberg_parts
+
+deltalake = pytest.importorskip("deltalake")
+pyiceberg = pytest.importorskip("pyiceberg")
+TIME = datetime(2026, 1, 1, 8, 30, tzinfo=UTC)
+
+
+def rows(planned: Any) -> list[dict[str, Any]]:
+    """All rows, as a task reads them after its parts have travelled."""
+    schema, parts = planned
+    columns = arrow_schema(schema, schema.names)
+    sent = pickle.loads(pickle.dumps([part for part, _ in parts]))
+    return ordered(pa.Table.from_batches([batch for part in sent for batch in part.batches(columns)], columns))
+
+
+def ordered(table: pa.Table) -> list[dict[str, Any]]:
+    return sorted(table.to_pylist(), key=lambda row: row["n"])
+
+
+def events(first: int, count: int) -> pa.Table:
+    numbers = range(first, first + count)
+    return pa.table(
+        {
+            "n": pa.array(numbers, pa.int64()),
+            "user": [None if n % 5 == 0 else f"a b:{n % 3}" for n in numbers],
+            "day": pa.array([None if n % 4 == 0 else date(2026, 1, 1 + n % 2) for n in numbers]),
+            "ts": pa.array([TIME] * count, pa.timestamp("us", "UTC")),
+        }
+    )
+
+
+def test_a_delta_table_with_partitions_deletes_and_versions(tmp_path: Path) -> None:
+    path = str(tmp_path / "table")
+    deltalake.write_deltalake(path, events(0, 40), partition_by=["user", "day"])
+    deltalake.write_deltalake(path, events(40, 40), mode="append")
+    deltalake.DeltaTable(path).delete("n < 10")
+    for version in (0, 1, 2):
+        table = deltalake.DeltaTable(path, version=version)
+        assert rows(delta_parts(table)) == ordered(
+            pa.table(table.to_pyarrow_table()).select(["n", "user", "day", "ts"])
+        )
+    assert len(rows(delta_parts(path))) == 70
+
+
+def test_a_delta_table_with_column_mapping(tmp_path: Path) -> None:
+    path = str(tmp_path / "table")
+    mapping = {"delta.columnMapping.mode": "name"}
+    deltalake.write_deltalake(path, events(0, 20), configuration=mapping, partition_by=["day"])
+    mapped = delta_parts(path)
+    assert mapped[1][0][0].names["n"].startswith("col-")
+    assert rows(mapped) == ordered(events(0, 20))
+
+
+def vector(deleted: list[int]) -> dict[str, Any]:
+    """A deletion vector within the log: the rows as a 64-bit roaring bitmap in Z85, by Delta's protocol."""
+    pyroaring = pytest.importorskip("pyroaring")
+    data = struct.pack("<i", 1681511377) + pyroaring.BitMap64(deleted).serialize()
+    size = len(data)
+    data += bytes(-size % 4)
+    digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+    text = ""
+    for place in range(0, len(data), 4):
+        word = int.from_bytes(data[place : place + 4], "big")
+        text += "".join(digits[word // 85**power % 85] for power in (4, 3, 2, 1, 0))
+    return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": size, "cardinality": len(deleted)}
+
+
+def test_a_delta_table_with_a_deletion_vector(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    deltalake.write_deltalake(path, events(0, 20), configuration={"delta.enableDeletionVectors": "true"})
+    actions = (path / "_delta_log" / f"{0:020}.json").read_text().splitlines()
+    add = next(json.loads(line)["add"] for line in actions if '"add"' in line)
+    remove = {"path": add["path"], "deletionTimestamp": 1, "dataChange": True}
+    lines = [{"remove": remove}, {"add": add | {"deletionVector": vector([0, 3, 17])}}]
+    (path / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, lines)))
+    found = rows(delta_parts(path))
+    assert [row["n"] for row in found] == [n for n in range(20) if n not in (0, 3, 17)]
+    assert len(rows(delta_parts(deltalake.DeltaTable(path, version=0)))) == 20
+
+
+@pytest.mark.parametrize("length", [0, 9, 10, 11, 24, 25])
+def test_a_deletion_vector_applies_across_row_groups_and_may_end_early(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"col-1": range(25)}), path, row_group_size=10)
+    keep = pa.array([n % 3 != 0 for n in range(length)], pa.bool_())
+    part = DeltaPart(path.as_uri(), path.stat().st_size, None, {"n": "col-1"}, keep)
+    found = [n for batch in part.batches(pa.schema({"n": pa.int64()})) for n in batch["n"].to_pylist()]
+    assert found == [n for n in range(25) if n >= length or n % 3 != 0]
+
+
+def test_a_file_that_is_not_as_the_log_says_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    deltalake.write_deltalake(path, events(0, 20))
+    planned = delta_parts(path)
+    (file,) = path.glob("*.parquet")
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(RuntimeError, match=rf"{file.name}: the file has \d+ bytes, and \d+ by the log"):
+        rows(planned)
+    file.unlink()
+    with pytest.raises(RuntimeError, match=rf"{file.name}: there is no such file"):
+        rows(planned)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Any:
+    catalog = pytest.importorskip("pyiceberg.catalog.sql")
+    named = catalog.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")
+    named.create_namespace("n")
+    made = named.create_table("n.t", schema=events(0, 8).schema)
+    made.append(events(0, 40))
+    made.append(events(40, 40))
+    return made
+
+
+def test_an_iceberg_table_with_deletes_snapshots_and_a_later_column(table: Any) -> None:
+    first = table.metadata.snapshots[0].snapshot_id
+    table.delete("n < 10")
+    with table.update_schema() as update:
+        update.rename_column("user", "who")
+        update.add_column("later", pyiceberg.types.StringType())
+    assert rows(iceberg_parts(table)) == ordered(table.scan().to_arrow())
+    assert len(rows(iceberg_parts(table))) == 70
+    assert len(rows(iceberg_parts(table.scan(snapshot_id=first)))) == 40
+    some = table.scan(row_filter="n > 60", selected_fields=("n", "who"))
+    assert rows(iceberg_parts(some)) == ordered(some.to_arrow())
+
+
+def test_deletes_by_position_leave_rows_out(table: Any, tmp_path: Path) -> None:
+    from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+
+    _, parts = planned = iceberg_parts(table)
+    part = next(part for part, _ in parts if 0 in {row["n"] for row in rows((planned[0], [(part, 1)]))})
+    deletes = tmp_path / "deletes.parquet"
+    pq.write_table(pa.table({"file_path": [part.task.file.file_path] * 2, "pos": pa.array([1, 39])}), deletes)
+    content = {"content": DataFileContent.POSITION_DELETES, "file_format": FileFormat.PARQUET}
+    part.task.delete_files.add(DataFile.from_args(file_path=f"file://{deletes}", partition={}, **content))
+    left = [row["n"] for row in rows((planned[0], [(part, 1)]))]
+    assert left == [n for n in range(40) if n not in (1, 39)]
+
+
+def test_deletes_by_equality_are_refused_by_name(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyiceberg.manifest import DataFileContent, ManifestFile
+
+    read = ManifestFile.fetch_manifest_entry
+
+    def with_deletes(manifest: Any, *arguments: Any, **options: Any) -> Any:
+        entries = read(manifest, *arguments, **options)
+        for entry in entries:
+            entry.data_file._data[0] = DataFileContent.EQUALITY_DELETES
+        return entries
+
+    monkeypatch.setattr(ManifestFile, "fetch_manifest_entry", with_deletes)
+    with pytest.raises(ValueError, match=r"table_or_scan: got 'Table'; allowed: .*equality deletes.*spark\.read"):
+        iceberg_parts(table)
+
+
+def test_columns_of_types_that_spark_has_not_are_named(table: Any) -> None:
+    for kind in (pyiceberg.types.UUIDType(), pyiceberg.types.TimeType()):
+        with table.update_schema() as update:
+            update.add_column("odd", kind)
+        with pytest.raises(TypeError, match="table_or_scan: column 'odd' has type .*allowed: types that Spark has"):
+            iceberg_parts(table)
+        assert len(rows(iceberg_parts(table.scan(selected_fields=("n",))))) == 80
+        with table.update_schema() as update:
+            update.delete_column("odd")
+
+
+def test_an_iceberg_file_that_is_missing_is_named(table: Any) -> None:
+    planned = iceberg_parts(table)
+    Path(planned[1][0][0].task.file.file_path.removeprefix("file://")).unlink()
+    with pytest.raises(RuntimeError, match=r"\.parquet: "):
+        rows(planned)
+
+
+def test_wrong_arguments_are_named(tmp_path: Path, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="table: got .*allowed: the path of a Delta table"):
+        delta_parts(tmp_path / "nothing")
+    with pytest.raises(TypeError, match=r"table: got 5, an int; allowed: a deltalake\.DeltaTable"):
+        delta_parts(5)
+    with pytest.raises(TypeError, match=r"table_or_scan: got 5, an int; allowed: a pyiceberg\.table\.Table"):
+        iceberg_parts(5)
+    with pytest.raises(ValueError, match="table_or_scan: got .*limit=3.*allowed: a scan without a limit"):
+        iceberg_parts(table.scan(limit=3))
+    monkeypatch.setitem(sys.modules, "deltalake", None)
+    with pytest.raises(ImportError, match=r"scan_delta needs deltalake: pip install 'windrow\[delta\]'"):
+        delta_parts("x")

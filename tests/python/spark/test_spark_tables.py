@@ -1,0 +1,51 @@
+"""Delta and Iceberg tables as data of queries in Spark. `native/test_table_scans.py` has the rows of each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
+
+import windrow as wr
+
+from ..scenes import EIGHT
+
+EVENTS = pa.table(
+    {
+        "user": [f"u{n % 3}" for n in range(300)],
+        "ts": pa.array([EIGHT + timedelta(seconds=100 * n + 600 * (n // 100)) for n in range(300)], pa.timestamp("us")),
+        "n": pa.array(range(300), pa.int64()),
+    }
+)
+
+
+def windowed(data: Any) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+
+
+def test_queries_over_tables_give_the_windows_of_their_rows(spark: SparkSession, tmp_path: Path) -> None:
+    deltalake = pytest.importorskip("deltalake")
+    catalog = pytest.importorskip("pyiceberg.catalog.sql")
+    deltalake.write_deltalake(str(tmp_path / "delta"), EVENTS, partition_by=["user"])
+    deltalake.DeltaTable(tmp_path / "delta").delete("n < 50")
+    named = catalog.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")
+    named.create_namespace("n")
+    iceberg = named.create_table("n.t", schema=EVENTS.schema)
+    iceberg.append(EVENTS)
+    iceberg.delete("n < 50")
+
+    rows = windowed(EVENTS.filter(pc.field("n") >= 50)).agg(count=wr.count(), total=wr.sum("n")).to_pylist()
+    expected = sorted((row["user"], row["window"]["start"], row["count"], row["total"]) for row in rows)
+    for scan in (wr.scan_delta(spark, str(tmp_path / "delta")), wr.scan_iceberg(spark, iceberg)):
+        result = windowed(scan).agg(count=wr.count(), total=wr.sum("n"))
+        assert sorted(
+            (row["user"], row["window"]["start"], row["count"], row["total"]) for row in result.collect()
+        ) == (expected)
+        assert windowed(scan).with_columns(count=wr.count()).count() == 250
+    with pytest.raises(TypeError, match="spark: got 5, an int; allowed: a SparkSession"):
+        wr.scan_delta(5, str(tmp_path / "delta"))  # type: ignore[arg-type]
