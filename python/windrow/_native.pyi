@@ -70,10 +70,7 @@ def groupable(data_type: pa.DataType) -> bool:
 
 @final
 class RowColumns:
-    """The columns of `windows` (at least one batch) for the rows in `of_row` of `Query.run_with_rows`, in batches.
-
-    `positions` are the columns of `position` aggregates, which differ between the rows of a window.
-    """
+    """The columns of `windows`, one batch at least, for the rows of `of_row`; `positions` differ within a window."""
 
     def __new__(
         cls,
@@ -144,9 +141,8 @@ class Query:
     def run_with_rows(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], pa.RecordBatch, dict[str, int]]:
-        """The windows, the position of each row's window among them (null for none), and the counters.
-
-        If the plan has positions, a second column has the number of rows that come after each in its window.
+        """The windows; the place of each row's window among them (null: none) and, if the plan has positions, the number
+        of rows after it in its window; the counters.
         """
     def run(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
@@ -229,9 +225,7 @@ class SlidingFolds:
     def overflows(self) -> int:
         """How many results were null so far because they did not fit their type."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Takes rows in time order. Returns the windows that no later row can change. Raises `RuntimeError` if a Python
-        function raises; the message names the function, the record and the window.
-        """
+        """Takes rows in time order. Returns the windows that no later row can change. Raises as `Operator.push`."""
     def finish(self) -> list[pa.RecordBatch]:
         """The remaining windows, as `push`."""
 
@@ -267,9 +261,7 @@ class Operator:
         """Stream time in ticks, the smallest of all inputs; None before the first record. Raises as `counters`."""
     @property
     def source_times(self) -> list[tuple[int, int, int]]:
-        """The largest time of each known source: input number, source number (0 without `sources` in the plan), and
-        time in ticks of the time column. Raises as `counters`.
-        """
+        """The largest time of each known source: input, source (0 without `sources`), ticks. Raises as `counters`."""
     def sort_keys(self, keys: pa.RecordBatch) -> list[bytes | None]:
         """The sort bytes of each row of key columns; None if all its keys are null."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
@@ -311,8 +303,7 @@ class Operator:
         """Ends the input. Returns the changes that make all windows final, as `push`."""
     def counters(self) -> dict[str, int]:
         """The counters of `Query.run`, and `late`, `windows_refused`, `late_emitted`, `null_values`, `bad_ticks`,
-        `updates`, `overflows`, `windows_closed` and `windows_open`, the open windows now. `ValueError` after a failed
-        `restore`.
+        `updates`, `overflows`, `windows_closed` and `windows_open` (now). `ValueError` after a failed `restore`.
         """
     def select(
         self,

@@ -40,10 +40,11 @@ def delta_parts(table: object) -> tuple[StructType, list[tuple[DeltaPart, int]]]
     """
     library = _library("scan_delta", "deltalake", "delta")
     if isinstance(table, str | os.PathLike):
+        path = str(table)
         try:
-            table = library.DeltaTable(table)
+            table = library.DeltaTable(path)
         except (library.exceptions.DeltaError, OSError) as error:
-            raise bad_value("table", os.fspath(table), f"the path of a Delta table ({error})") from error
+            raise bad_value("table", path, f"the path of a Delta table ({error})") from error
     if not isinstance(table, library.DeltaTable):
         raise bad_type("table", table, "a deltalake.DeltaTable, or the path of a table")
     opened: Any = table
