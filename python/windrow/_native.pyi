@@ -141,9 +141,7 @@ class Query:
     def run_with_rows(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], pa.RecordBatch, dict[str, int]]:
-        """The windows; the place of each row's window among them (null: none) and, if the plan has positions, the number
-        of rows after it in its window; the counters.
-        """
+        """The windows; each row's window among them (null: none) and place in it if asked; the counters."""
     def run(
         self, reader: _ArrowStream, threads: int | None = None, progress: Callable[[int], object] | None = None
     ) -> tuple[list[pa.RecordBatch], dict[str, int]]:
