@@ -49,7 +49,9 @@ const RECORDS: &str = r#"{"name": "windrow.records", "function": "count"}"#;
 type Work = Box<dyn Fn() -> usize>;
 
 /// The name of a workload, the rows of its answer, and what prepares it.
-const WORKLOADS: [(&str, usize, fn() -> Work); 5] = [
+type Workload = (&'static str, usize, fn() -> Work);
+
+const WORKLOADS: [Workload; 5] = [
     ("sessions-in-order-int64", 15_733, || {
         sessions("user", &Events::in_order(EVENTS, 100))
     }),
