@@ -41,7 +41,16 @@ def session_number() -> Aggregate:
     """The place of the session among those of its key, from 1 in the order of time, for `with_columns` only.
 
     An int64 (in Spark a bigint), never null in a session. Sliding windows have none: they overlap. A stream refuses it,
-    because it would have to remember every key for ever; `window_id` works there. `position` has an example.
+    because it would have to remember every key for ever; `window_id` works there.
+
+    >>> from datetime import datetime
+    >>> import pyarrow as pa
+    >>> import windrow as wr
+    >>> clicks = pa.table({"user": ["ann"] * 3, "ts": [datetime(2026, 1, 1, hour) for hour in (14, 8, 9)]})
+    >>> sessions = wr.group_by(clicks, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    >>> numbered = sessions.with_columns(session_number=wr.session_number())
+    >>> [(row["ts"].hour, row["session_number"]) for row in numbered.to_pylist()]
+    [(14, 2), (8, 1), (9, 1)]
     """
     return Aggregate(RowNumber("session_number"))
 

@@ -83,7 +83,6 @@ def test_no_module_of_windrow_is_needed_to_unpickle(tmp_path: Path) -> None:
         assert not any(module.split(".")[0] == "windrow" for module in named)
 
 
-@pytest.mark.spark
 def test_importing_windrow_loads_only_what_queries_need() -> None:
     code = (
         "import sys, windrow as wr\n"
@@ -95,6 +94,7 @@ def test_importing_windrow_loads_only_what_queries_need() -> None:
     assert done.stdout == "[]\nwindrow.plot explain_record True\n"
 
 
+@pytest.mark.spark
 def test_a_spark_job_whose_workers_lack_windrow_fails_with_that_sentence(tmp_path: Path) -> None:
     bare = _python_without_windrow(tmp_path)
     environment = {**os.environ, "PYSPARK_PYTHON": str(bare), "PYSPARK_DRIVER_PYTHON": sys.executable}

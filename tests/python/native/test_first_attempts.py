@@ -288,7 +288,6 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "groupBy of windows": (lambda: WINDOWED.groupBy, r"write windrow.group_by"),
     "with_column of windows": (lambda: WINDOWED.with_column, r"with_columns\(n=windrow.count\(\)\)$"),
     "alias": (lambda: SPENT.alias, r"its name goes before it, as in agg\(clicks=windrow.count\(\)\)$"),
-    "an aggregate over": (lambda: SPENT.over, "'Aggregate' object has no attribute 'over'$"),
 }
 
 

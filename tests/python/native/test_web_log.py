@@ -12,7 +12,11 @@ import pytest
 
 import windrow as wr
 
-STEPS = ["page = '/projects/xdotool/'", "page = '/projects/xdotool/xdotool.xhtml'", "page = '/'"]
+STEPS = [
+    "page = '/blog/geekery/solving-good-or-bad-problems.html'",
+    "page = '/blog/geekery/insist-on-better-asserts.html'",
+    "page = '/blog/geekery/xdotool-2.20110530.html'",
+]
 
 HITS = r"""
     SELECT split_part(line, ' ', 1) AS visitor, row_number() OVER () AS number,
@@ -25,8 +29,9 @@ HITS = r"""
 SQL = """
     WITH pauses AS (
         SELECT *, coalesce(ts - lag(ts) OVER by_time > INTERVAL 30 MINUTE, true) AS begins,
-               CASE WHEN page = '/projects/xdotool/' THEN 1 WHEN page = '/projects/xdotool/xdotool.xhtml' THEN 2
-                    WHEN page = '/' THEN 3 ELSE 0 END AS step
+               CASE page WHEN '/blog/geekery/solving-good-or-bad-problems.html' THEN 1
+                         WHEN '/blog/geekery/insist-on-better-asserts.html' THEN 2
+                         WHEN '/blog/geekery/xdotool-2.20110530.html' THEN 3 ELSE 0 END AS step
         FROM hits WINDOW by_time AS (PARTITION BY visitor ORDER BY ts, number)),
     numbered AS (
         SELECT *, sum(begins::INT) OVER (PARTITION BY visitor ORDER BY ts, number) AS session FROM pauses),
