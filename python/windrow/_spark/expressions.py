@@ -41,7 +41,8 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
     if expression.language not in (SPARK, SQL, FIELD, CONSTANT):
         raise wrong_language(argument, expression, SPARK, "a Spark DataFrame", columns)
     for called, instead in _WINDOWS.items():
-        if re.search(rf"\b{called}\(", str(expression)):
+        # Spark 3.5 shows sessionwindow(...)
+        if re.search(rf"\b{called.replace('_', '_?')}\(", str(expression)):
             raise bad_value(argument, str(expression), instead)
     try:
         source, column = _source(frame, expression), _column(expression)

@@ -158,7 +158,10 @@ def test_sliding_windows_equal_the_vectorised_oracle(
     windows = wr.SlidingWindows.with_time_difference("1 hour", resolution="1 millisecond")
     windowed = wr.group_by(real.frame(file), key, time=time).windowed_by(windows)
     result = windowed.agg(n=wr.count(), q=wr.sum(value))
-    bounds = result.selectExpr(key, "unix_millis(window.start) AS a", "unix_millis(window.end) AS b", "n", "q")
+    times = (
+        f"unix_millis(CAST(window.{bound} AS timestamp)) AS {name}" for bound, name in (("start", "a"), ("end", "b"))
+    )
+    bounds = result.selectExpr(key, *times, "n", "q")
     got = {(row[key], row.a): (row.b, row.n, row.q) for row in bounds.collect()}
     table = real.table(file).select([key, time, value])
     table = table.filter(pc.and_(pc.is_valid(table[key]), pc.is_valid(table[time])))

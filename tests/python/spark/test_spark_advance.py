@@ -178,6 +178,7 @@ def test_a_bare_time_is_in_the_zone_of_the_session(spark: SparkSession) -> None:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
+@pytest.mark.needs("streams")
 def test_a_stream_is_refused(spark: SparkSession) -> None:
     stream = spark.readStream.format("rate").load()
     windows = wr.SessionWindows.with_gap("1 minute", grace="1 minute")

@@ -16,6 +16,7 @@ from windrow._executor.declared import check_declared, checked
 from windrow._spark.configure import SETTINGS, check_state_store
 from windrow._spark.declared import declared_schema
 
+from ..harness.spark_tables import frame_of
 from ..harness.streams import Folder, play, source
 from .test_stream_options import DDL, GAP, short, table, tick
 
@@ -36,7 +37,7 @@ def grouped(data: DataFrame, schema: Any = SCHEMA, streaming: bool | None = None
     ],
 )
 def test_a_batch_of_declared_columns(spark: SparkSession, schema: Any) -> None:
-    data = spark.createDataFrame(table(("ann", 0, 2), ("ann", 4, 3), ("bob", 20, 5)))
+    data = frame_of(spark, table(("ann", 0, 2), ("ann", 4, 3), ("bob", 20, 5)))
     windowed = grouped(data, schema, streaming=False).windowed_by(GAP)
     rows = [row.asDict(recursive=True) for row in windowed.agg(n=wr.count(), total=wr.sum("amount")).collect()]
     assert short(rows) == [("ann", 0, 4, 2), ("bob", 20, 20, 1)]
@@ -44,6 +45,7 @@ def test_a_batch_of_declared_columns(spark: SparkSession, schema: Any) -> None:
     assert sorted(windowed.with_columns(n=wr.count()).columns) == ["amount", "n", "ts", "user", "window"]
 
 
+@pytest.mark.needs("streams")
 def test_a_stream_of_declared_columns(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
         windowed = grouped(data, f"{SCHEMA}, tick boolean", streaming=True, tick="tick").windowed_by(GAP)
@@ -56,7 +58,7 @@ def test_a_stream_of_declared_columns(spark: SparkSession, tmp_path: Path) -> No
 
 
 def test_another_type_is_named_at_the_call(spark: SparkSession) -> None:
-    data = spark.createDataFrame(table(("ann", 0)))
+    data = frame_of(spark, table(("ann", 0)))
     with pytest.raises(
         ValueError, match=r"schema: column 'amount' has type int64 in the data; group_by\(schema=\) says double"
     ):
@@ -64,7 +66,7 @@ def test_another_type_is_named_at_the_call(spark: SparkSession) -> None:
 
 
 def test_another_type_is_named_by_an_executor() -> None:
-    batch = pa.record_batch({"_0": ["1"]})
+    batch = pa.RecordBatch.from_pydict({"_0": ["1"]})
     declared = pa.schema({"amount": pa.int64()}).serialize().to_pybytes()
     with pytest.raises(ValueError, match=r"^schema: column 'amount' has type string in the data; .* says int64$"):
         next(checked(iter([batch]), declared))
@@ -99,7 +101,7 @@ def test_other_types_are_refused(actual: pa.DataType, declared: pa.DataType) -> 
 
 
 def test_another_kind_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    stream, batch = source(spark, Folder(tmp_path / "none"), DDL), spark.createDataFrame(table(("ann", 0)))
+    stream, batch = source(spark, Folder(tmp_path / "none"), DDL), frame_of(spark, table(("ann", 0)))
     with pytest.raises(ValueError, match="streaming: got False; allowed: True, as Spark says"):
         grouped(stream, streaming=False)
     with pytest.raises(ValueError, match="streaming: got True; allowed: False, as Spark says"):
@@ -145,6 +147,7 @@ def test_a_pipeline_is_told_the_lines_of_its_file() -> None:
     assert lines.splitlines() == [f'  {key}: "{value}"' for key, value in SETTINGS.items()]
 
 
+@pytest.mark.needs("streams")
 def test_changes_have_a_sequence(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
         windowed = wr.group_by(data, "user", time="ts").windowed_by(GAP).shards(4)
@@ -167,7 +170,7 @@ def test_changes_have_a_sequence(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_batch_has_the_sequence_zero(spark: SparkSession) -> None:
     data = table(("ann", 0), ("bob", 20))
-    for each in (data, spark.createDataFrame(data)):
+    for each in (data, frame_of(spark, data)):
         result = wr.group_by(each, "user", time="ts").windowed_by(GAP).emit("update", sequence=True).agg(n=wr.count())
         rows = result.to_pylist() if isinstance(result, pa.Table) else [row.asDict() for row in result.collect()]
         assert [(*row, row["sequence"]) for row in rows] == [("user", "window", "n", "op", "sequence", 0)] * 2

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import windrow as wr
 
+from ..harness.spark_tables import frame_of
 from ..harness.streams import Folder, source
 from .test_stream_options import DDL, GAP, table
 
@@ -37,7 +38,7 @@ QUERIES = {
 @pytest.mark.parametrize("name", QUERIES)
 def test_steps_of_a_batch_have_names(spark: SparkSession, name: str) -> None:
     query, steps = QUERIES[name]
-    shown = plan(query(windowed(spark.createDataFrame(table(("ann", 0))))))
+    shown = plan(query(windowed(frame_of(spark, table(("ann", 0))))))
     assert [step for step in steps if f"{step}(" not in shown] == []
 
 
@@ -48,6 +49,7 @@ def test_steps_of_a_batch_have_names(spark: SparkSession, name: str) -> None:
         (lambda asked: asked.with_columns(n=wr.count()), "windrow_unpack_records"),
     ],
 )
+@pytest.mark.needs("streams")
 def test_steps_of_a_stream_have_names(spark: SparkSession, tmp_path: Path, query: Any, last: str) -> None:
     shown = plan(query(windowed(source(spark, Folder(tmp_path / "none"), DDL))))
     assert "windrow_pack(" in shown

@@ -125,7 +125,7 @@ def every_type() -> pa.Table:
         "single": pa.array([1.5, None, float("nan")], pa.float32()),
         "double": pa.array([-0.0, None, float("inf")]),
         "tags": pa.array([["a", None], None, []], pa.list_(pa.string())),
-        "vector": pa.array([[1.0, 2.0], None, [3.0, 4.0]], pa.list_(pa.float32(), 2)),
+        "vector": pa.array([[1.0, 2.0], [3.0, None], [3.0, 4.0]], pa.list_(pa.float32(), 2)),
         "place": pa.array([{"lat": 1.0, "seen": times[0]}, None, {"lat": None, "seen": None}]),
         "words": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int8())),
         "lists": pa.array([[[1], []], None, [None]], pa.list_(pa.list_(pa.int64()))),
@@ -166,12 +166,16 @@ def test_values_that_spark_wrote_are_those_of_spark_read(spark: SparkSession, tm
     }
     for name, text in columns.items():
         data = data.withColumn(name, F.expr(text))
+    written = {f"{kind}RebaseModeInWrite": "CORRECTED" for kind in ("datetime", "int96")}
     for kind in ("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"):
-        spark.conf.set("spark.sql.parquet.outputTimestampType", kind)
+        settings = {f"spark.sql.parquet.{name}": to for name, to in (written | {"outputTimestampType": kind}).items()}
+        for name, to in settings.items():
+            spark.conf.set(name, to)
         try:
             data.write.mode("overwrite").parquet(path)
         finally:
-            spark.conf.unset("spark.sql.parquet.outputTimestampType")
+            for name in settings:
+                spark.conf.unset(name)
         expected = first_of_each(spark.read.parquet(path), [*columns, "id"])
         assert first_of_each(wr.scan_parquet(spark, path), [*columns, "id"]) == expected
 

@@ -14,6 +14,8 @@ import windrow as wr
 from ..harness.streams import Folder, Run, play, source, start
 from .test_stream_options import DDL, GAP, grouped, short, table, tick
 
+pytestmark = pytest.mark.needs("streams")
+
 
 def test_two_windowed_streams_in_one_query_have_counters_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:

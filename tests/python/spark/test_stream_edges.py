@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 import windrow.state
 
+from ..harness.spark_tables import frame_of
 from ..harness.streams import Folder, play, source
 from ..scenes import EIGHT, PAYMENTS, at, utc
 
@@ -38,6 +39,7 @@ def sessions(data: DataFrame, **options: Any) -> Any:
 OVERFLOWING = [payments(("ann", 0, MOST), ("bob", 0, 1)), payments(("ann", 1, 1))]
 
 
+@pytest.mark.needs("streams")
 def test_a_sum_that_fails_at_close_is_got_past_by_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     def query(policy: Any) -> Any:
         return lambda data: sessions(data).overflow(policy).agg(total=wr.sum("amount"))
@@ -53,6 +55,7 @@ def test_a_sum_that_fails_at_close_is_got_past_by_a_restart(spark: SparkSession,
     assert run.total("overflows") == 1
 
 
+@pytest.mark.needs("streams")
 def test_arithmetic_that_does_not_fit_is_null_and_counted(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
         return sessions(data).overflow("null").agg(twice=wr.max("amount") * 2, n=wr.count())
@@ -63,6 +66,7 @@ def test_arithmetic_that_does_not_fit_is_null_and_counted(spark: SparkSession, t
     assert run.counters()[-1]["stream_time"] in (at(60), str(at(60)))
 
 
+@pytest.mark.needs("streams")
 def test_records_come_back_with_results_that_do_not_fit(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:
         return sessions(data).overflow("null").with_columns(total=wr.sum("amount"), twice=wr.max("amount") * 2)
@@ -83,7 +87,7 @@ CALLS: dict[str, Any] = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_batch_counts_results_that_do_not_fit(spark: SparkSession, call: Any) -> None:
-    frame = spark.createDataFrame(pa.concat_tables([*OVERFLOWING, payments(*((f"u{n}", 0, 1) for n in range(9)))]))
+    frame = frame_of(spark, pa.concat_tables([*OVERFLOWING, payments(*((f"u{n}", 0, 1) for n in range(9)))]))
     seen = Observation()
     windowed = wr.group_by(frame, "user", time="ts").windowed_by(GAP).overflow("null").observe(seen)
     rows = call(windowed).collect()
@@ -106,6 +110,7 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, spark:
 
 
 @pytest.mark.parametrize("kind", ["timestamp_ntz", "timestamp"])
+@pytest.mark.needs("streams")
 def test_stream_time_is_that_of_the_records_in_every_zone(
     spark: SparkSession, tmp_path: Path, zone: str, kind: str
 ) -> None:
@@ -124,6 +129,7 @@ def test_stream_time_is_that_of_the_records_in_every_zone(
     assert [tuple(row) for row in stored.collect()] == [(str(EIGHT), str(EIGHT))]
 
 
+@pytest.mark.needs("streams")
 def test_functions_fold_as_records_arrive_however_spark_cuts_them(spark: SparkSession, tmp_path: Path) -> None:
     add = wr.aggregate(
         list,
@@ -158,6 +164,7 @@ def test_functions_fold_as_records_arrive_however_spark_cuts_them(spark: SparkSe
     assert found == [([0, 1, 2, 3, 4], 1234, [1, 4, 0, 3, 2])] * 3
 
 
+@pytest.mark.needs("streams")
 def test_a_query_with_an_order_or_without_functions_does_not_warn(spark: SparkSession, tmp_path: Path) -> None:
     stream = source(spark, Folder(tmp_path / "in"), f"{DDL}, offset bigint")
     with warnings.catch_warnings():
@@ -169,6 +176,7 @@ def test_a_query_with_an_order_or_without_functions_does_not_warn(spark: SparkSe
 @pytest.mark.parametrize(
     ("delay", "kept"), [("30 minutes", {"ann", "bob"}), ("0 seconds", {"bob"})], ids=["max_gap", "none"]
 )
+@pytest.mark.needs("streams")
 def test_a_watermark_after_dynamic_gaps_needs_the_longest_gap(
     spark: SparkSession, tmp_path: Path, delay: str, kept: set[str]
 ) -> None:
@@ -194,6 +202,7 @@ def test_a_watermark_after_dynamic_gaps_needs_the_longest_gap(
 
 
 @pytest.mark.parametrize("name", ["with blank", "c#1", "dt=2026%2F05", "a?b"])
+@pytest.mark.needs("streams")
 def test_a_checkpoint_that_spark_cannot_find_is_refused(spark: SparkSession, tmp_path: Path, name: str) -> None:
     for folder in ("plain", name):
         play(spark, tmp_path / folder, [payments(("ann", 0, 1))], lambda data: sessions(data).count(), DDL)

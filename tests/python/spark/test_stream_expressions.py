@@ -13,8 +13,11 @@ from pyspark.sql import functions as F
 import windrow as wr
 import windrow.state
 
+from ..harness.spark_tables import frame_of
 from ..harness.streams import Run, play
 from ..scenes import utc
+
+pytestmark = pytest.mark.needs("streams")
 
 GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 hour")
@@ -49,7 +52,7 @@ def test_a_stream_of_expressions_goes_on_after_a_restart(
     run = Run()
     for piece in STREAM:
         play(spark, tmp_path, [piece], query, DDL, run=run)
-    all_records = spark.createDataFrame(pa.concat_tables(STREAM))
+    all_records = frame_of(spark, pa.concat_tables(STREAM))
     expected = [row.asDict(recursive=True) for row in query(all_records).collect()]
     last = max(row["window"]["end"] for row in expected)  # the window that is still open
     closed = [row for row in expected if row["window"]["end"] != last]
