@@ -53,8 +53,6 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any) ->
     values = [(uri, *(_segments(uri)[name] for name in partitions)) for uri in uris]
     located_files = spark.createDataFrame(values, StructType(fields))
     typed = located_files.select("uri", *(F.col(_quoted(n)).cast(schema[n].dataType).alias(n) for n in partitions))
-    if len(uris) > cores:
-        typed = typed.repartition(min(len(uris), 4 * cores))
     planned = spark_type(pa.struct(list(PLANNED)))
     step = shipped(row_groups, arrow.serialize().to_pybytes(), filter_bytes, ignore_case)
     rows = sorted(typed.mapInArrow(step, planned).collect(), key=lambda row: (row["uri"], row["row_group"]))

@@ -173,6 +173,10 @@ def balanced(parts: Sequence[tuple[AnyPart, int]], cores: int) -> list[list[AnyP
 
 
 def cores_of(spark: Any) -> int:
-    """How many tasks Spark runs at once, as it cuts a range into as many."""
+    """How many tasks Spark runs at once. Connect does not say it, but cuts a range into as many."""
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except Exception:  # Connect, and platforms that refuse the context; each has its own error
+        pass
     numbers = spark.range(1 << 16).select(F.spark_partition_id().alias("partition"))
     return int(numbers.agg(F.max("partition")).first()[0]) + 1
