@@ -44,9 +44,10 @@ apart AS (SELECT *, coalesce(t - lag(t) OVER (PARTITION BY user ORDER BY t) > {e
   FROM timed),
 numbered AS (SELECT *, sum(CASE WHEN begins THEN 1 ELSE 0 END) OVER (PARTITION BY user ORDER BY t) AS session
   FROM apart),
-one AS (SELECT *, last_value(CASE WHEN step = 1 THEN t END IGNORE NULLS) OVER chain AS start_1 FROM numbered
+one AS (SELECT *, last_value(CASE WHEN step = 1 THEN t END{{inside}}){{after}} OVER chain AS start_1 FROM numbered
   WINDOW chain AS (PARTITION BY user, session ORDER BY t, step ROWS UNBOUNDED PRECEDING)),
-two AS (SELECT *, last_value(CASE WHEN step = 2 AND t <= start_1 + {WITHIN_MICROSECONDS} THEN start_1 END IGNORE NULLS)
+two AS (SELECT *,
+  last_value(CASE WHEN step = 2 AND t <= start_1 + {WITHIN_MICROSECONDS} THEN start_1 END{{inside}}){{after}}
   OVER chain AS start_2 FROM one
   WINDOW chain AS (PARTITION BY user, session ORDER BY t, step ROWS UNBOUNDED PRECEDING))
 SELECT user, min(t) AS start, CASE WHEN max(CASE WHEN step = 3 AND t <= start_2 + {WITHIN_MICROSECONDS} THEN 1 END) = 1
@@ -121,7 +122,10 @@ def spark(path: Path) -> dict[str, Query]:
       FROM (SELECT user, session_window(ts, '{GAP}') AS w, sort_array(collect_list(named_struct('t', unix_micros(ts),
               'step', CASE event WHEN 'view' THEN 1 WHEN 'cart' THEN 2 WHEN 'pay' THEN 3 ELSE 0 END))) AS sorted
             FROM events GROUP BY user, session_window(ts, '{GAP}'))"""
-    queries = {"window functions": SQL.format(micros="unix_micros(ts)"), "lists": fold}
+    queries = {
+        "window functions": SQL.format(micros="unix_micros(ts)", inside="", after=" IGNORE NULLS"),
+        "lists": fold,
+    }
     return {name: of_spark(frame.sparkSession.sql(query)) for name, query in queries.items()}
 
 
@@ -180,7 +184,7 @@ def duckdb(path: Path) -> dict[str, Query]:
     connection.execute(f"CREATE TABLE events AS FROM read_parquet('{path}')")
 
     def run() -> Callable[[], pa.Table]:
-        sessions = connection.sql(SQL.format(micros="epoch_us(ts)")).to_arrow_table()
+        sessions = connection.sql(SQL.format(micros="epoch_us(ts)", inside=" IGNORE NULLS", after="")).to_arrow_table()
         return lambda: sessions
 
     return {"window functions": run}
