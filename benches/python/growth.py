@@ -13,8 +13,8 @@ data of its own, and its answer is checked. What is measured, by curve:
 * records: sliding windows of 100 keys, by family of aggregate.
 * open: the steps of a stream in this process, without Spark: packs a micro-batch of a million events, joins it in eight
   shards, and writes their pages to a dict.
-* windows: `with_columns` with the aggregates of so many time differences in one pass, in this process. The longest has
-  about ten events.
+* windows: one `with_columns` that computes its aggregates over several time differences, in this process. The longest
+  difference has about ten events.
 """
 
 from __future__ import annotations

@@ -111,7 +111,9 @@ def main() -> int:
     """Compares, records, or prints the spread."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--record", action="store_true", help="write the counts of now to benches/instructions.json")
-    parser.add_argument("--repeats", type=int, default=1, help="only print the spread of so many counts, from 2 on")
+    parser.add_argument(
+        "--repeats", type=int, default=1, help="2 or more: count this many times and print only the spread"
+    )
     chosen = parser.parse_args()
     compiler, machine = rust(), f"{platform.system()} {platform.machine()}"
     record = {"rust": compiler, "machine": machine, "tolerance": TOLERANCE, "instructions": {}}

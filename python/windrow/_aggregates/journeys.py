@@ -93,7 +93,7 @@ def funnel(
 
 
 def path(column: ColumnName, *, max_length: int | None = None) -> Aggregate:
-    """The values of a window in the order of time, without those that repeat the one before, as an array.
+    """The values of a window in the order of time, as an array. A value that equals the one before it is left out.
 
     Nulls are left out, so a value after a null repeats the one before the null. Records of one time go by arrival, as
     for `first`. Empty over no values. The state of a window holds all values.

@@ -30,9 +30,7 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
     if isinstance(data, Input):
         return data
     if isinstance(data, Scan):
-        for argument, declared in (("schema", schema), ("streaming", streaming)):
-            if declared is not None:
-                raise bad_value(argument, declared, "None for a scan, whose files say their columns")
+        _check_undeclared(schema, streaming, "None for a scan, whose files say their columns")
         return data._input
     if isinstance(data, type):
         raise bad_type("data", data, ALLOWED)
@@ -56,12 +54,17 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
         from windrow._spark.batch import BatchInput
 
         return BatchInput.of(data, columns)
-    for argument, declared in (("schema", schema), ("streaming", streaming)):
-        if declared is not None:
-            raise bad_value(argument, declared, "None for data in this process, which has its own columns")
+    _check_undeclared(schema, streaming, "None for data in this process, which has its own columns")
     is_file = "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__)
     if is_file and not hasattr(data, "__arrow_c_stream__"):
         raise bad_type("data", data, _FILE)
     from windrow._local.query import LocalInput
 
     return LocalInput.of(data, libraries)
+
+
+def _check_undeclared(schema: object, streaming: bool | None, allowed: str) -> None:
+    """Raises `ValueError` for what the user declares of data that says it itself."""
+    for argument, declared in (("schema", schema), ("streaming", streaming)):
+        if declared is not None:
+            raise bad_value(argument, declared, allowed)

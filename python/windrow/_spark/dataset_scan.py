@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField, StructType
 
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._executor.scan.dataset_part import DatasetPart
+from windrow._executor.scan.filter import row_groups_in
 from windrow._executor.scan.read import Part
 from windrow._spark.scan import Files, arrow_schema, balanced, checked_filter, chosen, cores_of
 from windrow._spark.types import spark_type
@@ -56,12 +57,7 @@ def _sized(fragments: list[Any], condition: Any) -> Iterator[tuple[Any, int]]:
             info: Any = fragment.filesystem.get_file_info(fragment.path)
             yield fragment, info.size or 1
             continue
-        try:
-            groups = fragment.split_by_row_group(condition)
-        except (pa.ArrowException, NotImplementedError, TypeError):
-            groups = fragment.split_by_row_group()
-        for part in groups:
-            group: Any = part
+        for group in row_groups_in(fragment, condition):
             yield group, sum(each.total_byte_size for each in group.row_groups)
 
 

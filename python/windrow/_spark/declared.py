@@ -19,6 +19,7 @@ from pyspark.sql.types import StructField, StructType
 from windrow._arguments.ddl import arrow_type
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.declared import check_declared
+from windrow._spark.quoted_name import quoted
 from windrow._spark.types import arrow_field, spark_type
 
 _REFUSED = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
@@ -90,7 +91,7 @@ def schema_or_none(frame: DataFrame) -> StructType | None:
 
 def declared_frame(frame: DataFrame, schema: StructType) -> DataFrame:
     """The declared columns of a DataFrame. `ValueError` if one has another type in the data."""
-    selected = frame.select(*(F.col(f"`{name.replace('`', '``')}`") for name in schema.names))
+    selected = frame.select(*(F.col(quoted(name)) for name in schema.names))
     if not _is_connect(frame):
         for field, actual in zip(schema.fields, selected.schema.fields, strict=True):
             declared = arrow_field("schema", field, compared=False)

@@ -21,6 +21,7 @@ from windrow._arguments.expression import (
     wrong_language,
 )
 from windrow._spark.declared import schema_or_none
+from windrow._spark.quoted_name import quoted
 
 _WINDOWS = {
     "window_time": "window.end: windows end with a record, and window_time subtracts a microsecond from their ends",
@@ -128,7 +129,7 @@ def _one_value(column: Any) -> Any:
 
 def _column(expression: ColumnExpression) -> Any:
     if expression.language == FIELD:
-        return F.col(".".join("`" + name.replace("`", "``") + "`" for name in expression.value))
+        return F.col(".".join(map(quoted, expression.value)))
     if expression.language == CONSTANT:
         return F.lit(expression.value)
     return F.expr(expression.value) if expression.language == SQL else expression.value

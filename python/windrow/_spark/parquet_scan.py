@@ -20,6 +20,7 @@ from windrow._executor.scan.parquet_part import ParquetPart
 from windrow._executor.scan.row_groups import PLANNED, row_groups
 from windrow._executor.shipping import shipped
 from windrow._spark.expressions import is_case_sensitive
+from windrow._spark.quoted_name import quoted
 from windrow._spark.scan import Files, arrow_schema, balanced, checked_filter, chosen, cores_of
 from windrow._spark.types import spark_type
 
@@ -52,7 +53,7 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any) ->
     fields = [StructField(name, StringType()) for name in ("uri", *partitions)]
     values = [(uri, *(_segments(uri)[name] for name in partitions)) for uri in uris]
     located_files = spark.createDataFrame(values, StructType(fields))
-    typed = located_files.select("uri", *(F.col(_quoted(n)).cast(schema[n].dataType).alias(n) for n in partitions))
+    typed = located_files.select("uri", *(F.col(quoted(n)).cast(schema[n].dataType).alias(n) for n in partitions))
     planned = spark_type(pa.struct(list(PLANNED)))
     step = shipped(row_groups, arrow.serialize().to_pybytes(), filter_bytes, ignore_case)
     rows = sorted(typed.mapInArrow(step, planned).collect(), key=lambda row: (row["uri"], row["row_group"]))
@@ -92,7 +93,8 @@ def _listed(spark: Any, paths: list[str]) -> tuple[StructType, list[str]]:
         frame = spark.read.parquet(*paths)
         schema, uris = frame.schema, sorted(frame.inputFiles())
     except Exception as error:  # each kind of session has its own
-        raise bad_value("paths", paths, f"Parquet files that Spark can read ({_first_line(error)})") from error
+        reason = str(error).strip().partition("\n")[0]
+        raise bad_value("paths", paths, f"Parquet files that Spark can read ({reason})") from error
     if not uris:
         raise bad_value("paths", paths, "Parquet files; there are none")
     return schema, uris
@@ -120,11 +122,3 @@ def _is_strict(spark: Any) -> bool:
     except Exception:  # a platform that refuses to read settings
         return True
     return modes != {"CORRECTED"}
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow._arguments.errors import ambiguous_column, bad_column_type, bad_type, listed, unknown_column
 from windrow._spark.environment import check_pyspark
+from windrow._spark.quoted_name import quoted
 from windrow._spark.release import try_cast
 from windrow.kafka._control import HEADER, LATEST, POC_DIGITS, POC_HEADER, SIZE, VERSION
 
@@ -79,7 +80,7 @@ def with_ticks(frame: DataFrame, *, time: str = "timestamp") -> DataFrame:
     tick_time = F.when(is_ours, _milliseconds(ours)).otherwise(_digits(theirs))
     event_time = F.when(tick_time <= LATEST, F.timestamp_millis(tick_time)).cast(kind)
     is_tick = is_ours | is_poc
-    data_time = F.col(f"`{time.replace('`', '``')}`")
+    data_time = F.col(quoted(time))
     return frame.withColumns({TICK: is_tick, TIME: F.when(is_tick, event_time).otherwise(data_time)})
 
 

@@ -39,7 +39,7 @@ class DeltaPart:
                 f"{self.uri}: the file has {location.size} bytes, and {self.size} by the log of the Delta table"
             )
         groups, _ = row_groups_of(self.uri, None, None)
-        numbers = tuple(number for number, _, _ in groups)
+        numbers = tuple(number for number, _ in groups)
         part = ParquetPart(location, numbers, self.partition, ignore_case=False, is_strict=False)
         first = 0
         for batch in part.batches(pa.schema([field.with_name(self.names[field.name]) for field in columns])):

@@ -13,6 +13,14 @@ def read_filter(pickled: bytes | None) -> Any:
     return None if pickled is None else pickle.loads(pickled)
 
 
+def row_groups_in(fragment: Any, condition: Any) -> list[Any]:
+    """The row groups of a Parquet fragment that may match, each as a fragment; all if Arrow cannot compare them."""
+    try:
+        return list(fragment.split_by_row_group(condition))
+    except (pa.ArrowException, NotImplementedError, TypeError):
+        return list(fragment.split_by_row_group())  # statistics of another type; the rows are compared later
+
+
 def filtered(batch: pa.RecordBatch, condition: Any) -> pa.RecordBatch:
     """The rows in which the condition is true."""
     rows = pa.Table.from_batches([batch]).filter(condition).combine_chunks()

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 
 from windrow._executor.batches import Batches
 from windrow._executor.scan.conversion import converted, is_convertible, place_of
+from windrow._executor.scan.filter import row_groups_in
 from windrow._executor.scan.location import Location, located, unreadable
 
 ROWS = 1 << 17
@@ -104,8 +105,8 @@ def check_columns(uri: str, own: pa.Schema, columns: pa.Schema, constants: Any, 
     return places
 
 
-def row_groups_of(uri: str, filter: Any, partition: Any) -> tuple[list[tuple[int, int, int]], pa.Schema]:
-    """The number, rows and bytes of each row group that may match the filter, and the columns of the file.
+def row_groups_of(uri: str, filter: Any, partition: Any) -> tuple[list[tuple[int, int]], pa.Schema]:
+    """The number and bytes of each row group that may match the filter, and the columns of the file.
 
     `partition` is an expression that holds for all rows. Raises `RuntimeError` for a file that is no Parquet.
     """
@@ -113,14 +114,8 @@ def row_groups_of(uri: str, filter: Any, partition: Any) -> tuple[list[tuple[int
     try:
         given = {} if partition is None else {"partition_expression": partition}
         fragment: Any = _FORMAT.make_fragment(path, filesystem, **given)
-        groups = {group.id: group for group in fragment.row_groups}
-        kept = groups
-        if filter is not None:
-            try:
-                kept = {group.id: group for part in fragment.split_by_row_group(filter) for group in part.row_groups}
-            except (pa.ArrowException, NotImplementedError, TypeError):
-                kept = groups  # statistics of another type than the filter; its rows are compared later
-        return [(group.id, group.num_rows, group.total_byte_size) for group in kept.values()], fragment.physical_schema
+        groups = [group for part in row_groups_in(fragment, filter) for group in part.row_groups]
+        return [(group.id, group.total_byte_size) for group in groups], fragment.physical_schema
     except (OSError, pa.ArrowException) as error:
         raise unreadable(uri, error) from error
 

@@ -36,14 +36,15 @@ def row_groups(batches: Batches, schema: bytes, filter: bytes | None, ignore_cas
         for number in range(batch.num_rows):
             row = batch.slice(number, 1)
             values = _partition(row, columns)
-            uri, location = row.column(0)[0].as_py(), Location.of(row.column(0)[0].as_py())
+            uri = row.column(0)[0].as_py()
+            location = Location.of(uri)
             groups, own = row_groups_of(uri, condition, _expression(values))
             check_columns(uri, own, columns, values.schema.names if values else (), ignore_case=ignore_case)
             stream = ipc_stream(values).to_pybytes() if values else None
             rows = [
                 {"uri": uri, "size": location.size, "modified": location.modified, "partition": stream}
                 | {"row_group": group, "bytes": size}
-                for group, _, size in groups
+                for group, size in groups
             ]
             if rows:
                 yield pa.RecordBatch.from_pylist(rows, PLANNED)
