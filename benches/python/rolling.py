@@ -17,11 +17,9 @@ import datetime
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from rows import spark_frame
+from rows import measured, spark_frame
 
 DAYS = (3, 7, 14, 21)
 HISTORY = 90
@@ -186,18 +184,6 @@ OURS = ("windrow in Spark", "windrow in-process")
 AGAINST = {"Spark": OURS[0], "Spark, segment tree": OURS[0], "Polars": OURS[1], "DuckDB": OURS[1]}
 
 
-def measure(peer: str, lengths: tuple[int, ...], path: Path, repeats: int) -> dict[str, Any]:
-    """Times one peer in this process; the first run and the totals are not counted."""
-    query, totals = PEERS[peer](path, lengths)
-    query()
-    seconds = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        query()
-        seconds.append(time.perf_counter() - begin)
-    return {"seconds": statistics.median(seconds), "totals": [float(total) for total in totals()]}
-
-
 def main() -> int:
     """All peers, each in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -209,7 +195,7 @@ def main() -> int:
     parser.add_argument("--days", type=int, action="append", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.child:
-        print(json.dumps(measure(chosen.peer[0], tuple(chosen.days), chosen.child, chosen.repeats)))
+        print(json.dumps(measured(*PEERS[chosen.peer[0]](chosen.child, tuple(chosen.days)), chosen.repeats)))
         return 0
     print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
     held = chosen.events / chosen.users * max(DAYS) / HISTORY

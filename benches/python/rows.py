@@ -152,16 +152,15 @@ def totals(table: pa.Table) -> list[float]:
     return [pc.sum(column).as_py() for column in (table["n"], placed, table["spend"], table["high"])]
 
 
-def measure(peer: str, kind: str, path: Path, repeats: int) -> dict[str, Any]:
+def measured(query: Callable[[], Any], totals: Callable[[], list[float]], repeats: int) -> dict[str, Any]:
     """Times one peer in this process; the first run and the totals are not counted."""
-    query, added = PEERS[peer](path, kind)
     query()
     seconds = []
     for _ in range(repeats):
         begin = time.perf_counter()
         query()
         seconds.append(time.perf_counter() - begin)
-    return {"seconds": statistics.median(seconds), "totals": [float(total) for total in added()]}
+    return {"seconds": statistics.median(seconds), "totals": [float(total) for total in totals()]}
 
 
 def main() -> int:
@@ -174,7 +173,7 @@ def main() -> int:
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.child:
-        print(json.dumps(measure(chosen.peer[0], chosen.kind[0], chosen.child, chosen.repeats)))
+        print(json.dumps(measured(*PEERS[chosen.peer[0]](chosen.child, chosen.kind[0]), chosen.repeats)))
         return 0
     print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
     agree = True
