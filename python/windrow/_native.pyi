@@ -42,6 +42,7 @@ __all__ = [
     "encode_changes",
     "encode_page",
     "groupable",
+    "is_zone",
     "join_clocks",
     "shard_keys",
     "tally_open",
@@ -67,6 +68,9 @@ def encode_page(page: bytes) -> str:
 
 def groupable(data_type: pa.DataType) -> bool:
     """Whether a column of this type can be a key. `ValueError` if it is not an Arrow type."""
+
+def is_zone(name: str) -> bool:
+    """Whether the database of time zones has this one."""
 
 @final
 class RowColumns:
@@ -154,7 +158,7 @@ class Query:
 
         Returns:
             Batches of `output_schema`, with windows in no particular order, and the counters `records`, `null_keys`,
-            `null_times`, `bad_gaps`, `clamped_gaps` and `ticks`.
+            `null_times`, `null_ties`, `bad_gaps`, `clamped_gaps` and `ticks`.
 
         Raises:
             ValueError: `threads` is zero, a column is missing, or a record is refused (with `invalid_gap="error"`).

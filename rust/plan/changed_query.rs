@@ -24,6 +24,16 @@ const DURATIONS: [(&str, &str); 4] = [
     ("longest", "max_duration"),
 ];
 
+/// The other rules for sessions, and their names in the API.
+const RULES: [(&str, &str); 6] = [
+    ("ends", "end_when"),
+    ("begins", "start_when"),
+    ("cut_on", "cut_on"),
+    ("cut_at", "cut_at"),
+    ("zone", "zone"),
+    ("most", "max_records"),
+];
+
 /// The differences between a saved specification and this one, on one line.
 pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
     let mut differences = of_windows(saved.get("windows"), own.get("windows"));
@@ -128,13 +138,11 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
             duration,
         )
     });
-    let ends = changed(
-        "end_when",
-        of(saved, "ends").as_ref(),
-        of(own, "ends").as_ref(),
-        quoted,
-    );
-    lengths.chain(ends).collect()
+    let rules = RULES.iter().filter_map(|(name, option)| {
+        let [was, is] = [of(saved, name), of(own, name)];
+        changed(option, was.as_ref(), is.as_ref(), quoted)
+    });
+    lengths.chain(rules).collect()
 }
 
 /// Whether the query returns windows or records.

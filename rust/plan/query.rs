@@ -20,9 +20,9 @@ use crate::core::aggregate::column::Column;
 use crate::core::aggregate::row_filter::RowFilter;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
-use crate::core::session::session_windows::Cut;
+use crate::core::session::cut::Cut;
 use crate::core::sliding::frame::RangeFrame;
-use crate::keys::KeyInterner;
+use crate::keys::{KeyInterner, groupable};
 
 /// What leaves a query.
 pub enum QueryOutput {
@@ -58,8 +58,14 @@ pub(crate) struct QuerySources {
     pub tick: Option<SourceColumn>,
     /// The column of each record's own gap.
     pub gap: Option<SourceColumn>,
+    /// The column that orders records of one time.
+    pub tie: Option<SourceColumn>,
     /// The column that is true in the records that end their session.
     pub ends: Option<SourceColumn>,
+    /// The column that is true in the records that begin a session.
+    pub begins: Option<SourceColumn>,
+    /// The columns whose change ends a session.
+    pub cut_on: Vec<(SourceColumn, Field)>,
     /// The column of record values, where these are Kafka's.
     pub value: Option<SourceColumn>,
     /// The column that numbers each row's source partition.
@@ -157,7 +163,7 @@ impl Query {
             .unzip();
         let output_keys = KeyInterner::new(&keys)?.output_fields();
         let (time_column, time) = SourceColumn::find(input, "time", &spec.time)?;
-        let DataType::Timestamp(unit, _) = time.data_type() else {
+        let DataType::Timestamp(unit, zone) = time.data_type() else {
             return Err(Error::ColumnType {
                 argument: "time".into(),
                 column: spec.time.clone(),
@@ -165,7 +171,9 @@ impl Query {
                 allowed: "a timestamp".into(),
             });
         };
+        let is_zoned = zone.is_some();
         let windows = WindowLengths::in_ticks(&spec.windows, *unit)?;
+        let rules = rule_columns(&spec.windows, input)?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
         let columns = QuerySources {
             keys: key_columns,
@@ -176,7 +184,14 @@ impl Query {
                 .map(|name| SourceColumn::of_booleans(input, "tick", name))
                 .transpose()?,
             gap: gap_column(&spec.windows, input)?,
-            ends: ends_column(&spec.windows, input)?,
+            tie: spec
+                .tie
+                .as_ref()
+                .map(|name| integer_column("tie", name, input))
+                .transpose()?,
+            ends: rules.0,
+            begins: rules.1,
+            cut_on: rules.2,
             value: value
                 .map(|name| SourceColumn::find(input, "value", name))
                 .transpose()?
@@ -184,7 +199,7 @@ impl Query {
             source_number: spec
                 .sources
                 .as_ref()
-                .map(|name| source_number_column(name, input))
+                .map(|name| integer_column("sources", name, input))
                 .transpose()?,
         };
         let mut inputs: Vec<InputColumn> = Vec::new();
@@ -201,8 +216,12 @@ impl Query {
             .aggregates
             .iter()
             .map(|aggregate| {
+                let mut aggregate = aggregate.clone();
+                if let Some(funnel) = &mut aggregate.funnel {
+                    funnel.ties = spec.tie.is_some();
+                }
                 AggregatePlan::new(
-                    aggregate,
+                    &aggregate,
                     input,
                     *unit,
                     &mut inputs,
@@ -224,7 +243,7 @@ impl Query {
         Ok(Self {
             shards: spec.shards,
             windows,
-            cut: window_lengths::cut(&spec.windows, *unit)?,
+            cut: window_lengths::cut(spec, *unit, is_zoned)?,
             keys,
             columns,
             invalid_gap: match spec.windows {
@@ -238,6 +257,7 @@ impl Query {
             frames,
             // Rows for sliding windows move unchanged, so that they keep all that a later step may need.
             needs_seq_no: matches!(windows, WindowLengths::Sliding(_))
+                || spec.tie.is_some()
                 || spec
                     .aggregates
                     .iter()
@@ -307,6 +327,17 @@ impl Query {
         self.columns.gap.is_some() || self.columns.ends.is_some()
     }
 
+    /// Whether records have marks: they begin sessions, or values whose change ends a session.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.columns.begins.is_some() || !self.columns.cut_on.is_empty()
+    }
+
+    /// Whether the result says why sessions ended.
+    pub(crate) fn shows_ends(&self) -> bool {
+        let mut aggregates = self.aggregates.iter();
+        aggregates.any(AggregatePlan::is_ended_by)
+    }
+
     /// The inputs that the accumulators take: for each aggregate its columns and the column of its
     /// filter, and at the end the column that numbers the input of each row.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
@@ -357,24 +388,55 @@ fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColum
     }
 }
 
-/// The column that is true in the records that end their session.
-fn ends_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColumn>> {
-    match windows {
-        WindowSpec::Session {
-            ends: Some(name), ..
-        } => SourceColumn::of_booleans(input, "end_when", name).map(Some),
-        _ => Ok(None),
-    }
+/// The columns that end sessions, begin them, and end them by a change of their values.
+type RuleColumns = (
+    Option<SourceColumn>,
+    Option<SourceColumn>,
+    Vec<(SourceColumn, Field)>,
+);
+
+fn rule_columns(windows: &WindowSpec, input: &Schema) -> Result<RuleColumns> {
+    let WindowSpec::Session {
+        ends,
+        begins,
+        cut_on,
+        ..
+    } = windows
+    else {
+        return Ok(RuleColumns::default());
+    };
+    let booleans = |argument, name: &Option<String>| {
+        let name = name.as_ref();
+        name.map(|name| SourceColumn::of_booleans(input, argument, name))
+            .transpose()
+    };
+    let values = cut_on.iter().map(|name| {
+        let (column, field) = SourceColumn::find(input, "cut_on", name)?;
+        if !groupable(field.data_type()) {
+            return Err(Error::ColumnType {
+                argument: "cut_on".into(),
+                column: name.clone(),
+                got: type_name::of(field),
+                allowed: "a type that can be a key".into(),
+            });
+        }
+        Ok((column, field.clone()))
+    });
+    Ok((
+        booleans("end_when", ends)?,
+        booleans("start_when", begins)?,
+        values.collect::<Result<_>>()?,
+    ))
 }
 
-/// The column that numbers source partitions.
-fn source_number_column(name: &str, input: &Schema) -> Result<SourceColumn> {
-    let (column, field) = SourceColumn::find(input, "sources", name)?;
+/// A column of integers.
+fn integer_column(argument: &str, name: &str, input: &Schema) -> Result<SourceColumn> {
+    let (column, field) = SourceColumn::find(input, argument, name)?;
     if unpacked(field.data_type()).is_integer() {
         return Ok(column);
     }
     Err(Error::ColumnType {
-        argument: "sources".into(),
+        argument: argument.into(),
         column: name.into(),
         got: type_name::of(field),
         allowed: "an integer".into(),

@@ -27,6 +27,9 @@ pub struct Spec {
     pub keys: Vec<String>,
     /// The column of event times.
     pub time: String,
+    /// The integer column that orders records of one time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tie: Option<String>,
     /// The boolean column that marks ticks.
     #[serde(default)]
     pub tick: Option<String>,
@@ -54,6 +57,9 @@ pub struct Spec {
     /// What happens to late records.
     #[serde(default)]
     pub late: Late,
+    /// Whether the records are all that there are, and come in the order of time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
     /// What becomes of a result that does not fit its type.
     #[serde(default)]
     pub overflow: Overflow,
@@ -81,7 +87,13 @@ impl Spec {
             && self.inputs.is_none()
             && self.late == Late::Drop
             && !self.every_record
-            && !self.windows.is_cut()
+            && !self.is_cut()
+    }
+
+    /// Whether sessions may end before their gap is over, or say how they ended.
+    pub(crate) fn is_cut(&self) -> bool {
+        let mut functions = self.aggregates.iter().map(|aggregate| aggregate.function);
+        self.windows.is_cut() || functions.any(|function| function == Function::EndedBy)
     }
 }
 
@@ -137,6 +149,21 @@ pub enum WindowSpec {
         /// The boolean column that is true in the records that end their session.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ends: Option<String>,
+        /// The boolean column that is true in the records that begin a session.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        begins: Option<String>,
+        /// The columns whose change ends a session.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cut_on: Vec<String>,
+        /// The time of day that ends sessions, in seconds after midnight.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cut_at: Option<u32>,
+        /// The zone of `cut_at`; none for times without a zone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        zone: Option<String>,
+        /// The largest number of records in a session; none: any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<u64>,
     },
     /// Sliding windows.
     Sliding {
@@ -152,7 +179,18 @@ impl WindowSpec {
     /// Whether sessions may end before their gap is over.
     pub(crate) fn is_cut(&self) -> bool {
         match self {
-            Self::Session { longest, ends, .. } => longest.is_some() || ends.is_some(),
+            Self::Session {
+                longest,
+                ends,
+                begins,
+                cut_on,
+                cut_at,
+                most,
+                ..
+            } => {
+                let columns = ends.is_some() || begins.is_some() || !cut_on.is_empty();
+                columns || longest.is_some() || cut_at.is_some() || most.is_some()
+            }
             Self::Sliding { .. } => false,
         }
     }
@@ -288,6 +326,8 @@ pub enum Function {
     Position,
     /// The sessions of the key that come before this one, and this one.
     SessionNumber,
+    /// Why a session ended.
+    EndedBy,
     /// A function of the user.
     Python,
 }
@@ -299,6 +339,7 @@ impl From<Function> for &'static str {
             Function::WindowId => "window_id",
             Function::Position => "position",
             Function::SessionNumber => "session_number",
+            Function::EndedBy => "ended_by",
             Function::Python => "python",
         }
     }
@@ -323,6 +364,7 @@ impl Function {
             "window_id" => Ok(Self::WindowId),
             "position" => Ok(Self::Position),
             "session_number" => Ok(Self::SessionNumber),
+            "ended_by" => Ok(Self::EndedBy),
             "python" => Ok(Self::Python),
             _ => functions::by_name(name)
                 .map(Self::BuiltIn)
@@ -337,7 +379,11 @@ impl Function {
     pub fn built_in(self) -> Option<&'static AggregateFunction> {
         match self {
             Self::BuiltIn(function) => Some(function),
-            Self::WindowId | Self::Position | Self::SessionNumber | Self::Python => None,
+            Self::WindowId
+            | Self::Position
+            | Self::SessionNumber
+            | Self::EndedBy
+            | Self::Python => None,
         }
     }
 

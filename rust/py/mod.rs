@@ -100,6 +100,7 @@ fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, 
     dict.set_item("records", counters.records)?;
     dict.set_item("null_keys", counters.null_keys)?;
     dict.set_item("null_times", counters.null_times)?;
+    dict.set_item("null_ties", counters.null_ties)?;
     dict.set_item("bad_gaps", counters.bad_gaps)?;
     dict.set_item("clamped_gaps", counters.clamped_gaps)?;
     dict.set_item("ticks", counters.ticks)?;
@@ -319,6 +320,12 @@ fn groupable(data_type: PyDataType) -> bool {
     keys::groupable(&data_type.into_inner())
 }
 
+/// Whether the database of time zones has this one.
+#[pyfunction]
+fn is_zone(name: &str) -> bool {
+    name.parse::<chrono_tz::Tz>().is_ok()
+}
+
 /// Whether a function compares the values of its input column at this position with each other.
 #[pyfunction]
 fn compares(function: &str, column: usize) -> PyResult<bool> {
@@ -356,6 +363,7 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
+    module.add_function(wrap_pyfunction!(is_zone, module)?)?;
     module.add_function(wrap_pyfunction!(compares, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::decode_page, module)?)?;

@@ -16,6 +16,7 @@ use crate::array::halves::in_halves;
 use crate::array::result_array;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
+use crate::core::operator::session_end::SessionEnd;
 use crate::core::store::{StoreKey, WindowTable};
 use crate::core::window::Window;
 use crate::plan::query::Query;
@@ -168,7 +169,8 @@ fn part<E: WindowRow>(
     let states: BinaryArray = states.map(Some).collect();
     let schema = schema(query);
     if is_open {
-        let results = state.show(&columns, &slots, &windows)?;
+        let ends: Vec<SessionEnd> = entries.iter().map(|(_, entry)| entry.end()).collect();
+        let results = state.show(&columns, &slots, &windows, &ends)?;
         columns.push(query.window(&windows)?);
         columns.extend(results);
     } else {

@@ -136,6 +136,7 @@ impl Operator {
         let batches = match &state.windows {
             Windows::Sessions(sessions) => open_rows::write(state, sessions.store(), &mut clock)?,
             Windows::Sliding(sliding) => open_rows::write(state, sliding.store(), &mut clock)?,
+            Windows::Cut(sessions) => open_rows::write(state, sessions.store(), &mut clock)?,
         };
         Ok((batches, clock))
     }
@@ -169,6 +170,7 @@ fn read(
     let kind = match &state.windows {
         Windows::Sessions(_) => PageKind::Sessions,
         Windows::Sliding(_) => PageKind::Windows,
+        Windows::Cut(_) => PageKind::CutSessions,
     };
     let converter = converter(state, kind)?;
     let parser = converter.parser();

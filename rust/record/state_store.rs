@@ -15,6 +15,7 @@ use crate::core::aggregate::column::Column;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
+use crate::core::operator::session_end::SessionEnd;
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
 use crate::keys::sort_key::SortKeys;
@@ -145,14 +146,16 @@ impl StateStore {
             .resume(clock.progress, clock.closed, clock.counters);
     }
 
-    /// The results of slots, a column per aggregate. `keys` and `windows` are parallel to `slots`.
+    /// The results of slots, a column per aggregate. `keys`, `windows` and `ends` are parallel
+    /// to `slots`; `ends` is empty if no rule ends sessions.
     pub(crate) fn lower(
         &self,
         keys: &[ArrayRef],
         slots: &[Slot],
         windows: &[Window],
+        ends: &[SessionEnd],
     ) -> Result<Vec<ArrayRef>> {
-        let (columns, overflows) = self.results(keys, slots, windows)?;
+        let (columns, overflows) = self.results(keys, slots, windows, ends)?;
         self.query.count_overflows(overflows);
         Ok(columns)
     }
@@ -163,8 +166,9 @@ impl StateStore {
         keys: &[ArrayRef],
         slots: &[Slot],
         windows: &[Window],
+        ends: &[SessionEnd],
     ) -> Result<Vec<ArrayRef>> {
-        Ok(self.results(keys, slots, windows)?.0)
+        Ok(self.results(keys, slots, windows, ends)?.0)
     }
 
     fn results(
@@ -172,13 +176,14 @@ impl StateStore {
         keys: &[ArrayRef],
         slots: &[Slot],
         windows: &[Window],
+        ends: &[SessionEnd],
     ) -> Result<(Vec<ArrayRef>, u64)> {
         let query = self.query.as_ref();
         let lowered = self.accumulators.lower(slots);
         let functions = self.functions.iter().enumerate();
         let mut functions =
             functions.map(|(nth, function)| save(query, nth, function.as_ref(), slots, windows));
-        query.results(keys, windows, lowered, &mut functions)
+        query.results(keys, windows, ends, lowered, &mut functions)
     }
 
     /// The time difference of sliding windows.

@@ -104,6 +104,7 @@ pub(super) fn read(state: &mut StateStore, page: &StoredWindows) -> Result<()> {
     match &mut state.windows {
         Windows::Sessions(sessions) => put_all(sessions.store_mut(), &names, page, &slots),
         Windows::Sliding(sliding) => put_all(sliding.store_mut(), &names, page, &slots),
+        Windows::Cut(sessions) => put_all(sessions.store_mut(), &names, page, &slots),
     }
 }
 

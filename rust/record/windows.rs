@@ -1,4 +1,4 @@
-//! Session or sliding windows behind one interface for the operator.
+//! Sessions, sliding windows or sessions that rules end, behind one interface for the operator.
 
 use super::bulk::{self, BatchContext};
 use super::changes::Changes;
@@ -9,6 +9,7 @@ use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
 use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::{Progress, Source, StreamTime};
+use crate::core::session::cut_operator::{CutOperator, CutWindows};
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
 use crate::core::sliding::sliding_operator::SlidingOperator;
@@ -27,6 +28,7 @@ const SEGMENT: i64 = 3 * 3_600_000_000;
 pub(crate) enum Windows {
     Sessions(SessionOperator),
     Sliding(SlidingOperator),
+    Cut(CutOperator),
 }
 
 /// Makes the same call on either kind.
@@ -35,6 +37,7 @@ macro_rules! either {
         match $either {
             Windows::Sessions($windows) => $call,
             Windows::Sliding($windows) => $call,
+            Windows::Cut($windows) => $call,
         }
     };
 }
@@ -77,10 +80,21 @@ impl Windows {
                     Gap::Dynamic { longest: None } => Some(ticks("gap", SEGMENT)?),
                     _ => None,
                 };
+                if let Some(cut) = query.cut {
+                    let windows = CutWindows {
+                        gap,
+                        cut,
+                        grace,
+                        emit,
+                        late,
+                        keeps_last: spec.whole && query.shows_ends(),
+                        segment,
+                    };
+                    return Ok(Self::Cut(CutOperator::new(windows, inputs)?));
+                }
                 Ok(Self::Sessions(SessionOperator::new(
                     SessionWindows {
                         gap,
-                        cut: query.cut,
                         grace,
                         until,
                         emit,

@@ -42,6 +42,7 @@ SERIES, ALL = "series", "all records"
 _LEFT_OUT = {
     "null_keys": "without a key",
     "null_times": "without a time",
+    "null_ties": "without a tie",
     "bad_gaps": "with a gap that is null, zero or negative",
 }
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}

@@ -69,7 +69,7 @@ class Blank(Input[Answer]):
         """Accepts anything: a driver takes record by record."""
 
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        """Raises `ValueError` for sessions that are cut, as a stream does."""
+        """Raises `ValueError` for sessions with rules and a retention, as a stream does."""
         windows._check_stream()
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema | None = None, origins: Origins | None = None) -> Blank:

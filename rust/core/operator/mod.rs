@@ -6,6 +6,7 @@
 //! | `emission` | emits finals, updates and late records |
 //! | [`record`] | a record as it arrives, and its outcome |
 //! | [`change`] | one change of one window |
+//! | [`session_end`] | how a session ended |
 //! | [`stream_time`] | how far each input is, and the close times |
 //! | `slowest_source` | the slowest source of an input |
 //! | [`counters`] | the counters |
@@ -14,6 +15,7 @@ pub mod change;
 pub mod counters;
 mod emission;
 pub mod record;
+pub mod session_end;
 mod slowest_source;
 pub mod stream_time;
 pub mod window_operator;

@@ -59,6 +59,43 @@ pub trait WindowKind: Sized {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome>;
+
+    /// Closes the windows that are due before the close time. Drops windows that are hidden for
+    /// good.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `states` and `out`.
+    fn close<S: States>(
+        windows: &mut WindowOperator<Self>,
+        now: StreamTimes,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        windows.store.advance(windows.windows.horizon(now));
+        let closed = windows.store.close(windows.windows.due_before(now.close));
+        windows.emit_finals(&closed, states, out)?;
+        let store = &mut windows.store;
+        store.drop_closed(&closed, |entry| states.release(entry.slot()));
+        store.expire(|entry| states.release(entry.slot()));
+        Ok(())
+    }
+
+    /// Closes all windows at the end of the input.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `states` and `out`.
+    fn finish<S: States>(
+        windows: &mut WindowOperator<Self>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let pending = windows.store.pending();
+        windows.emit_finals(&pending, states, out)?;
+        windows.store.clear(|entry| states.release(entry.slot()));
+        Ok(())
+    }
 }
 
 /// The windows and the stream time of one stream.
@@ -218,6 +255,10 @@ impl<K: WindowKind> WindowOperator<K> {
             self.counters.null_times += 1;
             return Err(RecordOutcome::NullTime);
         };
+        let Some(rule) = record.rule else {
+            self.counters.null_ties += 1;
+            return Err(RecordOutcome::NullTie);
+        };
         let gap = match self.windows.gap(record.gap) {
             EffectiveGap::Asked(gap) => gap,
             EffectiveGap::Clamped(gap) => {
@@ -235,6 +276,7 @@ impl<K: WindowKind> WindowOperator<K> {
             time,
             gap: if record.ends { Span(0) } else { gap },
             now: StreamTimes::START,
+            rule,
             row: record.row,
         })
     }
@@ -317,6 +359,7 @@ impl<K: WindowKind> WindowOperator<K> {
             time,
             gap,
             now,
+            rule,
             row,
         } = record;
         self.store.advance(self.windows.horizon(now));
@@ -328,6 +371,7 @@ impl<K: WindowKind> WindowOperator<K> {
                 time,
                 gap,
                 late: now.late,
+                rule,
                 row,
             },
             states,
@@ -347,13 +391,7 @@ impl<K: WindowKind> WindowOperator<K> {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        self.store.advance(self.windows.horizon(now));
-        let closed = self.store.close(self.windows.due_before(now.close));
-        self.emit_finals(&closed, states, out)?;
-        self.store
-            .drop_closed(&closed, |entry| states.release(entry.slot()));
-        self.store.expire(|entry| states.release(entry.slot()));
-        Ok(())
+        K::close(self, now, states, out)
     }
 
     /// Drops every window that is closed and hidden, so that a saved state has none of them.
@@ -367,9 +405,6 @@ impl<K: WindowKind> WindowOperator<K> {
     ///
     /// The errors of `states` and `out`.
     pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        let pending = self.store.pending();
-        self.emit_finals(&pending, states, out)?;
-        self.store.clear(|entry| states.release(entry.slot()));
-        Ok(())
+        K::finish(self, states, out)
     }
 }

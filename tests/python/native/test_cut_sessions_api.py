@@ -186,10 +186,10 @@ def test_windows_show_the_call_that_makes_them_and_are_values() -> None:
     assert repr(dynamic) == made
     assert repr(CUT) == "SessionWindows.with_gap('5 minutes', max_duration='10 minutes', end_when='logout')"
     assert eval(repr(CUT), {"SessionWindows": wr.SessionWindows}) == CUT
-    assert wr.SessionWindows.with_gap("5 minutes", end_when=pl.col("logout")).end_when == "logout"
+    assert wr.SessionWindows.with_gap("5 minutes", end_when=pl.col("logout")).rules.end_when == "logout"
     assert pickle.loads(pickle.dumps(CUT)) == CUT != wr.SessionWindows.with_gap("5 minutes")
     kept = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds", max_duration="1 hour", retention="1 day")
-    assert (kept.max_duration, kept.retention) == (3_600_000_000, 86_400_000_000)
+    assert (kept.rules.max_duration, kept.retention) == (3_600_000_000, 86_400_000_000)
 
 
 @pytest.mark.parametrize(

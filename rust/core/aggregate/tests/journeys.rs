@@ -30,7 +30,11 @@ fn of_steps(
         within,
         strict,
     };
-    Box::new(Funnel::new(FunnelOptions { rules, steps: how }))
+    Box::new(Funnel::new(FunnelOptions {
+        rules,
+        ties: false,
+        steps: how,
+    }))
 }
 
 /// The steps that a row fits, by its cells.
