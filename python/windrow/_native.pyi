@@ -42,7 +42,6 @@ __all__ = [
     "encode_changes",
     "encode_page",
     "groupable",
-    "is_zone",
     "join_clocks",
     "shard_keys",
     "tally_open",
@@ -68,9 +67,6 @@ def encode_page(page: bytes) -> str:
 
 def groupable(data_type: pa.DataType) -> bool:
     """Whether a column of this type can be a key. `ValueError` if it is not an Arrow type."""
-
-def is_zone(name: str) -> bool:
-    """Whether the database of time zones has this one."""
 
 @final
 class RowColumns:

@@ -81,7 +81,11 @@ impl SessionTable {
             gaps: has_own_gaps
                 .then(|| pick(&rows.gaps(), &sorted.rows))
                 .transpose()?,
-            marks: (self.query.has_marks())
+            marks: self
+                .query
+                .columns
+                .rules
+                .have_marks()
                 .then(|| pick(&rows.marks(), &sorted.rows))
                 .transpose()?,
             seq_nos: needs_seq_no

@@ -105,7 +105,7 @@ pub(super) fn are_scattered(
 fn record_columns(query: &Query) -> usize {
     let gap = usize::from(query.has_own_gaps());
     let seq_no = usize::from(query.needs_seq_no);
-    let mark = usize::from(query.has_marks());
+    let mark = usize::from(query.columns.rules.have_marks());
     query.keys.len() + 1 + gap + mark + seq_no + query.inputs.len()
 }
 

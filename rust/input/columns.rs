@@ -12,6 +12,7 @@ use arrow_schema::DataType;
 use super::gap_column::GapColumn;
 use super::rule_columns::RuleColumns;
 use crate::array::dictionary::unpacked;
+use crate::array::true_values::are_true;
 use crate::array::{convert, validate};
 use crate::core::error::{Error, Result};
 use crate::plan::query::Query;
@@ -63,10 +64,10 @@ impl QueryColumns {
         let columns = &query.columns;
         let ties = columns.tie.as_ref();
         let ties = ties.map(|tie| reader.cast(tie, &DataType::Int64));
-        let begins = columns.begins.as_ref();
+        let begins = columns.rules.begins.as_ref();
         let begins = begins.map(|begins| reader.cast(begins, &DataType::Boolean));
         let (ties, begins) = (ties.transpose()?, begins.transpose()?);
-        let values = columns.cut_on.iter();
+        let values = columns.rules.cut_on.iter();
         let values = values.map(|(column, _)| reader.checked(column));
         let rules = RuleColumns::read(
             query,
@@ -96,6 +97,7 @@ impl QueryColumns {
                 .transpose()?
                 .flatten(),
             ends: columns
+                .rules
                 .ends
                 .as_ref()
                 .map(|ends| reader.cast(ends, &DataType::Boolean))
@@ -149,14 +151,6 @@ impl QueryColumns {
             .zip(inputs)
             .map(|(input, array)| input.canonical(array))
             .collect()
-    }
-}
-
-/// Which values are true; null is not.
-pub(super) fn are_true(values: &BooleanArray) -> BooleanBuffer {
-    match values.nulls() {
-        Some(nulls) => values.values() & nulls.inner(),
-        None => values.values().clone(),
     }
 }
 

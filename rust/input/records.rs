@@ -11,11 +11,12 @@ use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
-use super::columns::{QueryColumns, are_true};
+use super::columns::QueryColumns;
 use super::gap_column;
 use super::read_counters::ReadCounters;
 use super::rule_columns::RuleColumns;
 use crate::array::convert;
+use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};

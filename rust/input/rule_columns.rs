@@ -4,7 +4,7 @@
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
 use arrow_buffer::BooleanBuffer;
 
-use super::columns::are_true;
+use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::Result;
 use crate::core::key::KeyId;
@@ -36,8 +36,7 @@ impl RuleColumns {
         values: &[ArrayRef],
         rows: usize,
     ) -> Result<Self> {
-        let marks = query
-            .has_marks()
+        let marks = (query.columns.rules.have_marks())
             .then(|| marks(query, begins, values, rows))
             .transpose()?;
         Ok(Self { ties, marks })
@@ -98,7 +97,12 @@ fn marks(
         let marks = (0..rows).map(|row| RecordRule::mark(does_begin(row), NULL));
         return Ok(marks.collect());
     }
-    let fields = query.columns.cut_on.iter().map(|(_, field)| field.clone());
+    let fields = query
+        .columns
+        .rules
+        .cut_on
+        .iter()
+        .map(|(_, field)| field.clone());
     let mut numbers = KeyInterner::new(&fields.collect::<Vec<_>>())?;
     let mut ids: Vec<KeyId> = Vec::with_capacity(rows);
     numbers.intern(values, &mut ids)?;

@@ -10,6 +10,7 @@ use super::cogroup::Cogroup;
 use super::frames::{self, FramedAggregates};
 use super::input_column::InputColumn;
 use super::limits::Limits;
+use super::rule_sources::RuleSources;
 use super::source_column::SourceColumn;
 use super::spec::{InvalidGap, MOST_SHARDS, Spec, WindowSpec, wrong_count};
 use super::window_lengths::{self, WindowLengths};
@@ -22,7 +23,7 @@ use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 use crate::core::session::cut::Cut;
 use crate::core::sliding::frame::RangeFrame;
-use crate::keys::{KeyInterner, groupable};
+use crate::keys::KeyInterner;
 
 /// What leaves a query.
 pub enum QueryOutput {
@@ -60,12 +61,8 @@ pub(crate) struct QuerySources {
     pub gap: Option<SourceColumn>,
     /// The column that orders records of one time.
     pub tie: Option<SourceColumn>,
-    /// The column that is true in the records that end their session.
-    pub ends: Option<SourceColumn>,
-    /// The column that is true in the records that begin a session.
-    pub begins: Option<SourceColumn>,
-    /// The columns whose change ends a session.
-    pub cut_on: Vec<(SourceColumn, Field)>,
+    /// The columns of rules for sessions.
+    pub rules: RuleSources,
     /// The column of record values, where these are Kafka's.
     pub value: Option<SourceColumn>,
     /// The column that numbers each row's source partition.
@@ -173,7 +170,6 @@ impl Query {
         };
         let is_zoned = zone.is_some();
         let windows = WindowLengths::in_ticks(&spec.windows, *unit)?;
-        let rules = rule_columns(&spec.windows, input)?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
         let columns = QuerySources {
             keys: key_columns,
@@ -189,9 +185,7 @@ impl Query {
                 .as_ref()
                 .map(|name| integer_column("tie", name, input))
                 .transpose()?,
-            ends: rules.0,
-            begins: rules.1,
-            cut_on: rules.2,
+            rules: RuleSources::new(&spec.windows, input)?,
             value: value
                 .map(|name| SourceColumn::find(input, "value", name))
                 .transpose()?
@@ -324,12 +318,7 @@ impl Query {
 
     /// Whether records have gaps of their own, from a column or because they end their session.
     pub(crate) fn has_own_gaps(&self) -> bool {
-        self.columns.gap.is_some() || self.columns.ends.is_some()
-    }
-
-    /// Whether records have marks: they begin sessions, or values whose change ends a session.
-    pub(crate) fn has_marks(&self) -> bool {
-        self.columns.begins.is_some() || !self.columns.cut_on.is_empty()
+        self.columns.gap.is_some() || self.columns.rules.ends.is_some()
     }
 
     /// Whether the result says why sessions ended.
@@ -386,47 +375,6 @@ fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColum
             allowed: "a duration (a day-time interval)".into(),
         }),
     }
-}
-
-/// The columns that end sessions, begin them, and end them by a change of their values.
-type RuleColumns = (
-    Option<SourceColumn>,
-    Option<SourceColumn>,
-    Vec<(SourceColumn, Field)>,
-);
-
-fn rule_columns(windows: &WindowSpec, input: &Schema) -> Result<RuleColumns> {
-    let WindowSpec::Session {
-        ends,
-        begins,
-        cut_on,
-        ..
-    } = windows
-    else {
-        return Ok(RuleColumns::default());
-    };
-    let booleans = |argument, name: &Option<String>| {
-        let name = name.as_ref();
-        name.map(|name| SourceColumn::of_booleans(input, argument, name))
-            .transpose()
-    };
-    let values = cut_on.iter().map(|name| {
-        let (column, field) = SourceColumn::find(input, "cut_on", name)?;
-        if !groupable(field.data_type()) {
-            return Err(Error::ColumnType {
-                argument: "cut_on".into(),
-                column: name.clone(),
-                got: type_name::of(field),
-                allowed: "a type that can be a key".into(),
-            });
-        }
-        Ok((column, field.clone()))
-    });
-    Ok((
-        booleans("end_when", ends)?,
-        booleans("start_when", begins)?,
-        values.collect::<Result<_>>()?,
-    ))
 }
 
 /// A column of integers.

@@ -113,7 +113,7 @@ pub(crate) fn cut(spec: &Spec, unit: TimeUnit, is_zoned: bool) -> Result<Option<
         Some(name) => Some(name.parse::<Tz>().map_err(|_| {
             refused(
                 "zone",
-                &format!("{name:?}"),
+                &format!("{name:?}").replace('"', "'"),
                 "a time zone of the IANA database, such as \"Europe/Madrid\"",
             )
         })?),

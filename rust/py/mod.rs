@@ -320,12 +320,6 @@ fn groupable(data_type: PyDataType) -> bool {
     keys::groupable(&data_type.into_inner())
 }
 
-/// Whether the database of time zones has this one.
-#[pyfunction]
-fn is_zone(name: &str) -> bool {
-    name.parse::<chrono_tz::Tz>().is_ok()
-}
-
 /// Whether a function compares the values of its input column at this position with each other.
 #[pyfunction]
 fn compares(function: &str, column: usize) -> PyResult<bool> {
@@ -363,7 +357,6 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, Error> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
-    module.add_function(wrap_pyfunction!(is_zone, module)?)?;
     module.add_function(wrap_pyfunction!(compares, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::decode_page, module)?)?;

@@ -22,6 +22,7 @@ from windrow._query.grouped import GroupedData, group_by
 from windrow._query.grouping import Grouping
 from windrow._query.windowed import WindowedData
 from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
 
 
 def trace(

@@ -70,7 +70,7 @@ pub(in crate::batch) fn read(
         let numbers = columns.numbers()?.iter();
         Ok(numbers.map(|number| number.cast_unsigned()).collect())
     };
-    let marks = numbers(query.has_marks())?;
+    let marks = numbers(query.columns.rules.have_marks())?;
     let seq_nos = numbers(query.needs_seq_no)?;
     let inputs = columns.arrays(query.inputs.len())?;
     let fit = query

@@ -3,6 +3,7 @@
 //! | file | content |
 //! |---|---|
 //! | [`window_operator`] | the operator: stored windows, stream time and counters |
+//! | `admission` | counts records, and decides which stream time judges them |
 //! | `emission` | emits finals, updates and late records |
 //! | [`record`] | a record as it arrives, and its outcome |
 //! | [`change`] | one change of one window |
@@ -11,6 +12,7 @@
 //! | `slowest_source` | the slowest source of an input |
 //! | [`counters`] | the counters |
 
+mod admission;
 pub mod change;
 pub mod counters;
 mod emission;

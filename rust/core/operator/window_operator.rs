@@ -105,7 +105,7 @@ pub struct WindowOperator<K: WindowKind> {
     pub(crate) store: WindowTable<K::Entry>,
     pub(crate) counters: Counters,
     pub(crate) scratch: K::Scratch,
-    time: StreamTime,
+    pub(super) time: StreamTime,
 }
 
 impl<K: WindowKind> WindowOperator<K> {
@@ -208,79 +208,6 @@ impl<K: WindowKind> WindowOperator<K> {
         self.close(self.time.slowest(), states, out)
     }
 
-    /// Counts a record and moves stream time, which then judges the record. A record without a key
-    /// or a time, or with a bad gap, returns its outcome instead and does not move stream time.
-    ///
-    /// # Errors
-    ///
-    /// The outcome of such a record.
-    #[inline]
-    pub fn admit<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let (input, source) = (record.input, record.source);
-        let mut valid = self.validate(record)?;
-        self.time.observe(input, source, valid.time);
-        valid.now = self.time.now(input);
-        Ok(valid)
-    }
-
-    /// Like [`Self::admit`], but stream time does not move before it judges the record (rules 1.2).
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Self::admit`].
-    pub fn admit_at_start<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let input = record.input;
-        let mut valid = self.validate(record)?;
-        valid.now = self.time.now(input);
-        Ok(valid)
-    }
-
-    /// Counts a record with a key, a time and a valid gap. No time has judged it yet.
-    #[inline]
-    fn validate<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let Some(name) = record.key else {
-            self.counters.null_keys += 1;
-            return Err(RecordOutcome::NullKey);
-        };
-        let Some(time) = record.time else {
-            self.counters.null_times += 1;
-            return Err(RecordOutcome::NullTime);
-        };
-        let Some(rule) = record.rule else {
-            self.counters.null_ties += 1;
-            return Err(RecordOutcome::NullTie);
-        };
-        let gap = match self.windows.gap(record.gap) {
-            EffectiveGap::Asked(gap) => gap,
-            EffectiveGap::Clamped(gap) => {
-                self.counters.clamped_gaps += 1;
-                gap
-            }
-            EffectiveGap::Bad => {
-                self.counters.bad_gaps += 1;
-                return Err(RecordOutcome::BadGap);
-            }
-        };
-        self.counters.records += 1;
-        Ok(ValidRecord {
-            name,
-            time,
-            gap: if record.ends { Span(0) } else { gap },
-            now: StreamTimes::START,
-            rule,
-            row: record.row,
-        })
-    }
-
     /// Moves the time of a source of an input to `time`. Nothing closes.
     pub fn observe(&mut self, input: usize, source: Source, time: Time) {
         self.time.observe(input, source, time);
@@ -379,8 +306,7 @@ impl<K: WindowKind> WindowOperator<K> {
         )
     }
 
-    /// Closes the windows that are due before the close time. Drops windows that are hidden for
-    /// good.
+    /// Closes the windows that are due: see [`WindowKind::close`].
     ///
     /// # Errors
     ///
@@ -399,7 +325,7 @@ impl<K: WindowKind> WindowOperator<K> {
         self.store.drop_hidden(|entry| states.release(entry.slot()));
     }
 
-    /// Closes all windows at the end of the input.
+    /// Closes all windows: see [`WindowKind::finish`].
     ///
     /// # Errors
     ///

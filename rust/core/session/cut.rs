@@ -47,7 +47,7 @@ pub struct CutSession {
     pub ends: bool,
     /// How many sessions of the key with the same start come before it.
     pub ordinal: u32,
-    /// The first border of a day after its start.
+    /// The first border of a day after its start; the earliest time if there is none.
     pub(crate) border: Time,
 }
 
@@ -64,7 +64,7 @@ impl CutSession {
             begins: rule.mark & 1 == 1,
             ends: gap == Span(0),
             ordinal: 0,
-            border: Time::MAX,
+            border: Time::MIN,
         }
     }
 
@@ -107,10 +107,12 @@ impl Cut {
     /// The session that these records begin, after the session `before` of their key.
     pub fn begin(&self, next: CutSession, before: Option<&CutSession>) -> CutSession {
         let twin = before.filter(|before| before.start == next.start);
-        let borders = self.borders.as_ref();
+        let borders = self.borders;
         CutSession {
             ordinal: twin.map_or(next.ordinal, |before| before.ordinal + 1),
-            border: borders.map_or(Time::MAX, |borders| borders.next(next.start)),
+            border: borders
+                .and_then(|borders| borders.next(next.start))
+                .unwrap_or(Time::MIN),
             ..next
         }
     }
@@ -138,14 +140,12 @@ impl Cut {
     pub fn ended_by(&self, session: &CutSession, next: &CutSession) -> Option<EndedBy> {
         let length = Span(next.start.0.abs_diff(session.start.0));
         let alike = session.values.is_some() && session.values == next.values;
+        let has_border = session.border > Time::MIN;
         let rules = [
             (next.start > session.reach, EndedBy::Gap),
             (next.begins, EndedBy::StartWhen),
             (!alike, EndedBy::CutOn),
-            (
-                next.start >= session.border && self.borders.is_some(),
-                EndedBy::CutAt,
-            ),
+            (has_border && next.start >= session.border, EndedBy::CutAt),
             (
                 self.longest.is_some_and(|longest| length > longest),
                 EndedBy::MaxDuration,
@@ -164,7 +164,7 @@ impl Cut {
         if let Some(longest) = self.longest {
             last = last.min(session.start.saturating_add(longest));
         }
-        if self.borders.is_some() && session.border > Time::MIN {
+        if session.border > Time::MIN {
             last = last.min(session.border.saturating_sub(Span(1)));
         }
         last

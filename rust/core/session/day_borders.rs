@@ -28,13 +28,13 @@ pub struct DayBorders {
 }
 
 impl DayBorders {
-    /// The first border after a time; the latest time if there is none.
-    pub fn next(&self, time: Time) -> Time {
+    /// The first border after a time. `None` if it is past the latest time.
+    pub fn next(&self, time: Time) -> Option<Time> {
         let seconds = time.0.div_euclid(self.per_second.max(1));
         let zone = self.zone.and_then(|zone| self.next_in(zone, seconds));
         let next = zone.map_or_else(|| self.next_without_zone(seconds), i128::from);
         let ticks = next * i128::from(self.per_second);
-        Time(i64::try_from(ticks).unwrap_or(i64::MAX))
+        i64::try_from(ticks).map(Time).ok()
     }
 
     fn next_without_zone(&self, seconds: i64) -> i128 {
@@ -90,14 +90,14 @@ mod tests {
             per_second: 1_000_000,
         };
         let time = Time(at(after) * 1_000_000);
-        let Time(next) = borders.next(time);
+        let Time(next) = borders.next(time).unwrap();
         assert_eq!(
             borders.next(Time(next - 1)),
-            Time(next),
+            Some(Time(next)),
             "nothing is between"
         );
         assert!(
-            borders.next(Time(next)) > Time(next),
+            borders.next(Time(next)) > Some(Time(next)),
             "the next one is later"
         );
         next / 1_000_000
@@ -181,7 +181,7 @@ mod tests {
                     per_second,
                 };
                 let next = borders.next(Time(time));
-                assert!(next > Time(time) || next == Time::MAX);
+                assert!(next.is_none_or(|next| next > Time(time)));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from datetime import datetime, time, timedelta
 from typing import Any
@@ -238,7 +239,7 @@ def test_oracle_a_stream_gives_the_sessions_of_the_records_that_are_not_late(
         latest = max(latest, row.time)
         if row.time >= latest - grace * SECOND:
             in_time.append(row)
-    assert driver.counters()["late"] == len(rows) - len(in_time)
+    assert driver.counters["late"] == len(rows) - len(in_time)
     final = final_sessions(sessions(in_time, rules, last="gap"), rules, latest - grace * SECOND)
     closed = [{**change.values, **change.key, "window": change.window._asdict()} for change in found]
     assert Counter(map(_session, closed)) == wanted(in_time, final)
@@ -248,7 +249,7 @@ def test_oracle_a_stream_gives_the_sessions_of_the_records_that_are_not_late(
 def final_sessions(found: list[Session], rules: Rules, close: int) -> list[Session]:
     """The sessions that a record before the close time ended, or whose reach is before it."""
     final = []
-    for session, after in zip(found, [*found[1:], None], strict=True):
+    for session, after in itertools.zip_longest(found, found[1:]):
         _, end = session.bounds
         ends_alone = session.ended_by in ("end_when", "max_records")
         is_cut = after is not None and after.key == session.key and after.bounds[0] < close

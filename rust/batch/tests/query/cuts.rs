@@ -11,7 +11,7 @@ use super::shuffle::{cut as pieces, merged, packed, run};
 use super::{counted, in_order, own_gaps};
 use crate::core::aggregate::tests::trial::Random;
 use crate::core::operator::session_end::EndedBy;
-use crate::core::session::tests::cuts::{CutRecord, Rules, oracle_cuts, plain};
+use crate::core::session::tests::cut_oracle::{CutRecord, Rules, oracle_cuts, plain};
 
 const COUNT: &str = r#"[{"name": "rows", "function": "count"}]"#;
 
