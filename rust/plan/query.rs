@@ -119,7 +119,8 @@ impl Query {
         Self::with_python(spec, input, &[])
     }
 
-    /// Resolves a spec as a query that gives its rows to record operators, without its aggregates.
+    /// Resolves a spec as a query that gives its rows to record operators, without its aggregates and
+    /// the rules that end sessions.
     ///
     /// # Errors
     ///
@@ -127,6 +128,7 @@ impl Query {
     pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let bare = Spec {
             aggregates: Vec::new(),
+            windows: spec.windows.without_rules(),
             ..spec.clone()
         };
         let fields = input.fields().iter().map(|field| unpacked_field(field));

@@ -54,6 +54,32 @@ pub enum WindowSpec {
 }
 
 impl WindowSpec {
+    /// The same windows without rules that end sessions.
+    pub(crate) fn without_rules(&self) -> Self {
+        match self {
+            Self::Session {
+                gap,
+                gap_column,
+                longest_gap,
+                invalid_gap,
+                ..
+            } => Self::Session {
+                gap: *gap,
+                gap_column: gap_column.clone(),
+                longest_gap: *longest_gap,
+                invalid_gap: *invalid_gap,
+                longest: None,
+                ends: None,
+                begins: None,
+                cut_on: Vec::new(),
+                cut_at: None,
+                zone: None,
+                most: None,
+            },
+            Self::Sliding { .. } => self.clone(),
+        }
+    }
+
     /// Whether sessions may end before their gap is over.
     pub(crate) fn is_cut(&self) -> bool {
         match self {

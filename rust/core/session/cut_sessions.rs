@@ -53,12 +53,21 @@ impl CutSessions {
     ) -> Result<Vec<Slot>> {
         Slot::of(self.keys.len() + keys.len())?;
         let mut slots = vec![Slot(0); keys.len()];
+        let mut put = |row: u32, slot: Slot| -> Result<()> {
+            let own = slots.get_mut(row as usize);
+            *own.ok_or(Error::Internal("a record has no row"))? = slot;
+            Ok(())
+        };
         let record = |&(time, row): &(Time, u32)| {
             CutSession::of(time, gap(row as usize), rule(row as usize))
         };
         let mut tied = Vec::new();
         for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
             for at_once in rows.chunk_by(|(left, _), (right, _)| left == right) {
+                if let [alone] = at_once {
+                    put(alone.1, self.follow(key, record(alone), cut))?;
+                    continue;
+                }
                 tied.clear();
                 tied.extend(at_once.iter().map(|row| (record(row), row.1)));
                 tied.sort_by_key(|(record, _)| record.tie);
@@ -69,12 +78,8 @@ impl CutSessions {
                     others
                         .iter()
                         .for_each(|(other, _)| first.add_together(other));
-                    let own = self.follow(key, first, cut);
-                    for &(_, row) in together {
-                        *slots
-                            .get_mut(row as usize)
-                            .ok_or(Error::Internal("a record has no row"))? = own;
-                    }
+                    let slot = self.follow(key, first, cut);
+                    together.iter().try_for_each(|&(_, row)| put(row, slot))?;
                 }
             }
         }
