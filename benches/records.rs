@@ -95,6 +95,7 @@ fn feed<K: WindowKind>(
             ends: false,
             input: 0,
             source: Source(row as u32 % sources),
+            rule: Some(RecordRule::default()),
             row: row as u32,
         };
         windows.push(record, &mut states, &mut out).unwrap();
