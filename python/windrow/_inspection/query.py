@@ -64,7 +64,7 @@ def trace(
     if stream and not opened.in_order:
         raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
     is_cut = isinstance(windows, SessionWindows) and bool(windows.rules)
-    _check_rules(windows)
+    _check_rules(grouped, windows)
     if stream and is_cut:
         raise bad_value("stream", stream, "False or None for sessions with rules: they are shown as those of a batch")
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
@@ -112,8 +112,10 @@ def _sorted(windows: list[Any]) -> list[Any]:
     return sorted(windows, key=lambda window: (window.start, window.end))
 
 
-def _check_rules(windows: SessionWindows | SlidingWindows) -> None:
-    """Raises `ValueError` for rules for sessions that a trace does not know."""
+def _check_rules(grouped: GroupedData[Any], windows: SessionWindows | SlidingWindows) -> None:
+    """Raises `ValueError` for ties, and for rules for sessions, that a trace does not know."""
+    if grouped._tie is not None:
+        raise bad_value("windowed: tie", grouped._tie, "a query without a tie")
     if not isinstance(windows, SessionWindows):
         return
     for rule in ("start_when", "cut_on", "cut_at", "max_records"):
