@@ -36,6 +36,7 @@ __all__ = [
     "SlidingFolds",
     "Sorter",
     "__version__",
+    "change_clock",
     "compares",
     "decode_changes",
     "decode_page",
@@ -43,6 +44,7 @@ __all__ = [
     "encode_page",
     "groupable",
     "join_clocks",
+    "read_clock",
     "shard_keys",
     "tally_open",
 ]
@@ -85,8 +87,14 @@ class RowColumns:
     def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
         """All batches at once."""
 
-def join_clocks(clocks: Sequence[bytes], to: int) -> bytes:
-    """The clock row of a table whose shards have these."""
+def change_clock(clock: bytes, to: int | None = None, without: tuple[int, int] = (0, 0)) -> bytes:
+    """The clock row at another time, or of a table without some rows: their number and the sum of their checksums."""
+
+def join_clocks(clocks: Sequence[bytes]) -> tuple[bytes, int]:
+    """The clock row of a table whose shards have these, and its time."""
+
+def read_clock(clock: bytes) -> str:
+    """A clock row as JSON. `ValueError`."""
 
 def tally_open(states: pa.RecordBatch) -> tuple[list[int], int, int, tuple[int, str] | None]:
     """Of states: places of clock rows, number and checksum of the others, the first bad row and why."""
@@ -336,10 +344,21 @@ class Operator:
         """
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
-    def resume_open(self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch]) -> tuple[int, int]:
+    def resume_open(
+        self,
+        clock: _Clock,
+        tally: tuple[int, int],
+        rows: Sequence[pa.RecordBatch],
+        sources: Sequence[str] | None = None,
+    ) -> tuple[int, int]:
         """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
-    def open_windows(self, to: int, batch: int) -> tuple[list[pa.RecordBatch], bytes]:
-        """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row."""
+    def open_windows(
+        self, to: int | None, batch: int, sources: Sequence[str] = ...
+    ) -> tuple[list[pa.RecordBatch], bytes]:
+        """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row.
+
+        Without `to`, the clock row has the operator's own time; `sources` are the names of its sources.
+        """
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

@@ -8,7 +8,7 @@ use super::duration_words::duration;
 type Specification = Map<String, Value>;
 
 /// The hidden aggregate of sessions that return their records.
-const ROWS: &str = "windrow.rows";
+pub(super) const ROWS: &str = "windrow.rows";
 
 /// The largest number of differences in an error.
 const MOST: usize = 3;

@@ -319,12 +319,14 @@ impl PyOperator {
     }
 
     /// The columns of `open` are key columns, the bounds of windows, and `state`.
+    #[pyo3(signature = (clock, tally, rows, sources=None))]
     fn resume_open(
         &self,
         py: Python<'_>,
         clock: (PyBackedBytes, Option<i64>),
         tally: (u64, u64),
         rows: Vec<PyRecordBatch>,
+        sources: Option<Vec<String>>,
     ) -> PyResult<(i64, u64)> {
         let clock = OpenClock::read(&clock.0, clock.1)?;
         let tally = OpenTally {
@@ -333,17 +335,23 @@ impl PyOperator {
             checksum: tally.1,
         };
         let rows: Vec<RecordBatch> = rows.into_iter().map(PyRecordBatch::into_inner).collect();
-        self.work(py, |operator| operator.resume_open(&clock, &tally, &rows))?;
+        self.work(py, |operator| {
+            operator.resume_open(&clock, &tally, &rows, sources.as_deref())
+        })?;
         Ok((clock.to, clock.batch))
     }
 
+    #[pyo3(signature = (to, batch, sources=Vec::new()))]
     fn open_windows<'py>(
         &self,
         py: Python<'py>,
-        to: i64,
+        to: Option<i64>,
         batch: u64,
+        sources: Vec<String>,
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyBytes>)> {
-        let (rows, clock) = self.work(py, |operator| operator.open_windows(Time(to), batch))?;
+        let (rows, clock) = self.work(py, |operator| {
+            operator.open_windows(to.map(Time), batch, &sources)
+        })?;
         Ok((to_python(py, rows)?, PyBytes::new(py, &clock.seal()?)))
     }
 

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray};
+use arrow_array::{ArrayRef, Int64Array, LargeBinaryArray, UInt32Array};
+use arrow_select::take::take;
 
 use super::operator_states::save;
 use super::state_store::{StateStore, key_columns};
@@ -16,6 +17,7 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
+use crate::core::sort::pick;
 use crate::core::store::{SessionEntry, StoreKey, WindowTable};
 use crate::core::window::Window;
 use crate::keys::sort_key::SortKeyRows;
@@ -58,7 +60,7 @@ pub(super) fn sorted<E: WindowRow>(
 /// # Errors
 ///
 /// As [`sorted`].
-pub(super) fn columns<E: WindowRow>(
+fn columns<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
     entries: &[(StoreKey, &E)],
@@ -182,11 +184,19 @@ fn load(state: &mut StateStore, page: &StoredWindows) -> Result<Vec<Slot>> {
         .load(&states.collect::<Result<Vec<_>>>()?)
         .map_err(|error| broken(error.to_string()))?;
     let slots = allocate(accumulators, &saved, page.len())?;
+    let built_in = accumulators.widths().len();
     for (nth, (function, values)) in functions.iter_mut().zip(values).enumerate() {
         function.resize(accumulators.len());
-        function
-            .load(&slots, values)
-            .map_err(|failure| query.failed(nth, failure, None, None))?;
+        let is_unknown = |row: &u32| saved.unknown().has(built_in + nth, Slot(*row));
+        let rows = 0..Slot::of(page.len())?.0;
+        let loaded = if rows.clone().any(|row| is_unknown(&row)) {
+            let rows: Vec<u32> = rows.filter(|row| !is_unknown(row)).collect();
+            let values = take(values, &UInt32Array::from(rows.clone()), None)?;
+            function.load(&pick(&slots, &rows)?, &values)
+        } else {
+            function.load(&slots, values)
+        };
+        loaded.map_err(|failure| query.failed(nth, failure, None, None))?;
     }
     Ok(slots)
 }

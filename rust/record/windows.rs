@@ -9,6 +9,7 @@ use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
 use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::{Progress, Source, StreamTime};
+use crate::core::operator::window_operator::WindowKind;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
 use crate::core::sliding::sliding_operator::SlidingOperator;
@@ -225,6 +226,39 @@ impl Windows {
 
     pub(crate) fn segment_width(&self) -> i64 {
         either!(self, windows => windows.store().segment_width())
+    }
+
+    /// The unit to which stream time is floored.
+    pub(crate) fn unit(&self) -> Span {
+        either!(self, windows => windows.windows.unit())
+    }
+
+    /// Windows due before this are closed at stream time.
+    pub(crate) fn due(&self) -> Time {
+        either!(self, windows => windows.windows.due_before(windows.time().slowest().close))
+    }
+
+    /// Closed windows due before this have no effect on later ones. `retention` keeps some of them for
+    /// queries.
+    pub(crate) fn needed(&self) -> Time {
+        match self {
+            Self::Sessions(_) => Time::MAX,
+            Self::Sliding(sliding) => {
+                let needed = SlidingWindows {
+                    until: None,
+                    ..sliding.windows
+                };
+                needed.horizon(sliding.time().slowest()).kept
+            }
+        }
+    }
+
+    /// Merges the sessions of each key that touch.
+    pub(crate) fn join_touching(&mut self, states: &mut OperatorStates<'_>) -> Result<()> {
+        match self {
+            Self::Sessions(sessions) => sessions.join_touching(states),
+            Self::Sliding(_) => Ok(()),
+        }
     }
 
     /// Marks all segments as clean. From now on, changes are recorded.

@@ -315,7 +315,7 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
     if clocks:
         if len(clocks) != shards:
             raise RuntimeError(f"advance: {len(clocks)} of {shards} shards are in one task; this is a bug of windrow")
-        yield shown_rows(clock_row(join_clocks(clocks, to), to, columns))
+        yield shown_rows(clock_row(*join_clocks(clocks), columns))
     if observed and counted:
         totals = {name: sum(each.get(name, 0) for each in counted) for name in observed}
         values = [pa.nulls(1, each.type) for each in columns]

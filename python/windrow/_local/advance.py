@@ -46,7 +46,7 @@ def _with_clock(
     operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: int, plan: Plan
 ) -> Iterator[pa.RecordBatch]:
     clock = yield from run(operator, opened, rebased(records), to, plan.to_dict())
-    yield clock_row(join_clocks([clock], to), to, run_schema(operator.output_schema))
+    yield clock_row(*join_clocks([clock]), run_schema(operator.output_schema))
 
 
 def with_bounds(closed: pa.Table) -> pa.Table:

@@ -134,6 +134,26 @@ impl SessionOperator {
         Ok(slot)
     }
 
+    /// Merges the stored sessions of each key that touch, oldest first: their gap has become longer.
+    pub(crate) fn join_touching<S: States>(&mut self, states: &mut S) -> Result<()> {
+        let all = (Time::MIN, Time::MIN)..=(Time::MAX, Time::MAX);
+        for key in self.store.keys(None, None).to_vec() {
+            let sessions: Vec<SessionEntry> =
+                self.store.within(key, all.clone()).copied().collect();
+            for found in sessions.chunk_by(|one, next| one.extent.joins(&next.extent)) {
+                let [oldest, _, ..] = found else {
+                    continue;
+                };
+                let extents = found.iter().map(|session| session.extent);
+                let extent = extents.fold(oldest.extent, |all, own| all.union(&own));
+                let slot = self.merge_found(key, found, extent.window(), states)?;
+                self.store
+                    .replace(key, oldest.id(), SessionEntry { extent, slot });
+            }
+        }
+        Ok(())
+    }
+
     /// Stores the merged session in place of the oldest found one. If this replaces a hidden
     /// session with the same bounds (rules 3.4) that is not closed yet, closes that session now.
     pub(super) fn replace_oldest<S: States>(
