@@ -37,6 +37,7 @@ __all__ = [
     "Sorter",
     "__version__",
     "compares",
+    "counted_open",
     "decode_changes",
     "decode_page",
     "encode_changes",
@@ -52,6 +53,9 @@ __version__: str
 
 def compares(function: str, column: int) -> bool:
     """Whether a function compares the values of its column at this position. `ValueError` for an unknown function."""
+
+def counted_open(clock: bytes, time: int | None) -> tuple[int, int]:
+    """How many rows the table of this clock row has, and the sum of their checksums. `ValueError`: it is damaged."""
 
 def decode_changes(block: bytes) -> pa.RecordBatch:
     """The changes in a block of `encode_changes`. `ValueError` for anything else."""
@@ -340,6 +344,8 @@ class Operator:
         """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
     def open_windows(self, to: int, batch: int) -> tuple[list[pa.RecordBatch], bytes]:
         """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row."""
+    def handover(self, stream: Operator) -> list[tuple[str, bytes | None]]:
+        """The windows and the time of this operator as the pages of `stream`, a new operator of the same windows."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

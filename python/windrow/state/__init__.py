@@ -26,6 +26,7 @@ the query. Spark's own source of states (`spark.read.format("statestore")`) read
 | `_stored_query` | the query, as its shards have written it |
 | `_shard` | the open windows of whole shards, on executors |
 | `_key` | those of one key, of the pages that may hold them |
+| `_offsets` | the offsets of Kafka sources |
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ from windrow._executor.shipping import shipped
 from windrow._executor.stream.index import QUERY
 from windrow.state._checkpoint import entries
 from windrow.state._key import Shards, fetch_key
+from windrow.state._offsets import kafka_offsets
 from windrow.state._shard import NO_SHARDS, open_windows
 from windrow.state._stored_query import StoredQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["fetch", "read"]
+__all__ = ["fetch", "offsets", "read"]
 
 
 def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int = 0) -> DataFrame:
@@ -152,3 +154,44 @@ def fetch(
         return shards
 
     return fetch_key(pages, key, start, end, backward=backward)
+
+
+def offsets(
+    spark: SparkSession,
+    checkpoint: str | os.PathLike[str],
+    batch: int | None = None,
+    *,
+    source: int | str | None = None,
+) -> str:
+    r"""Where a stream of Kafka begins that continues another one: the value of Spark's option `startingOffsets`.
+
+    The offsets are those after a micro-batch: the first record of each partition that it has not read. Partitions that
+    the topic got later are missing; add them with -2, which is the earliest record.
+
+    Args:
+        spark: the session that reads.
+        checkpoint: the `checkpointLocation` of any streaming query of Spark.
+        batch: the number of a committed micro-batch; None for the last one. Spark keeps the log of the last 100 or so
+            (`spark.sql.streaming.minBatchesToRetain`).
+        source: which Kafka source, if the query has several: its number among all sources of the query, from 0 on, or
+            the name that it has in a query with named sources.
+
+    Returns:
+        JSON such as `{"clicks": {"0": 17, "1": 4}}`, by topic and partition.
+
+    Raises:
+        TypeError: arguments of other types.
+        ValueError: no checkpoint with a committed micro-batch, a micro-batch that is not committed or no longer in the
+            log, a query without records of Kafka, or with several Kafka sources and no `source`.
+
+    Source: Spark's option `startingOffsets` of the Kafka source.
+
+    >>> log = place / "of_kafka"
+    >>> lines = ["v1", '{"batchWatermarkMs":0}', '{"clicks":{"0":17,"1":4}}']
+    >>> for name in ("offsets", "commits"):
+    ...     (log / name).mkdir(parents=True)
+    ...     _ = (log / name / "0").write_text("\n".join(lines))
+    >>> offsets(spark, log)
+    '{"clicks": {"0": 17, "1": 4}}'
+    """
+    return kafka_offsets(spark, checkpoint, batch, source)
