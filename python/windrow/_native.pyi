@@ -111,12 +111,7 @@ class Query:
     """A checked plan over typed columns."""
 
     def __new__(cls, spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
-        """The query of a plan.
-
-        Args:
-            spec: the plan.
-            schema: the columns that the plan reads, with their types.
-            memory: the most bytes that lists of overlapping windows may take; None for no limit.
+        """The query of a plan over the columns of `schema`. `memory`: most bytes of lists of overlapping windows.
 
         Raises:
             TypeError: a key, time or aggregate does not support the type of its column.
@@ -335,9 +330,7 @@ class Operator:
     def pages(self) -> list[bytes]:
         """The whole state as pages. Does not affect `changed_pages`."""
     def changed_pages(self) -> list[tuple[str, bytes | None]]:
-        """The pages changed since the last call or `restore`, by name; None for a deleted page. Applied to the earlier
-        pages, they give the same state as `pages`.
-        """
+        """The pages changed since the last call or `restore`, by name; None for a deleted page."""
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
     def resume_open(self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch]) -> tuple[int, int]:

@@ -27,7 +27,13 @@ impl Operator {
         let pages = saved_windows::write(&self.state, &mut snapshot)?;
         let mut clock = self.state.clock();
         let inputs = stream.state.windows.time().progress().len();
-        clock.progress = clock.progress.iter().cycle().take(inputs).cloned().collect();
+        clock.progress = clock
+            .progress
+            .iter()
+            .cycle()
+            .take(inputs)
+            .cloned()
+            .collect();
         clock.counters = Counters::default();
         snapshot.finish(pages, &clock)
     }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.errors import bad_value
 from windrow._plan.plan import Plan
 
 STREAM_TIME = "stream_time"
@@ -24,3 +25,10 @@ the core reads."""
 
 RESERVED = (STATE, "source", STREAM_TIME, STATUS)
 """Names that no key and no aggregate of a run may have."""
+
+
+def check_names(argument: str, names: Iterable[str], call: str) -> None:
+    """Raises `ValueError` for a name that a table of open windows uses itself."""
+    for name in names:
+        if name.casefold() in RESERVED:
+            raise bad_value(argument, name, f"any name but {', '.join(RESERVED)}, which {call} uses")

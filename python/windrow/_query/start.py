@@ -14,17 +14,13 @@ The examples of this module share these lines:
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from windrow._arguments.errors import bad_value
 from windrow._plan.input import Result
-from windrow._plan.open_table import RESERVED
+from windrow._plan.open_table import check_names
 from windrow._query.detect import open_table
 from windrow._query.grouping import Grouping
-
-if TYPE_CHECKING:
-    from windrow._query.windowed import WindowedData
 
 
 class Beginning(Generic[Result]):
@@ -34,10 +30,10 @@ class Beginning(Generic[Result]):
         grouped: Grouping[Result]
 
     @abstractmethod
-    def _with(self, **chosen: Any) -> WindowedData[Result]:
+    def _with(self, **chosen: Any) -> Any:
         """The same with other options."""
 
-    def start_from(self, open: Any, /) -> WindowedData[Result]:
+    def start_from(self, open: Any, /) -> Self:
         """Begins a stream with the open windows of a history, and with its time.
 
         The result is that of a stream whose first micro-batch is the history, after which stream time is the `to` of
@@ -79,11 +75,5 @@ class Beginning(Generic[Result]):
             allowed = "group_by without source=, as the clock row of open windows has one time and none of each source"
             raise bad_value("start_from", "a stream with source=", allowed)
         check_names("keys", self.grouped.keys, "start_from")
-        return self._with(start=open_table(open))
-
-
-def check_names(argument: str, names: Iterable[str], call: str) -> None:
-    """Raises `ValueError` for a name that a table of open windows uses itself."""
-    for name in names:
-        if name.casefold() in RESERVED:
-            raise bad_value(argument, name, f"any name but {', '.join(RESERVED)}, which {call} uses")
+        begun: Self = self._with(start=open_table(open))
+        return begun

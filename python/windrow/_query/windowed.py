@@ -34,7 +34,6 @@ from windrow._query.grouping import Grouping
 from windrow._query.missing_methods import rows_hint
 from windrow._query.notebook import ShownInNotebooks
 from windrow._query.resolve import resolved, without_names
-from windrow._query.start import Beginning, check_names
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -46,7 +45,7 @@ _MOST_THREADS = 1_024
 
 
 @dataclass(frozen=True)
-class WindowedData(DailyJob[Result], Beginning[Result], ShownInNotebooks, Generic[Result]):
+class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
     """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:
@@ -284,8 +283,6 @@ class WindowedData(DailyJob[Result], Beginning[Result], ShownInNotebooks, Generi
         """
         if _by_position:
             raise without_names(_by_position)
-        if self.options.start is not None:
-            check_names("aggregates", aggregates, "start_from")
         opened, plan = self._resolved(aggregates)
         return opened.run(plan)
 
@@ -337,8 +334,6 @@ class WindowedData(DailyJob[Result], Beginning[Result], ShownInNotebooks, Generi
         """
         if _by_position:
             raise without_names(_by_position, "with_columns")
-        if self.options.start is not None:
-            raise bad_value("with_columns", "start_from(...)", "agg(...), as open windows hold no records to return")
         if self.options.op:
             given = "emit('update')" if self.options.emit == "update" else "late('emit')"
             allowed = "neither of emit('update') and late('emit'): a record comes back once"

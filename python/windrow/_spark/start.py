@@ -79,12 +79,12 @@ class Start:
         """The entries of the states of all shards."""
         plan, schema = self._plan, self._columns.serialize().to_pybytes()
         step = shipped(first_pages, shipment, plan.spec_of_run, open_spec(plan, self._columns), schema)
-        by_shard = self._packed.repartition("shard").sortWithinPartitions("shard", "kind", "first")
+        by_shard: DataFrame = self._packed.repartition("shard").sortWithinPartitions("shard", "kind", "first")
         return by_shard.mapInArrow(step, _ENTRIES)
 
 
 def _clocks(rows: pa.Table) -> list[tuple[bytes, int | None]]:
     """The bytes and the time in ticks of clock rows, among rows of `stream_time` and `state`."""
     times: Any = rows.column(0).cast(pa.int64())
-    pairs = zip(rows.column(1).to_pylist(), times.to_pylist(), strict=True)
+    pairs: Any = zip(rows.column(1).to_pylist(), times.to_pylist(), strict=True)
     return [(state, time) for state, time in pairs if None not in (state, time)]

@@ -23,13 +23,12 @@ from windrow._executor.stream.pages import Pages
 from windrow._executor.stream.query import Shipment, StreamQuery
 from windrow._native import Operator
 
-ENTRIES = pa.schema(
-    [
-        pa.field("shard", pa.int32(), nullable=False),
-        pa.field("name", pa.string(), nullable=False),
-        pa.field("page", pa.string(), nullable=False),
-    ]
-)
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("shard", pa.int32(), nullable=False),
+    pa.field("name", pa.string(), nullable=False),
+    pa.field("page", pa.string(), nullable=False),
+]
+ENTRIES = pa.schema(_FIELDS)
 """An entry of the state of a shard."""
 
 _CHARACTERS = 1 << 24
@@ -111,6 +110,9 @@ class Entries:
             yield self._batch(shard, names)
 
     def _batch(self, shard: int, names: list[str]) -> pa.RecordBatch:
-        columns = [[shard] * len(names), names, [self._texts[name] for name in names]]
-        arrays = [pa.array(list(column), field.type) for column, field in zip(columns, ENTRIES, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=ENTRIES)
+        columns: list[pa.Array[Any]] = [
+            pa.array([shard] * len(names), pa.int32()),
+            pa.array(names, pa.string()),
+            pa.array([self._texts[name] for name in names], pa.string()),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=ENTRIES)
