@@ -67,7 +67,7 @@ def _log(spark: Any, path: str, name: str) -> dict[int, str]:
     """The files of a log, by micro-batch; none if there is no log."""
     place = f"{path.rstrip('/')}/{name}"
     try:
-        files = spark.read.option("wholetext", True).text(place).selectExpr("_metadata.file_name", "value").collect()
+        files = spark.read.text(place, wholetext=True).selectExpr("_metadata.file_name", "value").collect()
     except Exception as error:
         if "PATH_NOT_FOUND" not in str(error):
             raise
