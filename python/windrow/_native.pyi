@@ -38,6 +38,7 @@ __all__ = [
     "__version__",
     "change_clock",
     "compares",
+    "counted_open",
     "decode_changes",
     "decode_page",
     "encode_changes",
@@ -54,6 +55,9 @@ __version__: str
 
 def compares(function: str, column: int) -> bool:
     """Whether a function compares the values of its column at this position. `ValueError` for an unknown function."""
+
+def counted_open(clock: bytes, time: int | None) -> tuple[int, int]:
+    """How many rows the table of this clock row has, and the sum of their checksums. `ValueError`: it is damaged."""
 
 def decode_changes(block: bytes) -> pa.RecordBatch:
     """The changes in a block of `encode_changes`. `ValueError` for anything else."""
@@ -115,12 +119,7 @@ class Query:
     """A checked plan over typed columns."""
 
     def __new__(cls, spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
-        """The query of a plan.
-
-        Args:
-            spec: the plan.
-            schema: the columns that the plan reads, with their types.
-            memory: the most bytes that lists of overlapping windows may take; None for no limit.
+        """The query of a plan over the columns of `schema`. `memory`: most bytes of lists of overlapping windows.
 
         Raises:
             TypeError: a key, time or aggregate does not support the type of its column.
@@ -339,9 +338,7 @@ class Operator:
     def pages(self) -> list[bytes]:
         """The whole state as pages. Does not affect `changed_pages`."""
     def changed_pages(self) -> list[tuple[str, bytes | None]]:
-        """The pages changed since the last call or `restore`, by name; None for a deleted page. Applied to the earlier
-        pages, they give the same state as `pages`.
-        """
+        """The pages changed since the last call or `restore`, by name; None for a deleted page."""
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
     def resume_open(
@@ -359,6 +356,8 @@ class Operator:
 
         Without `to`, the clock row has the operator's own time; `sources` are the names of its sources.
         """
+    def handover(self, stream: Operator) -> list[tuple[str, bytes | None]]:
+        """The windows and the time of this operator as the pages of `stream`, a new operator of the same windows."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

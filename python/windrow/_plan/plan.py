@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -48,6 +48,7 @@ class Options:
         max_ahead: on a stream, how far ahead of the wall clock a record may be, in microseconds; None for any.
         progress: whether a query in this process shows a bar; or the function that is called with its progress.
         flat: whether the bounds of windows are two columns in place of a struct.
+        start: the open windows with which a stream begins, if any: a Spark DataFrame, or a `Reading` of another table.
     """
 
     emit: Emit = "close"
@@ -61,6 +62,7 @@ class Options:
     max_ahead: int | None = None
     flat: bool = False
     progress: Callback | bool = False
+    start: Any = field(default=None, repr=False, compare=False)
 
     @property
     def op(self) -> bool:

@@ -28,6 +28,7 @@ the query. Spark's own source of states (`spark.read.format("statestore")`) read
 | `_key` | those of one key, of the pages that may hold them |
 | `_open_frame`, `_open_rows` | the table of open windows, which another query continues |
 | `_clock_row`, `_changed_table`, `_changed_frame` | such a table without some keys, or at another time |
+| `_offsets` | the offsets of Kafka sources |
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from windrow.state._changed_table import OpenTable
 from windrow.state._checkpoint import entries
 from windrow.state._clock_row import ALLOWED, Clock
 from windrow.state._key import Shards, fetch_key
+from windrow.state._offsets import kafka_offsets
 from windrow.state._open_frame import open_frame
 from windrow.state._shard import NO_SHARDS
 from windrow.state._shard import open_windows as open_windows_of_shards
@@ -55,7 +57,7 @@ from windrow.state._stored_query import StoredQuery
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Clock", "clock", "fetch", "open_windows", "read", "with_clock", "without_keys"]
+__all__ = ["Clock", "clock", "fetch", "offsets", "open_windows", "read", "with_clock", "without_keys"]
 
 
 def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int = 0) -> DataFrame:
@@ -288,3 +290,44 @@ def fetch(
         return shards
 
     return fetch_key(pages, key, start, end, backward=backward)
+
+
+def offsets(
+    spark: SparkSession,
+    checkpoint: str | os.PathLike[str],
+    batch: int | None = None,
+    *,
+    source: int | str | None = None,
+) -> str:
+    r"""Where a stream of Kafka begins that continues another one: the value of Spark's option `startingOffsets`.
+
+    The offsets are those after a micro-batch: the first record of each partition that it has not read. Partitions that
+    the topic got later are missing; add them with -2, which is the earliest record.
+
+    Args:
+        spark: the session that reads.
+        checkpoint: the `checkpointLocation` of any streaming query of Spark.
+        batch: the number of a committed micro-batch; None for the last one. Spark keeps the log of the last 100 or so
+            (`spark.sql.streaming.minBatchesToRetain`).
+        source: which Kafka source, if the query has several: its number among all sources of the query, from 0 on, or
+            the name that it has in a query with named sources.
+
+    Returns:
+        JSON such as `{"clicks": {"0": 17, "1": 4}}`, by topic and partition.
+
+    Raises:
+        TypeError: arguments of other types.
+        ValueError: no checkpoint with a committed micro-batch, a micro-batch that is not committed or no longer in the
+            log, a query without records of Kafka, or with several Kafka sources and no `source`.
+
+    Source: Spark's option `startingOffsets` of the Kafka source.
+
+    >>> log = place / "of_kafka"
+    >>> lines = ["v1", '{"batchWatermarkMs":0}', '{"clicks":{"0":17,"1":4}}']
+    >>> for name in ("offsets", "commits"):
+    ...     (log / name).mkdir(parents=True)
+    ...     _ = (log / name / "0").write_text("\n".join(lines))
+    >>> offsets(spark, log)
+    '{"clicks": {"0": 17, "1": 4}}'
+    """
+    return kafka_offsets(spark, checkpoint, batch, source)
