@@ -341,13 +341,7 @@ class Operator:
         """The pages changed since the last call or `restore`, by name; None for a deleted page."""
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
-    def resume_open(
-        self,
-        clock: _Clock,
-        tally: tuple[int, int],
-        rows: Sequence[pa.RecordBatch],
-        sources: Sequence[str] | None = None,
-    ) -> tuple[int, int]:
+    def resume_open(self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch]) -> tuple[int, int]:
         """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
     def open_windows(
         self, to: int | None, batch: int, sources: Sequence[str] = ...

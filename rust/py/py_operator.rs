@@ -319,14 +319,12 @@ impl PyOperator {
     }
 
     /// The columns of `open` are key columns, the bounds of windows, and `state`.
-    #[pyo3(signature = (clock, tally, rows, sources=None))]
     fn resume_open(
         &self,
         py: Python<'_>,
         clock: (PyBackedBytes, Option<i64>),
         tally: (u64, u64),
         rows: Vec<PyRecordBatch>,
-        sources: Option<Vec<String>>,
     ) -> PyResult<(i64, u64)> {
         let clock = OpenClock::read(&clock.0, clock.1)?;
         let tally = OpenTally {
@@ -335,9 +333,7 @@ impl PyOperator {
             checksum: tally.1,
         };
         let rows: Vec<RecordBatch> = rows.into_iter().map(PyRecordBatch::into_inner).collect();
-        self.work(py, |operator| {
-            operator.resume_open(&clock, &tally, &rows, sources.as_deref())
-        })?;
+        self.work(py, |operator| operator.resume_open(&clock, &tally, &rows))?;
         Ok((clock.to, clock.batch))
     }
 

@@ -32,8 +32,7 @@ use crate::state::open_clock::{InputClock, OpenClock, OpenTally, unreadable};
 impl Operator {
     /// Loads a table of open windows into an operator that has seen nothing. `rows` are key columns,
     /// the start and the end of each window as `Int64`, and `state`. `tally` counts all rows of the
-    /// table, of which `rows` may be a part. `sources` has the names of the sources of this operator,
-    /// in the order of their numbers, if it has several.
+    /// table, of which `rows` may be a part. All sources of the table become one.
     ///
     /// # Errors
     ///
@@ -43,7 +42,6 @@ impl Operator {
         clock: &OpenClock,
         tally: &OpenTally,
         rows: &[RecordBatch],
-        sources: Option<&[String]>,
     ) -> Result<()> {
         self.check_whole()?;
         self.state.check_unused()?;
@@ -56,13 +54,13 @@ impl Operator {
             ))
         })?;
         self.run(RESTORE, |operator| {
-            operator.resume_clock(clock, sources);
+            operator.resume_clock(clock);
             operator.load_open(clock, tally, rows, &continued)
         })
     }
 
     /// Sets time to that of a table.
-    fn resume_clock(&mut self, clock: &OpenClock, sources: Option<&[String]>) {
+    fn resume_clock(&mut self, clock: &OpenClock) {
         let windows = &self.state.windows;
         let (own, unit) = (windows.time().progress().len(), windows.unit());
         let floored = |time: Time| time.floor(unit).unwrap_or(Time::MIN);
@@ -83,14 +81,8 @@ impl Operator {
         let progress = |at: Option<i64>| {
             let inputs = inputs.iter().map(|input| {
                 let time = at.or(input.time).map(Time);
-                let of_source = |(number, name): (u32, &String)| {
-                    Some((Source(number), Time(*input.sources.get(name)?)))
-                };
                 Progress {
-                    sources: match sources {
-                        None => time.map(|time| (SOURCE, time)).into_iter().collect(),
-                        Some(names) => (0..).zip(names).filter_map(of_source).collect(),
-                    },
+                    sources: time.map(|time| (SOURCE, time)).into_iter().collect(),
                     time: time.map(floored),
                     close: Time(if clock.close_by.is_some() {
                         i64::MIN

@@ -26,7 +26,8 @@ from windrow.state._stored_query import StoredQuery
 ROWS, CLOCK = range(2)
 """The kinds of packed rows."""
 
-PACKED = pa.schema([("kind", pa.int32()), ("shard", pa.int32()), ("block", pa.binary())])
+_KINDS = {"kind": pa.int32(), "shard": pa.int32(), "block": pa.binary()}
+PACKED = pa.schema([pa.field(name, kind) for name, kind in _KINDS.items()])
 _ROWS_OF_BLOCK = 1 << 14
 
 
