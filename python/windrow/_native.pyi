@@ -342,7 +342,8 @@ class Operator:
         """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
     def open_windows(self, to: int | None, batch: int, sources: Sequence[str] = ...) -> _Open:
         """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row.
-        Without `to` it has the operator's own time. `sources` are the names of the sources."""
+        Without `to` it has the operator's own time. `sources` are the names of the sources.
+        """
     def handover(self, stream: Operator) -> list[tuple[str, bytes | None]]:
         """The windows and the time of this operator as the pages of `stream`, a new operator of the same windows."""
     def touched(
