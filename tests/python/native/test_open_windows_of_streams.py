@@ -140,3 +140,56 @@ def test_the_table_is_that_of_runs_over_the_micro_batches(kind: str, mode: Any, 
     assert seen > 20
     assert late > 0
     assert (others_seen > 0) == (kind == "sliding")
+
+
+CHANGED: dict[str, Any] = {"total": wr.sum("v"), "high": wr.max("v"), "least": wr.reduce("v", min), "n": wr.count()}
+PLAIN: dict[str, Any] = {"total": wr.sum("v"), "high": wr.max("v"), "n": wr.count()}
+
+
+@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
+@pytest.mark.parametrize("asked", [PLAIN, CHANGED], ids=["built in", "functions"])
+@pytest.mark.parametrize("kind", ["session", "dynamic", "sliding"])
+def test_a_stream_continues_another_query(kind: str, asked: dict[str, Any]) -> None:
+    """The windows that it closes are those of runs under the new query."""
+    unknown = known = 0
+    for seed in range(8):
+        draw = random.Random(f"{kind} {seed}")
+        before, after = windows_of(draw, kind), windows_of(draw, kind)
+        if kind == "session" and seed % 2:
+            after = wr.SessionWindows.with_gap(draw.randint(4, 9) * TICK, grace=draw.randint(0, 8) * TICK)
+
+        def query(data: Any, windows: Any) -> Any:
+            return wr.group_by(data, "k", time="ts").windowed_by(windows)
+
+        old = LocalStream(lambda data, before=before: query(data, before).agg(**FUNCTIONS), SCHEMA, shards=2, seed=seed)
+        old.shipment["result"] = result(["k", "window", *FUNCTIONS, "stream_time"])
+        rows = records(draw, 100, 30)
+        old.push([table(rows)])
+        left = open_table(old, FUNCTIONS, 0)
+        new = LocalStream(
+            lambda data, after=after, left=left: query(data, after).start_from(left).agg(**asked),
+            SCHEMA,
+            shards=3,
+            seed=seed,
+        )
+        now, end, closed, expected = 100, ticks_of(left), list[pa.Table](), list[pa.Table]()
+        for number in range(4):
+            now += draw.randint(0, 9) if number < 3 else 1000
+            batch = records(draw, now, draw.randint(1, 20))
+            end = max([end, *(row["ts"] for row in batch if row["k"] is not None)])
+            closed += map(pa.Table.from_batches, ([each] for each in new.push_batches([table(batch)])))
+            run = query(table(batch), after).advance(left, to=instant(end), **asked)
+            left = run.still_open
+            expected.append(run.closed)
+        found = rows_of(pa.concat_tables(closed), ["k"])
+        assert_same(found, rows_of(pa.concat_tables(expected).cast(closed[0].schema), ["k"]))
+        unknown += sum(values["high"] is None for values in found.values())
+        known += sum(values["high"] is not None for values in found.values())
+    assert unknown > 5
+    assert known > 20
+
+
+def ticks_of(rows: pa.Table) -> int:
+    """The time of the clock row."""
+    (ticks,) = rows["stream_time"].drop_null().cast(pa.int64()).to_pylist()
+    return int(ticks)
