@@ -7,6 +7,7 @@ use super::operator_states::OperatorStates;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
+use crate::core::operator::pace::Pace;
 use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::{Progress, Source, StreamTime};
 use crate::core::session::session_operator::SessionOperator;
@@ -58,6 +59,7 @@ impl Windows {
             .map(|until| ticks("retention", until))
             .transpose()?;
         let (emit, late) = (spec.emit, spec.late);
+        let every = spec.pace(unit)?;
         match query.windows {
             WindowLengths::Session(gap) => {
                 // Round the sum of gap and grace once.
@@ -77,34 +79,40 @@ impl Windows {
                     Gap::Dynamic { longest: None } => Some(ticks("gap", SEGMENT)?),
                     _ => None,
                 };
-                Ok(Self::Sessions(SessionOperator::new(
-                    SessionWindows {
-                        gap,
-                        cut: query.cut,
+                Ok(Self::Sessions(
+                    SessionOperator::new(
+                        SessionWindows {
+                            gap,
+                            cut: query.cut,
+                            grace,
+                            until,
+                            emit,
+                            late,
+                            segment,
+                        },
+                        inputs,
+                    )?
+                    .paced(every),
+                ))
+            }
+            WindowLengths::Sliding(sliding) => Ok(Self::Sliding(
+                SlidingOperator::new(
+                    SlidingWindows {
+                        sliding,
                         grace,
                         until,
-                        emit,
+                        emit: if spec.returns_records {
+                            Emit::Update
+                        } else {
+                            emit
+                        },
                         late,
-                        segment,
+                        returns_records: spec.returns_records,
                     },
                     inputs,
-                )?))
-            }
-            WindowLengths::Sliding(sliding) => Ok(Self::Sliding(SlidingOperator::new(
-                SlidingWindows {
-                    sliding,
-                    grace,
-                    until,
-                    emit: if spec.returns_records {
-                        Emit::Update
-                    } else {
-                        emit
-                    },
-                    late,
-                    returns_records: spec.returns_records,
-                },
-                inputs,
-            )?)),
+                )?
+                .paced(every),
+            )),
         }
     }
 
@@ -163,13 +171,14 @@ impl Windows {
 
     /// What a micro-batch closes, if time moves from the saved progress to `times`, one after the
     /// other, and then to `progress`. Windows due before the first returned time close. Closed
-    /// windows before the second one leave.
+    /// windows before the second one leave. What was emitted at the third or before may be emitted
+    /// again.
     pub(crate) fn closing(
         &self,
         saved: Vec<Progress>,
         times: &[SourceTime],
         progress: &[SourceTime],
-    ) -> (Time, Time) {
+    ) -> (Time, Time, Option<Time>) {
         either!(self, windows => windows.closing(saved, seen(times), seen(progress)))
     }
 
@@ -185,6 +194,20 @@ impl Windows {
         out: &mut Changes,
     ) -> Result<()> {
         either!(self, windows => windows.close(windows.time().slowest(), states, out))
+    }
+
+    /// Emits the windows that may leave at the pace of the query.
+    pub(crate) fn emit_due(
+        &mut self,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
+        either!(self, windows => windows.emit_due(states, out))
+    }
+
+    /// The pace of updates, if they have one.
+    pub(crate) fn pace(&self) -> Option<&Pace> {
+        either!(self, windows => windows.pace())
     }
 
     pub(crate) fn finish(

@@ -14,7 +14,7 @@ import windrow as wr
 from ..harness.micro_batch_player import COUNTED, joined, texts
 from ..harness.micro_batch_tables import schema_of, table_of
 from ..harness.steps import LocalStream
-from ..oracle.micro_batch_generator import streaming_scenario
+from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.micro_batches import MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.stream import Change
@@ -58,7 +58,9 @@ def definition(asked: StreamingScenario) -> Any:
     def windowed(data: Any) -> Any:
         emit: Any = asked.emit
         late: Any = asked.late
-        return data.windowed_by(windows).emit(emit, every_record=asked.every_record).late(late).agg(**values)
+        pace = None if asked.every is None else micros(asked.every)
+        windowed = data.windowed_by(windows).emit(emit, every_record=asked.every_record, every=pace).late(late)
+        return windowed.agg(**values)
 
     if asked.inputs > 1:
         return lambda **inputs: windowed(wr.cogroup(**{name: grouped(data) for name, data in inputs.items()}))
@@ -120,9 +122,8 @@ def by_key(rows: list[Told]) -> dict[str, list[Told]]:
     return {key: [row for row in rows if row[1] == key] for key in sorted({row[1] for row in rows})}
 
 
-def check(seed: int) -> bool:
-    """Plays the scenario of a seed, unless it has a Python function over several inputs."""
-    asked = streaming_scenario(seed)
+def check(asked: StreamingScenario, seed: int) -> bool:
+    """Plays a scenario, unless it has a Python function over several inputs."""
     if asked.inputs > 1 and asked.values == "python":
         return False
     draw = random.Random(seed)
@@ -131,7 +132,7 @@ def check(seed: int) -> bool:
     expected: list[Told] = []
     for number, rows in enumerate(asked.batches):
         if (restart := asked.restart_before(number)) is not None:
-            oracle.restart(restart.grace, restart.late)
+            oracle.restart(restart.grace, restart.late, restart.every)
             stream.define(definition(oracle.asked))
         expected += (shown(change, asked.inputs) for change in oracle.push(rows))
         if not rows:
@@ -150,5 +151,11 @@ def check(seed: int) -> bool:
 
 @pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
 def test_no_answer_depends_on_splits_and_shards(first: int) -> None:
-    played = sum(check(seed) for seed in range(first, first + TOGETHER))
+    played = sum(check(streaming_scenario(seed), seed) for seed in range(first, first + TOGETHER))
+    assert played > TOGETHER / 2
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
+def test_no_answer_of_paced_updates_depends_on_splits_and_shards(first: int) -> None:
+    played = sum(check(paced_scenario(seed), seed) for seed in range(first, first + TOGETHER))
     assert played > TOGETHER / 2

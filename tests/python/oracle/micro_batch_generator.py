@@ -25,6 +25,18 @@ def streaming_scenario(seed: int) -> StreamingScenario:
     return dataclasses.replace(asked, batches=Feed(draw, asked).batches(count))
 
 
+def paced_scenario(seed: int) -> StreamingScenario:
+    """The scenario of a seed with updates at a pace, which some restarts change."""
+    draw, asked = random.Random(f"pace {seed}"), streaming_scenario(seed)
+    unit, length, reach = asked.resolution, asked.length, asked.length + asked.grace
+    paces = [1, unit, length, length, reach + length, 3 * length, 40 * reach]
+    restarts = tuple(
+        dataclasses.replace(restart, every=draw.choice([None, None, *paces])) for restart in asked.restarts
+    )
+    every = draw.choice(paces)
+    return dataclasses.replace(asked, emit="update", every_record=False, every=every, restarts=restarts)
+
+
 def query(draw: random.Random) -> StreamingScenario:
     plain = generator.query(draw)
     keeping = draw.choice(TIMEKEEPING)
