@@ -49,6 +49,12 @@ def updates(data: DataFrame) -> DataFrame:
     return windowed.emit("update").late("emit").agg(**AGGREGATES)
 
 
+def paced(data: DataFrame) -> DataFrame:
+    """Updates at a pace: some wait from one micro-batch to another."""
+    windowed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(2)
+    return windowed.emit("update", every="2 minutes").agg(**AGGREGATES)
+
+
 def sources(data: DataFrame) -> DataFrame:
     """Partial sessions, each source by itself."""
     grouped = wr.group_by(data, "user", "part", time="ts", tick="tick", source="part")
@@ -106,6 +112,7 @@ QUERIES: dict[str, Callable[..., DataFrame]] = {
     for query in (
         sessions,
         updates,
+        paced,
         slowest,
         every_record,
         python,

@@ -134,6 +134,8 @@ def check(asked: StreamingScenario, seed: int) -> bool:
         if (restart := asked.restart_before(number)) is not None:
             oracle.restart(restart.grace, restart.late, restart.every)
             stream.define(definition(oracle.asked))
+        if not rows and asked.every is not None:
+            continue  # Spark runs no micro-batch: what waits leaves with the next one, as it is then
         expected += (shown(change, asked.inputs) for change in oracle.push(rows))
         if not rows:
             continue  # Spark runs no micro-batch: what a smaller grace closes comes with the next one
