@@ -361,16 +361,6 @@ mod tests {
                 "emit was 'close', is 'update'",
             ),
             (
-                json!({"every": 60_000_000}),
-                json!({}),
-                "every was 1 minute, is none",
-            ),
-            (
-                json!({"keys": ["a"], "every": 60_000_000}),
-                json!({"keys": ["b"], "every": 1}),
-                "keys were 'a', are 'b'",
-            ),
-            (
                 json!({"aggregates": [count]}),
                 json!({"aggregates": [sum]}),
                 "the aggregate \"n\" was count(), is sum('x').where('paid')",

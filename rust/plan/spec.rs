@@ -3,18 +3,15 @@
 
 use std::fmt::Display;
 
-use arrow_schema::TimeUnit;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::frame_spec::FrameSpec;
-use super::window_lengths::{to_exact_ticks, to_ticks};
 use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, FunnelSteps, Shares};
 use crate::core::aggregate::functions;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late};
-use crate::core::time::Span;
 
 /// The largest number of shards.
 pub(crate) const MOST_SHARDS: u32 = 1 << 16;
@@ -79,33 +76,6 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// How far stream time moves between two updates of a window, in ticks of the time column.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] for no length, and for a query that emits something else than the last
-    /// change of each window.
-    pub(crate) fn pace(&self, unit: TimeUnit) -> Result<Option<Span>> {
-        let Some(every) = self.every else {
-            return Ok(None);
-        };
-        let wrong = |allowed: &str| Error::Argument {
-            argument: "every".into(),
-            got: format!("{every} microseconds"),
-            allowed: allowed.into(),
-        };
-        if self.emit != Emit::Update || self.every_record || self.returns_records {
-            return Err(wrong(
-                "only the emission of updates, and not with `every_record`",
-            ));
-        }
-        let ticks = to_ticks(every, unit).filter(|_| every > 0);
-        let ticks = ticks.ok_or_else(|| wrong("more than zero"))?;
-        // Stream time moves in whole ticks, so a part of a tick counts as a whole one.
-        let is_whole = to_exact_ticks(every, unit).is_some();
-        Ok(Some(ticks.saturating_add(Span(u64::from(!is_whole)))))
-    }
-
     /// Whether the records of a micro-batch may be joined to partial sessions before late ones are
     /// found: no aggregate and no change needs the records themselves.
     pub(crate) fn takes_partials(&self) -> bool {

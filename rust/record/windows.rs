@@ -1,5 +1,7 @@
 //! Session or sliding windows behind one interface for the operator.
 
+use arrow_schema::TimeUnit;
+
 use super::bulk::{self, BatchContext};
 use super::changes::Changes;
 use super::judgement::Judgement;
@@ -59,7 +61,7 @@ impl Windows {
             .map(|until| ticks("retention", until))
             .transpose()?;
         let (emit, late) = (spec.emit, spec.late);
-        let every = spec.pace(unit)?;
+        let every = pace(spec, unit)?;
         match query.windows {
             WindowLengths::Session(gap) => {
                 // Round the sum of gap and grace once.
@@ -258,5 +260,34 @@ impl Windows {
     /// Restores stream time, the time up to which windows are closed, and the counters.
     pub(crate) fn resume(&mut self, progress: Vec<Progress>, closed: Time, counters: Counters) {
         either!(self, windows => windows.resume(progress, closed, counters));
+    }
+}
+
+/// How far stream time moves between two updates of a window, in ticks of the time column.
+///
+/// # Errors
+///
+/// [`Error::Argument`] for no length, and for a query that emits something else than the last change
+/// of each window.
+fn pace(spec: &Spec, unit: TimeUnit) -> Result<Option<Span>> {
+    let Some(every) = spec.every else {
+        return Ok(None);
+    };
+    let wrong = |allowed: &str| Error::Argument {
+        argument: "every".into(),
+        got: format!("{every} microseconds"),
+        allowed: allowed.into(),
+    };
+    if spec.emit != Emit::Update || spec.every_record || spec.returns_records {
+        return Err(wrong("updates, and not `every_record`"));
+    }
+    let (below, ticks) = (
+        to_ticks(every.saturating_sub(1), unit),
+        to_ticks(every, unit),
+    );
+    match below.zip(ticks).filter(|_| every > 0) {
+        // Stream time moves in whole ticks, so a part of a tick counts as a whole one.
+        Some((below, ticks)) => Ok(Some(ticks.max(below.saturating_add(Span(1))))),
+        None => Err(wrong("more than zero")),
     }
 }
