@@ -63,8 +63,17 @@ impl<K: WindowKind> WindowOperator<K> {
     /// The errors of `out`.
     pub fn emit_due<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         let now = self.time().slowest().time;
-        let leaving = self.pace.as_mut().map(|pace| pace.leaving(now));
-        self.emit_leaving(leaving.unwrap_or_default(), states, out)
+        let Some(pace) = &mut self.pace else {
+            return Ok(());
+        };
+        let mut leaving = pace.leaving(now);
+        // In an order that does not depend on slots.
+        leaving.sort_by(|one, other| {
+            let id = |leaving: &Leaving| K::id(leaving.upsert.window);
+            let names = || self.store.name(one.key).cmp(self.store.name(other.key));
+            id(one).cmp(&id(other)).then_with(names)
+        });
+        self.emit_leaving(leaving, states, out)
     }
 
     /// Emits windows, all deletes before all upserts.
