@@ -39,6 +39,7 @@ class Options:
     Attributes:
         emit: when windows give rows.
         every_record: whether each change of a window gives a row, not only the last one of a batch.
+        every: how far stream time moves between two updates of a window, in microseconds; None for not at all.
         sequence: whether a column orders the rows of each window.
         late: what becomes of late records.
         overflow: what becomes of results that do not fit their type.
@@ -53,6 +54,7 @@ class Options:
 
     emit: Emit = "close"
     every_record: bool = False
+    every: int | None = None
     sequence: bool = False
     late: Late = "drop"
     overflow: Overflow = "error"
@@ -191,7 +193,7 @@ class Plan:
     @property
     def spec_in_order(self) -> str:
         """The plan for a batch's records in the order of time: nothing is late, and windows close as time passes."""
-        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
+        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "every": None, "late": "drop"}
         return json.dumps(self.to_dict() | batch | {"inputs": self._inputs(one_time=True)})
 
     @property
@@ -213,6 +215,7 @@ class Plan:
             "op": self.options.op,
             "emit": self.options.emit,
             "every_record": self.options.every_record,
+            "every": self.options.every,
             "late": self.options.late,
             "overflow": self.options.overflow,
             "shards": self.options.shards,
