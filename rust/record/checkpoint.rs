@@ -9,6 +9,7 @@ use super::operator::{Operator, RESTORE};
 use super::saved_windows;
 use super::state_part::StatePart;
 use super::window_pages;
+use super::windows::Windows;
 use crate::core::error::Result;
 use crate::core::time::Time;
 use crate::input::events::SOURCE;
@@ -90,7 +91,9 @@ impl Operator {
         let latest: Vec<SourceTime> = latest.collect();
         let mut saved = self.empty_snapshot();
         let (_, clock) = saved.open(head)?;
-        if !saved.foreign.is_empty() {
+        let state = &self.state;
+        // Of a key with records that can be joined, all that is stored is needed.
+        if !saved.foreign.is_empty() || matches!(state.windows, Windows::Cut(_)) {
             return Ok(None);
         }
         let state = &self.state;

@@ -25,6 +25,7 @@ pub(super) fn write(state: &StateStore, snapshot: &mut Snapshot) -> Result<Chang
     match &state.windows {
         Windows::Sessions(sessions) => write_changed(state, sessions.store(), snapshot),
         Windows::Sliding(sliding) => write_changed(state, sliding.store(), snapshot),
+        Windows::Cut(sessions) => write_changed(state, sessions.store(), snapshot),
     }
 }
 

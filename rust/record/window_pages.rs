@@ -127,6 +127,7 @@ pub(super) fn read(state: &mut StateStore, page: &StoredWindows) -> Result<()> {
     match &mut state.windows {
         Windows::Sessions(sessions) => put_all(sessions, &names, page, &slots, difference),
         Windows::Sliding(sliding) => put_all(sliding, &names, page, &slots, difference),
+        Windows::Cut(sessions) => put_all(sessions, &names, page, &slots, difference),
     }
 }
 

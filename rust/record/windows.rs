@@ -1,4 +1,4 @@
-//! Session or sliding windows behind one interface for the operator.
+//! Sessions, sliding windows or sessions that rules end, behind one interface for the operator.
 
 use arrow_schema::TimeUnit;
 
@@ -13,6 +13,7 @@ use crate::core::operator::pace::Pace;
 use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::{Progress, Source, StreamTime};
 use crate::core::operator::window_operator::WindowKind;
+use crate::core::session::cut_operator::{CutOperator, CutWindows};
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
 use crate::core::sliding::sliding_operator::SlidingOperator;
@@ -31,6 +32,7 @@ const SEGMENT: i64 = 3 * 3_600_000_000;
 pub(crate) enum Windows {
     Sessions(SessionOperator),
     Sliding(SlidingOperator),
+    Cut(CutOperator),
 }
 
 /// Makes the same call on either kind.
@@ -39,6 +41,7 @@ macro_rules! either {
         match $either {
             Windows::Sessions($windows) => $call,
             Windows::Sliding($windows) => $call,
+            Windows::Cut($windows) => $call,
         }
     };
 }
@@ -82,11 +85,22 @@ impl Windows {
                     Gap::Dynamic { longest: None } => Some(ticks("gap", SEGMENT)?),
                     _ => None,
                 };
+                if let Some(cut) = query.cut {
+                    let windows = CutWindows {
+                        gap,
+                        cut,
+                        grace,
+                        emit,
+                        late,
+                        keeps_last: spec.whole && query.shows_ends(),
+                        segment,
+                    };
+                    return Ok(Self::Cut(CutOperator::new(windows, inputs)?));
+                }
                 Ok(Self::Sessions(
                     SessionOperator::new(
                         SessionWindows {
                             gap,
-                            cut: query.cut,
                             grace,
                             until,
                             emit,
@@ -267,7 +281,7 @@ impl Windows {
     /// queries.
     pub(crate) fn needed(&self) -> Time {
         match self {
-            Self::Sessions(_) => Time::MAX,
+            Self::Sessions(_) | Self::Cut(_) => Time::MAX,
             Self::Sliding(sliding) => {
                 let needed = SlidingWindows {
                     until: None,
@@ -282,7 +296,7 @@ impl Windows {
     pub(crate) fn join_touching(&mut self, states: &mut OperatorStates<'_>) -> Result<()> {
         match self {
             Self::Sessions(sessions) => sessions.join_touching(states),
-            Self::Sliding(_) => Ok(()),
+            Self::Sliding(_) | Self::Cut(_) => Ok(()),
         }
     }
 

@@ -109,7 +109,7 @@ impl SessionChanges {
                     |keys, slots, windows| {
                         let lowered = sessions.states.lower(slots);
                         let (results, overflows) =
-                            query.results(keys, windows, lowered, &mut iter::empty())?;
+                            query.results(keys, windows, &[], lowered, &mut iter::empty())?;
                         query.count_overflows(overflows);
                         Ok(results)
                     },

@@ -162,7 +162,7 @@ impl StoredWindows {
     /// [`crate::core::error::Error::Format`] if bounds are out of order.
     pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
         let (end, reach) = match self.form {
-            PageKind::Sessions => (1, 2),
+            PageKind::Sessions | PageKind::CutSessions => (1, 2),
             PageKind::Index => (1, 1),
             PageKind::Windows | PageKind::Head => (0, 0),
         };
@@ -226,6 +226,8 @@ mod tests {
             (PageKind::Sessions, &[1, 1, 1], true),
             (PageKind::Sessions, &[2, 1, 3], false),
             (PageKind::Sessions, &[1, 3, 2], false),
+            (PageKind::CutSessions, &[1, 2, 3, 3, 9, 0, 2, 0, 0], true),
+            (PageKind::CutSessions, &[1, 3, 2, 3, 9, 0, 2, 0, 0], false),
             (PageKind::Index, &[1, 2], true),
             (PageKind::Index, &[2, 1], false),
         ] {

@@ -196,9 +196,9 @@ class WindowedData(Emission[Result], DailyJob[Result], ShownInNotebooks, Generic
         there. `windrow.counters` reads them from the progress.
 
         The counters are `records` (all rows except ticks); the records left out: `null_keys` (all key columns are
-        null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with their own gaps
-        only); then `ticks` and, except for a reader, `overflows` and `windows`. A stream has more. `windrow.counters`
-        returns those of a pyarrow Table or a pandas frame, too.
+        null), `null_times`, `null_ties` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with
+        their own gaps only); then `ticks` and, except for a reader, `overflows` and `windows`. A stream has more.
+        `windrow.counters` returns those of a pyarrow Table or a pandas frame, too.
 
         In Spark only an action that reads the whole result reports all records, such as `count()`, `collect()` or a
         write. An action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what

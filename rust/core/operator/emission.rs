@@ -3,6 +3,7 @@
 use super::change::{Emit, Op, Sink, WindowChange};
 use super::pace::{Leaving, Pace, release};
 use super::record::KeyedRecord;
+use super::session_end::SessionEnd;
 use super::window_operator::{WindowKind, WindowOperator};
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
@@ -49,6 +50,7 @@ impl<K: WindowKind> WindowOperator<K> {
                 op: Op::Final,
                 slot: Some(entry.slot()),
                 was_stored: true,
+                end: SessionEnd::default(),
             };
             self.emit(*key, last, states, out)?;
         }
@@ -152,13 +154,15 @@ impl<K: WindowKind> WindowOperator<K> {
             op: Op::Late,
             slot: Some(slot),
             was_stored: false,
+            end: SessionEnd::default(),
         };
         self.emit(record.key, alone, states, out)?;
         states.release(slot);
         Ok(())
     }
 
-    fn emit<S: States>(
+    /// Hands a change to `out`.
+    pub(crate) fn emit<S: States>(
         &self,
         key: StoreKey,
         change: WindowChange,

@@ -62,6 +62,47 @@ pub trait WindowKind: Sized {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome>;
+
+    /// Closes the windows that are due before the close time. Drops windows that are hidden for
+    /// good.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `states` and `out`.
+    fn close<S: States>(
+        windows: &mut WindowOperator<Self>,
+        now: StreamTimes,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        windows.store.advance(windows.windows.horizon(now));
+        let closed = windows.store.close(windows.windows.due_before(now.close));
+        windows.emit_finals(&closed, states, out)?;
+        let (store, pace) = (&mut windows.store, &mut windows.pace);
+        let mut dropped = |entry: Self::Entry| release(entry.slot(), pace.as_mut(), states);
+        store.drop_closed(&closed, &mut dropped);
+        store.expire(dropped);
+        Ok(())
+    }
+
+    /// Closes all windows at the end of the input.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `states` and `out`.
+    fn finish<S: States>(
+        windows: &mut WindowOperator<Self>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let pending = windows.store.pending();
+        windows.emit_finals(&pending, states, out)?;
+        let pace = &mut windows.pace;
+        windows
+            .store
+            .clear(|entry| release(entry.slot(), pace.as_mut(), states));
+        Ok(())
+    }
 }
 
 /// The windows and the stream time of one stream.
@@ -73,7 +114,7 @@ pub struct WindowOperator<K: WindowKind> {
     pub(crate) scratch: K::Scratch,
     /// `None` if changes are emitted at once.
     pub(crate) pace: Option<Pace>,
-    time: StreamTime,
+    pub(super) time: StreamTime,
 }
 
 impl<K: WindowKind> WindowOperator<K> {
@@ -177,74 +218,6 @@ impl<K: WindowKind> WindowOperator<K> {
         self.close(self.time.slowest(), states, out)
     }
 
-    /// Counts a record and moves stream time, which then judges the record. A record without a key
-    /// or a time, or with a bad gap, returns its outcome instead and does not move stream time.
-    ///
-    /// # Errors
-    ///
-    /// The outcome of such a record.
-    #[inline]
-    pub fn admit<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let (input, source) = (record.input, record.source);
-        let mut valid = self.validate(record)?;
-        self.time.observe(input, source, valid.time);
-        valid.now = self.time.now(input);
-        Ok(valid)
-    }
-
-    /// Like [`Self::admit`], but stream time does not move before it judges the record (rules 1.2).
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Self::admit`].
-    pub fn admit_at_start<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let input = record.input;
-        let mut valid = self.validate(record)?;
-        valid.now = self.time.now(input);
-        Ok(valid)
-    }
-
-    /// Counts a record with a key, a time and a valid gap. No time has judged it yet.
-    #[inline]
-    fn validate<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let Some(name) = record.key else {
-            self.counters.null_keys += 1;
-            return Err(RecordOutcome::NullKey);
-        };
-        let Some(time) = record.time else {
-            self.counters.null_times += 1;
-            return Err(RecordOutcome::NullTime);
-        };
-        let gap = match self.windows.gap(record.gap) {
-            EffectiveGap::Asked(gap) => gap,
-            EffectiveGap::Clamped(gap) => {
-                self.counters.clamped_gaps += 1;
-                gap
-            }
-            EffectiveGap::Bad => {
-                self.counters.bad_gaps += 1;
-                return Err(RecordOutcome::BadGap);
-            }
-        };
-        self.counters.records += 1;
-        Ok(ValidRecord {
-            name,
-            time,
-            gap: if record.ends { Span(0) } else { gap },
-            now: StreamTimes::START,
-            row: record.row,
-        })
-    }
-
     /// Moves the time of a source of an input to `time`. Nothing closes.
     pub fn observe(&mut self, input: usize, source: Source, time: Time) {
         self.time.observe(input, source, time);
@@ -325,6 +298,7 @@ impl<K: WindowKind> WindowOperator<K> {
             time,
             gap,
             now,
+            rule,
             row,
         } = record;
         self.store.advance(self.windows.horizon(now));
@@ -336,6 +310,7 @@ impl<K: WindowKind> WindowOperator<K> {
                 time,
                 gap,
                 late: now.late,
+                rule,
                 row,
             },
             states,
@@ -343,8 +318,7 @@ impl<K: WindowKind> WindowOperator<K> {
         )
     }
 
-    /// Closes the windows that are due before the close time. Drops windows that are hidden for
-    /// good.
+    /// Closes the windows that are due: see [`WindowKind::close`].
     ///
     /// # Errors
     ///
@@ -355,14 +329,7 @@ impl<K: WindowKind> WindowOperator<K> {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        self.store.advance(self.windows.horizon(now));
-        let closed = self.store.close(self.windows.due_before(now.close));
-        self.emit_finals(&closed, states, out)?;
-        let pace = &mut self.pace;
-        let mut dropped = |entry: K::Entry| release(entry.slot(), pace.as_mut(), states);
-        self.store.drop_closed(&closed, &mut dropped);
-        self.store.expire(dropped);
-        Ok(())
+        K::close(self, now, states, out)
     }
 
     /// Drops every window that is closed and hidden, so that a saved state has none of them.
@@ -372,17 +339,12 @@ impl<K: WindowKind> WindowOperator<K> {
             .drop_hidden(|entry| release(entry.slot(), pace.as_mut(), states));
     }
 
-    /// Closes all windows at the end of the input.
+    /// Closes all windows: see [`WindowKind::finish`].
     ///
     /// # Errors
     ///
     /// The errors of `states` and `out`.
     pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        let pending = self.store.pending();
-        self.emit_finals(&pending, states, out)?;
-        let pace = &mut self.pace;
-        self.store
-            .clear(|entry| release(entry.slot(), pace.as_mut(), states));
-        Ok(())
+        K::finish(self, states, out)
     }
 }

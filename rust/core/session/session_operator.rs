@@ -72,7 +72,7 @@ impl WindowKind for SessionWindows {
         let mut found = std::mem::take(&mut operator.scratch);
         operator.store.joining(record.key, own, &mut found);
         let sessions = found.iter().map(|session| session.extent);
-        let outcome = match choose(own, sessions, record.late, operator.windows.cut) {
+        let outcome = match choose(own, sessions, record.late) {
             Choice::Late => operator
                 .drop_late(record, states, out)
                 .map(|()| RecordOutcome::Late),
