@@ -55,6 +55,9 @@ pub struct Spec {
     /// Whether each change of a window is emitted, and not only the last one of a batch.
     #[serde(default)]
     pub every_record: bool,
+    /// How far stream time moves between two updates of a window, at least; none: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<i64>,
     /// What happens to late records.
     #[serde(default)]
     pub late: Late,

@@ -190,6 +190,8 @@ impl Operator {
         let (windows, mut states) = self.state.at_rest();
         windows.catch_up(&mut states, &mut changes)?;
         self.add_rows(batch, &Judgement::Arrival, &mut changes)?;
+        let (windows, mut states) = self.state.at_rest();
+        windows.emit_due(&mut states, &mut changes)?;
         self.state.updates += changes.updates();
         change_batch::write(changes, &mut self.state)
     }

@@ -9,6 +9,10 @@
 //! | `cut_sessions` | the last session of a key, or records of one time and tie that are not in a session yet | key columns, `start`, `end`, `due`, `reach`, `border`, `tie`, `count`, `values`, `flags`, `source`, state columns |
 //! | `index` | a session of the run with the same number | key columns, `start`, `reach` |
 //!
+//! If the updates of the query have a pace, `emitted` and `replaced` follow `source`: the stream time
+//! of the last emission, and the bounds of the windows that a sink has in place of this one, null if
+//! nothing waits.
+//!
 //! | metadata | pages | value |
 //! |---|---|---|
 //! | `windrow.page` | all | `head`, `sessions`, `windows`, `cut_sessions` or `index` |

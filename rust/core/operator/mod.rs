@@ -7,6 +7,7 @@
 //! | `emission` | emits finals, updates and late records |
 //! | [`record`] | a record as it arrives, and its outcome |
 //! | [`change`] | one change of one window |
+//! | [`pace`] | how long changed windows wait for their next emission |
 //! | [`session_end`] | how a session ended |
 //! | [`stream_time`] | how far each input is, and the close times |
 //! | `slowest_source` | the slowest source of an input |
@@ -16,6 +17,7 @@ mod admission;
 pub mod change;
 pub mod counters;
 mod emission;
+pub mod pace;
 pub mod record;
 pub mod session_end;
 mod slowest_source;

@@ -11,6 +11,7 @@
 
 use super::change::{Emit, Sink};
 use super::counters::Counters;
+use super::pace::{Pace, last_due, release};
 use super::record::{EffectiveGap, KeyedRecord, Record, RecordOutcome, ValidRecord};
 use super::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use crate::core::aggregate::states::States;
@@ -44,6 +45,8 @@ pub trait WindowKind: Sized {
     fn horizon(&self, now: StreamTimes) -> Horizon;
     /// The close time `close` closes windows that are due before this.
     fn due_before(&self, close: Time) -> Time;
+    /// The id of a stored window with these bounds.
+    fn id(window: Window) -> <Self::Entry as StoreEntry>::Id;
     /// The bounds of a stored window.
     fn window(&self, entry: &Self::Entry) -> Window;
     /// The effective gap of a record whose gap column has the value `own`.
@@ -75,9 +78,10 @@ pub trait WindowKind: Sized {
         windows.store.advance(windows.windows.horizon(now));
         let closed = windows.store.close(windows.windows.due_before(now.close));
         windows.emit_finals(&closed, states, out)?;
-        let store = &mut windows.store;
-        store.drop_closed(&closed, |entry| states.release(entry.slot()));
-        store.expire(|entry| states.release(entry.slot()));
+        let (store, pace) = (&mut windows.store, &mut windows.pace);
+        let mut dropped = |entry: Self::Entry| release(entry.slot(), pace.as_mut(), states);
+        store.drop_closed(&closed, &mut dropped);
+        store.expire(dropped);
         Ok(())
     }
 
@@ -93,7 +97,10 @@ pub trait WindowKind: Sized {
     ) -> Result<()> {
         let pending = windows.store.pending();
         windows.emit_finals(&pending, states, out)?;
-        windows.store.clear(|entry| states.release(entry.slot()));
+        let pace = &mut windows.pace;
+        windows
+            .store
+            .clear(|entry| release(entry.slot(), pace.as_mut(), states));
         Ok(())
     }
 }
@@ -105,6 +112,8 @@ pub struct WindowOperator<K: WindowKind> {
     pub(crate) store: WindowTable<K::Entry>,
     pub(crate) counters: Counters,
     pub(crate) scratch: K::Scratch,
+    /// `None` if changes are emitted at once.
+    pub(crate) pace: Option<Pace>,
     pub(super) time: StreamTime,
 }
 
@@ -121,6 +130,7 @@ impl<K: WindowKind> WindowOperator<K> {
             time: StreamTime::new(inputs, windows.grace(), windows.unit()),
             counters: Counters::default(),
             scratch: K::Scratch::default(),
+            pace: None,
             windows,
         })
     }
@@ -219,14 +229,14 @@ impl<K: WindowKind> WindowOperator<K> {
     }
 
     /// Computes what closes if time moves from saved progress to `times`, one by one, and then to
-    /// `seen`, all at once. Returns two times: windows due before the first close, and closed
-    /// windows are kept from the second on.
+    /// `seen`, all at once. Windows due before the first returned time close, and closed windows are
+    /// kept from the second on. What was emitted at the third or before may be emitted again.
     pub fn closing(
         &self,
         saved: impl IntoIterator<Item = Progress>,
         times: impl Iterator<Item = (usize, Source, Time)>,
         seen: impl Iterator<Item = (usize, Source, Time)>,
-    ) -> (Time, Time) {
+    ) -> (Time, Time, Option<Time>) {
         let mut time = self.time.clone();
         time.resume(saved);
         time.catch_up();
@@ -236,7 +246,9 @@ impl<K: WindowKind> WindowOperator<K> {
         time.observe_together(seen);
         let now = time.slowest();
         let kept = self.windows.horizon(now).kept;
-        (self.windows.due_before(now.close), kept)
+        let pace = self.pace.as_ref();
+        let due = pace.and_then(|pace| last_due(now.time, pace.every()));
+        (self.windows.due_before(now.close), kept, due)
     }
 
     /// Recomputes the close times, because the grace may be smaller after a restart. Nothing
@@ -322,7 +334,9 @@ impl<K: WindowKind> WindowOperator<K> {
 
     /// Drops every window that is closed and hidden, so that a saved state has none of them.
     pub fn drop_hidden<S: States>(&mut self, states: &mut S) {
-        self.store.drop_hidden(|entry| states.release(entry.slot()));
+        let pace = &mut self.pace;
+        self.store
+            .drop_hidden(|entry| release(entry.slot(), pace.as_mut(), states));
     }
 
     /// Closes all windows: see [`WindowKind::finish`].
