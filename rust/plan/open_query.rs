@@ -101,9 +101,12 @@ fn key_types(specification: &Specification) -> Specification {
 fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, bool) {
     let [mut windows, is] = [saved, own].map(|each| each.get("windows").cloned());
     let gap = |windows: Option<&Value>| {
-        let is_cut = ["longest", "ends"].map(|name| windows.and_then(|each| each.get(name)));
+        let rules = ["longest", "ends", "begins", "cut_on", "cut_at", "most"];
+        let mut rules = rules
+            .map(|name| windows.and_then(|each| each.get(name)))
+            .into_iter();
         let gap = windows.and_then(|windows| windows.get("gap"))?.as_i64()?;
-        (is_cut == [None, None]).then_some(gap)
+        rules.all(|rule| rule.is_none()).then_some(gap)
     };
     let gaps = gap(windows.as_ref()).zip(gap(is.as_ref()));
     let longer = gaps.filter(|(was, is)| is > was).map(|(_, is)| is);

@@ -102,5 +102,6 @@ class DailyJob(Beginning[Result], Generic[Result]):
             allowed = "None with rules that end sessions: each record comes in the run of its day"
             raise bad_value("grace", words(windows.grace), allowed)
         opened, plan = self._resolved(aggregates)
+        plan.check_rules()
         time: Any = plan.schema.field(plan.time).with_name(self.grouped.time)
         return opened.advance(plan, open, ticks("to", to, time, opened.zone))

@@ -21,6 +21,10 @@ from windrow._plan.input import Result
 from windrow._plan.open_table import check_names
 from windrow._query.detect import open_table
 from windrow._query.grouping import Grouping
+from windrow._windows.session import SessionWindows
+
+if TYPE_CHECKING:
+    from windrow._windows.sliding import SlidingWindows
 
 
 class Beginning(Generic[Result]):
@@ -28,6 +32,7 @@ class Beginning(Generic[Result]):
 
     if TYPE_CHECKING:
         grouped: Grouping[Result]
+        windows: SessionWindows | SlidingWindows
 
     @abstractmethod
     def _with(self, **chosen: Any) -> Any:
@@ -74,6 +79,9 @@ class Beginning(Generic[Result]):
         if self.grouped._stream.source:
             allowed = "group_by without source=, as the clock row of open windows has one time and none of each source"
             raise bad_value("start_from", "a stream with source=", allowed)
+        if isinstance(self.windows, SessionWindows) and self.windows.rules:
+            allowed = "a stream of windows without rules that end sessions, which begins without a history"
+            raise bad_value("start_from", f"{self.windows!r}", allowed)
         check_names("keys", self.grouped.keys, "start_from")
         begun: Self = self._with(start=open_table(open))
         return begun

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _RECORDS = 2**63 - 1
 
+RULES = {"longest", "ends", "begins", "cut_on", "cut_at", "most"}
+"""The rules in the plan of windows."""
+
 
 class RuleArguments(TypedDict):
     """The arguments of `with_gap` and `with_dynamic_gap` that are rules."""
