@@ -24,7 +24,6 @@ const DURATIONS: [(&str, &str); 4] = [
     ("longest", "max_duration"),
 ];
 
-/// The other rules for sessions, and their names in the API.
 const RULES: [(&str, &str); 6] = [
     ("ends", "end_when"),
     ("begins", "start_when"),
