@@ -112,7 +112,7 @@ def _sorted(windows: list[Any]) -> list[Any]:
     return sorted(windows, key=lambda window: (window.start, window.end))
 
 
-def _check_rules(grouped: GroupedData[Any], windows: SessionWindows | SlidingWindows) -> None:
+def _check_rules(grouped: Grouping[Any], windows: SessionWindows | SlidingWindows) -> None:
     """Raises `ValueError` for ties, and for rules for sessions, that a trace does not know."""
     if grouped._tie is not None:
         raise bad_value("windowed: tie", grouped._tie, "a query without a tie")
