@@ -297,6 +297,12 @@ class Operator:
         Returns `window` and the aggregates of each record, in order, in one or more batches; null for a late record or
         one left out. Without `times` the values are those after the whole batch, else those right after the record.
         """
+    def left_out(self) -> pa.RecordBatch | None:
+        """The records of the last batch that are in no window; None unless the plan has `left_out`, or if taken before.
+
+        The columns are `row` (in the batch), `reason`, `late_by` and `stream_time` (in ticks of the time column; null
+        if no stream time judged the record).
+        """
     def finish(self) -> list[pa.RecordBatch]:
         """Ends the input. Returns the changes that make all windows final, as `push`."""
     def counters(self) -> dict[str, int]:

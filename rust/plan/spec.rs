@@ -67,6 +67,9 @@ pub struct Spec {
     /// time; none: all rows have one source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
+    /// How records in no window come back; none: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOutSpec>,
     /// Whether a stream gives back its records, each with the sliding window that ends at it.
     #[serde(default, rename = "over", skip_serializing_if = "std::ops::Not::not")]
     pub returns_records: bool,
@@ -80,9 +83,23 @@ impl Spec {
         self.aggregates.iter().all(is_built_in)
             && self.inputs.is_none()
             && self.late == Late::Drop
+            && self.left_out.is_none()
             && !self.every_record
             && !self.windows.is_cut()
     }
+}
+
+/// How records in no window come back. The operator says which they are, the caller has their
+/// columns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeftOutSpec {
+    /// The names of the columns that come back, and where the input has them.
+    pub record: Vec<(String, String)>,
+    /// How many columns of the input windows need. Those that only come back follow.
+    pub columns: u32,
+    /// The names of the inputs of a cogroup.
+    pub inputs: Vec<String>,
 }
 
 /// The inputs of a cogroup, interleaved in one batch.

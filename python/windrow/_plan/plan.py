@@ -22,6 +22,9 @@ Emit = Literal["close", "update"]
 Late = Literal["drop", "emit"]
 """What happens to a late record: it is counted and left out, or it also becomes a row."""
 
+LeftOutPolicy = Literal["drop", "emit"]
+"""What happens to a record in no window: it is counted, or it also becomes a row."""
+
 Overflow = Literal["error", "null"]
 """What happens to a result that does not fit its type: the query fails, or the result is null and counted."""
 
@@ -41,6 +44,7 @@ class Options:
         every_record: whether each change of a window gives a row, not only the last one of a batch.
         sequence: whether a column orders the rows of each window.
         late: what becomes of late records.
+        left_out: the columns of records in no window, which come back in rows of their own; None for no such rows.
         overflow: what becomes of results that do not fit their type.
         shards: how many ranges of key hashes the work is cut into.
         threads: how many threads a query in this process uses; None for one a core.
@@ -54,6 +58,7 @@ class Options:
     every_record: bool = False
     sequence: bool = False
     late: Late = "drop"
+    left_out: tuple[str, ...] | None = None
     overflow: Overflow = "error"
     shards: int = SHARDS
     threads: int | None = None
@@ -65,7 +70,7 @@ class Options:
     @property
     def op(self) -> bool:
         """Whether the result ends with an `op` column."""
-        return self.emit == "update" or self.late == "emit"
+        return self.emit == "update" or self.late == "emit" or self.left_out is not None
 
 
 StreamTime = Literal["source", "slowest"]
@@ -76,6 +81,12 @@ SERIES = "windrow.series"
 
 INPUT = "input"
 """The column that names the input of each record, where those of a cogroup come back."""
+
+
+def ledger_columns(of_cogroup: bool) -> tuple[str, ...]:
+    """The columns that `left_out("emit")` adds before `op`."""
+    return ("time", "reason", "late_by", "stream_time", *((INPUT,) if of_cogroup else ()), "record")
+
 
 BATCH_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks", "overflows")
 """What a batch counts, except `windows`. All but `overflows` are counted where records are read."""
@@ -122,6 +133,19 @@ class Stream:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """How records in no window come back.
+
+    Attributes:
+        record: the fields of the column `record`, and the columns of the schema that they hold.
+        columns: how many columns of the schema come before those that only `record` has.
+    """
+
+    record: tuple[tuple[str, str], ...]
+    columns: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """One query over one input, or over the inputs of a cogroup.
 
@@ -137,6 +161,7 @@ class Plan:
         origins: the inputs of a cogroup; None where there is one input.
         stream: what a stream reads in addition to the schema, and how it keeps time; no effect in a batch.
         finish: what is computed of finished aggregates; None where the core's columns are the result.
+        left_out: how records in no window come back; None where they do not.
     """
 
     keys: tuple[str, ...]
@@ -150,6 +175,14 @@ class Plan:
     origins: Origins | None
     stream: Stream
     finish: Finish | None = None
+    left_out: LeftOut | None = None
+
+    @property
+    def bare(self) -> Plan:
+        """The plan over the columns that its windows need, without those that only come back in the ledger."""
+        if self.left_out is None:
+            return self
+        return replace(self, schema=pa.schema(list(self.schema)[: self.left_out.columns]))
 
     @property
     def functions(self) -> dict[str, Reduction | Accumulation]:
@@ -215,7 +248,14 @@ class Plan:
             "overflow": self.options.overflow,
             "shards": self.options.shards,
             "inputs": self._inputs(one_time=False),
+            **self._left_out(),
         }
+
+    def _left_out(self) -> dict[str, object]:
+        if self.left_out is None:
+            return {}
+        inputs = () if self.origins is None else self.origins.names
+        return {"left_out": {"record": self.left_out.record, "columns": self.left_out.columns, "inputs": inputs}}
 
     def _inputs(self, *, one_time: bool) -> dict[str, object] | None:
         origins = self.origins

@@ -14,6 +14,7 @@ The examples of this module share these lines:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, get_args
 
@@ -27,7 +28,7 @@ from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Input, Result
 from windrow._plan.observation import Observation
-from windrow._plan.plan import Callback, Emit, Late, Options, Overflow, Plan
+from windrow._plan.plan import Callback, Emit, Late, LeftOutPolicy, Options, Overflow, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.advance import DailyJob
 from windrow._query.grouping import Grouping
@@ -104,6 +105,56 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         if policy not in get_args(Late):
             raise unknown_word("policy", policy, get_args(Late))
         return self._with(late=policy)._checked_op("late('emit')")
+
+    def left_out(self, policy: LeftOutPolicy, *, columns: Sequence[str] | None = None) -> WindowedData[Result]:
+        """Chooses what becomes of records that are in no window: `"drop"` (the default) counts, `"emit"` returns them.
+
+        With `"emit"` each such record becomes a row of its own, with `left_out` in the column `op`. It has the record's
+        key and the window that the record would have had, `[t, t]` for sessions and `[t - difference, t]` for sliding
+        windows; the aggregates are null. These columns come before `op`, and are null in all other rows:
+
+        * `time`: the time of the record.
+        * `reason` (string): `null_key`, `null_time`, `bad_gap`; on a stream also `late`, `refused` (a record of sliding
+          windows whose own window has closed, and that is in no other), `ahead` and `bad_tick`.
+        * `late_by` (a duration): how much more grace would have taken a record that is `late` or `refused`.
+        * `stream_time`: the stream time that judged such a record.
+        * `input`: for a cogroup, the name of the record's input.
+        * `record`: a struct of `columns`, as the record has them.
+
+        A late record that `late("emit")` returns is not among these rows. `docs/how-to/left-out-records.md` writes them
+        to a table. Kafka Streams only counts such records.
+
+        Args:
+            policy: `"drop"` or `"emit"`.
+            columns: the columns of `record`, one at least; for a cogroup with their input, as in `"clicks.url"`.
+
+        Raises:
+            ValueError: another word, `"emit"` without columns, `"drop"` with them, a column twice, or a key with the
+                name of a column that this adds. `agg` raises it for a column that the data lacks.
+            TypeError: `columns` is not a list of names.
+
+        >>> holes = pa.table({"user": ["ann", None], "ts": times[:2], "amount": [3.0, 4.0]})
+        >>> kept = wr.group_by(holes, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> for row in kept.left_out("emit", columns=["amount"]).agg(n=wr.count()).to_pylist():
+        ...     print(row["op"], row["user"], row["n"], row["reason"], row["record"])
+        upsert ann 1 None None
+        left_out None None null_key {'amount': 4.0}
+        """
+        if policy not in get_args(LeftOutPolicy):
+            raise unknown_word("policy", policy, get_args(LeftOutPolicy))
+        if policy == "drop":
+            if columns is not None:
+                raise bad_value("columns", columns, "none with left_out('drop'), which returns no records")
+            return self._with(left_out=None)
+        allowed = "the columns of the records to return, one at least, such as ['amount']"
+        if columns is None:
+            raise bad_value("columns", None, allowed)
+        if not isinstance(columns, list | tuple) or not all(isinstance(column, str) for column in columns):
+            raise bad_type("columns", columns, f"a list of names: {allowed}")
+        repeated = next((column for column in columns if columns.count(column) > 1), None)
+        if not columns or repeated is not None:
+            raise bad_value("columns", columns if repeated is None else repeated, f"{allowed}, each once")
+        return self._with(left_out=tuple(columns))._checked_op("left_out('emit')")
 
     def overflow(self, policy: Overflow) -> WindowedData[Result]:
         """Chooses what happens to a result that does not fit its type, such as a sum beyond 64 bits.
@@ -256,10 +307,10 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
             has the kind of its first input.
 
             The columns are the keys, `window` (a struct of `start` and `end`, both inclusive, of the type of the time
-            column; two columns after `flat()`), one column for each aggregate, and `op` after `emit("update")` or
-            `late("emit")`. Keys, and aggregates that choose a value of their column, have the library's type of that
-            column. Rows have no particular order. A query that leaves records out warns (`windrow.LeftOut`);
-            `observe` reports the counters.
+            column; two columns after `flat()`), one column for each aggregate, those of `left_out("emit")`, and `op`
+            after `emit("update")`, `late("emit")` or `left_out("emit")`. Keys, and aggregates that choose a value of
+            their column, have the library's type of that column. Rows have no particular order. A query that leaves
+            records out warns (`windrow.LeftOut`), unless they come back; `observe` reports the counters.
 
         Raises:
             ValueError: no aggregate, a column that the data lacks or has twice, an expression that is no single column,
@@ -314,10 +365,10 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
             counted (`late`). `docs/explanation/streams.md` has the details.
 
         Raises:
-            ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
-                cogroup with a streaming DataFrame, or a Python function of `reduce` or `aggregate`. For a streaming
-                DataFrame also windows without a grace or with `retention`, and a session whose state store is not
-                RocksDB.
+            ValueError: a name that the data, `window` or another aggregate has, `emit("update")`, `late("emit")` or
+                `left_out("emit")`, a cogroup with a streaming DataFrame, or a Python function of `reduce` or
+                `aggregate`. For a streaming DataFrame also windows without a grace or with `retention`, and a session
+                whose state store is not RocksDB.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, columns
                 of one name and different types in the inputs of a cogroup, a column that cannot be read as Arrow data,
                 or, on Spark, a column of a type that Spark does not hand to Python.
@@ -335,8 +386,9 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         if _by_position:
             raise without_names(_by_position, "with_columns")
         if self.options.op:
-            given = "emit('update')" if self.options.emit == "update" else "late('emit')"
-            allowed = "neither of emit('update') and late('emit'): a record comes back once"
+            chosen = {"emit('update')": self.options.emit == "update", "late('emit')": self.options.late == "emit"}
+            given = next((name for name, is_chosen in chosen.items() if is_chosen), "left_out('emit')")
+            allowed = "none of emit('update'), late('emit') and left_out('emit'): each record comes back once"
             raise bad_value("with_columns", given, allowed)
         opened, plan = self._resolved(aggregates, rows=True)
         return opened.with_windows(plan)

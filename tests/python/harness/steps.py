@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from windrow import SessionWindows
+from windrow._executor.ledger import Ledger
 from windrow._executor.stream.change_block import unpack
 from windrow._executor.stream.pack import pack
 from windrow._executor.stream.query import StreamQuery, read_columns, shipment_of
@@ -132,5 +133,8 @@ class LocalStream:
         from windrow._native import Operator, Query
 
         if self.plan.functions:
-            return Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
-        return Query(self.plan.spec, self.plan.schema).output_schema
+            core = Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
+        else:
+            core = Query(self.plan.spec, self.plan.schema).output_schema
+        ledger = Ledger.of(self.plan.spec, self.plan.schema)
+        return core if ledger is None else ledger.output(core)

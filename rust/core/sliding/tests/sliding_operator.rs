@@ -255,7 +255,7 @@ proptest! {
         }
         for (n, &(key, time)) in events.iter().enumerate() {
             let late = time + difference < close[n];
-            prop_assert_eq!(run.outcomes[n] == RecordOutcome::Late, late);
+            prop_assert_eq!(matches!(run.outcomes[n], RecordOutcome::Late(_)), late);
             let own = if (0..difference).contains(&time) { 0 } else { time - difference };
             if own + difference >= close[n] {
                 prop_assert!(run.finals[&(key, own)].contains(&n), "a record is in its own window when that is open");
