@@ -298,17 +298,11 @@ class Operator:
         one left out. Without `times` the values are those after the whole batch, else those right after the record.
         """
     def left_out(self) -> pa.RecordBatch | None:
-        """The records of the last batch that are in no window; None unless the plan has `left_out`, or if taken before.
-
-        The columns are `row` (in the batch), `reason`, `late_by` and `stream_time` (in ticks of the time column; null
-        if no stream time judged the record).
-        """
+        """Once: `row`, `reason`, `late_by` and `stream_time` (ticks) of the last batch's records in no window."""
     def finish(self) -> list[pa.RecordBatch]:
         """Ends the input. Returns the changes that make all windows final, as `push`."""
     def counters(self) -> dict[str, int]:
-        """The counters of `Query.run`, and `late`, `windows_refused`, `late_emitted`, `null_values`, `bad_ticks`,
-        `updates`, `overflows`, `windows_closed` and `windows_open` (now). `ValueError` after a failed `restore`.
-        """
+        """The counters of `Query.run` and of a stream; `windows_open` is now. `ValueError` after a failed restore."""
     def select(
         self,
         first: pa.RecordBatch | None,

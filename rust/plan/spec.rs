@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::frame_spec::FrameSpec;
+use super::left_out_spec::LeftOutSpec;
 use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, FunnelSteps, Shares};
 use crate::core::aggregate::functions;
 use crate::core::aggregate::window_results::Overflow;
@@ -76,8 +77,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Whether the records of a micro-batch may be joined to partial sessions before late ones are
-    /// found: no aggregate and no change needs the records themselves.
+    /// Whether records may be joined to partial sessions before late ones are found.
     pub(crate) fn takes_partials(&self) -> bool {
         let is_built_in = |aggregate: &AggregateSpec| aggregate.function != Function::Python;
         self.aggregates.iter().all(is_built_in)
@@ -87,19 +87,6 @@ impl Spec {
             && !self.every_record
             && !self.windows.is_cut()
     }
-}
-
-/// How records in no window come back. The operator says which they are, the caller has their
-/// columns.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LeftOutSpec {
-    /// The names of the columns that come back, and where the input has them.
-    pub record: Vec<(String, String)>,
-    /// How many columns of the input windows need. Those that only come back follow.
-    pub columns: u32,
-    /// The names of the inputs of a cogroup.
-    pub inputs: Vec<String>,
 }
 
 /// The inputs of a cogroup, interleaved in one batch.

@@ -10,7 +10,7 @@ import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -70,7 +70,8 @@ def _packed(
 
     def row(shard: int, counters: Mapping[str, int | None], left_out: bytes | None = None) -> pa.RecordBatch:
         """A row without a block."""
-        columns = [pa.array([shard], pa.int32()), pa.array([_EARLIEST], pa.int64()), pa.array([b""], pa.binary())]
+        columns: list[Any] = [pa.array([shard], pa.int32()), pa.array([_EARLIEST], pa.int64())]
+        columns.append(pa.array([b""], pa.binary()))
         return whole(pa.RecordBatch.from_arrays(columns, names=["shard", "first", "block"]), counters, left_out)
 
     def whole(

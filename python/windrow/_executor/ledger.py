@@ -61,6 +61,9 @@ class Ledger:
     def output(self, core: pa.Schema) -> pa.Schema:
         """The columns of a result; `core` are those of its windows."""
         *windows, op = (field.with_nullable(True) for field in core)
+        place = core.get_field_index(WINDOW)
+        bounds: Any = windows[place].type
+        windows[place] = pa.field(WINDOW, pa.struct([bounds.field(n).with_nullable(True) for n in range(2)]))
         return pa.schema([*windows, *self.fields, op])
 
     def joined(self, windows: Batches, records: Iterable[pa.RecordBatch], output: pa.Schema) -> Batches:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute
 
 from windrow._plan.flat import WINDOW
-
-pc: Any = pyarrow.compute  # its stubs know no column of any type
 
 LEFT_OUT = "left_out"
 """The value of the column `op` in the row of a record."""
@@ -21,7 +18,10 @@ def of_windows(windows: pa.RecordBatch, output: pa.Schema, after: int = 1) -> pa
     """Rows of windows with the columns of records, all null, before the last `after` columns."""
     place = windows.num_columns - after
     blank = [pa.nulls(windows.num_rows, field.type) for field in list(output)[place : len(output) - after]]
-    return pa.RecordBatch.from_arrays([*windows.columns[:place], *blank, *windows.columns[place:]], schema=output)
+    columns = [*windows.columns[:place], *blank, *windows.columns[place:]]
+    bounds = output.get_field_index(WINDOW)
+    columns[bounds] = _window(columns[bounds], output.field(bounds).type)
+    return pa.RecordBatch.from_arrays(columns, schema=output)
 
 
 def of_records(rows: pa.RecordBatch, output: pa.Schema) -> pa.RecordBatch:
@@ -48,6 +48,6 @@ def of_either(rows: pa.RecordBatch, output: pa.Schema) -> pa.RecordBatch:
 
 
 def _window(windows: Any, kind: Any) -> Any:
-    """Windows in the type of a result, whose bounds may not be null."""
-    bounds = [pc.fill_null(bound.cast(pa.int64()), 0).cast(kind.field(0).type) for bound in windows.flatten()]
-    return pa.StructArray.from_arrays(bounds, fields=list(kind), mask=windows.is_null())
+    """Windows in the type of a result, where a record without a time has none."""
+    mask = windows.is_null() if windows.null_count else None
+    return pa.StructArray.from_arrays(windows.flatten(), fields=list(kind), mask=mask)

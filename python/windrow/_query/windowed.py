@@ -14,9 +14,8 @@ The examples of this module share these lines:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Never, get_args
+from typing import TYPE_CHECKING, Any, Generic, Never, Self, get_args
 
 import pyarrow as pa
 
@@ -28,10 +27,11 @@ from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Input, Result
 from windrow._plan.observation import Observation
-from windrow._plan.plan import Callback, Emit, Late, LeftOutPolicy, Options, Overflow, Plan
+from windrow._plan.plan import Callback, Emit, Late, Options, Overflow, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.advance import DailyJob
 from windrow._query.grouping import Grouping
+from windrow._query.left_out import LeftOutRecords
 from windrow._query.missing_methods import rows_hint
 from windrow._query.notebook import ShownInNotebooks
 from windrow._query.resolve import resolved, without_names
@@ -46,7 +46,7 @@ _MOST_THREADS = 1_024
 
 
 @dataclass(frozen=True)
-class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
+class WindowedData(DailyJob[Result], LeftOutRecords[Result], ShownInNotebooks, Generic[Result]):
     """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:
@@ -105,56 +105,6 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         if policy not in get_args(Late):
             raise unknown_word("policy", policy, get_args(Late))
         return self._with(late=policy)._checked_op("late('emit')")
-
-    def left_out(self, policy: LeftOutPolicy, *, columns: Sequence[str] | None = None) -> WindowedData[Result]:
-        """Chooses what becomes of records that are in no window: `"drop"` (the default) counts, `"emit"` returns them.
-
-        With `"emit"` each such record becomes a row of its own, with `left_out` in the column `op`. It has the record's
-        key and the window that the record would have had, `[t, t]` for sessions and `[t - difference, t]` for sliding
-        windows; the aggregates are null. These columns come before `op`, and are null in all other rows:
-
-        * `time`: the time of the record.
-        * `reason` (string): `null_key`, `null_time`, `bad_gap`; on a stream also `late`, `refused` (a record of sliding
-          windows whose own window has closed, and that is in no other), `ahead` and `bad_tick`.
-        * `late_by` (a duration): how much more grace would have taken a record that is `late` or `refused`.
-        * `stream_time`: the stream time that judged such a record.
-        * `input`: for a cogroup, the name of the record's input.
-        * `record`: a struct of `columns`, as the record has them.
-
-        A late record that `late("emit")` returns is not among these rows. `docs/how-to/left-out-records.md` writes them
-        to a table. Kafka Streams only counts such records.
-
-        Args:
-            policy: `"drop"` or `"emit"`.
-            columns: the columns of `record`, one at least; for a cogroup with their input, as in `"clicks.url"`.
-
-        Raises:
-            ValueError: another word, `"emit"` without columns, `"drop"` with them, a column twice, or a key with the
-                name of a column that this adds. `agg` raises it for a column that the data lacks.
-            TypeError: `columns` is not a list of names.
-
-        >>> holes = pa.table({"user": ["ann", None], "ts": times[:2], "amount": [3.0, 4.0]})
-        >>> kept = wr.group_by(holes, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-        >>> for row in kept.left_out("emit", columns=["amount"]).agg(n=wr.count()).to_pylist():
-        ...     print(row["op"], row["user"], row["n"], row["reason"], row["record"])
-        upsert ann 1 None None
-        left_out None None null_key {'amount': 4.0}
-        """
-        if policy not in get_args(LeftOutPolicy):
-            raise unknown_word("policy", policy, get_args(LeftOutPolicy))
-        if policy == "drop":
-            if columns is not None:
-                raise bad_value("columns", columns, "none with left_out('drop'), which returns no records")
-            return self._with(left_out=None)
-        allowed = "the columns of the records to return, one at least, such as ['amount']"
-        if columns is None:
-            raise bad_value("columns", None, allowed)
-        if not isinstance(columns, list | tuple) or not all(isinstance(column, str) for column in columns):
-            raise bad_type("columns", columns, f"a list of names: {allowed}")
-        repeated = next((column for column in columns if columns.count(column) > 1), None)
-        if not columns or repeated is not None:
-            raise bad_value("columns", columns if repeated is None else repeated, f"{allowed}, each once")
-        return self._with(left_out=tuple(columns))._checked_op("left_out('emit')")
 
     def overflow(self, policy: Overflow) -> WindowedData[Result]:
         """Chooses what happens to a result that does not fit its type, such as a sum beyond 64 bits.
@@ -308,9 +258,9 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
 
             The columns are the keys, `window` (a struct of `start` and `end`, both inclusive, of the type of the time
             column; two columns after `flat()`), one column for each aggregate, those of `left_out("emit")`, and `op`
-            after `emit("update")`, `late("emit")` or `left_out("emit")`. Keys, and aggregates that choose a value of
-            their column, have the library's type of that column. Rows have no particular order. A query that leaves
-            records out warns (`windrow.LeftOut`), unless they come back; `observe` reports the counters.
+            after any of `emit("update")`, `late("emit")`, `left_out("emit")`. Keys, and aggregates that choose a value
+            of their column, have the library's type of that column. Rows have no particular order. A query that leaves
+            records out warns (`windrow.LeftOut`) unless they come back; `observe` reports the counters.
 
         Raises:
             ValueError: no aggregate, a column that the data lacks or has twice, an expression that is no single column,
@@ -340,9 +290,8 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
     def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
         """Returns every record with all its columns, its window, and the aggregates of that window.
 
-        Like SQL's `OVER`. For sessions it is the session of the record. For sliding windows it is the window that ends
-        at the record, `[t - difference, t]`, both inclusive: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`.
-        Kafka Streams has no such query.
+        Like SQL's `OVER`; Kafka has no such query. It is the session of the record, or the sliding window that ends at
+        it, `[t - difference, t]`: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`.
 
         Returns:
             The kind of the data, as for `agg`. Rows are in the order of the data, except in Spark. The columns are
@@ -386,8 +335,8 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         if _by_position:
             raise without_names(_by_position, "with_columns")
         if self.options.op:
-            chosen = {"emit('update')": self.options.emit == "update", "late('emit')": self.options.late == "emit"}
-            given = next((name for name, is_chosen in chosen.items() if is_chosen), "left_out('emit')")
+            emits = "late('emit')" if self.options.late == "emit" else "left_out('emit')"
+            given = "emit('update')" if self.options.emit == "update" else emits
             allowed = "none of emit('update'), late('emit') and left_out('emit'): each record comes back once"
             raise bad_value("with_columns", given, allowed)
         opened, plan = self._resolved(aggregates, rows=True)
@@ -432,10 +381,10 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         def __getattr__(self, name: str) -> Never:
             raise no_attribute(self, name, None if name.startswith("_") else rows_hint(name))
 
-    def _with(self, **chosen: Any) -> WindowedData[Result]:
+    def _with(self, **chosen: Any) -> Self:
         return replace(self, options=replace(self.options, **chosen))
 
-    def _checked_op(self, adds: str) -> WindowedData[Result]:
+    def _checked_op(self, adds: str) -> Self:
         for key in self.grouped.keys if self.options.op else ():
             if key.casefold() == "op" or (self.options.sequence and key.casefold() == SEQUENCE):
                 raise bad_value("keys", key, f"any name but {key.casefold()!r}, which {adds} adds: rename the column")

@@ -172,9 +172,7 @@ def conserves(seed: int) -> Counter[str]:
     """Plays the scenario of a seed and checks the law. Returns how often each reason came."""
     asked, draw = conserved_scenario(seed), random.Random(seed)
     ahead = draw.choice([None, None, asked.length]) if not asked.restarts else None
-    stream = LocalStream(
-        with_ledger(asked), schemas(asked), shards=draw.choice([1, 2, 5]), seed=seed, max_ahead=ahead
-    )
+    stream = LocalStream(with_ledger(asked), schemas(asked), shards=draw.choice([1, 2, 5]), seed=seed, max_ahead=ahead)
     account, place, drops = Account(), f"seed {seed}\n{asked.line()}", asked.late == "drop"
     for number, rows in enumerate(asked.batches):
         if (restart := asked.restart_before(number)) is not None:
