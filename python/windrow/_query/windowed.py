@@ -93,8 +93,7 @@ class WindowedData(DailyJob[Result], LeftOutRecords[Result], ShownInNotebooks, G
         """Chooses what a stream does with late records: `"drop"` (the default) counts, `"emit"` also returns them.
 
         With `"emit"` a late record becomes a row of its own, with `late` in the column `op`, its window, and the
-        aggregates of that record alone. Kafka only counts it (`dropped-records`). In a batch query nothing is late, and
-        each row has `upsert`.
+        aggregates of that record alone. Kafka only counts it (`dropped-records`). In a batch nothing is late.
 
         Raises:
             ValueError: another word, or a key column with the name `op` and `"emit"`.
