@@ -122,25 +122,25 @@ class Ledger:
 
     def _reasons(self, rows: pa.RecordBatch) -> Any:
         """Why each record is in no window; null where it is in one. None where all are."""
+        none = pa.scalar(None, pa.string())
         gap, reasons = self._plan["windows"].get("gap_column"), None
-        nothing = pa.nulls(rows.num_rows, pa.string())
         if gap is not None:
             column = rows.column(gap).cast(pa.int64())
             # The core rounds gaps towards zero.
             least = max(1, _PER_SECOND[rows.column(gap).type.unit] // _PER_SECOND[self._unit])
             if not pc.all(pc.greater_equal(column, least), skip_nulls=False).as_py():
                 is_good = pc.fill_null(pc.greater_equal(column, least), False)
-                reasons = pc.if_else(is_good, nothing, "bad_gap")
+                reasons = pc.if_else(is_good, none, "bad_gap")
         time = rows.column(self._time)
         if time.null_count:
-            reasons = pc.if_else(time.is_null(), "null_time", nothing if reasons is None else reasons)
+            reasons = pc.if_else(time.is_null(), "null_time", none if reasons is None else reasons)
         keys = [rows.column(key) for key in self._plan["keys"]]
         if all(_may_be_null(key) for key in keys):
             lacks_key = functools.reduce(pc.and_, map(_is_null, keys))
-            reasons = pc.if_else(lacks_key, "null_key", nothing if reasons is None else reasons)
+            reasons = pc.if_else(lacks_key, "null_key", none if reasons is None else reasons)
         tick = self._plan["tick"]
         if reasons is not None and tick is not None:
-            reasons = pc.if_else(pc.fill_null(rows.column(tick), False), pa.scalar(None, pa.string()), reasons)
+            reasons = pc.if_else(pc.fill_null(rows.column(tick), False), none, reasons)
         return reasons
 
     def _windows_of(self, time: Any) -> pa.StructArray:
