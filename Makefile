@@ -38,6 +38,7 @@ MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manyli
 PYTEST := $(PY) -m pytest
 SOAK_SEED := $(or $(SOAK_SEED),$(shell date +%s))
 SOAK_CASES ?= 5000
+SOAK_DAMAGES ?= 10000000
 SOAK_EXAMPLES ?= 1000
 SOAK_STREAMS ?= 12000
 SOAK_RECORDS ?= 100000
@@ -140,7 +141,7 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 	"$(PY)" benches/python/funnel.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
-bench-check: ## the instructions of five workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
+bench-check: ## the instructions of six workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
 	@tools/toolchain.sh callgrind
 	@"$$(tools/toolchain.sh python)" benches/python/instructions.py $(RECORD)
 
@@ -157,8 +158,8 @@ bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Str
 bench-nexmark: package maven ## Nexmark's q11 and q0 by windrow on Spark beside Flink, from Parquet and from Kafka (NEXMARK=)
 	"$(PY)" benches/python/nexmark.py --repeats $(BENCH_REPEATS) $(NEXMARK)
 
-soak: package maven ## long random tests (SOAK_CASES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
-	SOAK_CASES=$(SOAK_CASES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
+soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
+	SOAK_CASES=$(SOAK_CASES) SOAK_DAMAGES=$(SOAK_DAMAGES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
 	SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -n auto --dist worksteal --hypothesis-profile soak \
 		-m "hypothesis and not spark and not soak" tests/python
 	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \

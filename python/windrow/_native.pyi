@@ -36,6 +36,7 @@ __all__ = [
     "SlidingFolds",
     "Sorter",
     "__version__",
+    "change_clock",
     "compares",
     "decode_changes",
     "decode_page",
@@ -43,6 +44,7 @@ __all__ = [
     "encode_page",
     "groupable",
     "join_clocks",
+    "read_clock",
     "shard_keys",
     "tally_open",
 ]
@@ -85,8 +87,14 @@ class RowColumns:
     def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
         """All batches at once."""
 
-def join_clocks(clocks: Sequence[bytes], to: int) -> bytes:
-    """The clock row of a table whose shards have these."""
+def change_clock(clock: bytes, to: int | None = None, without: tuple[int, int] = (0, 0)) -> bytes:
+    """The clock row at another time, or of a table without some rows: their number and the sum of their checksums."""
+
+def join_clocks(clocks: Sequence[bytes]) -> tuple[bytes, int]:
+    """The clock row of a table whose shards have these, and its time."""
+
+def read_clock(clock: bytes) -> str:
+    """A clock row as JSON. `ValueError`."""
 
 def tally_open(states: pa.RecordBatch) -> tuple[list[int], int, int, tuple[int, str] | None]:
     """Of states: places of clock rows, number and checksum of the others, the first bad row and why."""
@@ -95,6 +103,7 @@ def shard_keys(shards: int) -> list[int]:
     """The grouping keys of shards in Spark: Spark's hash of each key is the shard number."""
 
 _Clock = tuple[bytes, int | None]
+_Open = tuple[list[pa.RecordBatch], bytes]
 _Progress = Sequence[tuple[int, int, int]]
 
 class _ArrowStream(Protocol):
@@ -107,12 +116,7 @@ class Query:
     """A checked plan over typed columns."""
 
     def __new__(cls, spec: str, schema: pa.Schema, memory: int | None = None) -> Query:
-        """The query of a plan.
-
-        Args:
-            spec: the plan.
-            schema: the columns that the plan reads, with their types.
-            memory: the most bytes that lists of overlapping windows may take; None for no limit.
+        """The query of a plan over the columns of `schema`. `memory`: most bytes of lists of overlapping windows.
 
         Raises:
             TypeError: a key, time or aggregate does not support the type of its column.
@@ -331,22 +335,23 @@ class Operator:
     def pages(self) -> list[bytes]:
         """The whole state as pages. Does not affect `changed_pages`."""
     def changed_pages(self) -> list[tuple[str, bytes | None]]:
-        """The pages changed since the last call or `restore`, by name; None for a deleted page. Applied to the earlier
-        pages, they give the same state as `pages`.
-        """
+        """The pages changed since the last call or `restore`, by name; None for a deleted page."""
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
     def resume_open(self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch]) -> tuple[int, int]:
         """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
-    def open_windows(self, to: int, batch: int) -> tuple[list[pa.RecordBatch], bytes]:
-        """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row."""
+    def open_windows(self, to: int | None, batch: int, sources: Sequence[str] = ...) -> _Open:
+        """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row.
+        Without `to` it has the operator's own time. `sources` are the names of the sources.
+        """
+    def handover(self, stream: Operator) -> list[tuple[str, bytes | None]]:
+        """The windows and the time of this operator as the pages of `stream`, a new operator of the same windows."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:
         """The pages of a saved state that a micro-batch needs: those of its keys, and those in which a window closes or
-        leaves. None means all pages, if the state has other segments or parts.
-
-        `ValueError`: the head is damaged or of another plan, an unknown input, or an operator that has seen records.
+        leaves. None means all pages, if the state has other segments or parts. `ValueError`: the head is damaged or of
+        another plan, an unknown input, or an operator that has seen records.
         """
     def restore_touched(self, pages: Sequence[bytes]) -> None:
         """As `restore`, with the head and the pages from `touched`, for one micro-batch and its `changed_pages`."""
@@ -373,14 +378,9 @@ class ShardSessions:
     def restore(self, head: bytes) -> None:
         """Loads a saved head, of this class or `Operator`. `ValueError` if it is damaged or of another plan."""
     def push(self, packed: pa.RecordBatch, progress: _Progress) -> list[str]:
-        """Takes packed blocks of partial sessions with their record counts, in any order.
-
-        Args:
-            packed: the blocks; `ValueError` if they are damaged or of another query.
-            progress: the progress of sources: the input (0), the source number, and ticks of the time column.
-
-        Returns:
-            The names of the pages that `finish` needs.
+        """Takes packed blocks of partial sessions with their record counts, in any order, and the progress of sources:
+        the input (0), the source number, and ticks of the time column. Returns the names of the pages that `finish`
+        needs. `ValueError` for blocks that are damaged or of another query.
         """
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
         """Merges sessions and closes due ones. `pages` are those that `push` named, in any order.

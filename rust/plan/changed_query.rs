@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use super::duration_words::duration;
 
 /// A specification as JSON.
-type Specification = Map<String, Value>;
+pub(super) type Specification = Map<String, Value>;
 
 /// The hidden aggregate of sessions that return their records.
-const ROWS: &str = "windrow.rows";
+pub(super) const ROWS: &str = "windrow.rows";
 
 /// The largest number of differences in an error.
 const MOST: usize = 3;
@@ -40,6 +40,10 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
     differences.extend(of_result(saved, own));
     differences.extend(of_aggregates(saved, own));
     differences.extend(changed("emit", saved.get("emit"), own.get("emit"), quoted));
+    let every = [saved, own].map(|each| each.get("every"));
+    if every[0].is_some() != every[1].is_some() {
+        differences.extend(changed("every", every[0], every[1], duration));
+    }
     if is_changed(saved, own, "shards") {
         let [was, is] = [saved, own].map(|each| text(each.get("shards")));
         differences.push(format!("shards were {was}, are {is}"));

@@ -64,8 +64,7 @@ impl Fingerprint {
         asked.insert("time_type".into(), json!(name(query.time.data_type())));
         asked.insert("results".into(), Value::Array(results));
         let text = Value::Object(asked.clone()).to_string();
-        let essence = Value::Object(unnamed(asked)).to_string();
-        let hash = format!("{:016x}", xxh3_64(essence.as_bytes()));
+        let hash = hash(unnamed(asked));
         Ok(Self { text, hash })
     }
 
@@ -77,10 +76,19 @@ impl Fingerprint {
     }
 }
 
-/// A specification without the names of the time and gap columns and of the results, and without the
-/// options of windows that may change.
-fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
+/// The hash of a specification.
+pub(super) fn hash(specification: Map<String, Value>) -> String {
+    let text = Value::Object(specification).to_string();
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}
+
+/// A specification without the names of the time and gap columns and of the results, without the
+/// length of the pace of updates, and without the options of windows that may change.
+pub(super) fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
     asked.remove("time");
+    if let Some(every) = asked.get_mut("every") {
+        *every = json!(true);
+    }
     if let Some(Value::Object(windows)) = asked.get_mut("windows") {
         OF_RECORDS
             .iter()

@@ -1,4 +1,4 @@
-//! How records in no window come back (rules 6.12), as part of a query in JSON.
+//! How records in no window come back (rules 6.13), as part of a query in JSON.
 
 use serde::{Deserialize, Serialize};
 

@@ -20,6 +20,7 @@
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
 //! | `changed_query`, `duration_words` | how the query of a saved state differs, in words |
+//! | [`open_query`] | what a table of open windows belongs to, and which queries may continue it |
 
 pub(crate) mod aggregate;
 mod changed_query;
@@ -32,6 +33,7 @@ pub(crate) mod function_failure;
 pub(crate) mod input_column;
 pub mod left_out_spec;
 pub(crate) mod limits;
+pub(crate) mod open_query;
 pub mod query;
 mod resolve;
 pub(crate) mod results;

@@ -7,7 +7,7 @@ use arrow_array::{
     Array, ArrayRef, Int64Array, RecordBatch, StringArray, StructArray, new_null_array,
 };
 use arrow_cast::display::array_value_to_string;
-use arrow_schema::{DataType, Field, Fields};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 
 use super::aggregate::AggregatePlan;
 use super::query::{Query, QueryOutput};
@@ -58,7 +58,24 @@ impl Query {
                 windows.iter().map(|_| "upsert"),
             )));
         }
-        Ok(RecordBatch::try_new(Arc::clone(&self.output), columns)?)
+        Ok(RecordBatch::try_new(self.output_of(&columns), columns)?)
+    }
+
+    /// The schema of these columns of the output. A result may be unknown, also of an aggregate that is
+    /// never null otherwise.
+    fn output_of(&self, columns: &[ArrayRef]) -> SchemaRef {
+        let fields = self.output.fields().iter().zip(columns);
+        let is_null = |(field, column): (&Arc<Field>, &ArrayRef)| {
+            !field.is_nullable() && column.null_count() > 0
+        };
+        if !fields.clone().any(is_null) {
+            return Arc::clone(&self.output);
+        }
+        let fields = fields.map(|(field, column)| {
+            let nullable = field.is_nullable() || column.null_count() > 0;
+            field.as_ref().clone().with_nullable(nullable)
+        });
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
     /// The results of all aggregates, in order, and how many of them are null because they do not fit

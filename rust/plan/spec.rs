@@ -52,6 +52,9 @@ pub struct Spec {
     /// Whether each change of a window is emitted, and not only the last one of a batch.
     #[serde(default)]
     pub every_record: bool,
+    /// How far stream time moves between two updates of a window, at least; none: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<i64>,
     /// What happens to late records.
     #[serde(default)]
     pub late: Late,
@@ -64,8 +67,7 @@ pub struct Spec {
     /// Kafka's treatment of null values, which only the driver has.
     #[serde(default)]
     pub kafka: Option<KafkaSemantics>,
-    /// The integer column that numbers the source of each row, if the slowest source sets the stream
-    /// time; none: all rows have one source.
+    /// The integer column that numbers the source of each row, if the slowest source sets the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
     /// How records in no window come back; none: they do not.
@@ -110,8 +112,7 @@ pub struct KafkaSemantics {
     /// The column of record values: sliding windows drop a record whose value is null.
     #[serde(default)]
     pub value: Option<String>,
-    /// Whether the end of a window beyond the latest time is shown as the latest time. Otherwise it is
-    /// an error.
+    /// Whether a window that ends beyond the latest time shows that time, and is no error.
     #[serde(default)]
     pub saturate: bool,
 }
@@ -362,8 +363,7 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a count that is negative, no integer or far too large, [`Error::Format`]
-    /// for text that is not a spec.
+    /// [`Error::Argument`] for a count out of range, [`Error::Format`] for text that is not a spec.
     pub fn parse(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| {
             bad_count(json).unwrap_or_else(|| Error::Format {

@@ -363,6 +363,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(encoding::decode_changes, module)?)?;
     module.add_function(wrap_pyfunction!(open_table::tally_open, module)?)?;
     module.add_function(wrap_pyfunction!(open_table::join_clocks, module)?)?;
+    module.add_function(wrap_pyfunction!(open_table::read_clock, module)?)?;
+    module.add_function(wrap_pyfunction!(open_table::change_clock, module)?)?;
     module.add_function(wrap_pyfunction!(shard_keys, module)?)?;
     module.add_class::<PyQuery>()?;
     module.add_class::<PyPacker>()?;

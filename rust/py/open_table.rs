@@ -28,14 +28,38 @@ pub(super) fn tally_open(states: PyRecordBatch) -> PyResult<Tally> {
     })
 }
 
-/// The clock row of a table whose shards have these clock rows. Their column `stream_time` is `to`.
+/// The clock row of a table whose shards have these clock rows, and its time.
 #[pyfunction]
 pub(super) fn join_clocks<'py>(
     py: Python<'py>,
     clocks: Vec<PyBackedBytes>,
-    to: i64,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let clocks = clocks.iter().map(|bytes| OpenClock::read(bytes, Some(to)));
+) -> PyResult<(Bound<'py, PyBytes>, i64)> {
+    let clocks = clocks.iter().map(|bytes| OpenClock::read_alone(bytes));
     let clocks = clocks.collect::<Result<Vec<_>, _>>()?;
-    Ok(PyBytes::new(py, &OpenClock::of_shards(&clocks)?.seal()?))
+    let clock = OpenClock::of_shards(&clocks)?;
+    Ok((PyBytes::new(py, &clock.seal()?), clock.to))
+}
+
+/// A clock row as JSON.
+#[pyfunction]
+pub(super) fn read_clock(clock: PyBackedBytes) -> PyResult<String> {
+    Ok(OpenClock::read_alone(&clock)?.to_json()?)
+}
+
+/// The clock row of a table whose time is set to `to`, or that lacks some rows: their number, and the
+/// sum of their checksums.
+#[pyfunction]
+#[pyo3(signature = (clock, to=None, without=(0, 0)))]
+pub(super) fn change_clock<'py>(
+    py: Python<'py>,
+    clock: PyBackedBytes,
+    to: Option<i64>,
+    without: (u64, u64),
+) -> PyResult<Bound<'py, PyBytes>> {
+    let mut clock = OpenClock::read_alone(&clock)?;
+    clock.remove(without.0, without.1)?;
+    if let Some(to) = to {
+        clock.set(to);
+    }
+    Ok(PyBytes::new(py, &clock.seal()?))
 }

@@ -344,14 +344,28 @@ impl PyOperator {
         Ok((clock.to, clock.batch))
     }
 
+    #[pyo3(signature = (to, batch, sources=Vec::new()))]
     fn open_windows<'py>(
         &self,
         py: Python<'py>,
-        to: i64,
+        to: Option<i64>,
         batch: u64,
+        sources: Vec<String>,
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyBytes>)> {
-        let (rows, clock) = self.work(py, |operator| operator.open_windows(Time(to), batch))?;
+        let (rows, clock) = self.work(py, |operator| {
+            operator.open_windows(to.map(Time), batch, &sources)
+        })?;
         Ok((to_python(py, rows)?, PyBytes::new(py, &clock.seal()?)))
+    }
+
+    fn handover<'py>(
+        &self,
+        py: Python<'py>,
+        stream: &Bound<'py, Self>,
+    ) -> PyResult<Vec<PageTuple<'py>>> {
+        let stream = stream.get();
+        let pages = self.work(py, |operator| operator.handover(&*stream.lock()?))?;
+        Ok(page_tuples(py, pages))
     }
 
     #[pyo3(signature = (head, keys, progress, times=None))]

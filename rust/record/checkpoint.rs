@@ -94,8 +94,8 @@ impl Operator {
             return Ok(None);
         }
         let state = &self.state;
-        let (due, kept) = state.windows.closing(clock.progress, &latest, progress);
-        let mut touched = Touched::new(&saved.table, due, kept);
+        let (due, kept, paced) = state.windows.closing(clock.progress, &latest, progress);
+        let mut touched = Touched::new(&saved.table, due, kept, paced);
         for from in (0..keys.num_rows()).step_by(KEYS) {
             let some = keys.slice(from, KEYS.min(keys.num_rows() - from));
             let names = state.sort_keys.of(some.columns())?;

@@ -1,4 +1,4 @@
-//! The records of a batch that are in no window, and why (rules 6.12).
+//! The records of a batch that are in no window, and why (rules 6.13).
 
 use std::sync::Arc;
 

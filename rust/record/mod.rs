@@ -23,15 +23,18 @@
 //! | `window_row` | a stored window as a row of a page |
 //! | [`store_query`] | stored windows as rows |
 //! | `open_windows` | the windows as the rows of a table, which the next run of a daily job reads |
-//! | `open_rows` | writes these rows |
+//! | `open_rows`, `open_reader` | write and read these rows |
+//! | `handover` | the windows as the state with which a stream begins |
 
 mod bulk;
 pub(crate) mod change_batch;
 pub(crate) mod changes;
 pub(crate) mod checkpoint;
+mod handover;
 mod judgement;
 mod left_out;
 pub(crate) mod micro_batch;
+mod open_reader;
 mod open_rows;
 mod open_windows;
 pub mod operator;

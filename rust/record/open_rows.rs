@@ -3,25 +3,25 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BinaryArray, RecordBatch, new_null_array};
-use arrow_row::{RowConverter, SortField};
+use arrow_array::builder::BinaryBuilder;
+use arrow_array::{RecordBatch, new_null_array};
+use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use super::change_batch;
 use super::operator_states::save;
-use super::state_store::StateStore;
-use super::window_pages;
+use super::state_store::{StateStore, key_columns};
 use super::window_row::WindowRow;
 use crate::array::halves::in_halves;
-use crate::array::result_array;
+use crate::array::result_array::{self, crowded};
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::store::{StoreKey, WindowTable};
+use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::plan::query::Query;
 use crate::state::open_clock::{OpenClock, unreadable};
 use crate::state::open_state::{OpenRow, RowKind, seal};
-use crate::state::page::PageKind;
 
 /// The column of the bytes.
 const STATE: &str = "state";
@@ -29,7 +29,7 @@ const STATE: &str = "state";
 /// The number of rows in a batch, at most.
 const ROWS: usize = 1 << 16;
 
-/// The bytes of a payload before its values: the hash of the specification, and the time of the run.
+/// The bytes of a payload before its times: the hash of the specification, and the time of the run.
 pub(super) const STAMP: usize = 16;
 
 /// The first bytes of the payloads of a run.
@@ -41,7 +41,10 @@ pub(super) fn stamp(clock: &OpenClock) -> Result<[u8; STAMP]> {
     let hash = u64::from_str_radix(&clock.fingerprint, 16)
         .map_err(|_| unreadable("the clock row has no fingerprint"))?;
     let mut stamp = [0; STAMP];
-    let parts = hash.to_le_bytes().into_iter().chain(clock.to.to_le_bytes());
+    let parts = hash
+        .to_le_bytes()
+        .into_iter()
+        .chain(clock.written.to_le_bytes());
     stamp
         .iter_mut()
         .zip(parts)
@@ -49,39 +52,53 @@ pub(super) fn stamp(clock: &OpenClock) -> Result<[u8; STAMP]> {
     Ok(stamp)
 }
 
-/// The types of the values in a payload: times, states, values of functions.
-fn types(state: &StateStore, kind: PageKind) -> Result<Vec<DataType>> {
-    let mut types = vec![DataType::Int64; kind.times().len()];
-    for column in state.accumulators.save(&[]) {
-        types.push(result_array::array(column)?.data_type().clone());
-    }
-    for (nth, function) in state.functions.iter().enumerate() {
-        let values = save(&state.query, nth, function.as_ref(), &[], &[])?;
-        types.push(values.data_type().clone());
-    }
-    Ok(types)
+/// The length of the states of an aggregate that are unknown. No state is that long.
+pub(super) const UNKNOWN: u32 = u32::MAX;
+
+/// The states of an aggregate in a payload.
+pub(super) struct Section {
+    /// Its columns among those of all aggregates. Functions of the user follow the built-in ones.
+    pub columns: Range<usize>,
+    /// Its place among the aggregates with states, in the same order. `None` if it has none.
+    pub place: Option<usize>,
+    pub converter: RowConverter,
 }
 
-/// Converts the values of payloads.
+/// The sections of a payload, one for each aggregate of the query that has states of its own.
 ///
 /// # Errors
 ///
 /// [`Error::Argument`] for a Python aggregate whose type Arrow's rows cannot hold.
-pub(super) fn converter(state: &StateStore, kind: PageKind) -> Result<RowConverter> {
-    let fields: Vec<SortField> = types(state, kind)?
-        .into_iter()
-        .map(SortField::new)
-        .collect();
-    let is_supported =
-        |field: &SortField| RowConverter::supports_fields(std::slice::from_ref(field));
-    let built_in = fields.len() - state.functions.len();
-    let functions = state.query.aggregates.iter();
-    let mut functions = functions.filter(|aggregate| aggregate.is_function());
-    for field in fields.iter().skip(built_in) {
-        let Some(aggregate) = functions.next() else {
-            break;
+pub(super) fn sections(state: &StateStore) -> Result<Vec<Section>> {
+    let (query, widths) = (&state.query, state.accumulators.widths());
+    let built_in = widths.len();
+    let mut types = Vec::new();
+    for column in state.accumulators.save(&[]) {
+        types.push(result_array::array(column)?.data_type().clone());
+    }
+    let functions = types.len();
+    for (nth, function) in state.functions.iter().enumerate() {
+        let values = save(query, nth, function.as_ref(), &[], &[])?;
+        types.push(values.data_type().clone());
+    }
+    let (mut widths, mut from) = (widths.enumerate(), 0);
+    let mut nth_functions = 0..;
+    let own = query.aggregates.iter();
+    let own = own.filter(|aggregate| !aggregate.shares_states);
+    let sections = own.map(|aggregate| {
+        let (columns, place) = if aggregate.is_built_in() {
+            let (place, width) = widths.next().unwrap_or_default();
+            from += width;
+            (from - width..from, Some(place))
+        } else if aggregate.is_function() {
+            let nth: usize = nth_functions.next().unwrap_or_default();
+            (functions + nth..functions + nth + 1, Some(built_in + nth))
+        } else {
+            (0..0, None)
         };
-        if !is_supported(field) {
+        let types = types.get(columns.clone()).unwrap_or_default();
+        let fields: Vec<SortField> = types.iter().cloned().map(SortField::new).collect();
+        if !RowConverter::supports_fields(&fields) {
             return Err(Error::Argument {
                 argument: format!("aggregate {:?}", aggregate.name),
                 got: format!("values of type {}", aggregate.field().data_type()),
@@ -90,11 +107,98 @@ pub(super) fn converter(state: &StateStore, kind: PageKind) -> Result<RowConvert
                     .into(),
             });
         }
-    }
-    Ok(RowConverter::new(fields)?)
+        Ok(Section {
+            columns,
+            place,
+            converter: RowConverter::new(fields)?,
+        })
+    });
+    sections.collect()
 }
 
-/// All windows of a store as rows. Counts them in `clock`.
+/// The states of no records, for each section; null for a function of the user.
+pub(super) fn nothing(state: &StateStore, sections: &[Section]) -> Result<Vec<Vec<u8>>> {
+    let mut empty = state.accumulators.fresh();
+    empty.resize(1);
+    let mut columns = Vec::new();
+    for column in empty.save(&[Slot(0)]) {
+        columns.push(result_array::array(column)?);
+    }
+    for (nth, function) in state.functions.iter().enumerate() {
+        let values = save(&state.query, nth, function.as_ref(), &[], &[])?;
+        columns.push(new_null_array(values.data_type(), 1));
+    }
+    let row = |section: &Section| {
+        let own = columns.get(section.columns.clone()).unwrap_or_default();
+        if own.is_empty() {
+            return Ok(Vec::new());
+        }
+        Ok(section
+            .converter
+            .convert_columns(own)?
+            .row(0)
+            .as_ref()
+            .to_vec())
+    };
+    sections.iter().map(row).collect()
+}
+
+/// The states of some windows as rows of bytes, for each section.
+fn states(
+    state: &StateStore,
+    sections: &[Section],
+    slots: &[Slot],
+    windows: &[Window],
+) -> Result<Vec<Option<Rows>>> {
+    let mut columns = Vec::new();
+    let built_in = state.accumulators.widths().sum();
+    for column in state.accumulators.save(slots).into_iter().take(built_in) {
+        columns.push(result_array::array(column)?);
+    }
+    for (nth, function) in state.functions.iter().enumerate() {
+        columns.push(save(&state.query, nth, function.as_ref(), slots, windows)?);
+    }
+    let rows = sections.iter().map(|section| {
+        let own = columns.get(section.columns.clone()).unwrap_or_default();
+        section
+            .place
+            .map(|_| section.converter.convert_columns(own))
+            .transpose()
+    });
+    Ok(rows.collect::<std::result::Result<_, _>>()?)
+}
+
+/// Writes the states of a window into a payload: the length of each section, then its bytes.
+fn write_states(
+    state: &StateStore,
+    sections: &[Section],
+    states: &[Option<Rows>],
+    (row, slot): (usize, Slot),
+    payload: &mut Vec<u8>,
+) -> Result<()> {
+    for (section, states) in sections.iter().zip(states) {
+        let unknown = state.accumulators.unknown();
+        if section.place.is_some_and(|place| unknown.has(place, slot)) {
+            payload.extend(UNKNOWN.to_le_bytes());
+            continue;
+        }
+        let states = states.as_ref().map(|states| states.row(row));
+        let states = states
+            .as_ref()
+            .map(|states| states.as_ref())
+            .unwrap_or_default();
+        let length = u32::try_from(states.len())
+            .ok()
+            .filter(|&length| length < UNKNOWN);
+        let length = length.ok_or(Error::Internal("the state of a window is too long"))?;
+        payload.extend(length.to_le_bytes());
+        payload.extend(states);
+    }
+    Ok(())
+}
+
+/// All windows of a store as rows. Counts them in `clock`. A closed window is kept if it is due at
+/// `kept` or later.
 ///
 /// # Errors
 ///
@@ -102,18 +206,23 @@ pub(super) fn converter(state: &StateStore, kind: PageKind) -> Result<RowConvert
 pub(super) fn write<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
+    kept: Time,
     clock: &mut OpenClock,
 ) -> Result<Vec<RecordBatch>> {
-    let (closed, stamp) = (store.closed(), stamp(clock)?);
+    let (closed, stamp, sections) = (store.closed(), stamp(clock)?, sections(state)?);
     let mut batches = Vec::new();
     let entries = store.segments().flat_map(|id| store.segment(id));
-    let (open, kept): (Vec<_>, Vec<_>) =
+    let (open, rest): (Vec<_>, Vec<_>) =
         entries.partition(|(_, entry)| entry.extent().reach >= closed);
-    for (entries, is_open) in [(open, true), (kept, false)] {
+    let rest = rest.into_iter();
+    let rest = rest
+        .filter(|(_, entry)| entry.extent().reach >= kept)
+        .collect();
+    for (entries, is_open) in [(open, true), (rest, false)] {
         for some in entries.chunks(ROWS) {
             let mut part = |rows: Range<usize>| {
                 let entries = some.get(rows).unwrap_or_default();
-                part(state, store, entries, is_open, stamp)
+                part(state, store, &sections, entries, is_open, stamp)
             };
             in_halves(0..some.len(), &mut part, &mut |(batch, rows, checksum)| {
                 clock.rows += rows;
@@ -129,6 +238,7 @@ pub(super) fn write<E: WindowRow>(
 fn part<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
+    sections: &[Section],
     entries: &[(StoreKey, &E)],
     is_open: bool,
     stamp: [u8; STAMP],
@@ -140,22 +250,19 @@ fn part<E: WindowRow>(
         .collect();
     change_batch::check(query, windows.iter().copied())?;
     let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
-    let stored = window_pages::columns(state, store, entries)?;
-    let mut stored = stored.into_iter().map(|(_, column)| column);
-    let mut columns: Vec<ArrayRef> = stored.by_ref().take(query.keys.len()).collect();
-    let times = E::FORM.times().len();
-    let values = stored.enumerate();
-    let values = values.filter(|&(place, _)| place != times); // without `source`
-    let values: Vec<ArrayRef> = values.map(|(_, column)| column).collect();
-    let rows = converter(state, E::FORM)?.convert_columns(&values)?;
+    let names = entries.iter().map(|&(key, _)| store.name(key));
+    let mut columns = key_columns(&state.sort_keys, names)?;
+    let values = states(state, sections, &slots, &windows)?;
 
-    let mut sum = 0_u64;
+    let (mut sum, mut total) = (0_u64, 0_usize);
     let mut payload = Vec::new();
-    let states = entries.iter().zip(&windows).zip(&rows);
-    let states = states.map(|((&(key, _), window), values)| {
+    let mut sealed = BinaryBuilder::new();
+    for (row, (&(key, entry), window)) in entries.iter().zip(&windows).enumerate() {
         payload.clear();
         payload.extend(stamp);
-        payload.extend(values.as_ref());
+        let times = (0..E::FORM.times().len()).flat_map(|nth| entry.time(nth).to_le_bytes());
+        payload.extend(times);
+        write_states(state, sections, &values, (row, entry.slot()), &mut payload)?;
         let own = OpenRow {
             key: store.name(key),
             start: is_open.then_some(window.start.0),
@@ -163,9 +270,12 @@ fn part<E: WindowRow>(
         };
         let (checksum, bytes) = seal(RowKind::Window, own, &payload);
         sum = sum.wrapping_add(checksum);
-        bytes
-    });
-    let states: BinaryArray = states.map(Some).collect();
+        total += bytes.len();
+        if i32::try_from(total).is_err() {
+            return Err(crowded(total, "bytes", &DataType::Binary));
+        }
+        sealed.append_value(bytes);
+    }
     let schema = schema(query);
     if is_open {
         let results = state.show(&columns, &slots, &windows)?;
@@ -176,7 +286,7 @@ fn part<E: WindowRow>(
         let nulls = fields.take(query.aggregates.len() + 1);
         columns.extend(nulls.map(|field| new_null_array(field.data_type(), entries.len())));
     }
-    columns.push(Arc::new(states));
+    columns.push(Arc::new(sealed.finish()));
     let batch = RecordBatch::try_new(schema, columns)?;
     Ok((batch, entries.len() as u64, sum))
 }

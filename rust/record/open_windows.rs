@@ -7,39 +7,32 @@
 //! | a closed sliding window that later windows need | null | the same |
 //! | the clock row | null, as the key is | stream time, the query, a count and a checksum of the rows |
 //!
-//! The payload of a window is the hash of the specification, the time of the run, and the values in
-//! Arrow's row format.
+//! The payload of a window is the hash of the specification and the time of the run, the times of the
+//! window, and of each aggregate the length of its states and the states in Arrow's row format. So
+//! another query reads the aggregates that it has, and passes over the others.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
-use arrow_cast::display::array_value_to_string;
+use arrow_array::RecordBatch;
 
-use super::open_rows::{self, STAMP, converter, stamp};
+use super::open_reader::OpenReader;
+use super::open_rows;
 use super::operator::{Operator, RESTORE};
-use super::state_store::StateStore;
 use super::window_pages;
 use super::windows::Windows;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
-use crate::core::operator::stream_time::Progress;
+use crate::core::operator::stream_time::{Progress, Source};
 use crate::core::time::Time;
-use crate::core::window::Window;
 use crate::input::events::SOURCE;
-use crate::plan::query::Query;
+use crate::plan::open_query::Continuation;
 use crate::state::head::Clock;
-use crate::state::open_clock::{OpenClock, OpenTally, unreadable};
-use crate::state::open_state::{OpenRow, OpenState};
-use crate::state::page::PageKind;
-use crate::state::stored_windows::StoredWindows;
+use crate::state::open_clock::{OpenClock, OpenInput, OpenTally, unreadable};
 
 impl Operator {
     /// Loads a table of open windows into an operator that has seen nothing. `rows` are key columns,
     /// the start and the end of each window as `Int64`, and `state`. `tally` counts all rows of the
-    /// table, of which `rows` may be a part.
+    /// table, of which `rows` may be a part. All sources of the table become one.
     ///
     /// # Errors
     ///
@@ -52,14 +45,75 @@ impl Operator {
     ) -> Result<()> {
         self.check_whole()?;
         self.state.check_unused()?;
-        if clock.fingerprint != self.snapshot.fingerprint.hash {
-            let difference = self.snapshot.fingerprint.difference(&clock.specification);
-            return Err(unreadable(format!(
-                "the open windows are of another query: {difference}; allowed: the open windows of this query, or \
+        let continued = self.snapshot.fingerprint.continues(&clock.specification);
+        let continued = continued.map_err(|difference| {
+            unreadable(format!(
+                "the open windows are of another query: {difference}; allowed: those of a query with the same keys and \
+                 windows, whose grace, late, shards, emit and aggregates may differ, and whose gap may be shorter; or \
                  None to begin anew"
-            )));
+            ))
+        })?;
+        self.run(RESTORE, |operator| {
+            operator.resume_clock(clock);
+            operator.load_open(clock, tally, rows, &continued)
+        })
+    }
+
+    /// Sets time to that of a table.
+    fn resume_clock(&mut self, clock: &OpenClock) {
+        let windows = &self.state.windows;
+        let (own, unit) = (windows.time().progress().len(), windows.unit());
+        let floored = |time: Time| time.floor(unit).unwrap_or(Time::MIN);
+        let slowest = OpenInput {
+            time: Some(clock.to),
+            close: clock
+                .inputs
+                .iter()
+                .map(|input| input.close)
+                .min()
+                .unwrap_or(i64::MIN),
+            sources: BTreeMap::new(),
+        };
+        let inputs = match clock.inputs.as_slice() {
+            inputs if inputs.len() == own => inputs.to_vec(),
+            _ => vec![slowest; own],
+        };
+        let progress = |at: Option<i64>| {
+            let inputs = inputs.iter().map(|input| {
+                let time = at.or(input.time).map(Time);
+                Progress {
+                    sources: time.map(|time| (SOURCE, time)).into_iter().collect(),
+                    time: time.map(floored),
+                    close: Time(if clock.close_by.is_some() {
+                        i64::MIN
+                    } else {
+                        input.close
+                    }),
+                }
+            });
+            inputs.collect::<Vec<_>>()
+        };
+        let mut saved = Clock {
+            progress: progress(clock.close_by),
+            closed: Time(clock.closed),
+            seq_nos: clock.seq_nos,
+            counters: Counters::default(),
+        };
+        if clock.close_by.is_some() {
+            saved.closed = Time::MIN;
+            self.state.resume(saved.clone());
+            self.state.windows.catch_up_time();
+            let windows = &self.state.windows;
+            saved.closed = windows.due();
+            let closes = windows.time().progress().iter().map(|input| input.close);
+            let with_close = |(input, close)| Progress { close, ..input };
+            saved.progress = progress(None)
+                .into_iter()
+                .zip(closes)
+                .map(with_close)
+                .collect();
         }
-        self.run(RESTORE, |operator| operator.load_open(clock, tally, rows))
+        self.state.resume(saved);
     }
 
     fn load_open(
@@ -67,22 +121,13 @@ impl Operator {
         clock: &OpenClock,
         tally: &OpenTally,
         rows: &[RecordBatch],
+        continued: &Continuation,
     ) -> Result<()> {
         let state = &mut self.state;
-        state.resume(Clock {
-            progress: vec![Progress {
-                sources: vec![(SOURCE, Time(clock.to))],
-                time: clock.time.map(Time),
-                close: Time(clock.close),
-            }],
-            closed: Time(clock.closed),
-            seq_nos: clock.seq_nos,
-            counters: Counters::default(),
-        });
-        let stamp = stamp(clock)?;
+        let reader = OpenReader::new(state, clock, continued)?;
         let mut checksums = HashSet::new();
         for batch in rows {
-            let page = read(state, batch, stamp, clock, &mut checksums)?;
+            let page = reader.read(state, batch, &mut checksums)?;
             window_pages::read(state, &page)?;
         }
         if tally.rows != clock.rows {
@@ -100,152 +145,82 @@ impl Operator {
                 "the rows are not those that the clock row counts: some are of another table",
             ));
         }
+        if continued.is_longer {
+            let (windows, mut states) = self.state.at_rest();
+            windows.join_touching(&mut states)?;
+        }
         Ok(())
     }
 
     /// The windows to keep, as key columns, `window`, aggregates and `state`, and the clock of a run
-    /// up to `to`. A row without a window is of a closed one that later windows need.
+    /// up to `to`. A row without a window is of a closed one that later windows need. Without `to`, the
+    /// clock is that of the operator. `sources` has the names of its sources, in the order of their
+    /// numbers.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] after a failed call. Errors of results that do not fit their types.
+    /// [`Error::Format`] after a failed call, and without `to` if an input has no time yet. Errors of
+    /// results that do not fit their types.
     pub(crate) fn open_windows(
         &mut self,
-        to: Time,
+        to: Option<Time>,
         batch: u64,
+        sources: &[String],
     ) -> Result<(Vec<RecordBatch>, OpenClock)> {
         self.check_whole()?;
         let (windows, mut states) = self.state.at_rest();
         windows.drop_hidden(&mut states);
-        let fingerprint = &self.snapshot.fingerprint;
+        let fingerprint = self.snapshot.fingerprint.of_open_windows();
         let state = &self.state;
         let saved = state.clock();
-        let progress = saved.progress.first();
+        let inputs = saved
+            .progress
+            .iter()
+            .map(|input| open_input(input, sources));
+        let inputs: Vec<OpenInput> = inputs.collect();
+        let slowest = inputs.iter().map(|input| input.time).min().flatten();
+        let to = to.map(|to| to.0).or(slowest).ok_or_else(|| Error::Format {
+            what: "state",
+            reason: "it has no time yet: each input needs a record or a tick first".into(),
+        })?;
         let mut clock = OpenClock {
-            to: to.0,
+            to,
+            written: to,
             batch,
-            time: progress.and_then(|progress| progress.time.map(|time| time.0)),
-            close: progress.map_or(i64::MIN, |progress| progress.close.0),
+            inputs,
             closed: saved.closed.0,
+            close_by: None,
             seq_nos: saved.seq_nos,
             rows: 0,
             checksum: 0,
-            fingerprint: fingerprint.hash.clone(),
-            specification: fingerprint.text.clone(),
+            fingerprint: fingerprint.hash,
+            specification: fingerprint.text,
         };
+        let kept = state.windows.needed();
         let batches = match &state.windows {
-            Windows::Sessions(sessions) => open_rows::write(state, sessions.store(), &mut clock)?,
-            Windows::Sliding(sliding) => open_rows::write(state, sliding.store(), &mut clock)?,
+            Windows::Sessions(sessions) => {
+                open_rows::write(state, sessions.store(), kept, &mut clock)?
+            }
+            Windows::Sliding(sliding) => {
+                open_rows::write(state, sliding.store(), kept, &mut clock)?
+            }
         };
         Ok((batches, clock))
     }
 }
 
-/// Reads rows of a table.
-fn read(
-    state: &StateStore,
-    batch: &RecordBatch,
-    stamp: [u8; STAMP],
-    clock: &OpenClock,
-    checksums: &mut HashSet<u64>,
-) -> Result<StoredWindows> {
-    let query = &state.query;
-    let (keys, rest) = batch
-        .columns()
-        .split_at_checked(query.keys.len())
-        .ok_or(Error::Internal("a table of open windows lacks a key"))?;
-    let [starts, ends, states] = rest else {
-        return Err(Error::Internal("a table of open windows lacks a column"));
-    };
-    let names = state.sort_keys.of(keys)?;
-    let (starts, ends) = (
-        starts.as_primitive_opt::<Int64Type>(),
-        ends.as_primitive_opt::<Int64Type>(),
-    );
-    let (Some(starts), Some(ends), Some(states)) = (starts, ends, states.as_binary_opt::<i32>())
-    else {
-        return Err(Error::Internal("a column of open windows has another type"));
-    };
-    let kind = match &state.windows {
-        Windows::Sessions(_) => PageKind::Sessions,
-        Windows::Sliding(_) => PageKind::Windows,
-    };
-    let converter = converter(state, kind)?;
-    let parser = converter.parser();
-    let mut rows = Vec::with_capacity(batch.num_rows());
-    for row in 0..batch.num_rows() {
-        let at = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));
-        let columns = OpenRow {
-            key: names.get(row).unwrap_or_default(),
-            start: at(starts),
-            end: at(ends),
-        };
-        let payload = OpenState::read(states.value(row)).and_then(|open| {
-            let payload = open.payload(columns)?;
-            if !checksums.insert(open.checksum) {
-                return Err("it is there twice".into());
-            }
-            Ok(payload)
-        });
-        let payload = payload.and_then(|payload| values(query, payload, stamp, clock));
-        let values = payload.map_err(|reason| {
-            unreadable(format!("{}: {reason}", shown(query, keys, columns, row)))
-        })?;
-        rows.push(parser.parse(values));
-    }
-    let decoded = converter.convert_rows(rows)?;
-    let (times, states) = decoded
-        .split_at_checked(kind.times().len())
-        .ok_or(Error::Internal("a payload has too few values"))?;
-    let source: ArrayRef = Arc::new(Int64Array::from(vec![0; batch.num_rows()]));
-    let columns = keys.iter().chain(times).cloned();
-    let columns = columns.chain([source]).chain(states.iter().cloned());
-    let columns = columns.enumerate();
-    let columns = columns.map(|(number, column)| (number.to_string(), column, true));
-    let rows = RecordBatch::try_from_iter_with_nullable(columns)?;
-    Ok(StoredWindows::of(kind, rows, query.keys.len()))
-}
-
-/// The values of a payload of this run.
-fn values<'p>(
-    query: &Query,
-    payload: &'p [u8],
-    stamp: [u8; STAMP],
-    clock: &OpenClock,
-) -> std::result::Result<&'p [u8], String> {
-    let (own, values) = payload
-        .split_first_chunk::<STAMP>()
-        .ok_or("its `state` is cut off")?;
-    if *own == stamp {
-        return Ok(values);
-    }
-    let [hash, to] = [own.first_chunk::<8>(), own.last_chunk::<8>()];
-    if hash != stamp.first_chunk::<8>() {
-        return Err("it is of another query than the clock row".into());
-    }
-    let to = Time(i64::from_le_bytes(to.copied().unwrap_or_default()));
-    Err(format!(
-        "it is of the run up to {}, but the clock row of the run up to {}",
-        query.show(to),
-        query.show(Time(clock.to))
-    ))
-}
-
-/// A row as text, for errors.
-fn shown(query: &Query, keys: &[ArrayRef], columns: OpenRow<'_>, row: usize) -> String {
-    let named = query.keys.iter().zip(keys).map(|(field, column)| {
-        let value = array_value_to_string(column, row).unwrap_or_default();
-        format!("{} = {value}", field.name())
-    });
-    let key = named.collect::<Vec<_>>().join(", ");
-    match (columns.start, columns.end) {
-        (Some(start), Some(end)) => {
-            let window = Window {
-                start: Time(start),
-                end: Time(end),
-            };
-            format!("the row of {key}, window {}", query.show_window(&window))
-        }
-        _ => format!("a row of {key} without a window"),
+/// The progress of an input. Stream time is floored, the times of sources are not.
+fn open_input(input: &Progress, names: &[String]) -> OpenInput {
+    let slowest = input.sources.iter().map(|&(_, time)| time).min();
+    let name = |source: Source| names.get(source.0 as usize).cloned().unwrap_or_default();
+    let sources = input.sources.iter();
+    OpenInput {
+        time: input
+            .time
+            .map(|time| slowest.map_or(time, |slowest| time.max(slowest)).0),
+        close: input.close.0,
+        sources: sources
+            .map(|&(source, time)| (name(source), time.0))
+            .collect(),
     }
 }

@@ -190,8 +190,7 @@ impl Operator {
         }
     }
 
-    /// The records of the last batch that are in no window: their rows, and why (rules 6.12). `None`
-    /// if the query does not ask for them.
+    /// The records of the last batch that are in no window (rules 6.13), if the query asks for them.
     ///
     /// # Errors
     ///
@@ -214,6 +213,8 @@ impl Operator {
         windows.catch_up(&mut states, &mut changes)?;
         self.add_rows(batch, &Judgement::Arrival, &mut changes)?;
         self.left_out = changes.left_out.take();
+        let (windows, mut states) = self.state.at_rest();
+        windows.emit_due(&mut states, &mut changes)?;
         self.state.updates += changes.updates();
         change_batch::write(changes, &mut self.state)
     }

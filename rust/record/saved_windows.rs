@@ -121,7 +121,8 @@ fn update_statistics<E: WindowRow>(store: &WindowTable<E>, snapshot: &mut Snapsh
             let next = runs.get(place + 1).map(|next| &next.from);
             let own = within(store, &entries, &run.from, next).iter();
             let extents: Vec<Extent> = own.map(|(_, entry)| entry.extent()).collect();
-            updated.push((segment, place, WindowStatistics::of(&extents, closed)));
+            let statistics = WindowStatistics::of(&extents, closed);
+            updated.push((segment, place, statistics.waiting_like(&run.windows)));
         }
     }
     for (segment, place, windows) in updated {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, BooleanArray};
 use arrow_schema::{DataType, Field};
+use arrow_select::nullif::nullif;
 
 use super::operator_states::{OperatorStates, save};
 use super::user_function::UserFunction;
@@ -175,9 +176,17 @@ impl StateStore {
     ) -> Result<(Vec<ArrayRef>, u64)> {
         let query = self.query.as_ref();
         let lowered = self.accumulators.lower(slots);
-        let functions = self.functions.iter().enumerate();
-        let mut functions =
-            functions.map(|(nth, function)| save(query, nth, function.as_ref(), slots, windows));
+        let (functions, built_in) = (self.functions.iter(), self.accumulators.widths().len());
+        let mut functions = functions.enumerate().map(|(nth, function)| {
+            let values = save(query, nth, function.as_ref(), slots, windows)?;
+            let unknown = self.accumulators.unknown();
+            let is_unknown = slots.iter().map(|&slot| unknown.has(built_in + nth, slot));
+            let is_unknown: BooleanArray = is_unknown.map(Some).collect();
+            match is_unknown.true_count() {
+                0 => Ok(values),
+                _ => Ok(nullif(&values, &is_unknown)?),
+            }
+        });
         query.results(keys, windows, lowered, &mut functions)
     }
 

@@ -1,6 +1,8 @@
 //! The clock row of a table of open windows: how far time is, the query, and a count and a checksum of
 //! the other rows.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::open_state::{OpenRow, OpenState, RowKind, seal};
@@ -15,19 +17,33 @@ pub(crate) fn unreadable(reason: impl Into<String>) -> Error {
     }
 }
 
+/// The progress of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OpenInput {
+    /// Its stream time.
+    pub time: Option<i64>,
+    /// The close time.
+    pub close: i64,
+    /// The name and the largest time of each source.
+    pub sources: BTreeMap<String, i64>,
+}
+
 /// The clock row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OpenClock {
     /// Stream time as the caller set it, in ticks of the time column.
     pub to: i64,
-    /// The number of runs before this one.
+    /// The same at the time when the other rows were written. All of them have it.
+    pub written: i64,
+    /// The number of runs before this one; of a stream the number of its last micro-batch.
     pub batch: u64,
-    /// Stream time of the operator: floored to the resolution of sliding windows.
-    pub time: Option<i64>,
-    /// The close time.
-    pub close: i64,
+    /// The progress of each input.
+    pub inputs: Vec<OpenInput>,
     /// Windows due before this are closed and emitted.
     pub closed: i64,
+    /// After a move back, the time that decides which windows are closed, in place of `closed` and of
+    /// the close times of inputs.
+    pub close_by: Option<i64>,
     /// The number of rows read so far.
     pub seq_nos: SeqNo,
     /// The number of rows, without the clock row.
@@ -47,9 +63,34 @@ impl OpenClock {
     ///
     /// None of a clock that is JSON.
     pub(crate) fn seal(&self) -> Result<Vec<u8>> {
-        let text =
-            serde_json::to_vec(self).map_err(|_| Error::Internal("a clock row is not JSON"))?;
-        Ok(seal(RowKind::Clock, columns(Some(self.to)), &text).1)
+        let text = self.to_json()?;
+        Ok(seal(RowKind::Clock, columns(Some(self.to)), text.as_bytes()).1)
+    }
+
+    /// The clock row as JSON.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub(crate) fn to_json(&self) -> Result<String> {
+        serde_json::to_string(self).map_err(|_| Error::Internal("a clock row is not JSON"))
+    }
+
+    /// The table loses some rows: their number, and the sum of their checksums.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for more rows than the table has.
+    pub(crate) fn remove(&mut self, rows: u64, checksum: u64) -> Result<()> {
+        let left = self.rows.checked_sub(rows);
+        self.rows = left.ok_or_else(|| {
+            unreadable(format!(
+                "the table has at least {rows} rows besides the clock row, which says {}",
+                self.rows
+            ))
+        })?;
+        self.checksum = self.checksum.wrapping_sub(checksum);
+        Ok(())
     }
 
     /// Reads the bytes of a clock row whose column `stream_time` is `time`.
@@ -62,6 +103,35 @@ impl OpenClock {
         let state = OpenState::read(bytes).map_err(named)?;
         let text = state.payload(columns(time)).map_err(named)?;
         serde_json::from_slice(text).map_err(|error| named(error.to_string()))
+    }
+
+    /// Reads the bytes of a clock row whose column `stream_time` is unknown.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub(crate) fn read_alone(bytes: &[u8]) -> Result<Self> {
+        let time = OpenState::read(bytes).ok().and_then(|state| {
+            let clock: Self = serde_json::from_slice(state.unchecked()).ok()?;
+            Some(clock.to)
+        });
+        Self::read(bytes, time)
+    }
+
+    /// Sets the time of the table. After a move back, windows that are not closed by then are open
+    /// again. After a move forward, windows that it closes are emitted by the next run.
+    pub(crate) fn set(&mut self, to: i64) {
+        let is_back = to < self.to;
+        let moved = |time: i64| if is_back { to.min(time) } else { to.max(time) };
+        for input in &mut self.inputs {
+            input.time = Some(input.time.map_or(to, moved));
+            let sources = input.sources.values_mut();
+            sources.for_each(|time| *time = moved(*time));
+        }
+        if is_back {
+            self.close_by = Some(to);
+        }
+        self.to = to;
     }
 
     /// The clock of a table whose rows have these clocks, one of each shard.
@@ -79,8 +149,17 @@ impl OpenClock {
             if same != (whole.to, whole.batch, &whole.fingerprint) {
                 return Err(unreadable("the shards belong to different runs"));
             }
-            whole.time = whole.time.max(clock.time);
-            whole.close = whole.close.max(clock.close);
+            if clock.inputs.len() != whole.inputs.len() {
+                return Err(unreadable("the shards have different numbers of inputs"));
+            }
+            for (own, other) in whole.inputs.iter_mut().zip(&clock.inputs) {
+                own.time = own.time.max(other.time);
+                own.close = own.close.max(other.close);
+                for (source, &time) in &other.sources {
+                    let own = own.sources.entry(source.clone()).or_insert(time);
+                    *own = time.max(*own);
+                }
+            }
             whole.closed = whole.closed.max(clock.closed);
             whole.seq_nos = whole.seq_nos.max(clock.seq_nos);
             whole.rows += clock.rows;

@@ -96,6 +96,11 @@ impl<'b> OpenState<'b> {
         })
     }
 
+    /// The payload, which may be damaged.
+    pub(crate) fn unchecked(&self) -> &'b [u8] {
+        self.payload
+    }
+
     /// The payload, if the state belongs to a row of these columns.
     ///
     /// # Errors

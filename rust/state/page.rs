@@ -8,6 +8,10 @@
 //! | `windows` | a sliding window | key columns, `start`, `largest`, `source`, state columns |
 //! | `index` | a session of the run with the same number | key columns, `start`, `reach` |
 //!
+//! If the updates of the query have a pace, `emitted` and `replaced` follow `source`: the stream time
+//! of the last emission, and the bounds of the windows that a sink has in place of this one, null if
+//! nothing waits.
+//!
 //! | metadata | pages | value |
 //! |---|---|---|
 //! | `windrow.page` | all | `head`, `sessions`, `windows` or `index` |

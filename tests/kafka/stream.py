@@ -16,16 +16,18 @@ COUNTERS = ("records", "late", "ahead", "null_keys", "null_times", "ticks", "bad
 """The counters that tests ask for."""
 
 
-def records_of(spark: SparkSession, address: str, *topics: str, rows: int | None = None) -> DataFrame:
-    """Records and ticks of topics from the beginning: `user`, `time`, `tick`, `topic`, `partition`, `offset`.
+def records_of(
+    spark: SparkSession, address: str, *topics: str, rows: int | None = None, starting: str = "earliest"
+) -> DataFrame:
+    """Records and ticks of topics: `user`, `time`, `tick`, `topic`, `partition`, `offset`.
 
-    `rows` is how many a micro-batch takes at the most.
+    `rows` is how many a micro-batch takes at the most, `starting` the value of Spark's `startingOffsets`.
     """
     source = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", address)
         .option("subscribe", ",".join(topics))
-        .option("startingOffsets", "earliest")
+        .option("startingOffsets", starting)
         .option("includeHeaders", "true")
     )
     if rows is not None:

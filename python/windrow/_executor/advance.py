@@ -55,8 +55,7 @@ def run(operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: 
     kind: Any = core.field(WINDOW).type.field(0).type
     number, earlier = 0, None
     if opened is not None:
-        earlier, last = operator.resume_open(opened.clock(kind), (opened.rows, opened.checksum), opened.read)
-        opened.check_shown(operator.open_windows(earlier, last)[0])
+        earlier, last = opened.load(operator, kind)
         number = last + 1
         if to < earlier:
             allowed = f"{shown(earlier, kind)}, which the earlier call reached, or later"
@@ -217,28 +216,35 @@ def advance(
     columns, is_first = read_schema(schemas["records"]), "open" not in specs
     folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
     plan = json.loads(specs["run"])
-    for shard, parts in _shards(batches):
+    for shard, parts in shards_of(batches):
         operator = Operator(specs["run"], columns, folds)
         opened, counted = Opened(len(plan["keys"])), dict[str, int]()
         for control in _blocks(parts[CONTROL]):
-            said = json.loads(control)
-            for name, count in said.get("counters", {}).items():
+            for name, count in json.loads(control).get("counters", {}).items():
                 counted[name] = counted.get(name, 0) + count
-            if "clocks" in said:
-                opened.clocks += [(bytes.fromhex(clock), time) for clock, time in said["clocks"]]
-                opened.rows += said["rows"]
-                opened.checksum = (opened.checksum + said["checksum"]) % 2**64
         if not is_first:
-            kept = packed_schema(read_schema(schemas["open"]))
-            sorter = Query.of_rows(specs["open"], kept).sorter()
-            names = kept.names[:-1]
-            opened.batches = [rows.select(names) for _, rows in sorted_rows(sorter, iter(parts[OPEN]))]
+            opened = opened_of_shard(parts, specs["open"], schemas["open"])
         sorter = Query.of_rows(specs["records"], columns).sorter()
         records = joined([rows for _, rows in sorted_rows(sorter, iter(parts[RECORDS]))], columns)
         rows = run(operator, None if is_first else opened, records, to, plan)
         clock = yield from _sent(rows, shard)
         counted |= operator_counters(operator)
         yield _packed([(CLOCK, 0, clock), (COUNTERS, shard, json.dumps(counted).encode())])
+
+
+def opened_of_shard(parts: list[list[pa.RecordBatch]], spec: str, schema: bytes) -> Opened:
+    """The part of a table of open windows that a shard has, with the counts of the whole table."""
+    opened = Opened(len(json.loads(spec)["keys"]))
+    for control in _blocks(parts[CONTROL]):
+        said = json.loads(control)
+        if "clocks" in said:
+            opened.clocks += [(bytes.fromhex(clock), time) for clock, time in said["clocks"]]
+            opened.rows += said["rows"]
+            opened.checksum = (opened.checksum + said["checksum"]) % 2**64
+    kept = packed_schema(read_schema(schema))
+    sorter = Query.of_rows(spec, kept).sorter()
+    opened.batches = [rows.select(kept.names[:-1]) for _, rows in sorted_rows(sorter, iter(parts[OPEN]))]
+    return opened
 
 
 def operator_counters(operator: Operator) -> dict[str, int]:
@@ -261,7 +267,7 @@ def _sent(rows: Rows, shard: int) -> Rows:
             yield _packed([(ROWS, shard, block)])
 
 
-def _shards(batches: Batches) -> Iterator[tuple[int, list[list[pa.RecordBatch]]]]:
+def shards_of(batches: Batches) -> Iterator[tuple[int, list[list[pa.RecordBatch]]]]:
     """The blocks of one shard after the other, by kind."""
     shard: int | None = None
     parts: list[list[pa.RecordBatch]] = [[] for _ in range(4)]
@@ -315,7 +321,7 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
     if clocks:
         if len(clocks) != shards:
             raise RuntimeError(f"advance: {len(clocks)} of {shards} shards are in one task; this is a bug of windrow")
-        yield shown_rows(clock_row(join_clocks(clocks, to), to, columns))
+        yield shown_rows(clock_row(*join_clocks(clocks), columns))
     if observed and counted:
         totals = {name: sum(each.get(name, 0) for each in counted) for name in observed}
         values = [pa.nulls(1, each.type) for each in columns]

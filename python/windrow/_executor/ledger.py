@@ -1,4 +1,4 @@
-"""The ledger: rows of the records that are in no window (rules 6.12).
+"""The ledger: rows of the records that are in no window (rules 6.13).
 
 ```text
  key  window  aggregates  time  reason  late_by  stream_time  record  op

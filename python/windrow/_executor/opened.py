@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.instant import shown
-from windrow._native import tally_open
+from windrow._native import Operator, tally_open
 from windrow._plan.open_table import STATE
 from windrow._plan.plan import Plan
 
@@ -94,6 +94,15 @@ class Opened:
                     f"`state` has {said!r}: the row was changed; allowed: {_WHOLE}"
                 )
 
+    def load(self, operator: Operator, kind: Any) -> tuple[int, int]:
+        """Loads the table into a new operator. Returns the time of its run, and the number of runs before that.
+
+        `kind` is the type of times, for messages.
+        """
+        earlier, last = operator.resume_open(self.clock(kind), (self.rows, self.checksum), self.read)
+        self.check_shown(operator.open_windows(earlier, last)[0])
+        return earlier, last
+
     def clock(self, kind: Any) -> tuple[bytes, int | None]:
         """The one clock row. `kind` is the type of times, for messages."""
         if len(self.clocks) == 1:
@@ -107,7 +116,7 @@ class Opened:
         )
 
 
-_WHOLE = "the whole table of open windows of one run, and None on the first day"
+_WHOLE = "the whole table of open windows of one run"
 
 
 def shown_aggregates(plan: Plan, core: pa.Schema) -> list[pa.Field[Any]]:

@@ -46,7 +46,7 @@ def _with_clock(
     operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: int, plan: Plan
 ) -> Iterator[pa.RecordBatch]:
     clock = yield from run(operator, opened, rebased(records), to, plan.to_dict())
-    yield clock_row(join_clocks([clock], to), to, run_schema(operator.output_schema))
+    yield clock_row(*join_clocks([clock]), run_schema(operator.output_schema))
 
 
 def with_bounds(closed: pa.Table) -> pa.Table:
@@ -63,6 +63,14 @@ def with_bounds(closed: pa.Table) -> pa.Table:
 
 
 def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> Opened:
+    """A table of open windows, with those of these aggregates that it has."""
+    opened = Opened(len(plan.keys))
+    for batch in open_rows(table, plan, aggregates).to_batches():
+        opened.add(batch)
+    return opened
+
+
+def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa.Table:
     """A table of open windows in the columns that the core reads, with those of these aggregates that it has."""
     names, bounds = list(table.names), BOUNDS if plan.options.flat else (WINDOW,)
     wanted = [*plan.key_names, *bounds, STREAM_TIME, STATE]
@@ -82,10 +90,7 @@ def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> Op
             continue
     columns[STREAM_TIME] = columns.pop(STREAM_TIME)
     columns[STATE] = columns.pop(STATE)
-    opened = Opened(len(plan.keys))
-    for batch in pa.table(columns).to_batches():
-        opened.add(batch)
-    return opened
+    return pa.table(columns)
 
 
 def _columns(plan: Plan, given: Mapping[str, Any], rows: int) -> dict[str, Any]:

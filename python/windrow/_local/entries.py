@@ -1,4 +1,4 @@
-"""The records in no window that one query in this process meets, for its result (rules 6.12)."""
+"""The records in no window that one query in this process meets, for its result (rules 6.13)."""
 
 from __future__ import annotations
 

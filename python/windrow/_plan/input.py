@@ -114,6 +114,12 @@ class Input(ABC, Generic[Result]):
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
         """Raises unless a query over this input can make these windows."""
 
+    def check_start(self, opened: object) -> None:
+        """Raises unless a query over this input can begin with a table of open windows."""
+        raise TypeError(
+            "start_from: got a batch; allowed: a streaming DataFrame (a batch continues with advance(open, to=...))"
+        )
+
     @abstractmethod
     def run(self, plan: Plan) -> Result:
         """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._arguments.errors import bad_value
+from windrow._plan.plan import Plan
+
 STREAM_TIME = "stream_time"
 """The column of stream time, which only the clock row has."""
 
@@ -11,5 +19,16 @@ STATE = "state"
 STATUS = "status"
 """The column that says whether a row of a run is of a window that is closed, or of the table of open windows."""
 
+Reading = Callable[[Plan, list[Any]], pa.Table]
+"""Reads a table of open windows in this process for a plan, with those of some fields that it has: in the columns that
+the core reads."""
+
 RESERVED = (STATE, "source", STREAM_TIME, STATUS)
 """Names that no key and no aggregate of a run may have."""
+
+
+def check_names(argument: str, names: Iterable[str], call: str) -> None:
+    """Raises `ValueError` for a name that a table of open windows uses itself."""
+    for name in names:
+        if name.casefold() in RESERVED:
+            raise bad_value(argument, name, f"any name but {', '.join(RESERVED)}, which {call} uses")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -42,6 +42,7 @@ class Options:
     Attributes:
         emit: when windows give rows.
         every_record: whether each change of a window gives a row, not only the last one of a batch.
+        every: how far stream time moves between two updates of a window, in microseconds; None for not at all.
         sequence: whether a column orders the rows of each window.
         late: what becomes of late records.
         left_out: the columns of records in no window, which come back in rows of their own; None for no such rows.
@@ -52,10 +53,12 @@ class Options:
         max_ahead: on a stream, how far ahead of the wall clock a record may be, in microseconds; None for any.
         progress: whether a query in this process shows a bar; or the function that is called with its progress.
         flat: whether the bounds of windows are two columns in place of a struct.
+        start: the open windows with which a stream begins, if any: a Spark DataFrame, or a `Reading` of another table.
     """
 
     emit: Emit = "close"
     every_record: bool = False
+    every: int | None = None
     sequence: bool = False
     late: Late = "drop"
     left_out: tuple[str, ...] | None = None
@@ -66,6 +69,7 @@ class Options:
     max_ahead: int | None = None
     flat: bool = False
     progress: Callback | bool = False
+    start: Any = field(default=None, repr=False, compare=False)
 
     @property
     def op(self) -> bool:
@@ -222,7 +226,7 @@ class Plan:
     @property
     def spec_in_order(self) -> str:
         """The plan for a batch's records in the order of time: nothing is late, and windows close as time passes."""
-        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
+        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "every": None, "late": "drop"}
         return json.dumps(self.to_dict() | batch | {"inputs": self._inputs(one_time=True)})
 
     @property
@@ -244,6 +248,7 @@ class Plan:
             "op": self.options.op,
             "emit": self.options.emit,
             "every_record": self.options.every_record,
+            "every": self.options.every,
             "late": self.options.late,
             "overflow": self.options.overflow,
             "shards": self.options.shards,

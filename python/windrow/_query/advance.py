@@ -20,21 +20,20 @@ from windrow._aggregates.aggregate import Aggregate
 from windrow._arguments.errors import bad_value
 from windrow._arguments.instant import Instant, ticks
 from windrow._plan.input import Input, Result, Run
-from windrow._plan.open_table import RESERVED
+from windrow._plan.open_table import check_names
 from windrow._plan.plan import Options, Plan
-from windrow._query.grouping import Grouping
 from windrow._query.resolve import without_names
+from windrow._query.start import Beginning
 
 if TYPE_CHECKING:
     from windrow._windows.session import SessionWindows
     from windrow._windows.sliding import SlidingWindows
 
 
-class DailyJob(Generic[Result]):
+class DailyJob(Beginning[Result], Generic[Result]):
     """The method of `WindowedData` for jobs that run once a day, or at any other interval."""
 
     if TYPE_CHECKING:
-        grouped: Grouping[Result]
         windows: SessionWindows | SlidingWindows
         options: Options
 
@@ -98,10 +97,8 @@ class DailyJob(Generic[Result]):
         if self.options.left_out is not None:
             allowed = "left_out('drop'): open windows travel from run to run without the columns of their records"
             raise bad_value("advance", "left_out('emit')", allowed)
-        for argument, names in (("keys", self.grouped.keys), ("aggregates", tuple(aggregates))):
-            for name in names:
-                if name.casefold() in RESERVED:
-                    raise bad_value(argument, name, f"any name but {', '.join(RESERVED)}, which advance uses")
+        check_names("keys", self.grouped.keys, "advance")
+        check_names("aggregates", aggregates, "advance")
         opened, plan = self._resolved(aggregates)
         time: Any = plan.schema.field(plan.time).with_name(self.grouped.time)
         return opened.advance(plan, open, ticks("to", to, time, opened.zone))

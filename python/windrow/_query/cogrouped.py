@@ -232,6 +232,9 @@ class _Inputs(Input[Result]):
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
         self._first.check_windows(windows)
 
+    def check_start(self, opened: object) -> None:
+        self._first.check_start(opened)
+
     def run(self, plan: Plan) -> Result:
         return self._united(plan).run(plan)
 

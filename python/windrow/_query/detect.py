@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -61,6 +62,31 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
     from windrow._local.query import LocalInput
 
     return LocalInput.of(data, libraries)
+
+
+def open_table(data: object) -> Any:
+    """A table of open windows for `Options.start`. A table in this process is read now.
+
+    Raises:
+        TypeError: no table.
+        ValueError: a streaming DataFrame.
+    """
+    allowed = "the open windows of advance(...).still_open: a batch DataFrame, or a table in this process"
+    libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
+    if "pyspark" in libraries:
+        from windrow._spark.release import is_frame
+
+        if not is_frame(data):
+            raise bad_type("open", data, allowed)
+        if data.isStreaming:
+            raise bad_value("open", "a streaming DataFrame", allowed)
+        return data
+    if data is None:
+        raise bad_type("open", data, allowed)
+    from windrow._local.advance import open_rows
+    from windrow._local.sources import columns_of
+
+    return functools.partial(open_rows, columns_of(data, libraries, "open").held())
 
 
 def _check_undeclared(schema: object, streaming: bool | None, allowed: str) -> None:

@@ -187,7 +187,7 @@ class GroupedData(Grouping[Result]):
         >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
         WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
 windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
-sequence=False, late='drop', left_out=None, overflow='error', shards=32, threads=None, observation=None, \
+every=None, sequence=False, late='drop', left_out=None, overflow='error', shards=32, threads=None, observation=None, \
 max_ahead=None, flat=False, progress=False))
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):

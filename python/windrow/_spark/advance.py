@@ -43,7 +43,7 @@ PACKED_RUN = StructType(
         StructField("block", BinaryType(), nullable=False),
     ]
 )
-_ALLOWED = "the open windows that the earlier advance returned, as a batch DataFrame, and None on the first day"
+_ALLOWED = "the open windows that the earlier advance returned, as a batch DataFrame"
 
 RUN_COUNTERS = (
     "records",
@@ -76,8 +76,8 @@ def rows_of(
     parts.append(one.mapInArrow(shipped(heads, shards), PACKED_RUN))
     specs, schemas = {"run": plan.spec_of_run, "records": plan.spec_in_order}, {"records": schema}
     if opened is not None:
-        given, columns = _opened(plan, opened, shown_aggregates(plan, output_schema))
-        specs["open"], schemas["open"] = _open_spec(plan, columns), columns.serialize().to_pybytes()
+        given, columns = open_columns(plan, opened, shown_aggregates(plan, output_schema))
+        specs["open"], schemas["open"] = open_spec(plan, columns), columns.serialize().to_pybytes()
         parts.append(given.mapInArrow(shipped(pack_open, specs["open"], schemas["open"], shards), PACKED_RUN))
     for part in parts:
         packed = packed.union(part)
@@ -109,7 +109,7 @@ def output_of(plan: Plan, core: StructType, time: Any) -> StructType:
     return StructType([*fields, *added])
 
 
-def _opened(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) -> tuple[DataFrame, pa.Schema]:
+def open_columns(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) -> tuple[DataFrame, pa.Schema]:
     """The columns of a table of open windows that a run reads, and their types in Arrow."""
     if not release.is_frame(opened):
         raise bad_type("open", opened, _ALLOWED)
@@ -169,7 +169,7 @@ def _check_type(given: StructField, wanted: pa.Field[Any]) -> None:
         raise bad_value("open", f"the column {given.name!r} of type {kind}", allowed)
 
 
-def _open_spec(plan: Plan, columns: pa.Schema) -> str:
+def open_spec(plan: Plan, columns: pa.Schema) -> str:
     """A plan for the rows of open windows, which a packer brings to the shards of their keys."""
     name = packed_schema(columns).names[-1]
     records = {"windows": {"kind": "session", "gap": 1_000_000}, "tick": None, "inputs": None, "time": name}

@@ -24,12 +24,13 @@ CHANGED = StructType(
 )
 
 
-def changed(blocks: DataFrame, shipment: Shipment) -> DataFrame:
-    """The changes of all shards in packed blocks, with counters."""
+def changed(blocks: DataFrame, shipment: Shipment, first: DataFrame | None = None) -> DataFrame:
+    """The changes of all shards in packed blocks, with counters. `first` are the entries of states that begin."""
     shards = blocks.groupBy("shard")
     form = ROWS if hasattr(shards, ROWS) else PANDAS
     processor = _processor(shipment, form, probes=form == PANDAS and may_cut(blocks.sparkSession))
-    frame: DataFrame = getattr(shards, form)(processor, CHANGED, "Append", "None")
+    begun = {} if first is None else {"initialState": first.groupBy("shard")}
+    frame: DataFrame = getattr(shards, form)(processor, CHANGED, "Append", "None", **begun)
     return frame
 
 
@@ -54,11 +55,20 @@ def _processor(shipment: Shipment, form: str, *, probes: bool) -> StatefulProces
             pass
 
     class OfRows(Shards):
+        def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
+            self.pages.updateValue((initialState.name,), (initialState.page,))
+
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
             for block, counters in load_changes()(rows, self.pages, self.query):
                 yield Row(block=block, **{name: counters.get(name) for name in counted})
 
     class OfPandas(Shards):
+        def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
+            if probes:
+                load_probe()(self.pages)
+            for entry in initialState.itertuples(index=False):
+                self.pages.updateValue((entry.name,), (entry.page,))
+
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
             import pandas
 

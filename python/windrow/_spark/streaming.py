@@ -57,6 +57,7 @@ from windrow._spark.expressions import check_deterministic
 from windrow._spark.frame import FrameInput, projected, shown, shown_rows
 from windrow._spark.processor import CHANGED, changed
 from windrow._spark.release import is_frame
+from windrow._spark.start import Start
 from windrow._spark.types import returned_type
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -92,6 +93,12 @@ class StreamInput(FrameInput):
         """Raises `ValueError` for sessions with `max_duration` or `end_when`."""
         windows._check_stream()
 
+    def check_start(self, opened: object) -> None:
+        """Raises `ValueError` in a declarative pipeline."""
+        if self.declared:
+            allowed = "a query outside of pipelines: start_from reads the table's clock row when the query is built"
+            raise bad_value("start_from", "a query in a declarative pipeline", allowed)
+
     def rows(self, schema: Any, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> Any:
         """Raises `ValueError`: a stream has no end."""
         allowed = "a batch of what it reads (spark.read), as a stream has no end; open windows: windrow.state"
@@ -106,13 +113,14 @@ class StreamInput(FrameInput):
     def run(self, plan: Plan) -> DataFrame:
         """The result as a streaming frame."""
         plan = self._on_stream(plan)
+        start = None if plan.options.start is None else Start(plan, self._frame.sparkSession)
         output = self._output(plan, counted=_counts_computed(plan))
-        read, core = self._shipment(plan, self._core_output(plan, counted=False)), self._arrow_output(plan)
+        read, core = self._shipment(plan, self._core_output(plan, counted=False), start), self._arrow_output(plan)
         schema = _shown(core).serialize().to_pybytes()
         if plan.options.sequence:
             output = StructType([*output.fields, StructField(SEQUENCE, LongType())])
         unpack = _last_step(plan, core, change_block.unpack, _observed(plan, output), schema, plan.options.sequence)
-        return shown(plan, self._unpacked(plan, *read, unpack, output))
+        return shown(plan, self._unpacked(plan, *read, unpack, output, start=start))
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All records, each with its window, as a streaming frame."""
@@ -146,14 +154,21 @@ class StreamInput(FrameInput):
         return plan
 
     def _unpacked(
-        self, plan: Plan, shipment: Shipment, frame: DataFrame, unpack: Callable[..., Any], output: StructType
+        self,
+        plan: Plan,
+        shipment: Shipment,
+        frame: DataFrame,
+        unpack: Callable[..., Any],
+        output: StructType,
+        *,
+        start: Start | None = None,
     ) -> DataFrame:
         """Builds the steps of the query. `unpack` is the last step. `output` are its columns, without counters."""
         observed = _observed(plan, output)
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
         declared = shipment["schema"] if self.declared else None
         blocks = frame.mapInArrow(shipped(pack, shipment, self.declared, declared=declared), packed)
-        changes = changed(blocks, shipment)
+        changes = changed(blocks, shipment, None if start is None else start.entries(shipment))
         sentence = sentence_on_state_store(frame.sparkSession)
         if sentence is not None:
             changes = changes.alias(sentence)
@@ -166,10 +181,11 @@ class StreamInput(FrameInput):
         changed_blocks = with_schema(changes.observe(name, *counters).select("block"), CHANGED.fields[:1])
         return changed_blocks.mapInArrow(unpack, output)
 
-    def _shipment(self, plan: Plan, output: StructType) -> tuple[Shipment, DataFrame]:
+    def _shipment(self, plan: Plan, output: StructType, start: Start | None) -> tuple[Shipment, DataFrame]:
         """The query for executors, and the frame of the columns that it reads."""
         frame, clock = self._read(plan, list(read_columns(plan)))
-        return shipment_of(plan, pickled_for_stream(plan), clock, self._stored(plan, output).json()), frame
+        stored, name = self._stored(plan, output).json(), None if start is None else start.name
+        return shipment_of(plan, pickled_for_stream(plan), clock, stored, start=name), frame
 
     def _shipment_of_records(self, plan: Plan, shown: pa.Schema) -> tuple[Shipment, DataFrame]:
         """As `_shipment`, for a plan that returns records. `shown` are the columns of its result."""

@@ -26,6 +26,9 @@ the query. Spark's own source of states (`spark.read.format("statestore")`) read
 | `_stored_query` | the query, as its shards have written it |
 | `_shard` | the open windows of whole shards, on executors |
 | `_key` | those of one key, of the pages that may hold them |
+| `_open_frame`, `_open_rows` | the table of open windows, which another query continues |
+| `_clock_row`, `_changed_table`, `_changed_frame` | such a table without some keys, or at another time |
+| `_offsets` | the offsets of Kafka sources |
 """
 
 from __future__ import annotations
@@ -37,17 +40,24 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type
+from windrow._arguments.instant import Instant
 from windrow._executor.shipping import shipped
 from windrow._executor.stream.index import QUERY
+from windrow.state._changed_frame import OpenFrame
+from windrow.state._changed_table import OpenTable
 from windrow.state._checkpoint import entries
+from windrow.state._clock_row import ALLOWED, Clock
 from windrow.state._key import Shards, fetch_key
-from windrow.state._shard import NO_SHARDS, open_windows
+from windrow.state._offsets import kafka_offsets
+from windrow.state._open_frame import open_frame
+from windrow.state._shard import NO_SHARDS
+from windrow.state._shard import open_windows as open_windows_of_shards
 from windrow.state._stored_query import StoredQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["fetch", "read"]
+__all__ = ["Clock", "clock", "fetch", "offsets", "open_windows", "read", "with_clock", "without_keys"]
 
 
 def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int = 0) -> DataFrame:
@@ -84,14 +94,142 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
     """
     from pyspark.sql.types import StructType
 
-    stored = entries(spark, checkpoint, operator)
+    stored, _ = entries(spark, checkpoint, operator)
     stored_query = stored.where(stored["name"] == QUERY).head(1)
     if not stored_query:
         raise ValueError(NO_SHARDS)
     query = StoredQuery.open(stored_query[0]["page"])
     result = StructType.fromJson(json.loads(query.result))
-    task = shipped(open_windows)
+    task = shipped(open_windows_of_shards)
     return stored.sortWithinPartitions("shard").mapInArrow(task, result)
+
+
+def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int = 0) -> DataFrame:
+    """The table of open windows of a streaming query: what `advance` and `start_from` continue.
+
+    The state is that after the last micro-batch that was committed, of a stopped query or of one that runs. It is the
+    table that a run of `advance` over the same records returns as `still_open`
+    (`docs/how-to/daily-job.md#the-table-of-open-windows`). So another query may continue the windows, with a new
+    checkpoint (`docs/how-to/change-a-query.md`). A small job of Spark runs at the call.
+
+    Args:
+        spark: the session that reads.
+        checkpoint: the `checkpointLocation` of the query.
+        operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
+
+    Returns:
+        A row for each open window, in no order: the keys, `window`, the aggregates so far, `stream_time` (null), and
+        `state`, bytes. Columns of computed results are the aggregates in them. For sliding windows there are also rows
+        without a window, which hold what later windows need. One row, the clock row, has neither a key nor a window. It
+        has stream time, and the number of the micro-batch (`windrow.state.clock`). Write the table before the query
+        continues: Spark keeps the states of the last micro-batches only, so a later action fails.
+
+    Raises:
+        TypeError: arguments of other types.
+        ValueError: as `read`; a query whose sources have windows of their own (`source=` without
+            `stream_time="slowest"`); an input without a stream time; a key or an aggregate with a name that the table
+            uses. Damaged pages fail the action.
+
+    >>> opened = open_windows(spark, checkpoint)
+    >>> opened.select("user", "count", "stream_time").orderBy("user", "stream_time").show()
+    +----+-----+-------------------+
+    |user|count|        stream_time|
+    +----+-----+-------------------+
+    |NULL| NULL|2026-01-01 08:03:00|
+    | ann|    2|               NULL|
+    | bob|    1|               NULL|
+    +----+-----+-------------------+
+    <BLANKLINE>
+    """
+    return open_frame(*entries(spark, checkpoint, operator))
+
+
+def clock(open: Any, /) -> Clock:
+    """How far a table of open windows is.
+
+    Args:
+        open: the table, as a frame of any kind that `advance` takes. In Spark a small job reads it.
+
+    Returns:
+        Stream time, and the number of the micro-batch or the run that the table was written after.
+
+    Raises:
+        TypeError: no table.
+        ValueError: a table without a clock row, with several, or with one that was changed.
+
+    >>> clock(opened)
+    Clock(time=datetime.datetime(2026, 1, 1, 8, 3), batch=0)
+    """
+    table = _open_table(open)
+    row = table.clock_row() if isinstance(table, OpenFrame) else table.clock
+    time: Any = pa.scalar(row.ticks, pa.int64()).cast(row.time)
+    return Clock(time.as_py(), row.values["batch"])
+
+
+def without_keys(open: Any, /, **keys: Any) -> Any:
+    """A table of open windows without the rows of some keys: someone's right to be forgotten.
+
+    Args:
+        open: the table, as a frame of any kind that `advance` takes.
+        keys: for a key column its value, or a list of values, None among them. With several columns, rows go that have
+            wanted values in all of them.
+
+    Returns:
+        The table in the kind of `open`, with a new clock row, so it is whole again. It is the same table if no row has
+        such a key. In Spark it is lazy, and two small jobs run at the call.
+
+    Raises:
+        TypeError: no table, or a value of another type than its column.
+        ValueError: a column that is no key; a table without a clock row, with several, or with one that was changed.
+
+    >>> without_keys(opened, user=["ann", "eve"]).select("user", "count").orderBy("user").show()
+    +----+-----+
+    |user|count|
+    +----+-----+
+    |NULL| NULL|
+    | bob|    1|
+    +----+-----+
+    <BLANKLINE>
+    """
+    return _open_table(open).without_keys(keys)
+
+
+def with_clock(open: Any, /, to: Instant) -> Any:
+    """A table of open windows at another stream time.
+
+    One record with a wrong time may move stream time ahead by years, after which every record is late. Set the clock
+    back to continue: then the query that continues takes records from `to` less its grace on. Sessions that were closed
+    too early do not come back, so such records begin new ones, and a sliding window may be final again with more
+    records. Set forward, the clock closes windows with the next run or micro-batch.
+
+    Args:
+        open: the table, as a frame of any kind that `advance` takes.
+        to: the new stream time, as in `advance`.
+
+    Returns:
+        The table in the kind of `open`, with a new clock row. In Spark it is lazy, and a small job runs at the call.
+
+    Raises:
+        TypeError: no table, or no time.
+        ValueError: no point in time; a table without a clock row, with several, or with one that was changed.
+
+    >>> clock(with_clock(opened, "2026-01-01 08:02")).time.minute
+    2
+    """
+    return _open_table(open).with_clock(to)
+
+
+def _open_table(given: Any) -> OpenTable | OpenFrame:
+    libraries = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
+    if "pyspark" not in libraries:
+        if isinstance(given, type) or given is None:
+            raise bad_type("open", given, ALLOWED)
+        return OpenTable(given)
+    from windrow._spark.release import is_frame
+
+    if not is_frame(given):
+        raise bad_type("open", given, ALLOWED)
+    return OpenFrame(given)
 
 
 def fetch(
@@ -140,7 +278,7 @@ def fetch(
     """
     if not isinstance(backward, bool):
         raise bad_type("backward", backward, "True or False")
-    stored = entries(spark, checkpoint, operator)
+    stored, _ = entries(spark, checkpoint, operator)
 
     def pages(shard: int | None, names: list[str]) -> Shards:
         wanted = stored.where(stored["name"].isin(names))
@@ -152,3 +290,44 @@ def fetch(
         return shards
 
     return fetch_key(pages, key, start, end, backward=backward)
+
+
+def offsets(
+    spark: SparkSession,
+    checkpoint: str | os.PathLike[str],
+    batch: int | None = None,
+    *,
+    source: int | str | None = None,
+) -> str:
+    r"""Where a stream of Kafka begins that continues another one: the value of Spark's option `startingOffsets`.
+
+    The offsets are those after a micro-batch: the first record of each partition that it has not read. Partitions that
+    the topic got later are missing; add them with -2, which is the earliest record.
+
+    Args:
+        spark: the session that reads.
+        checkpoint: the `checkpointLocation` of any streaming query of Spark.
+        batch: the number of a committed micro-batch; None for the last one. Spark keeps the log of the last 100 or so
+            (`spark.sql.streaming.minBatchesToRetain`).
+        source: which Kafka source, if the query has several: its number among all sources of the query, from 0 on, or
+            the name that it has in a query with named sources.
+
+    Returns:
+        JSON such as `{"clicks": {"0": 17, "1": 4}}`, by topic and partition.
+
+    Raises:
+        TypeError: arguments of other types.
+        ValueError: no checkpoint with a committed micro-batch, a micro-batch that is not committed or no longer in the
+            log, a query without records of Kafka, or with several Kafka sources and no `source`.
+
+    Source: Spark's option `startingOffsets` of the Kafka source.
+
+    >>> log = place / "of_kafka"
+    >>> lines = ["v1", '{"batchWatermarkMs":0}', '{"clicks":{"0":17,"1":4}}']
+    >>> for name in ("offsets", "commits"):
+    ...     (log / name).mkdir(parents=True)
+    ...     _ = (log / name / "0").write_text("\n".join(lines))
+    >>> offsets(spark, log)
+    '{"clicks": {"0": 17, "1": 4}}'
+    """
+    return kafka_offsets(spark, checkpoint, batch, source)

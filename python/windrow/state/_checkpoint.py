@@ -19,8 +19,8 @@ _ESCAPED = re.compile(r"""[\s%#?"<>\\^`{|}\[\]]""")
 _COMMITTED = "the checkpointLocation of a streaming query of windrow that has committed a micro-batch"
 
 
-def entries(spark: SparkSession, checkpoint: object, operator: object) -> DataFrame:
-    """The entries that the last committed micro-batch has left: rows of `shard`, `name`, `page`.
+def entries(spark: SparkSession, checkpoint: object, operator: object) -> tuple[DataFrame, int]:
+    """The entries that the last committed micro-batch has left, and its number: rows of `shard`, `name`, `page`.
 
     Raises:
         TypeError: arguments of other types.
@@ -49,7 +49,7 @@ def entries(spark: SparkSession, checkpoint: object, operator: object) -> DataFr
         )
         raise bad_value("checkpoint", path, allowed) from error
     columns = ("key.shard", "user_map_key.name", "user_map_value.page")
-    return stored.select(*(F.col(column) for column in columns))
+    return stored.select(*(F.col(column) for column in columns)), batch
 
 
 def _last_batch(spark: Any, path: str, operator: int) -> int:

@@ -25,7 +25,7 @@ def open_windows(batches: Batches) -> Batches:
     Raises:
         ValueError: pages are damaged or missing.
     """
-    for _, entries in itertools.groupby(_entries(batches), lambda entry: entry[0]):
+    for _, entries in itertools.groupby(entries_of(batches), lambda entry: entry[0]):
         yield from _of_shard({name: page for _, name, page in entries})
 
 
@@ -64,7 +64,8 @@ def _closed(head: bytes) -> int:
     return closed
 
 
-def _entries(batches: Batches) -> Iterator[tuple[int, str, str]]:
+def entries_of(batches: Batches) -> Iterator[tuple[int, str, str]]:
+    """The shard, the name and the text of each page."""
     for batch in batches:
         for row in range(batch.num_rows):
             shard, name, page = (batch.column(place)[row].as_py() for place in range(3))

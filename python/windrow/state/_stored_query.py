@@ -76,12 +76,14 @@ class StoredQuery:
         is_session: bool = self.spec["windows"]["kind"] == "session"
         return is_session and self.spec["emit"] == "close"
 
-    def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
-        """The operator of a state, for queries only: it has no Python functions, so it takes no records.
+    @property
+    def spec_text(self) -> str:
+        """The plan as the core takes it. What does not fit its type is null, whatever `overflow` the query has."""
+        return json.dumps({**self.spec, "overflow": "null"})
 
-        It shows null for what does not fit its type, whatever `overflow` the query has.
-        """
-        operator = Operator(json.dumps({**self.spec, "overflow": "null"}), self.schema, self._folds)
+    def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
+        """The operator of a state, for queries only: it has no Python functions, so it takes no records."""
+        operator = Operator(self.spec_text, self.schema, self.folds)
         if is_part:
             operator.restore_part(pages)
         else:
@@ -111,7 +113,8 @@ class StoredQuery:
         return {name: value for name, value in values if name not in self.spec["keys"]}
 
     @cached_property
-    def _folds(self) -> list[Fold]:
+    def folds(self) -> list[Fold]:
+        """What stands for the Python functions. It takes no records."""
         inputs = self.spec["inputs"]
         adds = (_kept,) * (1 if inputs is None else inputs["count"])
         return [Fold(field.type, _nothing, adds, _kept, _no_rows) for field in self.accumulators]

@@ -68,6 +68,11 @@ class Blank(Input[Answer]):
     def check_progress(self, show: object) -> None:
         """Accepts anything: a driver takes record by record."""
 
+    def check_start(self, opened: object) -> None:
+        """Raises `TypeError` for a table of Spark, as a driver works in this process."""
+        if any(kind.__module__.startswith("pyspark.") for kind in type(opened).__mro__):
+            raise bad_type("open", opened, "a table in this process, such as still_open.toArrow() gives")
+
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
         """Raises `ValueError` for sessions that are cut, as a stream does."""
         windows._check_stream()

@@ -22,7 +22,7 @@ from windrow._windows.session import SessionWindows
 from windrow.testing._change import Change, changes_of
 from windrow.testing._definition import Definition, Schemas, plan_of
 from windrow.testing._feed import Fed, Feed, cut, without_rows
-from windrow.testing._operators import operators_of
+from windrow.testing._operators import SharedOperator, operators_of
 from windrow.testing._pages import DRIVER, driver_page, read
 from windrow.testing._stores import SessionStore, Store, WindowStore
 from windrow.testing._wall_clock import WallClock
@@ -153,6 +153,8 @@ class StreamDriver:
         time = plan.schema.field(plan.time)
         self._wall_clock = WallClock(wall_clock, plan.options.max_ahead, time, self._feed.tick)
         self._operators = self._new()
+        if plan.options.start is not None and isinstance(self._operators, SharedOperator):
+            self._operators.start(plan)
         self._finish = None if plan.finish is None else plan.finish.typed(self._operators.change_schema)
         self._set_aside = Counter[str]()
         self._unread: list[pa.RecordBatch] = []

@@ -17,7 +17,8 @@ use super::list_values::ListValues;
 use super::row_filter::{RowFilter, Selections};
 use super::row_spans::{RowSpans, spanned};
 use super::slot::Slot;
-use super::window_results::{Overflow, WindowResults};
+use super::unknown_results::UnknownResults;
+use super::window_results::{Overflow, WindowResults, of_aggregate};
 use super::{Aggregate, InputRows, RowSpan, SeqNo, common_len};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -31,6 +32,7 @@ const SHORT_LIST: usize = 256;
 pub struct Accumulators {
     aggregates: Vec<BoundAggregate>,
     overflow: Overflow,
+    unknown: UnknownResults,
     /// Slots that hold states in every aggregate.
     slots: usize,
     /// Slots below this were handed out at least once.
@@ -52,9 +54,15 @@ impl Accumulators {
     pub fn filtered(
         aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, RowFilter)>,
     ) -> Self {
+        let aggregates = aggregates.into_iter().map(BoundAggregate::new);
+        Self::of(aggregates.collect(), Overflow::default())
+    }
+
+    fn of(aggregates: Vec<BoundAggregate>, overflow: Overflow) -> Self {
         Self {
-            aggregates: aggregates.into_iter().map(BoundAggregate::new).collect(),
-            overflow: Overflow::default(),
+            aggregates,
+            overflow,
+            unknown: UnknownResults::default(),
             slots: 0,
             used: 0,
             free: Vec::new(),
@@ -68,13 +76,8 @@ impl Accumulators {
 
     /// The same aggregates, without slots.
     pub fn fresh(&self) -> Self {
-        Self {
-            aggregates: self.aggregates.iter().map(BoundAggregate::fresh).collect(),
-            overflow: self.overflow,
-            slots: 0,
-            used: 0,
-            free: Vec::new(),
-        }
+        let aggregates = self.aggregates.iter().map(BoundAggregate::fresh);
+        Self::of(aggregates.collect(), self.overflow)
     }
 
     /// Whether results of a window are lists.
@@ -194,6 +197,7 @@ impl Accumulators {
         for (aggregate, other) in self.aggregates.iter_mut().zip(&other.aggregates) {
             aggregate.states.merge(into, other.states.as_ref(), from)?;
         }
+        self.unknown.merge(into, &other.unknown, from);
         Ok(())
     }
 
@@ -225,6 +229,7 @@ impl Accumulators {
         self.aggregates
             .iter_mut()
             .for_each(|aggregate| aggregate.states.copy(to, from));
+        self.unknown.copy(to, from);
     }
 
     /// Puts the identity back into a slot.
@@ -232,6 +237,7 @@ impl Accumulators {
         self.aggregates
             .iter_mut()
             .for_each(|aggregate| aggregate.states.clear(slot));
+        self.unknown.clear(slot);
     }
 
     /// The results of `slots`: a column per aggregate, one row per slot.
@@ -251,15 +257,30 @@ impl Accumulators {
                 .add(self.overflow, slots.len(), lower)
                 .map_err(|error| of_aggregate(error, position))?;
         }
+        for (position, column) in results.columns.iter_mut().enumerate() {
+            self.unknown.hide(position, slots, column);
+        }
         Ok(results)
     }
 
+    /// The results that are unknown. Functions of the user follow the aggregates here.
+    pub(crate) fn unknown(&self) -> &UnknownResults {
+        &self.unknown
+    }
+
+    /// The number of state columns of each aggregate.
+    pub(crate) fn widths(&self) -> impl ExactSizeIterator<Item = usize> {
+        let aggregates = self.aggregates.iter();
+        aggregates.map(BoundAggregate::width)
+    }
+
     /// The states of `slots`: the columns of the first aggregate, then those of the next, one row
-    /// per slot.
+    /// per slot. Where results are unknown, a column that says which of them follows.
     pub fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
         self.aggregates
             .iter()
             .flat_map(|aggregate| aggregate.states.save(slots))
+            .chain(self.unknown.save(slots))
             .collect()
     }
 
@@ -277,17 +298,17 @@ impl Accumulators {
             aggregates.push(aggregate);
             rest = others;
         }
-        if rest.is_empty() {
-            Ok(Self {
-                aggregates,
-                overflow: self.overflow,
-                slots,
-                used: slots,
-                free: Vec::new(),
-            })
-        } else {
-            Err(Error::Internal("there are too many state columns"))
-        }
+        let unknown = match rest {
+            [] => UnknownResults::default(),
+            [unknown] => UnknownResults::load(unknown)?,
+            _ => return Err(Error::Internal("there are too many state columns")),
+        };
+        Ok(Self {
+            unknown,
+            slots,
+            used: slots,
+            ..Self::of(aggregates, self.overflow)
+        })
     }
 
     /// The lists that [`Self::sweep`] makes of these, all together.
@@ -374,17 +395,5 @@ impl Accumulators {
                 result.map_err(|error| of_aggregate(error, position))
             });
         results.collect()
-    }
-}
-
-/// An error of the aggregate at a position.
-fn of_aggregate(error: Error, position: usize) -> Error {
-    match error {
-        Error::ResultOverflow { window, reason, .. } => Error::ResultOverflow {
-            aggregate: position,
-            window,
-            reason,
-        },
-        other => other,
     }
 }

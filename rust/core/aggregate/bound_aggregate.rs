@@ -32,6 +32,11 @@ impl BoundAggregate {
         }
     }
 
+    /// The number of its state columns.
+    pub(super) fn width(&self) -> usize {
+        self.state_columns
+    }
+
     /// The same aggregate, without slots.
     pub(super) fn fresh(&self) -> Self {
         self.with(self.states.fresh())

@@ -17,7 +17,7 @@
 //! | [`funnel_chains`] | how far rows get through the steps of a funnel |
 //! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
-//! | [`window_results`] | the results of windows, and those that do not fit their type |
+//! | [`window_results`], [`unknown_results`] | the results of windows: those that do not fit their type, and those that no state knows |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
 
 pub(crate) mod function;
@@ -47,6 +47,7 @@ pub mod accumulators;
 pub mod batch_states;
 pub(crate) mod row_filter;
 pub(crate) mod two_stacks;
+pub(crate) mod unknown_results;
 pub(crate) mod window_results;
 
 mod bound_aggregate;

@@ -6,6 +6,7 @@
 //! | `emission` | emits finals, updates and late records |
 //! | [`record`] | a record as it arrives, and its outcome |
 //! | [`change`] | one change of one window |
+//! | [`pace`] | how long changed windows wait for their next emission |
 //! | [`stream_time`] | how far each input is, and the close times |
 //! | `slowest_source` | the slowest source of an input |
 //! | [`counters`] | the counters |
@@ -13,6 +14,7 @@
 pub mod change;
 pub mod counters;
 mod emission;
+pub mod pace;
 pub mod record;
 mod slowest_source;
 pub mod stream_time;

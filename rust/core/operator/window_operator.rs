@@ -11,6 +11,7 @@
 
 use super::change::{Emit, Sink};
 use super::counters::Counters;
+use super::pace::{Pace, last_due, release};
 use super::record::{EffectiveGap, KeyedRecord, Record, RecordOutcome, ValidRecord};
 use super::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use crate::core::aggregate::states::States;
@@ -44,6 +45,8 @@ pub trait WindowKind: Sized {
     fn horizon(&self, now: StreamTimes) -> Horizon;
     /// The close time `close` closes windows that are due before this.
     fn due_before(&self, close: Time) -> Time;
+    /// The id of a stored window with these bounds.
+    fn id(window: Window) -> <Self::Entry as StoreEntry>::Id;
     /// The bounds of a stored window.
     fn window(&self, entry: &Self::Entry) -> Window;
     /// The effective gap of a record whose gap column has the value `own`.
@@ -68,6 +71,8 @@ pub struct WindowOperator<K: WindowKind> {
     pub(crate) store: WindowTable<K::Entry>,
     pub(crate) counters: Counters,
     pub(crate) scratch: K::Scratch,
+    /// `None` if changes are emitted at once.
+    pub(crate) pace: Option<Pace>,
     time: StreamTime,
 }
 
@@ -84,6 +89,7 @@ impl<K: WindowKind> WindowOperator<K> {
             time: StreamTime::new(inputs, windows.grace(), windows.unit()),
             counters: Counters::default(),
             scratch: K::Scratch::default(),
+            pace: None,
             windows,
         })
     }
@@ -250,14 +256,14 @@ impl<K: WindowKind> WindowOperator<K> {
     }
 
     /// Computes what closes if time moves from saved progress to `times`, one by one, and then to
-    /// `seen`, all at once. Returns two times: windows due before the first close, and closed
-    /// windows are kept from the second on.
+    /// `seen`, all at once. Windows due before the first returned time close, and closed windows are
+    /// kept from the second on. What was emitted at the third or before may be emitted again.
     pub fn closing(
         &self,
         saved: impl IntoIterator<Item = Progress>,
         times: impl Iterator<Item = (usize, Source, Time)>,
         seen: impl Iterator<Item = (usize, Source, Time)>,
-    ) -> (Time, Time) {
+    ) -> (Time, Time, Option<Time>) {
         let mut time = self.time.clone();
         time.resume(saved);
         time.catch_up();
@@ -267,7 +273,9 @@ impl<K: WindowKind> WindowOperator<K> {
         time.observe_together(seen);
         let now = time.slowest();
         let kept = self.windows.horizon(now).kept;
-        (self.windows.due_before(now.close), kept)
+        let pace = self.pace.as_ref();
+        let due = pace.and_then(|pace| last_due(now.time, pace.every()));
+        (self.windows.due_before(now.close), kept, due)
     }
 
     /// Recomputes the close times, because the grace may be smaller after a restart. Nothing
@@ -350,15 +358,18 @@ impl<K: WindowKind> WindowOperator<K> {
         self.store.advance(self.windows.horizon(now));
         let closed = self.store.close(self.windows.due_before(now.close));
         self.emit_finals(&closed, states, out)?;
-        self.store
-            .drop_closed(&closed, |entry| states.release(entry.slot()));
-        self.store.expire(|entry| states.release(entry.slot()));
+        let pace = &mut self.pace;
+        let mut dropped = |entry: K::Entry| release(entry.slot(), pace.as_mut(), states);
+        self.store.drop_closed(&closed, &mut dropped);
+        self.store.expire(dropped);
         Ok(())
     }
 
     /// Drops every window that is closed and hidden, so that a saved state has none of them.
     pub fn drop_hidden<S: States>(&mut self, states: &mut S) {
-        self.store.drop_hidden(|entry| states.release(entry.slot()));
+        let pace = &mut self.pace;
+        self.store
+            .drop_hidden(|entry| release(entry.slot(), pace.as_mut(), states));
     }
 
     /// Closes all windows at the end of the input.
@@ -369,7 +380,9 @@ impl<K: WindowKind> WindowOperator<K> {
     pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
         let pending = self.store.pending();
         self.emit_finals(&pending, states, out)?;
-        self.store.clear(|entry| states.release(entry.slot()));
+        let pace = &mut self.pace;
+        self.store
+            .clear(|entry| release(entry.slot(), pace.as_mut(), states));
         Ok(())
     }
 }

@@ -50,6 +50,10 @@ impl WindowKind for SessionWindows {
         close
     }
 
+    fn id(window: Window) -> (Time, Time) {
+        (window.end, window.start)
+    }
+
     fn window(&self, session: &SessionEntry) -> Window {
         session.window()
     }
@@ -104,9 +108,8 @@ impl SessionOperator {
             found
                 .first()
                 .and_then(|oldest| self.store.remove(key, oldest.id()));
-            states.release(slot);
             let delete = WindowChange::delete(window, window.end, was_stored);
-            return self.emit_update(key, delete, states, out);
+            return self.release_deleted(key, slot, delete, states, out);
         }
         self.replace_oldest(key, found, SessionEntry { extent, slot }, states, out)?;
         let upsert = WindowChange::upsert(window, window.end, slot, was_stored);
@@ -131,7 +134,28 @@ impl SessionOperator {
             states.release(session.slot);
             self.store.remove(key, session.id());
         }
+        self.merge_pace(found.iter().map(|session| session.slot), slot);
         Ok(slot)
+    }
+
+    /// Merges the stored sessions of each key that touch, oldest first: their gap has become longer.
+    pub(crate) fn join_touching<S: States>(&mut self, states: &mut S) -> Result<()> {
+        let all = (Time::MIN, Time::MIN)..=(Time::MAX, Time::MAX);
+        for key in self.store.keys(None, None).to_vec() {
+            let sessions: Vec<SessionEntry> =
+                self.store.within(key, all.clone()).copied().collect();
+            for found in sessions.chunk_by(|one, next| one.extent.joins(&next.extent)) {
+                let [oldest, _, ..] = found else {
+                    continue;
+                };
+                let extents = found.iter().map(|session| session.extent);
+                let extent = extents.fold(oldest.extent, |all, own| all.union(&own));
+                let slot = self.merge_found(key, found, extent.window(), states)?;
+                self.store
+                    .replace(key, oldest.id(), SessionEntry { extent, slot });
+            }
+        }
+        Ok(())
     }
 
     /// Stores the merged session in place of the oldest found one. If this replaces a hidden
@@ -153,7 +177,7 @@ impl SessionOperator {
             if replaced.due() >= closed {
                 self.emit_finals(&[(key, replaced)], states, out)?;
             }
-            states.release(replaced.slot);
+            self.release(replaced.slot, states);
         }
         Ok(())
     }

@@ -70,11 +70,11 @@ impl SlidingOperator {
         if states.is_null(slot) {
             states.release(slot);
             let old = self.store.remove(key, start);
-            if let Some(old) = &old {
-                states.release(old.slot);
-            }
             let delete = WindowChange::delete(window, time, old.is_some());
-            self.emit_update(key, delete, states, out)?;
+            match old {
+                Some(old) => self.release_deleted(key, old.slot, delete, states, out)?,
+                None => self.emit_update(key, delete, states, out)?,
+            }
             return Ok(true);
         }
         let entry = WindowEntry {
@@ -124,6 +124,7 @@ impl SlidingOperator {
     ) -> bool {
         let replaced = self.store.put(key, entry);
         if let Some(replaced) = &replaced {
+            self.merge_pace([replaced.slot], entry.slot);
             states.release(replaced.slot);
         }
         replaced.is_some()

@@ -43,10 +43,27 @@ def sessions(data: DataFrame) -> DataFrame:
     return wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(2).agg(**AGGREGATES)
 
 
+def begun(data: DataFrame) -> DataFrame:
+    """Sessions that begin with the open windows of a history. Each start computes them again."""
+    rows = [(f"user {number % 5}", 1_767_225_600 + 20 * number - 1200, number) for number in range(60)]
+    history = data.sparkSession.createDataFrame(rows, "user string, at bigint, amount bigint")
+    history = history.selectExpr("user", "timestamp_seconds(at) AS ts", "amount")
+    windowed = wr.group_by(history, "user", time="ts").windowed_by(SESSIONS)
+    opened = windowed.advance(None, to="2026-01-01 00:00", **AGGREGATES).still_open
+    stream = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(2)
+    return stream.start_from(opened).agg(**AGGREGATES)
+
+
 def updates(data: DataFrame) -> DataFrame:
     """Records, of which late ones are rows too."""
     windowed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(3)
     return windowed.emit("update").late("emit").agg(**AGGREGATES)
+
+
+def paced(data: DataFrame) -> DataFrame:
+    """Updates at a pace: some wait from one micro-batch to another."""
+    windowed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(2)
+    return windowed.emit("update", every="2 minutes").agg(**AGGREGATES)
 
 
 def sources(data: DataFrame) -> DataFrame:
@@ -105,7 +122,9 @@ QUERIES: dict[str, Callable[..., DataFrame]] = {
     query.__name__: query
     for query in (
         sessions,
+        begun,
         updates,
+        paced,
         slowest,
         every_record,
         python,

@@ -11,11 +11,16 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from windrow import SessionWindows
+from windrow._executor.advance import pack_open
 from windrow._executor.ledger import Ledger
+from windrow._executor.opened import shown_aggregates
 from windrow._executor.stream.change_block import unpack
 from windrow._executor.stream.pack import pack
 from windrow._executor.stream.query import StreamQuery, read_columns, shipment_of
 from windrow._executor.stream.shard import SUMS, changes
+from windrow._executor.stream.start import first_pages
+from windrow._native import Operator, Query
+from windrow._spark.advance import open_spec
 from windrow.testing._definition import Schemas, plan_of
 
 
@@ -83,8 +88,24 @@ class LocalStream:
         self.plan = replace(plan, options=options)
         functions = tuple(cloudpickle.dumps(function) for function in self.plan.functions.values())
         clock = None if options.max_ahead is None else "windrow.clock"
-        self.shipment = shipment_of(self.plan, functions, clock)
+        start = None if self.plan.options.start is None else "the history"
+        self.shipment = shipment_of(self.plan, functions, clock, start=start)
         self.read = pa.schema(read_columns(self.plan).values())
+        if start is not None and not self.states:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Gives the shards the states with which the query begins."""
+        plan, shard_keys = self.plan, StreamQuery(self.shipment).shard_keys
+        aggregates = shown_aggregates(plan, Operator(plan.spec_of_run, plan.schema, plan.folds()).output_schema)
+        rows = plan.options.start(plan, aggregates)
+        spec, schema = open_spec(plan, rows.schema), rows.schema.serialize().to_pybytes()
+        packed = pa.Table.from_batches(pack_open(iter(rows.to_batches(max_chunksize=3)), spec, schema, self.shards))
+        packed = packed.sort_by([("shard", "ascending"), ("kind", "ascending"), ("first", "ascending")])
+        entries = first_pages(iter(packed.to_batches()), self.shipment, plan.spec_of_run, spec, schema)
+        for entry in pa.Table.from_batches(entries).to_pylist():
+            state = self.states.setdefault(shard_keys.index(entry["shard"]), DictState())
+            state.updateValue((entry["name"],), (entry["page"],))
 
     def push(self, splits: Sequence[pa.Table]) -> list[dict[str, Any]]:
         """Runs a micro-batch of several splits. Returns its rows."""
@@ -130,8 +151,6 @@ class LocalStream:
         return rows.to_batches(max_chunksize=self.draw.choice([1, 3, 100]) * smallest)
 
     def _output(self) -> pa.Schema:
-        from windrow._native import Operator, Query
-
         if self.plan.functions:
             core = Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
         else:

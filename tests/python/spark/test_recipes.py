@@ -1,17 +1,20 @@
-"""The recipes of docs/how-to/sinks.md with the real systems: tables are what a batch over all records gives."""
+"""The recipes of sinks and daily jobs with the real systems: tables are what a batch over all records gives."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
+import psycopg.rows
 import pytest
 
 from ...kafka.maven import built
+from ..harness import daily_tables
 from ..test_docs import ROOT
 from .lake.environment import python
 from .postgres import server
@@ -32,6 +35,31 @@ def test_upserts_into_postgresql(spark: SparkSession, tmp_path: Path) -> None:
             rows = connection.execute('SELECT "user", window_start, window_end, clicks, spend FROM sessions').fetchall()
     assert len(rows) == len(set(rows)) >= 10
     assert set(rows) == expected(files)
+
+
+@pytest.mark.soak
+def test_a_daily_job_in_postgresql_that_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = daily_tables.program()
+    with server() as address, psycopg.connect(address, autocommit=True, row_factory=psycopg.rows.dict_row) as reader:
+
+        def rows() -> list[dict[str, Any]]:
+            reader.execute(recipe["RUNS"])
+            return reader.execute("SELECT * FROM runs").fetchall()
+
+        @contextmanager
+        def killed(place: str) -> Iterator[None]:
+            if place == "after the commit":
+                yield
+                raise daily_tables.JobDiedError
+            with monkeypatch.context() as patch:
+                # A statement that PostgreSQL refuses, after the rows of the run were removed.
+                patch.setitem(recipe, "INSERT", "INSERT INTO nothing VALUES (%s)")
+                try:
+                    yield
+                except psycopg.Error as error:
+                    raise daily_tables.JobDiedError from error
+
+        daily_tables.check(lambda *run: recipe["postgresql_run"](address, *run), killed, rows)
 
 
 @pytest.mark.soak

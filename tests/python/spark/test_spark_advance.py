@@ -161,7 +161,7 @@ def test_late_records_counters_and_damage(spark: SparkSession) -> None:
         with pytest.raises(Exception, match=says):
             counted(empty, opened, later).rows.collect()
     with pytest.raises(Exception, match="gap was 30 min"):
-        counted(empty, still_open, later, gap="1 hour").rows.collect()
+        counted(empty, still_open, later, gap="20 minutes").rows.collect()
     with pytest.raises(Exception, match="which the earlier call reached, or later"):
         counted(empty, still_open, START).rows.collect()
     with pytest.raises(ValueError, match="one that has 'state'"):

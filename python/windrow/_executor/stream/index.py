@@ -10,6 +10,7 @@
 |---|---|
 | `format`, `shard` | 5; the number of the shard |
 | `source`, `stream_time` | the source columns, and how several sources share stream time |
+| `start` | the open windows with which the stream began; null if it began with none |
 | `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
 | `pages` | checksum and text length of each page; for windows also first and last time and key prefixes |
 | `gauges` | stream time and open windows of each operator |
@@ -113,6 +114,7 @@ class Index:
         inputs: the inputs that have seen each source.
         pages: the entry of each page, by name.
         gauges: stream time and the number of open windows of each operator, by its number.
+        start: the open windows with which the stream began.
     """
 
     shard: int
@@ -122,6 +124,7 @@ class Index:
     inputs: list[set[int]] = field(default_factory=list)
     pages: dict[str, Page] = field(default_factory=dict)
     gauges: dict[str, tuple[int | None, int]] = field(default_factory=dict)
+    start: str | None = None
 
     @classmethod
     def read(cls, text: str) -> Index:
@@ -139,6 +142,7 @@ class Index:
                 [set(inputs) for inputs in fields["inputs"]],
                 {name: Page.read(page) for name, page in fields["pages"].items()},
                 {number: (time, count) for number, (time, count) in fields["gauges"].items()},
+                fields.get("start"),
             )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"state: its index cannot be read ({error!r}): it is damaged") from None
@@ -157,6 +161,7 @@ class Index:
             "inputs": [sorted(inputs) for inputs in self.inputs],
             "pages": {name: page.write() for name, page in self.pages.items()},
             "gauges": self.gauges,
+            "start": self.start,
         }
         return _sealed(json.dumps(index))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import pickle
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, TypedDict
@@ -11,7 +12,7 @@ from typing import Any, TypedDict
 import pyarrow as pa
 
 from windrow._executor.ledger import Ledger
-from windrow._native import Query, shard_keys
+from windrow._native import Operator, Query, shard_keys
 from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
 
@@ -43,6 +44,7 @@ class Shipment(TypedDict):
         max_ahead: how far a record may be ahead of the wall clock, in microseconds.
         record_result: the columns of the result if the query returns records, serialized; else None.
         records: how many of them are columns of the records.
+        start: the open windows with which the stream begins; None for none.
     """
 
     spec: str
@@ -59,6 +61,7 @@ class Shipment(TypedDict):
     max_ahead: int
     record_result: bytes | None
     records: int
+    start: str | None
 
 
 def read_columns(plan: Plan, records: Iterable[pa.Field[Any]] = ()) -> dict[str, pa.Field[Any]]:
@@ -78,6 +81,7 @@ def shipment_of(
     *,
     record_result: pa.Schema | None = None,
     records: int = 0,
+    start: str | None = None,
 ) -> Shipment:
     """A plan in the form sent to executors.
 
@@ -88,6 +92,7 @@ def shipment_of(
         result: the columns of the state reader, as Spark's JSON.
         record_result: the columns of the result if the query returns records: those of the records come first.
         records: how many of them are columns of the records.
+        start: the open windows with which the stream begins.
     """
     accumulators = [pa.field(name, fold.type) for name, fold in zip(plan.functions, plan.folds(), strict=True)]
     read = list(read_columns(plan, list(record_result or ())[:records]).values())
@@ -109,6 +114,7 @@ def shipment_of(
         max_ahead=plan.options.max_ahead or 0,
         record_result=None if record_result is None else record_result.serialize().to_pybytes(),
         records=records,
+        start=start,
     )
 
 
@@ -170,6 +176,11 @@ class StreamQuery:
     def operator_spec(self) -> str:
         """The plan of a shard's operator."""
         return json.dumps(self._tickless)
+
+    def operator(self, spec: str | None = None) -> Operator:
+        """A new operator of a shard; with `spec` of another plan over the same columns."""
+        folds = [pickle.loads(function).fold(self.schema, kafka=False) for function in self.shipment["functions"]]
+        return Operator(spec or self.operator_spec, self.schema, folds)
 
     @cached_property
     def stored(self) -> str:

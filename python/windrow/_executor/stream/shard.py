@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -45,6 +44,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     shipment = query.shipment
     shard, blocks, left_out, control = _received(rows, query.shard_keys)
     pages = Pages(state, shard, shipment["source"], "slowest" if shipment["slowest"] else "source")
+    pages.check_start(shipment["start"])
     work = Shard(query, pages)
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:
@@ -136,8 +136,7 @@ class Shard:
     ) -> Operator:
         """Operator `number` with the pages that the records need. Loads all pages if the query has changed."""
         query, pages = self._query, self._pages
-        folds = [pickle.loads(function).fold(query.schema, kafka=False) for function in query.shipment["functions"]]
-        operator = Operator(query.operator_spec, query.schema, folds)
+        operator = query.operator()
         head = pages.head(number) if pages.is_of(query.stored) else None
         touched = None if head is None else operator.touched(head, keys, progress, times)
         if head is not None and touched is not None:

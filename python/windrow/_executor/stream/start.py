@@ -1,0 +1,118 @@
+"""The state with which a stream begins: the open windows of a history as pages of its shards.
+
+```text
+ open windows ─▶ pack_open ─▶ (shuffle by shard) ─▶ first_pages ─▶ rows of (shard, name, page)
+                                                    one operator a shard
+```
+
+The pages are those that a micro-batch would have written. Spark puts them into the state before the first micro-batch.
+Every shard gets some, as each of them needs the time of the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._executor.advance import opened_of_shard, shards_of
+from windrow._executor.batches import Batches
+from windrow._executor.opened import Opened
+from windrow._executor.stream.pages import Pages
+from windrow._executor.stream.query import Shipment, StreamQuery
+from windrow._native import Operator
+
+_FIELDS: list[pa.Field[Any]] = [
+    pa.field("shard", pa.int32(), nullable=False),
+    pa.field("name", pa.string(), nullable=False),
+    pa.field("page", pa.string(), nullable=False),
+]
+ENTRIES = pa.schema(_FIELDS)
+"""An entry of the state of a shard."""
+
+_CHARACTERS = 1 << 24
+"""The least length of the texts in a batch, except the last."""
+
+
+def pages_of(run: Operator, stream: Operator, opened: Opened, kind: Any) -> list[tuple[str, bytes | None]]:
+    """The pages of a stream that begins with a table of open windows.
+
+    Args:
+        run: a new operator of a run over the windows of the stream (rules 1.9). It takes the table.
+        stream: a new operator of the stream.
+        opened: the table, or the part of a shard.
+        kind: the type of times, for messages.
+
+    Raises:
+        ValueError: the table is damaged, incomplete or of another query.
+    """
+    opened.load(run, kind)
+    return run.handover(stream)
+
+
+def first_pages(batches: Batches, shipment: Shipment, run: str, spec: str, schema: bytes) -> Batches:
+    """The entries of whole shards, in the columns `ENTRIES`.
+
+    Args:
+        batches: the rows of `pack_open`, each shard's one after the other.
+        shipment: the query.
+        run: the plan of a run over its windows.
+        spec: the plan of the open windows.
+        schema: their columns, serialized.
+    """
+    query = StreamQuery(shipment)
+    time: Any = query.schema.field(query.time).type
+    for key, parts in shards_of(batches):
+        operator, state = query.operator(run), Entries()
+        pages = Pages(state, query.shard_keys.index(key), (), "source")
+        pages.index.start = shipment["start"]
+        pages.see(())
+        pages.write(0, pages_of(operator, query.operator(), opened_of_shard(parts, spec, schema), time))
+        pages.index.gauges["0"] = (operator.stream_time, operator.counters()["windows_open"])
+        pages.finish(query.stored)
+        yield from state.batches(key)
+
+
+class Entries:
+    """The entries of a shard's state, before Spark has them."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._texts = dict[str, str]()
+
+    def getValue(self, key: tuple[str]) -> Any:  # noqa: N802 (Spark's name)
+        """The text of a name as a row, or None if the name is missing."""
+        return None if key[0] not in self._texts else (self._texts[key[0]],)
+
+    def iterator(self) -> Iterator[tuple[Any, Any]]:
+        """All names and texts."""
+        return iter([((name,), (text,)) for name, text in self._texts.items()])
+
+    def updateValue(self, key: tuple[str], value: tuple[str]) -> None:  # noqa: N802 (Spark's name)
+        """Writes a text."""
+        self._texts[key[0]] = value[0]
+
+    def removeKey(self, key: tuple[str]) -> None:  # noqa: N802 (Spark's name)
+        """Removes a name."""
+        del self._texts[key[0]]
+
+    def batches(self, shard: int) -> Iterator[pa.RecordBatch]:
+        """The entries as rows of `ENTRIES`."""
+        names, length = list[str](), 0
+        for name, text in self._texts.items():
+            names.append(name)
+            length += len(text)
+            if length >= _CHARACTERS:
+                yield self._batch(shard, names)
+                names, length = [], 0
+        if names:
+            yield self._batch(shard, names)
+
+    def _batch(self, shard: int, names: list[str]) -> pa.RecordBatch:
+        columns: list[pa.Array[Any]] = [
+            pa.array([shard] * len(names), pa.int32()),
+            pa.array(names, pa.string()),
+            pa.array([self._texts[name] for name in names], pa.string()),
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=ENTRIES)

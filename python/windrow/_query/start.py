@@ -1,0 +1,79 @@
+"""A stream that begins where a history ends.
+
+The examples of this module share these lines:
+
+>>> from datetime import datetime
+>>> import pyarrow as pa
+>>> import windrow as wr
+>>> from windrow.testing import StreamDriver
+>>> schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us")})
+>>> rows = [{"user": "ann", "ts": datetime(2026, 1, 1, 8)}, {"user": "bob", "ts": datetime(2026, 1, 1, 8, 50)}]
+>>> history = pa.Table.from_pylist(rows, schema)
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from windrow._arguments.errors import bad_value
+from windrow._plan.input import Result
+from windrow._plan.open_table import check_names
+from windrow._query.detect import open_table
+from windrow._query.grouping import Grouping
+
+
+class Beginning(Generic[Result]):
+    """The method of `WindowedData` for streams that continue a history."""
+
+    if TYPE_CHECKING:
+        grouped: Grouping[Result]
+
+    @abstractmethod
+    def _with(self, **chosen: Any) -> Any:
+        """The same with other options."""
+
+    def start_from(self, open: Any, /) -> Self:
+        """Begins a stream with the open windows of a history, and with its time.
+
+        The result is that of a stream whose first micro-batch is the history, after which stream time is the `to` of
+        the history's last run: windows continue with the records of the stream, and windows whose keys never come
+        again close by time. Only the rows of that first micro-batch are missing: the history has its closed windows,
+        and `open` has the others. The counters begin at zero.
+
+        `open` is read when the first micro-batch runs, and again if that is repeated. Later only its clock row is read,
+        each time when the query is built: a query that is started again must have the same `open`, or no `start_from`
+        at all. `docs/how-to/from-batch-to-stream.md` shows all steps.
+
+        Args:
+            open: the table of open windows: what `advance` returned as `still_open`, also after a round trip through
+                files or tables. For a stream a batch DataFrame of the same session, or a small table in this process;
+                for a `StreamDriver` a table in this process.
+
+        Raises:
+            TypeError: `open` is no such table, or the data is a batch.
+            ValueError: a reserved name of a key; a stream with `source=`, whose sources have times of their own that
+                `open` lacks; a query in a declarative pipeline, which may run no job. In `agg`: the open windows of
+                another query, no clock row, or a reserved name of an aggregate. In the first micro-batch: a row that
+                was changed, lost, doubled or taken from another table. After that: another `open` than that of the
+                checkpoint.
+
+        >>> def sessions_of(clicks):
+        ...     windows = wr.SessionWindows.with_gap("30 minutes", grace="0 seconds")
+        ...     return wr.group_by(clicks, "user", time="ts").windowed_by(windows)
+        >>> closed, still_open = sessions_of(history).advance(None, to=datetime(2026, 1, 1, 9), count=wr.count())
+        >>> driver = StreamDriver(lambda clicks: sessions_of(clicks).start_from(still_open).count(), schema)
+        >>> driver.stream_time
+        datetime.datetime(2026, 1, 1, 9, 0)
+        >>> driver.pipe(user="bob", ts=datetime(2026, 1, 1, 9, 10))
+        []
+        >>> [(change.key["user"], change.values) for change in driver.tick(datetime(2026, 1, 1, 10))]
+        [('bob', {'count': 2})]
+        """
+        self.grouped._input.check_start(open)
+        if self.grouped._stream.source:
+            allowed = "group_by without source=, as the clock row of open windows has one time and none of each source"
+            raise bad_value("start_from", "a stream with source=", allowed)
+        check_names("keys", self.grouped.keys, "start_from")
+        begun: Self = self._with(start=open_table(open))
+        return begun

@@ -1,0 +1,92 @@
+"""The table of open windows with which a stream begins. Uses only Spark's public API.
+
+```text
+select(open windows) ─ mapInArrow(pack_open) ─ repartition("shard") ─ mapInArrow(first_pages) ─▶ initialState
+```
+Spark reads it for the first micro-batch only. So its clock row is read when the query is built: the hash of it is the
+name of the table, which each state keeps. A state of another name is an error.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from windrow._arguments.instant import shown
+from windrow._executor.advance import pack_open
+from windrow._executor.opened import Opened, shown_aggregates
+from windrow._executor.shipping import shipped
+from windrow._executor.stream.query import Shipment
+from windrow._executor.stream.start import ENTRIES, first_pages
+from windrow._native import Operator, read_clock
+from windrow._plan.open_table import STATE, STREAM_TIME
+from windrow._plan.plan import Plan
+from windrow._spark.advance import PACKED_RUN, open_columns, open_spec
+
+_ENTRIES = StructType(
+    [
+        StructField(field.name, IntegerType() if field.type == pa.int32() else StringType(), nullable=False)
+        for field in ENTRIES
+    ]
+)
+
+_CLOCKS = 100
+"""How many clock rows are read, of which a table has one."""
+
+
+class Start:
+    """The table with which a stream begins.
+
+    Attributes:
+        name: its time and a hash of its clock row, for people and for comparisons.
+    """
+
+    def __init__(self, plan: Plan, spark: Any) -> None:
+        """Reads the clock row: a job of Spark.
+
+        Raises:
+            TypeError: `open` is no table of open windows.
+            ValueError: it has no clock row or several, or is of another query.
+        """
+        self._plan = plan
+        operator = Operator(plan.spec_of_run, plan.schema, plan.folds())
+        aggregates = shown_aggregates(plan, operator.output_schema)
+        if callable(plan.options.start):
+            rows: pa.Table = plan.options.start(plan, aggregates)
+            self._columns = rows.schema
+            spec, schema = open_spec(plan, rows.schema), rows.schema.serialize().to_pybytes()
+            packed = list(pack_open(iter(rows.to_batches()), spec, schema, plan.options.shards))
+            self._packed = spark.createDataFrame(pa.Table.from_batches(packed), PACKED_RUN)
+            opened = Opened(len(plan.keys), _clocks(rows.select([STREAM_TIME, STATE])), rows.num_rows)
+        else:
+            frame, self._columns = open_columns(plan, plan.options.start, aggregates)
+            spec, schema = open_spec(plan, self._columns), self._columns.serialize().to_pybytes()
+            self._packed = frame.mapInArrow(shipped(pack_open, spec, schema, plan.options.shards), PACKED_RUN)
+            times = frame.select(*frame.columns[-2:]).where(F.col(frame.columns[-2]).isNotNull())
+            clocks = _clocks(times.limit(_CLOCKS).toArrow())
+            opened = Opened(len(plan.keys), clocks, 0 if clocks else frame.count())
+        time: Any = plan.schema.field(plan.time).type
+        clock, to = opened.clock(time)
+        counted = json.loads(read_clock(clock))
+        operator.resume_open((clock, to), (counted["rows"], counted["checksum"]), [])
+        self.name = f"the open windows up to {shown(to or 0, time)} ({hashlib.sha256(clock).hexdigest()[:16]})"
+
+    def entries(self, shipment: Shipment) -> DataFrame:
+        """The entries of the states of all shards."""
+        plan, schema = self._plan, self._columns.serialize().to_pybytes()
+        step = shipped(first_pages, shipment, plan.spec_of_run, open_spec(plan, self._columns), schema)
+        by_shard: DataFrame = self._packed.repartition("shard").sortWithinPartitions("shard", "kind", "first")
+        return by_shard.mapInArrow(step, _ENTRIES)
+
+
+def _clocks(rows: pa.Table) -> list[tuple[bytes, int | None]]:
+    """The bytes and the time in ticks of clock rows, among rows of `stream_time` and `state`."""
+    times: Any = rows.column(0).cast(pa.int64())
+    pairs: Any = zip(rows.column(1).to_pylist(), times.to_pylist(), strict=True)
+    return [(state, time) for state, time in pairs if None not in (state, time)]

@@ -1,0 +1,120 @@
+"""Tables of open windows without some keys, or at another time: DataFrames of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.instant import Instant, ticks
+from windrow._executor.opened import Opened
+from windrow._native import change_clock, tally_open
+from windrow._plan.open_table import STATE, STREAM_TIME
+from windrow._spark.quoted_name import quoted
+from windrow.state._clock_row import ALLOWED, ClockRow, check_names, wanted_values
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_PREFIX = 12
+"""The bytes of a state that have its kind and its checksum."""
+
+
+class OpenFrame:
+    """A table of open windows as a batch DataFrame. Each change runs a small job, which reads the clock row."""
+
+    def __init__(self, given: Any) -> None:
+        """Takes a DataFrame. Reads nothing."""
+        from pyspark.sql import functions as F
+
+        if given.isStreaming:
+            raise bad_value("open", "a streaming DataFrame", ALLOWED)
+        check_names(given.columns)
+        self._frame: DataFrame = given
+        self._is_clock = F.col(STREAM_TIME).isNotNull()
+
+    def clock_row(self) -> ClockRow:
+        """The clock row."""
+        return self._read(None)[0]
+
+    def without_keys(self, given: Mapping[str, Any]) -> DataFrame:
+        """The table without the rows of some keys."""
+        from pyspark.sql import functions as F
+
+        from windrow._spark.types import arrow_field
+
+        fields = {field.name: field for field in self._frame.schema.fields}
+        clock = self.clock_row()
+        keys = {name: arrow_field("open", fields[name], compared=False).type for name in clock.keys(list(fields))}
+        is_gone = ~self._is_clock
+        for name, values in wanted_values(given, keys).items():
+            column, is_wanted = F.col(quoted(name)), F.lit(False)
+            literals = [F.lit(value).cast(fields[name].dataType) for value in values.drop_null().to_pylist()]
+            if literals:
+                is_wanted = F.coalesce(column.isin(literals), F.lit(False))
+            is_gone = is_gone & (is_wanted | column.isNull() if values.null_count else is_wanted)
+        clock, gone = self._read(is_gone)
+        _, rows, checksum, _ = tally_open(pa.record_batch({STATE: pa.array(gone, pa.binary())}))
+        state = change_clock(clock.state, None, (rows, checksum))
+        return self._changed({STATE: _binary(state)}).where(~is_gone)
+
+    def with_clock(self, to: Instant) -> DataFrame:
+        """The table at another time."""
+        from pyspark.sql import functions as F
+        from pyspark.sql.types import TimestampNTZType
+
+        clock, zone = self.clock_row(), self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
+        moved = ticks("to", to, pa.field(STREAM_TIME, clock.time), zone)
+        state = change_clock(clock.state, moved)
+        time = F.timestamp_micros(F.lit(moved))
+        if isinstance(self._frame.schema[STREAM_TIME].dataType, TimestampNTZType):
+            # A cast from TIMESTAMP would shift it by the session's time zone.
+            epoch = F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'")
+            time = epoch + F.lit(moved) * F.expr("INTERVAL '0.000001' SECOND")
+        return self._changed({STATE: _binary(state), STREAM_TIME: time})
+
+    def _changed(self, clock: Mapping[str, Column]) -> DataFrame:
+        """The table with other values in the clock row."""
+        from pyspark.sql import functions as F
+
+        columns = [
+            F.when(self._is_clock, clock[name]).otherwise(F.col(quoted(name))).alias(name)
+            if name in clock
+            else F.col(quoted(name))
+            for name in self._frame.columns
+        ]
+        return self._frame.select(*columns)
+
+    def _read(self, is_wanted: Column | None) -> tuple[ClockRow, list[bytes]]:
+        """The clock row, and of wanted rows the first bytes of their states."""
+        from pyspark.sql import functions as F
+        from pyspark.sql.types import TimestampNTZType, TimestampType
+
+        kind = self._frame.schema[STREAM_TIME].dataType
+        if not isinstance(kind, TimestampType | TimestampNTZType):
+            raise bad_type("open: column 'stream_time'", kind.simpleString(), "a timestamp")
+        rows = self._frame.where(self._is_clock if is_wanted is None else self._is_clock | is_wanted)
+        time = F.col(STREAM_TIME)
+        if isinstance(kind, TimestampType):
+            time = F.unix_micros(time)
+        state = F.when(self._is_clock, F.col(STATE)).otherwise(F.substring(F.col(STATE), 1, _PREFIX))
+        opened, gone = Opened(0), list[bytes]()
+        for row in rows.select(time.alias(STREAM_TIME), state.alias(STATE)).collect():
+            if row[STREAM_TIME] is None:
+                gone.append(bytes(row[STATE]))
+                continue
+            at = row[STREAM_TIME]
+            at = at if isinstance(at, int) else pa.scalar(at, pa.timestamp("us")).value
+            opened.clocks.append((bytes(row[STATE]), at))
+        found, micros = opened.clock(pa.timestamp("us"))
+        clock, moment = ClockRow(found), pa.scalar(micros, pa.int64())
+        clock.check(moment.cast(pa.timestamp("us")).cast(pa.timestamp("us", clock.time.tz)))
+        return clock, gone
+
+
+def _binary(state: bytes) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.unhex(F.lit(state.hex()))

@@ -1,0 +1,94 @@
+"""Tables of open windows without some keys, or at another time: the kinds of data in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.errors import bad_column_type
+from windrow._arguments.instant import Instant, ticks
+from windrow._executor.batches import stream_reader
+from windrow._executor.opened import Opened
+from windrow._local.columns import Columns
+from windrow._local.results import pyarrow_table, without_views
+from windrow._local.sources import columns_of
+from windrow._native import change_clock, tally_open
+from windrow._plan.open_table import STATE, STREAM_TIME
+from windrow.state._clock_row import ClockRow, check_names, wanted_values
+
+
+class OpenTable:
+    """A table of open windows in this process."""
+
+    def __init__(self, given: Any) -> None:
+        """Reads the table, and looks for its clock row."""
+        libraries = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
+        self._columns: Columns = columns_of(given, libraries, "open")
+        names = list(self._columns.names)
+        check_names(names)
+        rows = stream_reader(self._columns.stream(range(len(names)))).read_all()
+        self._rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
+        self._is_clock: Any = self._rows[STREAM_TIME].is_valid()
+        self._states: Any = _plain(self._rows[STATE], pa.binary())
+        self.clock = self._clock_row()
+
+    def _clock_row(self) -> ClockRow:
+        """The one clock row."""
+        times, opened = self._rows[STREAM_TIME], Opened(0)
+        if not pa.types.is_timestamp(times.type) and times.null_count != len(times):
+            raise bad_column_type("open", STREAM_TIME, times.type, "a timestamp")
+        kind: Any = times.type if pa.types.is_timestamp(times.type) else pa.timestamp("us")
+        columns: dict[str, Any] = {STREAM_TIME: times.cast(kind).cast(pa.int64()), STATE: self._states}
+        for batch in pa.table(columns).to_batches():
+            opened.add(batch)
+        state, time = opened.clock(kind)
+        row, scalar = ClockRow(state), pa.scalar(time, pa.int64())
+        row.check(scalar.cast(kind))
+        return row
+
+    def without_keys(self, given: Mapping[str, Any]) -> Any:
+        """The table without the rows of some keys."""
+        keys = self.clock.keys(self._rows.column_names)
+        plain = {name: _plain(self._rows[name]) for name in keys}
+        is_gone: Any = pc.invert(self._is_clock)
+        for name, values in wanted_values(given, {name: column.type for name, column in plain.items()}).items():
+            is_gone = pc.and_(is_gone, pc.is_in(plain[name], value_set=values))
+        gone = pa.table({STATE: self._states.filter(is_gone)}).combine_chunks().to_batches()
+        counts = [tally_open(batch)[1:3] for batch in gone]
+        without = (sum(rows for rows, _ in counts), sum(checksum for _, checksum in counts) % 2**64)
+        state = change_clock(self.clock.state, None, without)
+        return self._result(self._with_state(state).filter(pc.invert(is_gone)))
+
+    def with_clock(self, to: Instant) -> Any:
+        """The table at another time."""
+        time: Any = self._rows[STREAM_TIME].type
+        ticks_of_query = ticks("to", to, pa.field(STREAM_TIME, self.clock.time), getattr(time, "tz", None))
+        state = change_clock(self.clock.state, ticks_of_query)
+        moved = pa.scalar(ticks_of_query, pa.int64()).cast(self.clock.time).cast(time)
+        rows, place = self._with_state(state), self._rows.column_names.index(STREAM_TIME)
+        times: Any = pc.if_else(self._is_clock, moved, self._rows[STREAM_TIME])
+        return self._result(rows.set_column(place, rows.schema.field(place), times))
+
+    def _with_state(self, state: bytes) -> pa.Table:
+        """The rows with another state of the clock row."""
+        place = self._rows.column_names.index(STATE)
+        states: Any = pc.if_else(self._is_clock, pa.scalar(state, pa.binary()), self._states)
+        return self._rows.set_column(place, STATE, states.cast(self._rows.schema.field(place).type))
+
+    def _result(self, rows: pa.Table) -> Any:
+        names = {name: name for name in rows.column_names}
+        return self._columns.result(rows, self._columns.dtypes(names), {})
+
+
+def _plain(column: Any, kind: Any = None) -> Any:
+    """A column without dictionaries and views, of a type if one is given."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = without_views(column.type) if kind is None else kind
+    try:
+        return column if column.type == kind else column.cast(kind)
+    except pa.ArrowException as error:
+        raise bad_column_type("open", STATE, column.type, "binary") from error

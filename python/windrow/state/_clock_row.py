@@ -1,0 +1,120 @@
+"""The clock row of a table of open windows, and the columns that it names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._native import read_clock
+from windrow._plan.flat import BOUNDS, WINDOW
+from windrow._plan.open_table import STATE, STREAM_TIME
+from windrow._plan.plan import SERIES
+
+ALLOWED = "a table of open windows: what windrow.state.open_windows or the still_open of advance returns"
+
+_TIME = re.compile(r"timestamp\((\w+),(.*)\)")
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How far a table of open windows is.
+
+    Attributes:
+        time: stream time, which the clock row has in `stream_time`.
+        batch: of the table of a streaming query, the number of its last micro-batch; of that of `advance`, how many
+            runs were before.
+    """
+
+    time: datetime
+    batch: int
+
+
+@dataclass(frozen=True)
+class ClockRow:
+    """The clock row.
+
+    Attributes:
+        state: its bytes.
+    """
+
+    state: bytes
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Its content. `ValueError` if it was changed."""
+        values: dict[str, Any] = json.loads(read_clock(self.state))
+        return values
+
+    @property
+    def ticks(self) -> int:
+        """Stream time, in the unit of the query's time column."""
+        ticks: int = self.values["to"]
+        return ticks
+
+    def check(self, time: pa.Scalar[Any]) -> None:
+        """Raises `ValueError` unless this is its `stream_time`."""
+        if not time.is_valid or time.cast(self.time).cast(pa.int64()).as_py() != self.ticks:
+            raise ValueError("open: the clock row cannot be read: its `stream_time` or its `state` was changed")
+
+    @cached_property
+    def specification(self) -> dict[str, Any]:
+        """The query of the table."""
+        specification: dict[str, Any] = json.loads(self.values["specification"])
+        return specification
+
+    @property
+    def time(self) -> Any:
+        """The type of the query's time column."""
+        found = _TIME.fullmatch(self.specification["time_type"])
+        if found is None:
+            raise ValueError("open: the clock row has no type of times: it is damaged")
+        unit, zone = found.groups()
+        return pa.timestamp(unit, None if zone == "none" else zone)
+
+    def keys(self, names: Sequence[str]) -> list[str]:
+        """The key columns of a table with these columns."""
+        keys: list[str] = self.specification["keys"]
+        if keys == [SERIES]:
+            return []
+        if all(key in names for key in keys):
+            return keys
+        return list(names[: names.index(WINDOW if WINDOW in names else BOUNDS[0])])
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raises `ValueError` unless these are columns of a table of open windows."""
+    missing = [name for name in (STREAM_TIME, STATE) if list(names).count(name) != 1]
+    if not missing and WINDOW not in names and BOUNDS[0] not in names:
+        missing = [WINDOW]
+    if missing:
+        raise bad_value("open", f"a table with the columns {listed(names)}", f"one that has {missing[0]!r}: {ALLOWED}")
+
+
+def wanted_values(given: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, pa.Array[Any]]:
+    """The values of key columns, by column. `kinds` are the types of all key columns.
+
+    Raises:
+        TypeError: a value of another type than its column.
+        ValueError: no column, or one that is no key.
+    """
+    columns = f"key columns of the table: {listed(list(kinds))}" if kinds else "none, as the query has no keys"
+    if not given:
+        raise bad_value("keys", "none", f"values of {columns}, by name")
+    wanted = {}
+    for name, value in given.items():
+        if name not in kinds:
+            raise bad_value("keys", name, columns)
+        values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+        try:
+            wanted[name] = pa.array(values, kinds[name])
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise bad_type(f"keys: {name}", value, f"a value of type {kinds[name]}, or a list of them") from error
+    return wanted

@@ -1,0 +1,318 @@
+//! The query of a table of open windows: what the table depends on, and what another query may
+//! continue.
+//!
+//! | part of the query | another query |
+//! |---|---|
+//! | keys, their types, the kind of windows, the number of inputs | must have the same |
+//! | a fixed gap | may have a longer one |
+//! | aggregates | may lack some, and may have more |
+//! | all others | may differ |
+
+use serde_json::{Value, json};
+
+use super::changed_query::{self, ROWS, Specification};
+use super::fingerprint::{Fingerprint, hash, unnamed};
+
+/// The parts of a specification that the open windows do not depend on.
+const FREE: [&str; 5] = ["shards", "emit", "until", "sources", "kafka"];
+
+/// How a query continues the open windows of another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Continuation {
+    /// For each aggregate the place of its states among those of the other query. `None` if the other
+    /// query has none.
+    pub aggregates: Vec<Option<usize>>,
+    /// Whether the gap of sessions is longer than that of the other query.
+    pub is_longer: bool,
+}
+
+impl Fingerprint {
+    /// The query of the open windows.
+    pub(crate) fn of_open_windows(&self) -> Self {
+        let specification = essence(read(&self.text));
+        let text = Value::Object(specification.clone()).to_string();
+        Self {
+            hash: hash(unnamed(specification)),
+            text,
+        }
+    }
+
+    /// How this query continues open windows of the query with the specification `saved`.
+    ///
+    /// # Errors
+    ///
+    /// What differs, if it cannot.
+    pub(crate) fn continues(&self, saved: &str) -> Result<Continuation, String> {
+        let (saved, own) = (essence(read(saved)), essence(read(&self.text)));
+        let (windows, is_longer) = longer_gap(&saved, &own);
+        let fixed = |specification: &Specification, windows: Option<Value>| {
+            let mut fixed = specification.clone();
+            fixed.insert("windows".into(), windows.unwrap_or_default());
+            for name in ["aggregates", "results"] {
+                fixed.remove(name);
+            }
+            let keys = Value::Object(key_types(specification));
+            fixed.insert("types".into(), keys);
+            fixed
+        };
+        let (before, after) = (
+            fixed(&saved, windows),
+            fixed(&own, own.get("windows").cloned()),
+        );
+        if unnamed(before.clone()) != unnamed(after.clone()) {
+            return Err(changed_query::difference(&before, &after));
+        }
+        let aggregates = if unnamed(saved.clone()) == unnamed(own.clone()) {
+            (0..aggregates(&own).len()).map(Some).collect()
+        } else {
+            matches(&saved, &own)?
+        };
+        Ok(Continuation {
+            aggregates,
+            is_longer,
+        })
+    }
+}
+
+fn read(text: &str) -> Specification {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// A specification without the parts that open windows do not depend on.
+fn essence(mut specification: Specification) -> Specification {
+    FREE.iter()
+        .for_each(|name| drop(specification.remove(*name)));
+    if let Some(Value::Object(inputs)) = specification.get_mut("inputs") {
+        inputs.retain(|name, _| name == "count");
+    }
+    specification
+}
+
+/// The types of the key columns.
+fn key_types(specification: &Specification) -> Specification {
+    let types = specification.get("types").and_then(Value::as_object);
+    let keys = specification.get("keys").and_then(Value::as_array);
+    let keys = keys.into_iter().flatten().filter_map(Value::as_str);
+    keys.filter_map(|key| Some((key.to_owned(), types?.get(key)?.clone())))
+        .collect()
+}
+
+/// The windows of `saved`, with the gap of `own` if that is longer, and whether it is.
+fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, bool) {
+    let [mut windows, is] = [saved, own].map(|each| each.get("windows").cloned());
+    let gap = |windows: Option<&Value>| {
+        let is_cut = ["longest", "ends"].map(|name| windows.and_then(|each| each.get(name)));
+        let gap = windows.and_then(|windows| windows.get("gap"))?.as_i64()?;
+        (is_cut == [None, None]).then_some(gap)
+    };
+    let gaps = gap(windows.as_ref()).zip(gap(is.as_ref()));
+    let longer = gaps.filter(|(was, is)| is > was).map(|(_, is)| is);
+    if let (Some(longer), Some(Value::Object(windows))) = (longer, windows.as_mut()) {
+        windows.insert("gap".into(), json!(longer));
+    }
+    (windows, longer.is_some())
+}
+
+/// An aggregate, with all that its states depend on.
+#[derive(Clone, PartialEq)]
+struct Definition {
+    name: Value,
+    is_function: bool,
+    /// The aggregate without its name, the type of its result, and those of its columns.
+    states: (Value, Value, Specification),
+}
+
+fn aggregates(specification: &Specification) -> Vec<Definition> {
+    let list = |name: &str| {
+        let list = specification.get(name).and_then(Value::as_array);
+        list.cloned().unwrap_or_default()
+    };
+    let types = specification.get("types").and_then(Value::as_object);
+    let with_result = list("aggregates").into_iter().zip(list("results"));
+    let definitions = with_result.map(|(mut aggregate, result)| {
+        let columns = aggregate.get("columns").and_then(Value::as_array);
+        let columns = columns.into_iter().flatten();
+        let read = columns.chain(aggregate.get("where"));
+        let read = read.filter_map(Value::as_str);
+        let columns = read.filter_map(|name| Some((name.to_owned(), types?.get(name)?.clone())));
+        let columns = columns.collect();
+        let fields = aggregate.as_object_mut();
+        let name = fields.and_then(|fields| fields.remove("name"));
+        Definition {
+            name: name.unwrap_or_default(),
+            is_function: aggregate.get("function") == Some(&json!("python")),
+            states: (aggregate, result, columns),
+        }
+    });
+    definitions.collect()
+}
+
+/// A specification of one aggregate only.
+fn alone(definition: &Definition) -> Specification {
+    let (mut aggregate, result, types) = definition.states.clone();
+    if let Some(fields) = aggregate.as_object_mut() {
+        fields.insert("name".into(), definition.name.clone());
+    }
+    let parts = [
+        ("aggregates", json!([aggregate])),
+        ("results", json!([result])),
+        ("types", Value::Object(types)),
+    ];
+    parts
+        .map(|(name, part)| (name.to_owned(), part))
+        .into_iter()
+        .collect()
+}
+
+/// For each aggregate of `own` the place of its states in `saved`. Functions of the user have their
+/// names only.
+///
+/// # Errors
+///
+/// An aggregate has the name of another one of `saved`.
+fn matches(saved: &Specification, own: &Specification) -> Result<Vec<Option<usize>>, String> {
+    let (was, is) = (aggregates(saved), aggregates(own));
+    let has_rows = |each: &[Definition]| each.iter().any(|each| each.name == json!(ROWS));
+    if has_rows(&was) != has_rows(&is) {
+        return Err(changed_query::difference(saved, own));
+    }
+    let place = |own: &Definition| {
+        if let Some(place) = was.iter().position(|each| each.name == own.name) {
+            let same = was.get(place).filter(|each| each.states != own.states);
+            return match same {
+                None => Ok(Some(place)),
+                Some(other) => Err(changed_query::difference(&alone(other), &alone(own))),
+            };
+        }
+        let same = |each: &Definition| !own.is_function && each.states == own.states;
+        Ok(was.iter().position(same))
+    };
+    is.iter().map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sessions(gap: i64, aggregates: &[(&str, &str, &str)]) -> Value {
+        let results: Vec<&str> = aggregates.iter().map(|_| "int64").collect();
+        let aggregates: Vec<Value> = aggregates
+            .iter()
+            .map(|(name, function, column)| {
+                json!({"name": name, "function": function, "columns": [column]})
+            })
+            .collect();
+        json!({
+            "keys": ["user"], "time": "ts", "shards": 32, "emit": "close", "until": null,
+            "windows": {"kind": "session", "gap": gap, "gap_column": null},
+            "aggregates": aggregates, "results": results,
+            "types": {"user": "string", "x": "int64", "y": "int64"},
+        })
+    }
+
+    fn of(saved: &Value, own: &Value) -> Result<Continuation, String> {
+        let own = Fingerprint {
+            text: own.to_string(),
+            hash: String::new(),
+        };
+        own.continues(&saved.to_string())
+    }
+
+    fn with(mut specification: Value, name: &str, value: Value) -> Value {
+        specification[name] = value;
+        specification
+    }
+
+    #[test]
+    fn aggregates_are_found_by_what_they_compute() {
+        let saved = sessions(
+            9,
+            &[("a", "sum", "x"), ("f", "python", "x"), ("b", "sum", "y")],
+        );
+        for (own, places) in [
+            (
+                vec![("a", "sum", "x"), ("f", "python", "x"), ("b", "sum", "y")],
+                vec![Some(0), Some(1), Some(2)],
+            ),
+            (
+                vec![("p", "sum", "x"), ("q", "python", "x"), ("r", "sum", "y")],
+                vec![Some(0), Some(1), Some(2)],
+            ),
+            (vec![("b", "sum", "y")], vec![Some(2)]),
+            (
+                vec![("new", "sum", "y"), ("b", "sum", "y")],
+                vec![Some(2), Some(2)],
+            ),
+            (
+                vec![("n", "count", "x"), ("f", "python", "x")],
+                vec![None, Some(1)],
+            ),
+            (vec![("g", "python", "x")], vec![None]),
+        ] {
+            let found = of(&saved, &sessions(9, &own)).unwrap();
+            assert_eq!(found.aggregates, places, "{own:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_continued_is_named() {
+        let saved = sessions(9, &[("a", "sum", "x")]);
+        let other = |name: &str, value: Value| with(saved.clone(), name, value);
+        let typed = json!({"user": "string", "x": "float64"});
+        for (own, says) in [
+            (
+                sessions(8, &[("a", "sum", "x")]),
+                "gap was 9 microseconds, is 8 microseconds",
+            ),
+            (
+                sessions(9, &[("a", "max", "x")]),
+                "the aggregate \"a\" was sum('x'), is max('x')",
+            ),
+            (
+                other("keys", json!(["user", "id"])),
+                "keys were 'user', are 'user', 'id'",
+            ),
+            (other("types", typed), "column \"x\" was int64, is float64"),
+            (
+                other("types", json!({"user": "int64"})),
+                "column \"user\" was string, is int64",
+            ),
+            (
+                other("inputs", json!({"count": 2})),
+                "the query was of one input, is a cogroup of 2 inputs",
+            ),
+            (
+                other(
+                    "windows",
+                    json!({"kind": "session", "gap": null, "gap_column": "pause"}),
+                ),
+                "gap was 9 microseconds, is the column 'pause'",
+            ),
+            (
+                other(
+                    "windows",
+                    json!({"kind": "session", "gap": 10, "longest": 30}),
+                ),
+                "gap was 9 microseconds, is 10 microseconds; max_duration was none, is 30 microseconds",
+            ),
+        ] {
+            assert_eq!(of(&saved, &own), Err(says.into()));
+        }
+    }
+
+    #[test]
+    fn the_rest_may_differ() {
+        let saved = sessions(9, &[("a", "sum", "x")]);
+        let mut own = sessions(10, &[("a", "sum", "x")]);
+        for (name, value) in [
+            ("shards", json!(7)),
+            ("emit", json!("update")),
+            ("until", json!(5)),
+            ("time", json!("t")),
+        ] {
+            own = with(own, name, value);
+        }
+        let found = of(&saved, &own).unwrap();
+        assert_eq!((found.aggregates, found.is_longer), (vec![Some(0)], true));
+    }
+}

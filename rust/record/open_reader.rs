@@ -1,0 +1,247 @@
+//! Reads the rows of a table of open windows as the windows of a page.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
+use arrow_cast::display::array_value_to_string;
+
+use super::open_rows::{self, STAMP, Section, UNKNOWN, stamp};
+use super::state_store::StateStore;
+use super::windows::Windows;
+use crate::array::result_array;
+use crate::core::aggregate::slot::Slot;
+use crate::core::aggregate::unknown_results::UnknownResults;
+use crate::core::error::{Error, Result};
+use crate::core::time::{Span, Time};
+use crate::core::window::Window;
+use crate::plan::open_query::Continuation;
+use crate::plan::query::Query;
+use crate::state::open_clock::{OpenClock, unreadable};
+use crate::state::open_state::{OpenRow, OpenState};
+use crate::state::page::PageKind;
+use crate::state::stored_windows::StoredWindows;
+
+/// Reads the rows of a table.
+pub(super) struct OpenReader<'c> {
+    clock: &'c OpenClock,
+    stamp: [u8; STAMP],
+    sections: Vec<Section>,
+    /// For each section its place in the payloads.
+    places: &'c [Option<usize>],
+    /// The states of no records, for each section.
+    nothing: Vec<Vec<u8>>,
+    kind: PageKind,
+    /// The gap of the query, if that of the table is shorter.
+    gap: Option<Span>,
+}
+
+impl<'c> OpenReader<'c> {
+    /// A reader of rows of the query `state`, which continues that of `clock`.
+    pub(super) fn new(
+        state: &StateStore,
+        clock: &'c OpenClock,
+        continued: &'c Continuation,
+    ) -> Result<Self> {
+        let sections = open_rows::sections(state)?;
+        if continued.aggregates.len() != sections.len() {
+            return Err(Error::Internal("an aggregate of open windows has no place"));
+        }
+        let (kind, gap) = match &state.windows {
+            Windows::Sessions(sessions) => {
+                (PageKind::Sessions, Some(sessions.windows.gap.longest()))
+            }
+            Windows::Sliding(_) => (PageKind::Windows, None),
+        };
+        Ok(Self {
+            clock,
+            stamp: stamp(clock)?,
+            nothing: open_rows::nothing(state, &sections)?,
+            sections,
+            places: &continued.aggregates,
+            kind,
+            gap: gap.filter(|_| continued.is_longer),
+        })
+    }
+
+    /// Reads rows. Adds their checksums, each of which may be there once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for a row that is damaged, there twice, or of another run.
+    pub(super) fn read(
+        &self,
+        state: &StateStore,
+        batch: &RecordBatch,
+        checksums: &mut HashSet<u64>,
+    ) -> Result<StoredWindows> {
+        let query = &state.query;
+        let (keys, rest) = batch
+            .columns()
+            .split_at_checked(query.keys.len())
+            .ok_or(Error::Internal("a table of open windows lacks a key"))?;
+        let [starts, ends, states] = rest else {
+            return Err(Error::Internal("a table of open windows lacks a column"));
+        };
+        let names = state.sort_keys.of(keys)?;
+        let (starts, ends) = (
+            starts.as_primitive_opt::<Int64Type>(),
+            ends.as_primitive_opt::<Int64Type>(),
+        );
+        let (Some(starts), Some(ends), Some(states)) =
+            (starts, ends, states.as_binary_opt::<i32>())
+        else {
+            return Err(Error::Internal("a column of open windows has another type"));
+        };
+        let mut times = vec![Vec::with_capacity(batch.num_rows()); self.kind.times().len()];
+        let mut payloads = Vec::with_capacity(batch.num_rows());
+        for row in 0..batch.num_rows() {
+            let at = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));
+            let columns = OpenRow {
+                key: names.get(row).unwrap_or_default(),
+                start: at(starts),
+                end: at(ends),
+            };
+            let payload = OpenState::read(states.value(row)).and_then(|open| {
+                let payload = open.payload(columns)?;
+                if !checksums.insert(open.checksum) {
+                    return Err("it is there twice".into());
+                }
+                self.payload(query, payload)
+            });
+            let payload = payload.map_err(|reason| {
+                unreadable(format!("{}: {reason}", shown(query, keys, columns, row)))
+            })?;
+            for (column, time) in times.iter_mut().zip(&payload.times) {
+                column.push(*time);
+            }
+            payloads.push(payload.states);
+        }
+        if let (Some(gap), [_, ends, reaches]) = (self.gap, times.as_mut_slice()) {
+            for (reach, &end) in reaches.iter_mut().zip(&*ends) {
+                *reach = Time(end).saturating_add(gap).0;
+            }
+        }
+        let source: ArrayRef = Arc::new(Int64Array::from(vec![0; batch.num_rows()]));
+        let times = times.into_iter();
+        let times = times.map(|times| Arc::new(Int64Array::from(times)) as ArrayRef);
+        let columns = keys.iter().cloned().chain(times).chain([source]);
+        let columns = columns.chain(self.states(state, &payloads)?).enumerate();
+        let columns = columns.map(|(number, column)| (number.to_string(), column, true));
+        let rows = RecordBatch::try_from_iter_with_nullable(columns)?;
+        Ok(StoredWindows::of(self.kind, rows, query.keys.len()))
+    }
+
+    /// The columns of states in the order of pages. Each of `payloads` has the states of a window.
+    fn states(&self, state: &StateStore, payloads: &[Vec<Option<&[u8]>>]) -> Result<Vec<ArrayRef>> {
+        let mut unknown = UnknownResults::default();
+        let mut columns = Vec::new();
+        let mut functions = Vec::new();
+        let built_in = state.accumulators.widths().len();
+        for (section, (&from, nothing)) in self
+            .sections
+            .iter()
+            .zip(self.places.iter().zip(&self.nothing))
+        {
+            let Some(place) = section.place else {
+                continue;
+            };
+            let parser = section.converter.parser();
+            let mut rows = Vec::with_capacity(payloads.len());
+            for (row, states) in payloads.iter().enumerate() {
+                let own = from.and_then(|from| states.get(from).copied().flatten());
+                if own.is_none() {
+                    unknown.mark(place, Slot::of(row)?);
+                }
+                rows.push(parser.parse(own.unwrap_or(nothing)));
+            }
+            let decoded = section.converter.convert_rows(rows)?;
+            if place < built_in {
+                columns.extend(decoded);
+            } else {
+                functions.extend(decoded);
+            }
+        }
+        if let Some(unknown) = unknown.save(&Slot::below(payloads.len())?) {
+            columns.push(result_array::array(unknown)?);
+        }
+        columns.extend(functions);
+        Ok(columns)
+    }
+
+    /// The times and states of a payload of this run.
+    fn payload<'p>(
+        &self,
+        query: &Query,
+        payload: &'p [u8],
+    ) -> std::result::Result<Payload<'p>, String> {
+        let cut = "its `state` is cut off";
+        let (own, mut rest) = payload.split_first_chunk::<STAMP>().ok_or(cut)?;
+        self.check_stamp(query, *own)?;
+        let mut times = Vec::with_capacity(3);
+        for _ in self.kind.times() {
+            let (time, others) = rest.split_first_chunk::<8>().ok_or(cut)?;
+            times.push(i64::from_le_bytes(*time));
+            rest = others;
+        }
+        let mut states = Vec::new();
+        while !rest.is_empty() {
+            let (length, others) = rest.split_first_chunk::<4>().ok_or(cut)?;
+            let length = u32::from_le_bytes(*length);
+            if length == UNKNOWN {
+                states.push(None);
+                rest = others;
+                continue;
+            }
+            let (bytes, others) = others.split_at_checked(length as usize).ok_or(cut)?;
+            states.push(Some(bytes));
+            rest = others;
+        }
+        Ok(Payload { times, states })
+    }
+
+    /// Checks that a row is of the run of the clock row.
+    fn check_stamp(&self, query: &Query, own: [u8; STAMP]) -> std::result::Result<(), String> {
+        if own == self.stamp {
+            return Ok(());
+        }
+        let [hash, to] = [own.first_chunk::<8>(), own.last_chunk::<8>()];
+        if hash != self.stamp.first_chunk::<8>() {
+            return Err("it is of another query than the clock row".into());
+        }
+        let to = Time(i64::from_le_bytes(to.copied().unwrap_or_default()));
+        Err(format!(
+            "it is of the run up to {}, but the clock row of the run up to {}",
+            query.show(to),
+            query.show(Time(self.clock.written))
+        ))
+    }
+}
+
+/// The content of a payload.
+struct Payload<'p> {
+    times: Vec<i64>,
+    /// The states of each aggregate. `None` if they are unknown.
+    states: Vec<Option<&'p [u8]>>,
+}
+
+/// A row as text, for errors.
+fn shown(query: &Query, keys: &[ArrayRef], columns: OpenRow<'_>, row: usize) -> String {
+    let named = query.keys.iter().zip(keys).map(|(field, column)| {
+        let value = array_value_to_string(column, row).unwrap_or_default();
+        format!("{} = {value}", field.name())
+    });
+    let key = named.collect::<Vec<_>>().join(", ");
+    match (columns.start, columns.end) {
+        (Some(start), Some(end)) => {
+            let window = Window {
+                start: Time(start),
+                end: Time(end),
+            };
+            format!("the row of {key}, window {}", query.show_window(&window))
+        }
+        _ => format!("a row of {key} without a window"),
+    }
+}

@@ -1,0 +1,121 @@
+"""The streaming queries of scenarios: what a user writes, the tables that it reads, and its rows for comparisons."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+import windrow as wr
+
+from ..oracle.scenario import Row
+from ..oracle.stream import Change
+from ..oracle.streaming_scenario import StreamingScenario
+from .micro_batch_player import joined, texts
+from .micro_batch_tables import schema_of, table_of
+from .steps import LocalStream
+
+Told = tuple[str, str, int, int, tuple[Any, ...] | None]
+"""A row: `op`, key, start, end, the values of the aggregates."""
+
+
+def micros(length: int) -> str:
+    return f"{length} microseconds"
+
+
+def agg(windowed: Any, values: Mapping[str, Any]) -> Any:
+    """The result of a stream."""
+    return windowed.agg(**values)
+
+
+def definition(asked: StreamingScenario, then: Callable[[Any, Mapping[str, Any]], Any] = agg) -> Any:
+    """The query of a scenario, as a user writes it. `then` makes a result of its windows and aggregates."""
+    retention = None if asked.until is None else micros(asked.until)
+    options: Any = {"grace": micros(asked.grace), "retention": retention}
+    if asked.kind == "sliding":
+        resolution = micros(asked.resolution)
+        windows: Any = wr.SlidingWindows.with_time_difference(micros(asked.length), resolution=resolution, **options)
+    elif asked.kind == "session":
+        windows = wr.SessionWindows.with_gap(micros(asked.length), **options)
+    else:
+        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(asked.length), **options)
+    values: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v"), "all": wr.collect_list("v")}
+    if asked.inputs > 1:  # each of these would be of one input
+        values = {"n": wr.count()}
+    elif asked.values == "python":
+        add = lambda held, row: texts(held, row.v)  # noqa: E731 (pickled by value)
+        values = {"text": wr.aggregate(str, add, joined, schema="string", columns=["v"])}
+
+    def grouped(data: Any) -> Any:
+        sources = ["topic", "partition"] if asked.sourced else None
+        order = "offset" if asked.ordered else None
+        stream_time: Any = asked.stream_time
+        return wr.group_by(data, "k", time="ts", tick="tick", source=sources, order=order, stream_time=stream_time)
+
+    def windowed(data: Any) -> Any:
+        emit: Any = asked.emit
+        late: Any = asked.late
+        pace = None if asked.every is None else micros(asked.every)
+        emitted = data.windowed_by(windows).emit(emit, every_record=asked.every_record, every=pace)
+        return then(emitted.late(late), values)
+
+    if asked.inputs > 1:
+        return lambda **inputs: windowed(wr.cogroup(**{name: grouped(data) for name, data in inputs.items()}))
+    return lambda data: windowed(grouped(data))
+
+
+def schemas(asked: StreamingScenario) -> Any:
+    """The columns of the data, or of each input."""
+    schema = schema_of(asked)
+    if asked.inputs == 1:
+        return schema
+    own = pa.schema([field for field in schema if field.name != "input"])
+    return {f"input{number}": own for number in range(asked.inputs)}
+
+
+def named(stream: LocalStream, table: pa.Table) -> pa.Table:
+    """A table of a scenario in the columns that a plan reads."""
+    plan = stream.plan
+    if plan.origins is None:
+        return table
+    assert plan.tick is not None
+    names = {plan.time: "ts", plan.tick: "tick", plan.origins.column: "input"}
+    names |= dict(zip(plan.stream.source, ["topic", "partition"], strict=False))
+    names |= {} if plan.stream.order is None else {plan.stream.order: "offset"}
+    return pa.table(
+        {name: table[names.get(name, name)].cast(stream.read.field(name).type) for name in stream.read.names}
+    )
+
+
+def splits(draw: random.Random, asked: StreamingScenario, rows: tuple[Row, ...]) -> list[pa.Table]:
+    """The rows in splits; with an order those of a source together."""
+    count = draw.randint(1, 4)
+    parts: list[list[Row]] = [[] for _ in range(count)]
+    for row in rows:
+        place = (row.source or 0) % count if asked.ordered and asked.sourced else draw.randrange(count)
+        parts[0 if asked.ordered and not asked.sourced else place].append(row)
+    if not asked.ordered:
+        for part in parts:
+            draw.shuffle(part)
+    return [table_of(asked, part) for part in parts]
+
+
+def stream_rows(batch: pa.RecordBatch) -> Iterator[Told]:
+    """The rows that a stream gives; lists in the order of values."""
+    bounds = [batch.column("window").field(name).cast(pa.int64()).to_pylist() for name in ("start", "end")]
+    for row, start, end in zip(batch.to_pylist(), *bounds, strict=True):
+        op = row.get("op", "upsert")
+        values = [value for name, value in row.items() if name not in ("k", "window", "op")]
+        held = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in values)
+        yield op, row["k"], start, end, None if op == "delete" else held
+
+
+def shown(change: Change, inputs: int) -> Told:
+    values = change.values
+    return change.op, change.key, change.start, change.end, values[:1] if values and inputs > 1 else values
+
+
+def by_key(rows: list[Told]) -> dict[str, list[Told]]:
+    return {key: [row for row in rows if row[1] == key] for key in sorted({row[1] for row in rows})}

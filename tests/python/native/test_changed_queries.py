@@ -1,0 +1,198 @@
+"""Open windows under another query: what is derivable equals a query over all records, the rest is refused."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+
+from ..harness.daily_jobs import days, half_hours, pairs, shown_windows
+from ..harness.examples import usually
+from ..oracle.records import Record
+from ..oracle.sessions import sessions
+from ..oracle.sliding import sliding
+from ..scenes import at
+
+TICK = timedelta(microseconds=1)
+END = 200
+
+
+def history_of(times: list[int], keys: list[int]) -> pa.Table:
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.int64()),
+            "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
+            "id": pa.array(range(len(times)), pa.int64()),
+        }
+    )
+
+
+@st.composite
+def cuts(draw: st.DrawFn) -> tuple[pa.Table, int]:
+    """Up to 30 records of two keys, and the end of the first query."""
+    rows = draw(st.lists(st.tuples(st.integers(-20, 80), st.integers(1, 2)), max_size=30))
+    return history_of([time for time, _ in rows], [key for _, key in rows]), draw(st.integers(-25, 90))
+
+
+def instant(ticks: int) -> Any:
+    return pa.scalar(ticks, pa.timestamp("us")).as_py()
+
+
+def of_session(gap: int, grace: int) -> Any:
+    return wr.SessionWindows.with_gap(gap * TICK, grace=grace * TICK)
+
+
+def of_sliding(steps: int, grace: int) -> Any:
+    return wr.SlidingWindows.with_time_difference(steps * TICK, grace=grace * TICK)
+
+
+def joined(one: list[int], other: list[int]) -> list[int]:
+    return one + other
+
+
+def appended(held: list[int], row: Any) -> list[int]:
+    return [*held, row.id]
+
+
+def ids() -> Any:
+    return wr.aggregate(list, appended, joined, columns=["id"], schema="array<bigint>")
+
+
+BEFORE: dict[str, Any] = {
+    "n": wr.count(),
+    "low": wr.min("id"),
+    "kept": ids(),
+    "gone": wr.sum("id"),
+    "gone_too": wr.reduce("id", min),
+}
+AFTER: dict[str, Any] = {
+    "most": wr.reduce("id", max),
+    "kept": ids(),
+    "count": wr.count(),
+    "least": wr.min("id"),
+    "last": wr.last("id"),
+    "n": wr.count(),
+    "all": wr.collect_list("id"),
+    "double": wr.max("id") * 2,
+}
+NEW = ("most", "last", "all", "double")
+
+
+def values_of(members: list[int], old: set[int]) -> dict[str, Any]:
+    """The values of `AFTER` over some records, of which `old` came before the aggregates were added."""
+    known = {"kept": sorted(members), "count": len(members), "n": len(members), "least": min(members)}
+    if old & set(members):
+        return {**known, **dict.fromkeys(NEW)}
+    return {**known, "most": max(members), "last": members[-1], "all": members, "double": 2 * max(members)}
+
+
+def two_queries(cut: tuple[pa.Table, int], before: Any, after: Any) -> Any:
+    """The run of a query up to the cut, that of another query over the rest, and the records of the first."""
+    history, end = cut
+    first, second = days(history, [end])
+    one = wr.group_by(first, "k", time="ts").windowed_by(before).advance(None, to=instant(end), **BEFORE)
+    two = wr.group_by(second, "k", time="ts").windowed_by(after)
+    return one, two.advance(one.still_open, to=instant(END), **AFTER), first
+
+
+def by_window(table: pa.Table) -> dict[Any, dict[str, Any]]:
+    """The values of windows; those of `kept` and `all` in order."""
+    found = {}
+    for row in table.to_pylist():
+        window = (row["k"], *(pa.scalar(row["window"][bound], pa.timestamp("us")).value for bound in ("start", "end")))
+        assert window not in found
+        found[window] = {name: row[name] for name in AFTER}
+        found[window]["kept"] = sorted(row["kept"])
+    return found
+
+
+def records_of(history: pa.Table, key: int, without: set[int]) -> list[Record]:
+    """The records of a key, without those that a closed session has."""
+    return [
+        Record((key,), pa.scalar(row["ts"], pa.timestamp("us")).value, row["id"])
+        for row in history.to_pylist()
+        if row["k"] == key and row["id"] not in without
+    ]
+
+
+@usually(80)
+@given(cuts(), st.integers(1, 9), st.integers(0, 6), st.integers(0, 7), st.integers(0, 6))
+def test_sessions_continue_under_another_query(
+    cut: tuple[pa.Table, int], gap: int, grace: int, more: int, other: int
+) -> None:
+    """Closed sessions stay closed. All other records make the sessions of the longer gap."""
+    one, two, first = two_queries(cut, of_session(gap, grace), of_session(gap + more, other))
+    closed = {number for row in one.closed.to_pylist() for number in row["kept"]}
+    old = set(first["id"].to_pylist())
+    expected = {}
+    for key in (1, 2):
+        for start, end, members in sessions(records_of(cut[0], key, closed), gap + more):
+            expected[key, start, end] = values_of([member.arrival for member in members], old)
+    assert by_window(two.closed) == expected
+
+
+@usually(80)
+@given(cuts(), st.integers(1, 6), st.integers(0, 5), st.integers(0, 5))
+def test_sliding_windows_continue_under_another_query(
+    cut: tuple[pa.Table, int], difference: int, grace: int, other: int
+) -> None:
+    """The second query closes all windows that the first has not closed."""
+    _, two, first = two_queries(cut, of_sliding(difference, grace), of_sliding(difference, other))
+    old = set(first["id"].to_pylist())
+    expected = {}
+    for key in (1, 2):
+        for start, end, members in sliding(records_of(cut[0], key, set()), difference, 1):
+            if end >= cut[1] - grace:
+                expected[key, start, end] = values_of([member.arrival for member in members], old)
+    assert by_window(two.closed) == expected
+
+
+def test_an_aggregate_is_null_in_windows_that_are_older_also_after_more_runs() -> None:
+    one = half_hours(pairs(("ann", 0))).advance(None, to=at(10), n=wr.count())
+    two = half_hours(pairs(("ann", 15), ("bob", 16)))
+    two = two.advance(one.still_open, to=at(20), n=wr.count(), last=wr.max("ts"))
+    shown = {row["user"]: (row["n"], row["last"]) for row in shown_windows(two.still_open).to_pylist()}
+    assert shown == {"ann": (2, None), "bob": (1, at(16))}
+    three = half_hours(pairs(("ann", 25), ("bob", 26)))
+    three = three.advance(two.still_open, to=at(90), n=wr.count(), last=wr.max("ts"), rows=wr.count())
+    shown = {row["user"]: (row["n"], row["last"], row["rows"]) for row in three.closed.to_pylist()}
+    assert shown == {"ann": (3, None, 3), "bob": (2, at(26), 2)}
+
+
+def advanced(windows: Any, opened: Any = None, **asked: Any) -> Any:
+    day = pa.table({"user": ["ann"], "ts": pa.array([at(0)], pa.timestamp("us")), "x": [1.5], "other": [2]})
+    return wr.group_by(day, "user", time="ts").windowed_by(windows).advance(opened, to=at(10), **asked)
+
+
+SESSIONS = wr.SessionWindows.with_gap("30 minutes")
+OPEN = advanced(SESSIONS, n=wr.count(), x=wr.sum("x"), f=wr.reduce("x", min)).still_open
+
+
+@pytest.mark.parametrize(
+    ("windows", "asked", "says"),
+    [
+        (wr.SessionWindows.with_gap("29 minutes"), {"n": wr.count()}, "gap was 30 minutes, is 29 minutes"),
+        (
+            wr.SessionWindows.with_gap("1 hour", max_duration="2 hours"),
+            {"n": wr.count()},
+            "gap was 30 minutes, is 1 hour; max_duration was none, is 2 hours",
+        ),
+        (
+            wr.SlidingWindows.with_time_difference("30 minutes"),
+            {"n": wr.count()},
+            "windows were sessions, are sliding windows",
+        ),
+        (SESSIONS, {"x": wr.sum("other")}, r"the aggregate \"x\" was sum\('x'\), is sum\('other'\)"),
+        (SESSIONS, {"f": wr.sum("x")}, r"the aggregate \"f\" was a Python function\('x'\), is sum\('x'\)"),
+        (SESSIONS, {"f": wr.reduce("other", min)}, 'the aggregate "f" was a Python function'),
+    ],
+)
+def test_what_cannot_be_derived_is_refused_with_the_difference(windows: Any, asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=rf"^open: the open windows are of another query: {says}.*; allowed: "):
+        advanced(windows, OPEN, **asked)

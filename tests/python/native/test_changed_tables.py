@@ -1,0 +1,169 @@
+"""Tables of open windows without some keys, or at another time: frames of every library in this process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow import state
+
+from ..harness.daily_jobs import half_hours, pairs, shown_windows
+from ..harness.tables import arrow
+from ..scenes import at
+
+FRAMES: dict[str, Any] = {
+    "pyarrow": lambda table: table,
+    "pandas": lambda table: table.to_pandas(),
+    "Polars": pl.from_arrow,
+    "lazy Polars": lambda table: pl.from_arrow(table).lazy(),
+    "DuckDB": lambda table: duckdb.connect().from_arrow(table),
+}
+DAY = pairs(("ann", 0), ("bob", 1), ("eve", 2), ("bob", 50))
+OPEN: pa.Table = half_hours(DAY).advance(None, to=at(20), n=wr.count()).still_open
+
+
+def continued(opened: Any, *records: tuple[str, float], to: float = 200) -> list[tuple[str, int]]:
+    """What a run over these records closes."""
+    closed = half_hours(pairs(*records)).advance(opened, to=at(to), n=wr.count()).closed
+    return sorted((row["user"], row["n"]) for row in closed.to_pylist())
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_rows_of_keys_are_removed_and_the_table_is_whole(name: str) -> None:
+    given = FRAMES[name](OPEN.append_column("day", pa.array([7] * OPEN.num_rows)))
+    without = state.without_keys(given, user=["bob", "nobody"])
+    assert type(without) is type(given)
+    assert arrow(without).column_names == [*OPEN.column_names, "day"]
+    assert continued(without) == [("ann", 1), ("eve", 1)]
+    assert continued(state.without_keys(without, user="eve"), ("ann", 10)) == [("ann", 2)]
+    for nobody in ("nobody", None, []):
+        same = state.without_keys(given, user=nobody)
+        assert continued(same) == [("ann", 1), ("bob", 1), ("bob", 1), ("eve", 1)]
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_the_clock_is_set_back_and_forward(name: str) -> None:
+    given = FRAMES[name](OPEN)
+    assert state.clock(given) == state.Clock(at(20), 0)
+    back = state.with_clock(given, at(5))
+    assert type(back) is type(given)
+    assert state.clock(back).time == at(5)
+    forward = state.with_clock(back, "2026-01-01 08:35:00")
+    assert state.clock(forward).time == at(35)
+    assert continued(forward, to=35) == [("ann", 1), ("bob", 1), ("eve", 1)]
+
+
+def test_a_wrong_record_in_the_far_future_is_undone() -> None:
+    windows = wr.SessionWindows.with_gap("30 minutes", grace="10 minutes")
+    far = half_hours(DAY, grace="10 minutes").advance(None, to=at(10**6), n=wr.count())
+    assert shown_windows(far.still_open).num_rows == 0
+    late = wr.group_by(pairs(("ann", 60)), "user", time="ts").windowed_by(windows)
+    run = late.advance(far.still_open, to=at(10**6), n=wr.count())
+    assert wr.counters(run.closed)["late"] == 1
+    back = state.with_clock(far.still_open, at(70))
+    with pytest.raises(ValueError, match="to: got 2026-01-01 09:09:00; allowed: 2026-01-01 09:10:00, which"):
+        late.advance(back, to=at(69), n=wr.count())
+    run = late.advance(back, to=at(100), n=wr.count())
+    assert [(row["user"], row["n"]) for row in shown_windows(run.still_open).to_pylist()] == [("ann", 1)]
+
+
+#        08:30       08:40 (to)
+#   bound ┤····grace··│        a record at 08:29:59 is late by then, one at 08:30 is not
+@pytest.mark.parametrize(("minutes", "late"), [(-1 / 60, 1), (0, 0), (1 / 60, 0)])
+def test_records_are_late_by_the_time_that_was_set(minutes: float, late: int) -> None:
+    far = half_hours(pairs(), grace="10 minutes").advance(None, to=at(10**6), n=wr.count())
+    back = state.with_clock(far.still_open, at(40))
+    windows = half_hours(pairs(("ann", minutes)), grace="10 minutes")
+    assert wr.counters(windows.advance(back, to=at(40), n=wr.count()).closed)["late"] == late
+
+
+def test_sliding_windows_that_are_open_again_are_final_again() -> None:
+    windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="5 minutes")
+
+    def run(opened: Any, to: float, *records: tuple[str, float]) -> list[tuple[Any, Any, int]]:
+        result = wr.group_by(pairs(*records), "user", time="ts").windowed_by(windows)
+        result = result.advance(opened, to=at(to), n=wr.count())
+        found.append(result.still_open)
+        return sorted((row["window"]["start"], row["window"]["end"], row["n"]) for row in result.closed.to_pylist())
+
+    found: list[Any] = []
+    assert run(None, 30, ("ann", 20), ("ann", 24)) == [(at(10), at(20), 1), (at(14), at(24), 2)]
+    back = state.with_clock(found[0], at(28))
+    assert run(back, 31, ("ann", 22)) == [(at(14), at(24), 3)]  # [08:12, 08:22] is closed at 08:28, too
+
+
+KEYS = pa.table(
+    {
+        "id": pa.array([1, 1, 2], pa.int32()),
+        "name": pa.array(["x", None, "y"]).dictionary_encode(),
+        "ts": pa.array([at(0), at(1), at(2)], pa.timestamp("us", "UTC")),
+    }
+)
+
+
+def test_several_key_columns_and_null() -> None:
+    run = wr.group_by(KEYS, "id", "name", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    opened = run.advance(None, to=datetime(2026, 1, 1, 8, 5, tzinfo=UTC), n=wr.count()).still_open
+
+    def left(**keys: Any) -> list[tuple[Any, Any]]:
+        rows = shown_windows(state.without_keys(opened, **keys)).to_pylist()
+        return sorted(((row["id"], row["name"]) for row in rows), key=str)
+
+    assert left(id=1) == [(2, "y")]
+    assert left(name=None) == [(1, "x"), (2, "y")]
+    assert left(id=1, name="x") == [(1, None), (2, "y")]
+    assert left(id=[1, 2], name=["y", None]) == [(1, "x")]
+    assert left(id=[]) == [(1, "x"), (1, None), (2, "y")]
+    later = state.with_clock(opened, datetime(2026, 1, 1, 9, 5, tzinfo=UTC) + timedelta(hours=1))
+    assert state.clock(later).time == datetime(2026, 1, 1, 10, 5, tzinfo=UTC)
+
+
+def changed(**columns: Any) -> pa.Table:
+    table = OPEN
+    for name, column in columns.items():
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: state.without_keys(OPEN, usr="ann"), ValueError, "keys: got 'usr'; allowed: key columns of .*'user'"),
+        (lambda: state.without_keys(OPEN, n=1), ValueError, "keys: got 'n'; allowed: key columns of the table: 'user'"),
+        (lambda: state.without_keys(OPEN), ValueError, "keys: got 'none'; allowed: values of key columns"),
+        (lambda: state.without_keys(OPEN, user=5), TypeError, "keys: user: got 5, an int; allowed: a value of type st"),
+        (lambda: state.without_keys(OPEN, user=["ann", 5]), TypeError, "allowed: a value of type string, or a list"),
+        (lambda: state.without_keys(OPEN.drop_columns("state"), user="a"), ValueError, "one that has 'state'"),
+        (lambda: state.without_keys(OPEN.drop_columns("window"), user="a"), ValueError, "one that has 'window'"),
+        (lambda: state.without_keys("open", user="a"), TypeError, "open: got 'open'"),
+        (lambda: state.without_keys(None, user="a"), TypeError, "open: got None"),
+        (lambda: state.with_clock(OPEN, 5), TypeError, "to: got 5"),
+        (lambda: state.with_clock(OPEN, "noon"), ValueError, "to: got 'noon'"),
+        (lambda: state.with_clock(OPEN, "2026-01-01T00:00Z"), ValueError, "a time without a zone"),
+        (lambda: state.clock(OPEN[:1]), ValueError, "open: got 1 rows and no clock row"),
+        (lambda: state.clock(pa.concat_tables([OPEN, OPEN])), ValueError, "open: got 2 clock rows"),
+        (lambda: state.clock(changed(state=pa.array([b"WR"] * 5))), ValueError, "its `state` is damaged or cut off"),
+        (lambda: state.clock(changed(state=pa.array(range(5)))), TypeError, "column 'state' has type int64"),
+        (
+            lambda: state.clock(changed(stream_time=pa.array([None] * 4 + [at(3)], pa.timestamp("us")))),
+            ValueError,
+            "the clock row cannot be read: its `stream_time` or its `state` was changed",
+        ),
+    ],
+)
+def test_wrong_arguments_and_damaged_tables_are_named(call: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_a_query_without_keys_has_none_to_remove() -> None:
+    run = wr.group_by(DAY, time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    opened = run.advance(None, to=at(5), n=wr.count()).still_open
+    with pytest.raises(ValueError, match="keys: got 'user'; allowed: none, as the query has no keys"):
+        state.without_keys(opened, user="ann")

@@ -1,0 +1,327 @@
+"""A stream that begins with the open windows of a history gives what one gives whose first micro-batch is the history
+(rules 1.10).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+from ..harness.daily_jobs import half_hours, instant, pairs, picked
+from ..harness.examples import usually
+from ..harness.families import FAMILIES, often
+from ..harness.micro_batch_player import COUNTED
+from ..harness.micro_batch_tables import TIME, table_of
+from ..harness.scenario_queries import Told, by_key, definition, named, schemas, shown, splits, stream_rows
+from ..harness.steps import LocalStream
+from ..harness.tables import assert_same, rows_of
+from ..oracle.micro_batch_generator import streaming_scenario
+from ..oracle.micro_batches import MicroBatches
+from ..oracle.scenario import Row
+from ..oracle.streaming_scenario import StreamingScenario
+from ..scenes import at
+
+pytestmark = pytest.mark.filterwarnings("ignore::windrow.LeftOut")
+
+SEEDS, TOGETHER = 600, 50
+COUNTERS = (*COUNTED, "ticks", "bad_ticks", "updates", "windows_closed")
+SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us")})
+TICK = timedelta(microseconds=1)
+
+
+def history_of(asked: StreamingScenario, draw: random.Random) -> tuple[list[Row], int]:
+    """The records of the first micro-batch, and a time at or after all of them. With an order they come by time."""
+    rows = [row for row in asked.batches[0] if not row.tick]
+    times = [row.time for row in rows if row.time is not None]
+    to = max(times, default=0) + draw.choice([0, 0, 1, asked.length, asked.length + asked.grace, 10 * asked.length])
+    if asked.ordered:
+        rows.sort(key=lambda row: row.time or 0)
+        rows = [dataclasses.replace(row, order=number - 1000) for number, row in enumerate(rows)]
+    return rows, to
+
+
+def still_open(asked: StreamingScenario, rows: list[Row], to: int) -> pa.Table:
+    """What a run up to `to` over these records leaves open."""
+
+    def advanced(windowed: Any, values: Mapping[str, Any]) -> Any:
+        return windowed.advance(None, to=instant(to, TIME), **values)
+
+    query = definition(dataclasses.replace(asked, emit="close", every_record=False), advanced)
+    if asked.inputs == 1:
+        run = query(table_of(asked, rows))
+    else:
+        tables = [table_of(asked, [row for row in rows if row.input == number]) for number in range(asked.inputs)]
+        run = query(**{f"input{number}": each.drop_columns("input") for number, each in enumerate(tables)})
+    return run.still_open
+
+
+def check(seed: int) -> int:
+    """Plays the scenario of a seed, of which the first micro-batch is the history. How many rows it gave."""
+    asked = dataclasses.replace(streaming_scenario(seed), until=None)
+    if asked.sourced or (asked.inputs > 1 and asked.values == "python"):
+        return 0
+    draw, rows_given = random.Random(seed), 0
+    history, to = history_of(asked, draw)
+    oracle = MicroBatches(asked)
+    oracle.push([*history, *(Row(None, to, input=number, tick=True) for number in range(asked.inputs))])
+    before = {name: oracle.counters[name] for name in COUNTERS}
+    opened = still_open(asked, history, to)
+
+    def begun(windowed: Any, values: Mapping[str, Any]) -> Any:
+        return windowed.start_from(opened).agg(**values)
+
+    shards = draw.choice([1, 2, 5])
+    stream = LocalStream(definition(asked, begun), schemas(asked), shards=shards, seed=seed)
+    assert len(stream.states) == shards
+    restart = None
+    for number, rows in enumerate(asked.batches[1:], 1):
+        restart = asked.restart_before(number) or restart
+        if not rows:
+            continue  # Spark runs no micro-batch: a restart has an effect with the next one
+        if restart is not None:
+            oracle.restart(restart.grace, restart.late)
+            stream.define(definition(oracle.asked, begun))
+            restart = None
+        expected: list[Told] = [shown(change, asked.inputs) for change in oracle.push(rows)]
+        tables = [named(stream, table) for table in splits(draw, oracle.asked, rows)]
+        got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
+        place = f"seed {seed}, batch {number}, to {to}\n{asked.line()}"
+        if asked.every_record:
+            assert by_key(got) == by_key(expected), place
+        assert sorted(got, key=repr) == sorted(expected, key=repr), place
+        counted = {name: stream.counters[name] for name in COUNTERS}
+        assert counted == {name: oracle.counters[name] - before[name] for name in COUNTERS}, place
+        rows_given += len(got)
+    return rows_given
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
+def test_the_history_is_the_first_micro_batch(first: int) -> None:
+    assert sum(check(seed) for seed in range(first, first + TOGETHER)) > TOGETHER
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("kind", ["session", "sliding"])
+def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:
+    """A driver that begins with the open windows gives the other windows of one batch."""
+    family = FAMILIES[name]
+
+    @usually(3)
+    @given(st.data())
+    def played(data: st.DataObject) -> None:
+        rows = data.draw(st.lists(st.tuples(st.integers(0, 40), often(family.values)), min_size=1, max_size=16))
+        rows.sort(key=lambda row: row[0])
+        columns = {
+            "k": pa.array([1] * len(rows), pa.int64()),
+            "ts": pa.array([time for time, _ in rows], pa.int64()).cast(pa.timestamp("us")),
+            "id": pa.array(range(len(rows)), pa.int64()),
+            "x": pa.array([x for _, x in rows], family.type),
+            "by": pa.array(range(len(rows)), pa.int64()),
+            "flag": pa.array([number % 3 > 0 for number in range(len(rows))]),
+        }
+        whole, asked = pa.table(columns), {name: each.build(wr) for name, each in family.asked().items()}
+        windows: Any = wr.SessionWindows.with_gap(5 * TICK, grace=timedelta(0))
+        if kind == "sliding":
+            windows = wr.SlidingWindows.with_time_difference(5 * TICK, grace=timedelta(0), resolution=TICK)
+
+        def windowed(data: Any) -> Any:
+            return wr.group_by(data, "k", time="ts").windowed_by(windows)
+
+        to = data.draw(st.integers(0, 45))
+        places = [number for number, (time, _) in enumerate(rows) if time < to]
+        after = [number for number in range(len(rows)) if number not in places]
+        run = windowed(picked(whole, places)).advance(None, to=instant(to, pa.timestamp("us")), **asked)
+        driver = StreamDriver(lambda data: windowed(data).start_from(run.still_open).agg(**asked), whole.schema)
+        driver.pipe_batch(picked(whole, after))
+        driver.finish()
+        got = pa.concat_tables([run.closed, driver.read_table().cast(run.closed.schema)])
+        unordered = [each for each in asked if each.startswith("collect")]
+        assert_same(rows_of(got, ["k"]), rows_of(windowed(whole).agg(**asked), ["k"]), unordered)
+
+    played()
+
+
+def sessions_of(data: Any) -> Any:
+    return half_hours(data, grace="10 minutes")
+
+
+def begun_with(opened: Any, **schema: Any) -> StreamDriver:
+    return StreamDriver(lambda data: sessions_of(data).start_from(opened).agg(n=wr.count()), SCHEMA, **schema)
+
+
+def opened_at(minutes: float, *rows: tuple[str, float]) -> pa.Table:
+    run = sessions_of(pairs(*rows)).advance(None, to=at(minutes), n=wr.count())
+    opened: pa.Table = run.still_open
+    return opened
+
+
+def test_a_key_that_never_comes_again_closes() -> None:
+    driver = begun_with(opened_at(60, ("ann", 30), ("bob", 50)))
+    assert (driver.stream_time, driver.counters["windows_open"], driver.counters["records"]) == (at(60), 2, 0)
+    assert driver.pipe(user="cid", ts=at(70)) == []
+    (ann,) = driver.pipe(user="cid", ts=at(71))
+    assert (ann.key["user"], ann.window.start, ann.values) == ("ann", at(30), {"n": 1})
+    assert driver.counters["late"] == 0
+    assert driver.pipe(user="ann", ts=at(30)) == []
+    assert driver.counters["late"] == 1
+
+
+def test_no_open_windows_are_a_time() -> None:
+    driver = begun_with(opened_at(60))
+    assert driver.stream_time == at(60)
+    assert driver.pipe(user="ann", ts=at(19)) == []
+    assert driver.counters["late"] == 1
+    assert driver.pipe(user="ann", ts=at(20)) == []
+    assert driver.counters["late"] == 1
+
+
+def test_records_of_the_history_at_or_after_its_end_move_no_time() -> None:
+    driver = begun_with(opened_at(60, ("ann", 30), ("bob", 500)))
+    assert driver.stream_time == at(60)
+    assert driver.pipe(user="bob", ts=at(70)) == []
+    assert [final.key["user"] for final in driver.tick(at(71))] == ["ann"]
+    assert driver.stream_time == at(71)
+
+
+def test_pages_of_a_driver_hold_the_history() -> None:
+    """All pages, and those that have changed so far."""
+    opened = opened_at(60, ("ann", 30), ("bob", 50))
+    driver = begun_with(opened)
+    changed = {**driver.changed_pages()}
+    driver.pipe(user="ann", ts=at(60))
+    changed |= driver.changed_pages()
+    pages = [page for page in changed.values() if page is not None]
+    assert sorted(pages) == sorted(driver.snapshot())
+    for saved in (pages, driver.snapshot()):
+        other = begun_with(opened).restore(saved)
+        assert [final.values for final in other.tick(at(200))] == [{"n": 1}, {"n": 2}]
+
+
+def test_updates_join_windows_of_the_history() -> None:
+    opened = opened_at(60, ("ann", 30))
+    driver = StreamDriver(lambda data: sessions_of(data).emit("update").start_from(opened).agg(n=wr.count()), SCHEMA)
+    changes = driver.pipe(user="ann", ts=at(60))
+    shown = [(change.kind, change.window.start, change.window.end, change.values) for change in changes]
+    assert shown == [("delete", at(30), at(30), {}), ("upsert", at(30), at(60), {"n": 2})]
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "reader", "parquet"])
+def test_the_table_may_be_of_any_kind(kind: str, tmp_path: Any) -> None:
+    opened: Any = opened_at(60, ("ann", 30), ("bob", 50))
+    if kind == "polars":
+        opened = pytest.importorskip("polars").from_arrow(opened).lazy()
+    elif kind == "pandas":
+        opened = opened.to_pandas()
+    elif kind == "reader":
+        opened = opened.to_reader()
+    else:
+        pq = pytest.importorskip("pyarrow.parquet")
+        pq.write_table(opened, tmp_path / "open.parquet")
+        opened = pq.read_table(tmp_path / "open.parquet")
+    driver = begun_with(opened)
+    assert [final.key["user"] for final in driver.tick(at(91))] == ["ann", "bob"]
+
+
+def test_another_history_over_a_state_is_refused_and_named() -> None:
+    """The state knows with which open windows it began; a query without any continues it."""
+
+    def query(opened: Any) -> Any:
+        return lambda data: (sessions_of(data) if opened is None else sessions_of(data).start_from(opened)).count()
+
+    one = sessions_of(pairs(("ann", 30))).advance(None, to=at(60), count=wr.count()).still_open
+    stream = LocalStream(query(one), SCHEMA, shards=2)
+    stream.push([pairs(("ann", 60))])
+    stream.define(query(None))
+    stream.push([pairs(("ann", 62))])
+    stream.define(query(one))
+    stream.shipment["start"] = "another one"
+    with pytest.raises(ValueError, match="start_from was 'the history', is 'another one'"):
+        stream.push([pairs(("ann", 62))])
+    stream.define(query(one))
+    assert [row["count"] for row in stream.push([pairs(("bob", 200))])] == [3]
+
+
+def test_a_state_that_began_without_a_history_takes_none() -> None:
+    stream = LocalStream(lambda data: sessions_of(data).count(), SCHEMA, shards=2)
+    stream.push([pairs(("ann", 61))])
+    stream.shipment["start"] = "the history"
+    with pytest.raises(ValueError, match="start_from was none, is 'the history'"):
+        stream.push([pairs(("ann", 62))])
+    stream.states.clear()
+    with pytest.raises(ValueError, match="start_from was none, is 'the history'"):
+        stream.push([pairs(("ann", 62))])
+
+
+def damaged() -> dict[str, Any]:
+    whole = opened_at(60, ("ann", 30), ("bob", 50))
+    states = whole["state"].to_pylist()
+    flipped = [state if number else state[:-1] + bytes([state[-1] ^ 1]) for number, state in enumerate(states)]
+    clock = whole.filter(whole["stream_time"].is_valid())
+    other = sessions_of(pairs(("ann", 30))).advance(None, to=at(61), n=wr.count()).still_open
+    longer = wr.SessionWindows.with_gap("31 minutes")
+    foreign = wr.group_by(pairs(), "user", time="ts").windowed_by(longer).advance(None, to=at(60), n=wr.count())
+    return {
+        "was changed": whole.set_column(whole.column_names.index("state"), "state", pa.array(flipped, pa.binary())),
+        "no clock row": whole.filter(whole["stream_time"].is_null()),
+        "1 are missing": pa.concat_tables([whole.filter(whole["user"].is_valid())[:1], clock]),
+        "it is there twice|1 are too many": pa.concat_tables([whole, whole.filter(whole["user"].is_valid())[:1]]),
+        "2 clock rows": pa.concat_tables([whole, other]),
+        "another query": foreign.still_open,
+        "one that has 'state'": whole.drop_columns("state"),
+    }
+
+
+@pytest.mark.parametrize("reason", list(damaged()))
+def test_a_damaged_table_is_refused(reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        begun_with(damaged()[reason])
+    with pytest.raises(ValueError, match=reason):
+        LocalStream(lambda data: sessions_of(data).start_from(damaged()[reason]).agg(n=wr.count()), SCHEMA)
+
+
+def test_what_cannot_begin_with_a_history_is_refused() -> None:
+    opened = opened_at(60, ("ann", 30))
+    with pytest.raises(TypeError, match=r"start_from: got a batch; allowed: a streaming DataFrame \(a batch continues"):
+        sessions_of(pairs()).start_from(opened)
+    for wrong in (None, 5, [opened["user"]]):
+        with pytest.raises(TypeError, match="open: got"):
+            begun_with(wrong)
+
+    def sourced(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap("30 minutes", grace="10 minutes")
+        return wr.group_by(data, "user", time="ts", source="part").windowed_by(windows).start_from(opened).count()
+
+    with pytest.raises(ValueError, match=r"start_from: got 'a stream with source='; allowed: group_by without source="):
+        StreamDriver(sourced, SCHEMA.append(pa.field("part", pa.int32())))
+
+    def reserved(data: Any) -> Any:
+        return sessions_of(data).start_from(opened).agg(state=wr.count())
+
+    with pytest.raises(ValueError, match="aggregates: got 'state'; allowed: any name but state, source, stream_time"):
+        StreamDriver(reserved, SCHEMA)
+    with pytest.raises(ValueError, match=r"with_columns: got 'start_from\(...\)'; allowed: agg"):
+        StreamDriver(lambda data: sessions_of(data).start_from(opened).with_columns(n=wr.count()), SCHEMA)
+
+
+def test_the_resolution_of_the_history_is_that_of_the_stream() -> None:
+    """A driver floors times to a millisecond unless the windows say otherwise; the error names the difference."""
+    windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="1 minute")
+    run = wr.group_by(pairs(("ann", 30)), "user", time="ts").windowed_by(windows).advance(None, to=at(60), n=wr.count())
+
+    def sliding(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).start_from(run.still_open).agg(n=wr.count())
+
+    with pytest.raises(ValueError, match="another query.*resolution"):
+        StreamDriver(sliding, SCHEMA)
+    assert isinstance(at(0), datetime)
