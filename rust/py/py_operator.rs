@@ -254,6 +254,13 @@ impl PyOperator {
         to_python(py, self.work(py, push)?)
     }
 
+    fn left_out<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let left_out = self.work(py, Operator::take_left_out)?;
+        left_out
+            .map(|rows| Ok(PyRecordBatch::new(rows).into_pyarrow(py)?))
+            .transpose()
+    }
+
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         to_python(py, self.work(py, Operator::finish)?)
     }

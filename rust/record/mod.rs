@@ -15,6 +15,7 @@
 //! | [`operator_states`] | the states of built-in and user-defined aggregates |
 //! | [`user_function`] | a user-defined aggregate |
 //! | `changes` | the changes of a batch |
+//! | `left_out` | the records of a batch that are in no window |
 //! | [`change_batch`] | changes as Arrow batches |
 //! | [`checkpoint`] | saves and restores the whole state, or the part that a micro-batch touches |
 //! | `saved_windows` | changed windows as pages |
@@ -31,6 +32,7 @@ pub(crate) mod changes;
 pub(crate) mod checkpoint;
 mod handover;
 mod judgement;
+mod left_out;
 pub(crate) mod micro_batch;
 mod open_reader;
 mod open_rows;

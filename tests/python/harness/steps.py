@@ -12,6 +12,7 @@ from pyspark import cloudpickle
 
 from windrow import SessionWindows
 from windrow._executor.advance import pack_open
+from windrow._executor.ledger import Ledger
 from windrow._executor.opened import shown_aggregates
 from windrow._executor.stream.change_block import unpack
 from windrow._executor.stream.pack import pack
@@ -151,5 +152,8 @@ class LocalStream:
 
     def _output(self) -> pa.Schema:
         if self.plan.functions:
-            return Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
-        return Query(self.plan.spec, self.plan.schema).output_schema
+            core = Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
+        else:
+            core = Query(self.plan.spec, self.plan.schema).output_schema
+        ledger = Ledger.of(self.plan.spec, self.plan.schema)
+        return core if ledger is None else ledger.output(core)
