@@ -39,6 +39,7 @@ SESSIONS = wr.SessionWindows.with_gap("10 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("10 minutes")
 AMOUNTS = wr.aggregate(list, lambda held, row: [*held, row.amount], joined, schema="array<bigint>", columns=["amount"])
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+LAST = NOON + timedelta(days=9)
 CASES: dict[str, Callable[[Any], Any]] = {
     "sessions": lambda asked: asked(SESSIONS).agg(n=wr.count(), total=wr.sum("amount"), last=wr.last("amount")),
     "sliding": lambda asked: asked(SLIDING).agg(n=wr.count(), total=wr.sum("amount"), least=wr.min("amount")),
@@ -85,6 +86,23 @@ def expressions(data: Any) -> Any:
     return answer.selectExpr("third", "unix_micros(window_start)", "unix_micros(window_end)", "n", "total", "last")
 
 
+def begun(spark: Any, data: Any, place: str) -> list[list[Any]]:
+    """The rows of a stream that begins with the windows which the records before noon leave open."""
+    from pyspark.sql import functions as F
+
+    opened = asked(data.where(F.col("ts") < F.lit(NOON)))(SESSIONS).advance(None, to=NOON, n=wr.count()).still_open
+    later = data.where(F.col("ts") >= F.lit(NOON)).unionAll(spark.createDataFrame([(99, LAST, 0)], data.schema))
+    later.coalesce(1).write.parquet(f"{place}/later")
+    stream = spark.readStream.schema(data.schema).parquet(f"{place}/later")
+    windows = wr.SessionWindows.with_gap("10 minutes", grace="0 seconds")
+    finals = asked(stream)(windows).shards(2).start_from(opened).agg(n=wr.count())
+    writer = finals.writeStream.option("checkpointLocation", f"{place}/checkpoint").trigger(availableNow=True)
+    writer.start(f"{place}/finals", format="parquet").awaitTermination()
+    rows = spark.read.parquet(f"{place}/finals")
+    bounds = [f"unix_micros(window.{bound})" for bound in ("start", "end")]
+    return sorted(map(list, rows.selectExpr("user", *bounds, "n").collect()), key=str)
+
+
 def main(remote: str) -> None:
     """Prints a line of JSON for each query: its rows as an Arrow stream, its counters; then what a failure tells."""
     from pyspark.sql import Observation, SparkSession
@@ -105,6 +123,9 @@ def main(remote: str) -> None:
         data.write.mode("overwrite").parquet(folder)
         grouped = (asked(given)(SESSIONS).agg(n=wr.count()) for given in (data, wr.scan_parquet(spark, folder)))
         print(json.dumps({"scanned": [sorted(map(str, windows.collect())) for windows in grouped]}))
+    if has("streams on Connect"):
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps({"begun": begun(spark, data, folder)}))
     plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
     print(json.dumps({"plain": [*plain.keys, plain.time]}))
     print(json.dumps({"expressions": sorted(map(list, expressions(data).collect()), key=str)}, default=str))

@@ -59,6 +59,17 @@ def test_files_are_read_as_frames_are(output: list[dict[str, Any]]) -> None:
     assert len(of_files) > 50
 
 
+@pytest.mark.needs("streams on Connect")
+def test_a_stream_begins_with_the_windows_of_a_history(output: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in output if "begun" in line]
+    here = connect_client.asked(connect_client.events())(connect_client.SESSIONS).agg(n=wr.count())
+    bounds = [here["window"].combine_chunks().field(name).cast(pa.int64()).to_pylist() for name in ("start", "end")]
+    noon = int(connect_client.NOON.timestamp() * 1_000_000)
+    rows = zip(here["user"].to_pylist(), *bounds, here["n"].to_pylist(), strict=True)
+    assert found["begun"] == sorted(([*row] for row in rows if row[2] >= noon - 600_000_000), key=str)
+    assert any(start < noon <= end for _, start, end, _ in found["begun"])
+
+
 def test_a_plain_column_stands_for_its_name(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "plain" in line]
     assert found["plain"] == ["user", "amount", "ts"]
