@@ -38,7 +38,6 @@ __all__ = [
     "__version__",
     "change_clock",
     "compares",
-    "counted_open",
     "decode_changes",
     "decode_page",
     "encode_changes",
@@ -55,9 +54,6 @@ __version__: str
 
 def compares(function: str, column: int) -> bool:
     """Whether a function compares the values of its column at this position. `ValueError` for an unknown function."""
-
-def counted_open(clock: bytes, time: int | None) -> tuple[int, int]:
-    """How many rows the table of this clock row has, and the sum of their checksums. `ValueError`: it is damaged."""
 
 def decode_changes(block: bytes) -> pa.RecordBatch:
     """The changes in a block of `encode_changes`. `ValueError` for anything else."""
@@ -350,8 +346,6 @@ class Operator:
 
         Without `to`, the clock row has the operator's own time; `sources` are the names of its sources.
         """
-    def handover(self, stream: Operator) -> list[tuple[str, bytes | None]]:
-        """The windows and the time of this operator as the pages of `stream`, a new operator of the same windows."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

@@ -365,7 +365,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open_table::join_clocks, module)?)?;
     module.add_function(wrap_pyfunction!(open_table::read_clock, module)?)?;
     module.add_function(wrap_pyfunction!(open_table::change_clock, module)?)?;
-    module.add_function(wrap_pyfunction!(open_table::counted_open, module)?)?;
     module.add_function(wrap_pyfunction!(shard_keys, module)?)?;
     module.add_class::<PyQuery>()?;
     module.add_class::<PyPacker>()?;

@@ -63,10 +63,3 @@ pub(super) fn change_clock<'py>(
     }
     Ok(PyBytes::new(py, &clock.seal()?))
 }
-
-/// How many rows the table of a clock row has, and the sum of their checksums.
-#[pyfunction]
-pub(super) fn counted_open(clock: PyBackedBytes, time: Option<i64>) -> PyResult<(u64, u64)> {
-    let clock = OpenClock::read(&clock, time)?;
-    Ok((clock.rows, clock.checksum))
-}

@@ -10,6 +10,7 @@ name of the table, which each state keeps. A state of another name is an error.
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from windrow._executor.opened import Opened, shown_aggregates
 from windrow._executor.shipping import shipped
 from windrow._executor.stream.query import Shipment
 from windrow._executor.stream.start import ENTRIES, first_pages
-from windrow._native import Operator, counted_open
+from windrow._native import Operator, read_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
 from windrow._spark.advance import PACKED_RUN, open_columns, open_spec
@@ -72,13 +73,14 @@ class Start:
             opened = Opened(len(plan.keys), clocks, 0 if clocks else frame.count())
         time: Any = plan.schema.field(plan.time).type
         clock, to = opened.clock(time)
-        operator.resume_open((clock, to), counted_open(clock, to), [])
+        said = json.loads(read_clock(clock))
+        operator.resume_open((clock, to), (said["rows"], said["checksum"]), [])
         self.name = f"the open windows up to {shown(to or 0, time)} ({hashlib.sha256(clock).hexdigest()[:16]})"
 
     def entries(self, shipment: Shipment) -> DataFrame:
         """The entries of the states of all shards."""
         plan, schema = self._plan, self._columns.serialize().to_pybytes()
-        step = shipped(first_pages, shipment, plan.spec_of_run, open_spec(plan, self._columns), schema)
+        step = shipped(first_pages, shipment, open_spec(plan, self._columns), schema)
         by_shard: DataFrame = self._packed.repartition("shard").sortWithinPartitions("shard", "kind", "first")
         return by_shard.mapInArrow(step, _ENTRIES)
 
