@@ -103,6 +103,7 @@ def shard_keys(shards: int) -> list[int]:
     """The grouping keys of shards in Spark: Spark's hash of each key is the shard number."""
 
 _Clock = tuple[bytes, int | None]
+_Open = tuple[list[pa.RecordBatch], bytes]
 _Progress = Sequence[tuple[int, int, int]]
 
 class _ArrowStream(Protocol):
@@ -339,20 +340,16 @@ class Operator:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
     def resume_open(self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch]) -> tuple[int, int]:
         """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
-    def open_windows(
-        self, to: int | None, batch: int, sources: Sequence[str] = ...
-    ) -> tuple[list[pa.RecordBatch], bytes]:
+    def open_windows(self, to: int | None, batch: int, sources: Sequence[str] = ...) -> _Open:
         """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row.
-
-        Without `to`, the clock row has the operator's own time; `sources` are the names of its sources.
+        Without `to` it has the operator's own time. `sources` are the names of the sources.
         """
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:
         """The pages of a saved state that a micro-batch needs: those of its keys, and those in which a window closes or
-        leaves. None means all pages, if the state has other segments or parts.
-
-        `ValueError`: the head is damaged or of another plan, an unknown input, or an operator that has seen records.
+        leaves. None means all pages, if the state has other segments or parts. `ValueError`: the head is damaged or of
+        another plan, an unknown input, or an operator that has seen records.
         """
     def restore_touched(self, pages: Sequence[bytes]) -> None:
         """As `restore`, with the head and the pages from `touched`, for one micro-batch and its `changed_pages`."""
@@ -379,14 +376,9 @@ class ShardSessions:
     def restore(self, head: bytes) -> None:
         """Loads a saved head, of this class or `Operator`. `ValueError` if it is damaged or of another plan."""
     def push(self, packed: pa.RecordBatch, progress: _Progress) -> list[str]:
-        """Takes packed blocks of partial sessions with their record counts, in any order.
-
-        Args:
-            packed: the blocks; `ValueError` if they are damaged or of another query.
-            progress: the progress of sources: the input (0), the source number, and ticks of the time column.
-
-        Returns:
-            The names of the pages that `finish` needs.
+        """Takes packed blocks of partial sessions with their record counts, in any order, and the progress of sources:
+        the input (0), the source number, and ticks of the time column. Returns the names of the pages that `finish`
+        needs. `ValueError` for blocks that are damaged or of another query.
         """
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
         """Merges sessions and closes due ones. `pages` are those that `push` named, in any order.

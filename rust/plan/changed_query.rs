@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::duration_words::duration;
 
 /// A specification as JSON.
-type Specification = Map<String, Value>;
+pub(super) type Specification = Map<String, Value>;
 
 /// The hidden aggregate of sessions that return their records.
 pub(super) const ROWS: &str = "windrow.rows";

@@ -8,13 +8,10 @@
 //! | aggregates | may lack some, and may have more |
 //! | all others | may differ |
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::changed_query::{self, ROWS};
+use super::changed_query::{self, ROWS, Specification};
 use super::fingerprint::{Fingerprint, hash, unnamed};
-
-/// A specification as JSON.
-type Specification = Map<String, Value>;
 
 /// The parts of a specification that the open windows do not depend on.
 const FREE: [&str; 5] = ["shards", "emit", "until", "sources", "kafka"];

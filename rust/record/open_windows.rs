@@ -27,7 +27,7 @@ use crate::core::time::Time;
 use crate::input::events::SOURCE;
 use crate::plan::open_query::Continuation;
 use crate::state::head::Clock;
-use crate::state::open_clock::{InputClock, OpenClock, OpenTally, unreadable};
+use crate::state::open_clock::{OpenClock, OpenInput, OpenTally, unreadable};
 
 impl Operator {
     /// Loads a table of open windows into an operator that has seen nothing. `rows` are key columns,
@@ -48,9 +48,9 @@ impl Operator {
         let continued = self.snapshot.fingerprint.continues(&clock.specification);
         let continued = continued.map_err(|difference| {
             unreadable(format!(
-                "the open windows are of another query: {difference}; allowed: the open windows of this query, \
-                 those of a query that differs only in grace, late, shards, emit, aggregates or a shorter gap, \
-                 or None to begin anew"
+                "the open windows are of another query: {difference}; allowed: those of a query with the same keys and \
+                 windows, whose grace, late, shards, emit and aggregates may differ, and whose gap may be shorter; or \
+                 None to begin anew"
             ))
         })?;
         self.run(RESTORE, |operator| {
@@ -64,7 +64,7 @@ impl Operator {
         let windows = &self.state.windows;
         let (own, unit) = (windows.time().progress().len(), windows.unit());
         let floored = |time: Time| time.floor(unit).unwrap_or(Time::MIN);
-        let slowest = InputClock {
+        let slowest = OpenInput {
             time: Some(clock.to),
             close: clock
                 .inputs
@@ -176,8 +176,8 @@ impl Operator {
         let inputs = saved
             .progress
             .iter()
-            .map(|input| input_clock(input, sources));
-        let inputs: Vec<InputClock> = inputs.collect();
+            .map(|input| open_input(input, sources));
+        let inputs: Vec<OpenInput> = inputs.collect();
         let slowest = inputs.iter().map(|input| input.time).min().flatten();
         let to = to.map(|to| to.0).or(slowest).ok_or_else(|| Error::Format {
             what: "state",
@@ -210,11 +210,11 @@ impl Operator {
 }
 
 /// The progress of an input. Stream time is floored, the times of sources are not.
-fn input_clock(input: &Progress, names: &[String]) -> InputClock {
+fn open_input(input: &Progress, names: &[String]) -> OpenInput {
     let slowest = input.sources.iter().map(|&(_, time)| time).min();
     let name = |source: Source| names.get(source.0 as usize).cloned().unwrap_or_default();
     let sources = input.sources.iter();
-    InputClock {
+    OpenInput {
         time: input
             .time
             .map(|time| slowest.map_or(time, |slowest| time.max(slowest)).0),

@@ -19,7 +19,7 @@ pub(crate) fn unreadable(reason: impl Into<String>) -> Error {
 
 /// The progress of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct InputClock {
+pub(crate) struct OpenInput {
     /// Its stream time.
     pub time: Option<i64>,
     /// The close time.
@@ -38,7 +38,7 @@ pub(crate) struct OpenClock {
     /// The number of runs before this one; of a stream the number of its last micro-batch.
     pub batch: u64,
     /// The progress of each input.
-    pub inputs: Vec<InputClock>,
+    pub inputs: Vec<OpenInput>,
     /// Windows due before this are closed and emitted.
     pub closed: i64,
     /// After a move back, the time that decides which windows are closed, in place of `closed` and of

@@ -73,8 +73,8 @@ class Start:
             opened = Opened(len(plan.keys), clocks, 0 if clocks else frame.count())
         time: Any = plan.schema.field(plan.time).type
         clock, to = opened.clock(time)
-        said = json.loads(read_clock(clock))
-        operator.resume_open((clock, to), (said["rows"], said["checksum"]), [])
+        counted = json.loads(read_clock(clock))
+        operator.resume_open((clock, to), (counted["rows"], counted["checksum"]), [])
         self.name = f"the open windows up to {shown(to or 0, time)} ({hashlib.sha256(clock).hexdigest()[:16]})"
 
     def entries(self, shipment: Shipment) -> DataFrame:

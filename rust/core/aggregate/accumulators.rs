@@ -18,7 +18,7 @@ use super::row_filter::{RowFilter, Selections};
 use super::row_spans::{RowSpans, spanned};
 use super::slot::Slot;
 use super::unknown_results::UnknownResults;
-use super::window_results::{Overflow, WindowResults};
+use super::window_results::{Overflow, WindowResults, of_aggregate};
 use super::{Aggregate, InputRows, RowSpan, SeqNo, common_len};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -54,9 +54,14 @@ impl Accumulators {
     pub fn filtered(
         aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>, RowFilter)>,
     ) -> Self {
+        let aggregates = aggregates.into_iter().map(BoundAggregate::new);
+        Self::of(aggregates.collect(), Overflow::default())
+    }
+
+    fn of(aggregates: Vec<BoundAggregate>, overflow: Overflow) -> Self {
         Self {
-            aggregates: aggregates.into_iter().map(BoundAggregate::new).collect(),
-            overflow: Overflow::default(),
+            aggregates,
+            overflow,
             unknown: UnknownResults::default(),
             slots: 0,
             used: 0,
@@ -71,14 +76,8 @@ impl Accumulators {
 
     /// The same aggregates, without slots.
     pub fn fresh(&self) -> Self {
-        Self {
-            aggregates: self.aggregates.iter().map(BoundAggregate::fresh).collect(),
-            overflow: self.overflow,
-            unknown: UnknownResults::default(),
-            slots: 0,
-            used: 0,
-            free: Vec::new(),
-        }
+        let aggregates = self.aggregates.iter().map(BoundAggregate::fresh);
+        Self::of(aggregates.collect(), self.overflow)
     }
 
     /// Whether results of a window are lists.
@@ -305,12 +304,10 @@ impl Accumulators {
             _ => return Err(Error::Internal("there are too many state columns")),
         };
         Ok(Self {
-            aggregates,
-            overflow: self.overflow,
             unknown,
             slots,
             used: slots,
-            free: Vec::new(),
+            ..Self::of(aggregates, self.overflow)
         })
     }
 
@@ -398,17 +395,5 @@ impl Accumulators {
                 result.map_err(|error| of_aggregate(error, position))
             });
         results.collect()
-    }
-}
-
-/// An error of the aggregate at a position.
-fn of_aggregate(error: Error, position: usize) -> Error {
-    match error {
-        Error::ResultOverflow { window, reason, .. } => Error::ResultOverflow {
-            aggregate: position,
-            window,
-            reason,
-        },
-        other => other,
     }
 }

@@ -81,3 +81,15 @@ fn append(
         results => column.append(&results?).map(|()| 0),
     }
 }
+
+/// An error of the aggregate at a position.
+pub(super) fn of_aggregate(error: Error, position: usize) -> Error {
+    match error {
+        Error::ResultOverflow { window, reason, .. } => Error::ResultOverflow {
+            aggregate: position,
+            window,
+            reason,
+        },
+        other => other,
+    }
+}

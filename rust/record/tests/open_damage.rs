@@ -17,9 +17,9 @@ use crate::record::tests::operator_batches::{
 use crate::state::open_clock::OpenClock;
 
 const AGGREGATES: &str = r#"[{"name":"n","function":"count"},
-    {"name":"total","function":"sum","columns":["v"]},
-    {"name":"list","function":"collect_list","columns":["v"]},
-    {"name":"last","function":"last","columns":["v"]}]"#;
+    {"name":"total","function":"sum","columns":["x"]},
+    {"name":"list","function":"collect_list","columns":["x"]},
+    {"name":"last","function":"last","columns":["x"]}]"#;
 
 /// A table of open windows, and an operator that may read it.
 struct Table {
