@@ -1,9 +1,10 @@
-"""What the installed Spark has, by its methods and files. A test that needs it has the mark `needs`."""
+"""What the installed Spark and the libraries next to it have. A test that needs it has the mark `needs`."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,8 @@ FOUND: dict[str, Callable[[], bool]] = {
     "counters on Connect": lambda: hasattr(_frame_on_connect(), "toArrow"),
     "a mode that chooses among equals": lambda: "deterministic" in inspect.signature(_functions().mode).parameters,
     "calendar intervals in schemas": lambda: hasattr(_types(), "CalendarIntervalType"),
+    "Delta and Iceberg": lambda: all(map(find_spec, ("deltalake", "pyiceberg"))),
+    "pictures": lambda: find_spec("matplotlib") is not None,
     "variants": lambda: hasattr(_types(), "VariantType"),
 }
 

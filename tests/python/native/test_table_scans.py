@@ -10,16 +10,18 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyiceberg
+import pyroaring
 import pytest
+from pyiceberg.catalog import sql as catalog
 
 from windrow._executor.scan.delta_part import DeltaPart
 from windrow._spark.scan import arrow_schema
 from windrow._spark.table_scan import delta_parts, iceberg_parts
 
-deltalake = pytest.importorskip("deltalake")
-pyiceberg = pytest.importorskip("pyiceberg")
 TIME = datetime(2026, 1, 1, 8, 30, tzinfo=UTC)
 
 
@@ -71,7 +73,6 @@ def test_a_delta_table_with_column_mapping(tmp_path: Path) -> None:
 
 def vector(deleted: list[int]) -> dict[str, Any]:
     """A deletion vector within the log: the rows as a 64-bit roaring bitmap in Z85, by Delta's protocol."""
-    pyroaring = pytest.importorskip("pyroaring")
     data = struct.pack("<i", 1681511377) + pyroaring.BitMap64(deleted).serialize()
     size = len(data)
     data += bytes(-size % 4)
@@ -121,7 +122,6 @@ def test_a_file_that_is_not_as_the_log_says_is_named(tmp_path: Path) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Any:
-    catalog = pytest.importorskip("pyiceberg.catalog.sql")
     named = catalog.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")
     named.create_namespace("n")
     made = named.create_table("n.t", schema=events(0, 8).schema)

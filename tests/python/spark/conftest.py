@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for needs in item.iter_markers("needs"):
             if not has(needs.args[0]):
-                item.add_marker(pytest.mark.skip(reason=f"this Spark has no {needs.args[0]}"))
+                item.add_marker(pytest.mark.skip(reason=f"there is no {needs.args[0]} here"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -28,9 +28,11 @@ def windowed(data: Any) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
 
 
+@pytest.mark.needs("Delta and Iceberg")
 def test_queries_over_tables_give_the_windows_of_their_rows(spark: SparkSession, tmp_path: Path) -> None:
-    deltalake = pytest.importorskip("deltalake")
-    catalog = pytest.importorskip("pyiceberg.catalog.sql")
+    import deltalake
+    from pyiceberg.catalog import sql as catalog
+
     deltalake.write_deltalake(str(tmp_path / "delta"), EVENTS, partition_by=["user"])
     deltalake.DeltaTable(tmp_path / "delta").delete("n < 50")
     named = catalog.SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}")

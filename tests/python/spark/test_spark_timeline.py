@@ -44,9 +44,9 @@ def test_a_text_of_a_data_frame_is_that_of_a_batch(clicks: DataFrame) -> None:
         wr.explain_record(windowed, "ann", NINE, stream=True)
 
 
+@pytest.mark.needs("pictures")
 def test_a_picture_of_a_data_frame_is_that_of_its_rows(clicks: DataFrame) -> None:
     windowed = wr.group_by(clicks, "user", time="when.ts").windowed_by(FIVE)
-    pytest.importorskip("matplotlib")
     picture = timeline(clicks, windowed, keys=["ann", "it's"])
     rows = table_of(clicks)
     same = timeline(rows, wr.group_by(rows, "user", time="when.ts").windowed_by(FIVE), ["ann", "it's"], stream=False)
