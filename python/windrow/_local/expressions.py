@@ -196,7 +196,9 @@ def _arrow_expression(expression: ColumnExpression) -> Any:
 
     if expression.language == FIELD:
         return pc.field(*expression.value)
-    return pc.scalar(expression.value) if expression.language == CONSTANT else expression.value
+    if expression.language == CONSTANT:
+        return pc.scalar(pa.scalar(expression.value, pa.int32()))  # as in other libraries, for open windows of any
+    return expression.value
 
 
 def _is_of_library(error: Exception) -> bool:

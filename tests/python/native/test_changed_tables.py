@@ -42,8 +42,9 @@ def test_rows_of_keys_are_removed_and_the_table_is_whole(name: str) -> None:
     assert arrow(without).column_names == [*OPEN.column_names, "day"]
     assert continued(without) == [("ann", 1), ("eve", 1)]
     assert continued(state.without_keys(without, user="eve"), ("ann", 10)) == [("ann", 2)]
-    same = state.without_keys(given, user="nobody")
-    assert continued(same) == [("ann", 1), ("bob", 1), ("bob", 1), ("eve", 1)]
+    for nobody in ("nobody", None, []):
+        same = state.without_keys(given, user=nobody)
+        assert continued(same) == [("ann", 1), ("bob", 1), ("bob", 1), ("eve", 1)]
 
 
 @pytest.mark.parametrize("name", FRAMES)
