@@ -139,7 +139,7 @@ def check_moved(seed: int) -> int:
 
 @pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
 def test_windows_move_from_stream_to_stream(first: int) -> None:
-    assert sum(check_moved(seed) for seed in range(first, first + TOGETHER)) > TOGETHER
+    assert sum(check_moved(seed) for seed in range(first, first + TOGETHER)) > TOGETHER // 2
 
 
 @pytest.mark.parametrize("name", FAMILIES)
