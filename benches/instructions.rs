@@ -1,4 +1,4 @@
-//! Five fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
+//! Six fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
 //! `instructions NAME TIMES` prepares a workload and runs it so often: the difference between two
 //! counts is the work alone. Without arguments each workload runs once. Each asserts its answer.
 
@@ -42,6 +42,9 @@ const SESSIONS: &str = r#"{"kind": "session", "gap": 300000000}"#;
 const COUNT: &str = r#"{"name": "rows", "function": "count"}"#;
 const OF_AMOUNT: &str = r#"{"name": "sum", "function": "sum", "columns": ["amount"]},
     {"name": "min", "function": "min", "columns": ["amount"]}, {"name": "max", "function": "max", "columns": ["amount"]}"#;
+const UPDATE: &str = r#""update", "op": true"#;
+/// Updates at a pace of five minutes.
+const PACED: &str = r#""update", "op": true, "every": 300000000"#;
 /// What travels with partial sessions of a stream.
 const RECORDS: &str = r#"{"name": "windrow.records", "function": "count"}"#;
 
@@ -51,7 +54,7 @@ type Work = Box<dyn Fn() -> usize>;
 /// The name of a workload, the rows of its answer, and what prepares it.
 type Workload = (&'static str, usize, fn() -> Work);
 
-const WORKLOADS: [Workload; 5] = [
+const WORKLOADS: [Workload; 6] = [
     ("sessions-in-order-int64", 15_733, || {
         sessions("user", &Events::in_order(EVENTS, 100))
     }),
@@ -59,8 +62,9 @@ const WORKLOADS: [Workload; 5] = [
         sessions("name", &Events::in_order(EVENTS, 100).shuffled())
     }),
     ("sliding", 99_900, sliding),
-    ("micro-batch-close", 4_576, || micro_batch("close")),
-    ("micro-batch-update", 68_184, || micro_batch("update")),
+    ("micro-batch-close", 4_576, || micro_batch(r#""close""#)),
+    ("micro-batch-update", 68_184, || micro_batch(UPDATE)),
+    ("micro-batch-paced", 68_184, || micro_batch(PACED)),
 ];
 
 /// Sessions of all events, with count, sum, min and max.
@@ -104,10 +108,9 @@ type Changed = Vec<(String, Option<Vec<u8>>)>;
 /// The rows that a micro-batch gives, and the changed pages.
 fn push(emit: &str, pages: &BTreeMap<String, Vec<u8>>, batch: &RecordBatch) -> (usize, Changed) {
     let spec = |aggregates: &str| {
-        let op = emit == "update";
         let spec = format!(
             r#"{{"keys": ["user"], "time": "ts", "windows": {SESSIONS}, "aggregates": [{aggregates}], "shards": 1,
-                "grace": {GRACE}, "op": {op}, "emit": "{emit}"}}"#
+                "grace": {GRACE}, "emit": {emit}}}"#
         );
         Spec::parse(&spec).unwrap()
     };

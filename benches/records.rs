@@ -23,7 +23,7 @@ use windrow::core::aggregate::functions::sum::Sum;
 use windrow::core::error::Result;
 use windrow::core::operator::change::WindowChange;
 use windrow::core::operator::counters::Counters;
-use windrow::core::operator::record::Record;
+use windrow::core::operator::record::{Record, RecordRule};
 use windrow::core::operator::stream_time::Source;
 use windrow::core::operator::window_operator::{WindowKind, WindowOperator};
 use windrow::core::session::session_windows::SessionWindows;
@@ -95,6 +95,7 @@ fn feed<K: WindowKind>(
             ends: false,
             input: 0,
             source: Source(row as u32 % sources),
+            rule: Some(RecordRule::default()),
             row: row as u32,
         };
         windows.push(record, &mut states, &mut out).unwrap();

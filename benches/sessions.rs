@@ -31,6 +31,8 @@ use events::{Events, GAP, query, rows, run};
 
 const EVENTS: usize = 1_000_000;
 const WINDOWS: &str = r#"{"kind": "session", "gap": 300000000}"#;
+/// Rules that end none of these sessions earlier.
+const RULED: &str = r#"{"kind": "session", "gap": 300000000, "longest": 86400000000, "cut_on": ["user"], "most": 1000}"#;
 const AGGREGATES: &str = r#"[
     {"name": "rows", "function": "count"}, {"name": "sum", "function": "sum", "columns": ["amount"]},
     {"name": "min", "function": "min", "columns": ["amount"]}, {"name": "max", "function": "max", "columns": ["amount"]}
@@ -192,6 +194,10 @@ fn sessions(criterion: &mut Criterion) {
         );
         group.bench_function(format!("windrow/1M/{shape}"), |bencher| {
             bencher.iter(|| assert_eq!(rows(&run(&query, &batches)), expected.sessions));
+        });
+        let ruled = events::query(key, RULED, AGGREGATES);
+        group.bench_function(format!("windrow with rules/1M/{shape}"), |bencher| {
+            bencher.iter(|| assert_eq!(rows(&run(&ruled, &batches)), expected.sessions));
         });
         let id = format!("std/1M/{shape}");
         if shape.ends_with("shuffled") {

@@ -106,6 +106,37 @@ def partitions() -> Timeline:
     return made
 
 
+def pace() -> Timeline:
+    """A session whose updates have a pace: its records, how long they wait, and the rows that leave."""
+    made, axes = diagram('ann: gap 5 minutes, grace 1 minute, emit("update", every="10 minutes")', 3.2)
+    leaving: Any = {0: ("+ 9:00",), 12: ("- 9:00", "+ 9:00 to 9:12"), 21: ("- 9:00 to 9:12", "+ 9:00 to 9:14")}
+
+    def x(minute: float) -> float:
+        return 1.1 + 0.26 * minute
+
+    for y, name in ((2.45, "records"), (1.9, "wait"), (0.95, "rows")):
+        axes.text(0.12, y - 0.04, name, fontsize=SMALL)
+    axes.plot([x(0), 7.88], [2.45, 2.45], color=LINE, linewidth=0.8, zorder=1)
+    for minute in (0, 4, 8, 12, 14):
+        axes.plot(x(minute), 2.45, "o", color=EVENT)
+        axes.text(x(minute), 2.58, f"9:{minute:02}", fontsize=SMALL, ha="center")
+    axes.plot(x(21), 2.45, "o", color=CLOSE)
+    axes.text(x(21), 2.58, "9:21, of bob", fontsize=SMALL, ha="center", color=CLOSE)
+    for first, last, until in ((4, 12, "at least until 9:10"), (14, 21, "until it closes")):
+        axes.plot([x(first), x(last)], [1.9, 1.9], color=EVENT, linestyle=DASHED, marker="|")
+        axes.text((x(first) + x(last)) / 2, 1.98, until, fontsize=SMALL, ha="center")
+    for minute, rows in leaving.items():
+        axes.plot([x(minute)] * 2, [1.2, 2.35], color=LINE, linestyle=":", zorder=1)
+        axes.plot(x(minute), 1.2, "v", color=BAR)
+        for place, row in enumerate(rows):
+            axes.text(x(minute), 0.91 - 0.24 * place, row, fontsize=SMALL, ha="center")
+    axes.plot([x(0), x(10)], [1.5, 1.5], color=LINE, marker="|")
+    axes.text(x(5), 1.56, "every", fontsize=SMALL, ha="center")
+    axes.text(0.12, 0.2, "+ upsert, - delete of the window that the upsert replaces", fontsize=SMALL)
+    axes.text(7.88, 0.2, "stream time →", fontsize=SMALL, ha="right")
+    return made
+
+
 def quiet_partition() -> Timeline:
     """Stream time over the wall clock. Records move it first, then control messages."""
     made, axes = diagram("A partition goes quiet", 4.2)
@@ -186,6 +217,7 @@ PICTURES: dict[str, Callable[[], Timeline]] = {
     "late.svg": late,
     "refused.svg": refused,
     "partitions.svg": partitions,
+    "pace.svg": pace,
     "quiet-partition.svg": quiet_partition,
     **{f"growth-{name}.svg": partial(growth, name) for name in json.loads(GROWTH.read_text(encoding="utf-8"))},
 }

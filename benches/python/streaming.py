@@ -5,6 +5,7 @@
     python benches/python/streaming.py --sessions 10000000 --query close
     python benches/python/streaming.py --sessions 100000 --query file --query arrow --query state --query close
     python benches/python/streaming.py --sessions 100000 --sessions 1000000 --events 1000000 --query update --in-turn
+    python benches/python/streaming.py --sessions 100000 --events 50000 --query update --query paced
 
 All queries of a size run in one Spark session and take turns, so that each sees the same machine; before, they have
 taken some small micro-batches, as a stream runs for long. State is in RocksDB with changelogs for all. Prints the
@@ -86,12 +87,12 @@ class Files:
         self.paths.append(path)
 
 
-def ours(data: DataFrame, emit: Any) -> DataFrame:
+def ours(data: DataFrame, emit: Any, every: str | None = None) -> DataFrame:
     """Sessions by windrow."""
     windowed = wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(GAP, grace=GRACE))
     return (
         windowed.shards(floor.SHARDS)
-        .emit(emit)
+        .emit(emit, every=every)
         .agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
     )
 
@@ -114,10 +115,12 @@ def theirs(data: DataFrame) -> DataFrame:
 QUERIES = {
     "close": lambda data: ours(data, "close"),
     "update": lambda data: ours(data, "update"),
+    "paced": lambda data: ours(data, "update", GAP),
     "session_window": theirs,
     **floor.QUERIES,
 }
-WINDOWS = ("close", "update", "session_window")
+OURS = ("close", "update", "paced")
+WINDOWS = (*OURS, "session_window")
 FINALS = ("close", "session_window")  # of which each row is a final window
 
 
@@ -225,7 +228,7 @@ class Size:
         for query in self.running:
             median, times = medians[query.name], self.times(query)
             theirs = medians.get("session_window")
-            is_ours = query.name in ("close", "update")
+            is_ours = query.name in OURS
             ratio = f"{theirs / median:5.2f} times as fast" if theirs and is_ours else ""
             state = ""
             counters = wr.counters(query.seen[-1])

@@ -158,7 +158,7 @@ class Query:
 
         Returns:
             Batches of `output_schema`, with windows in no particular order, and the counters `records`, `null_keys`,
-            `null_times`, `bad_gaps`, `clamped_gaps` and `ticks`.
+            `null_times`, `null_ties`, `bad_gaps`, `clamped_gaps` and `ticks`.
 
         Raises:
             ValueError: `threads` is zero, a column is missing, or a record is refused (with `invalid_gap="error"`).

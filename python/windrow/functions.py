@@ -43,6 +43,7 @@ from windrow._aggregates.builtin import (
     var_samp,
     variance,
 )
+from windrow._aggregates.ended_by import ended_by
 from windrow._aggregates.frequencies import histogram_numeric, mode, top_k
 from windrow._aggregates.journeys import funnel, path
 from windrow._aggregates.percentiles import approx_percentile, median, percentile
@@ -81,6 +82,7 @@ __all__ = [
     "count_if",
     "covar_pop",
     "covar_samp",
+    "ended_by",
     "first",
     "funnel",
     "histogram_numeric",

@@ -7,6 +7,7 @@
 //! | `named` | finds columns by name; batches without column names |
 //! | `validate` | checks that an array is valid |
 //! | [`dictionary`] | replaces dictionary types with the types of their values |
+//! | `true_values` | which values of a boolean array are true |
 //! | `type_name` | types as pyarrow names them |
 //! | `comparable` | which types have comparable values |
 //! | `zero_width` | types whose values take no bytes |
@@ -23,6 +24,7 @@ pub(crate) mod halves;
 pub(crate) mod hidden_nulls;
 pub(crate) mod named;
 pub(crate) mod result_array;
+pub(crate) mod true_values;
 pub(crate) mod type_name;
 pub(crate) mod validate;
 pub(crate) mod value_bytes;

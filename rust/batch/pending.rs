@@ -96,7 +96,12 @@ impl NumberedRows {
         self.joined(|(_, input)| input.gaps())
     }
 
-    /// The arrival of each row, if an aggregate needs it.
+    /// The mark of each row, if rows have marks.
+    pub(super) fn marks(&self) -> Vec<u64> {
+        self.joined(|(_, input)| input.marks())
+    }
+
+    /// The tie or the arrival of each row, if the query needs it.
     pub(super) fn seq_nos(&self) -> Vec<SeqNo> {
         self.joined(|(_, input)| input.seq_nos())
     }

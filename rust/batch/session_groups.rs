@@ -1,7 +1,7 @@
 //! Groups rows with key numbers into sessions with states. This part of a session query does not
 //! know the keys themselves.
 //!
-//! If sessions are cut, rows wait until all earlier rows have arrived. The rows before the frontier
+//! If rules end sessions, rows wait until all earlier rows have arrived. The rows before the frontier
 //! are then processed in time order. A session that continues past the frontier keeps only its
 //! states, because it no longer depends on earlier rows.
 
@@ -17,8 +17,13 @@ use crate::core::error::{Error, Result};
 use crate::core::interrupt::{Interrupt, STRETCH};
 use crate::core::key::KeyId;
 use crate::core::memory;
+use crate::core::operator::record::RecordRule;
+use crate::core::operator::session_end::{EndedBy, SessionEnd};
 use crate::core::session::batch::OpenSessions;
+use crate::core::session::cut::{Cut, CutSession};
+use crate::core::session::cut_sessions::CutSessions;
 use crate::core::session::session_windows::Gap;
+use crate::core::sort::pick;
 use crate::core::time::Time;
 use crate::core::window::{Extent, Window};
 use crate::input::records::Records;
@@ -33,6 +38,8 @@ pub(super) struct SessionGroups {
     query: Arc<Query>,
     gap: Gap,
     sessions: OpenSessions,
+    /// The sessions of a query in which rules end them.
+    cut_sessions: CutSessions,
     states: Accumulators,
     /// Empty unless the query returns rows.
     rows: SessionRows,
@@ -51,6 +58,8 @@ pub(crate) struct SessionColumns {
     pub rows: Option<RowLists>,
     /// The new slot of each old slot, or `None` if no session moved.
     moves: Option<Vec<Slot>>,
+    /// The sessions of a query in which rules end them; no slots otherwise.
+    cut_sessions: CutSessions,
 }
 
 impl SessionColumns {
@@ -66,6 +75,32 @@ impl SessionColumns {
         let extents = slots.iter().map(|slot| self.extents.get(slot.0 as usize));
         extents.flatten().map(Extent::window).collect()
     }
+
+    /// How the sessions of these slots ended; empty if no rule ends sessions.
+    pub(crate) fn ends(&self, cut: Option<&Cut>, slots: &[Slot]) -> Vec<SessionEnd> {
+        let Some(cut) = cut else {
+            return Vec::new();
+        };
+        let end = |&slot: &Slot| {
+            let session = &self.cut_sessions.sessions[slot];
+            let by_next = self.cut_sessions.ended[slot];
+            let ended_by = by_next.or_else(|| cut.own_end(session));
+            session.ended(ended_by.unwrap_or(EndedBy::Open))
+        };
+        slots.iter().map(end).collect()
+    }
+
+    /// Whether no record at `frontier` or later can change a session, or what it shows of its end.
+    pub(crate) fn closed_before(&self, query: &Query, slot: Slot, frontier: Time) -> bool {
+        let Some(cut) = &query.cut else {
+            let extent = self.extents.get(slot.0 as usize);
+            return extent.is_some_and(|extent| extent.closed_before(frontier));
+        };
+        let session = &self.cut_sessions.sessions[slot];
+        let has_ended = self.cut_sessions.ended[slot].is_some();
+        let shows_next = query.shows_ends() && cut.own_end(session).is_none();
+        has_ended || !shows_next && cut.last_time(session) < frontier
+    }
 }
 
 impl SessionGroups {
@@ -74,6 +109,7 @@ impl SessionGroups {
         Self {
             gap,
             sessions: OpenSessions::default(),
+            cut_sessions: CutSessions::default(),
             states: query.accumulators(),
             rows: SessionRows::default(),
             waiting: NumberedRows::default(),
@@ -103,7 +139,7 @@ impl SessionGroups {
             Some(frontier) => self.waiting.take_before(frontier)?,
             None => std::mem::take(&mut self.waiting),
         };
-        memory::room_to_grow(self.sessions.len(), waiting.rows(), GROWN)?;
+        memory::room_to_grow(self.len(), waiting.rows(), GROWN)?;
         let (keys, times) = (waiting.keys(), waiting.times());
         let sessions = &mut self.sessions;
         let slots = match (self.query.cut, self.gap) {
@@ -117,10 +153,20 @@ impl SessionGroups {
                     return Err(Error::Internal("a record has no gap"));
                 }
                 let own = |row: usize| gaps.get(row).copied().unwrap_or(gap.longest());
-                sessions.assign_cut(&keys, &times, own, cut, interrupt)?
+                let (marks, ties) = (waiting.marks(), waiting.seq_nos());
+                let number = |numbers: &[u64], row| numbers.get(row).copied().unwrap_or_default();
+                let has_ties = self.query.columns.tie.is_some();
+                let ties = if has_ties { ties.as_slice() } else { &[] };
+                let rule = |row: usize| RecordRule {
+                    tie: number(ties, row),
+                    mark: number(&marks, row),
+                };
+                let rows = (keys.as_slice(), times.as_slice());
+                let sessions = &mut self.cut_sessions;
+                sessions.assign(rows, own, rule, &cut, interrupt)?
             }
         };
-        self.states.resize(self.sessions.len());
+        self.states.resize(self.len());
         let mut rest = slots.as_slice();
         for input in waiting.inputs() {
             interrupt.check()?;
@@ -179,6 +225,32 @@ impl SessionGroups {
         Ok(into)
     }
 
+    /// Adds last sessions of their keys again. `from` selects their slots in `sessions`; it is parallel
+    /// to `keys`.
+    pub(super) fn put_back(
+        &mut self,
+        keys: &[KeyId],
+        sessions: &SessionColumns,
+        from: &[Slot],
+    ) -> Result<()> {
+        if self.query.cut.is_none() {
+            let extents = pick(&sessions.extents, Slot::numbers(from))?;
+            let (states, rows) = (&sessions.states, sessions.rows.as_ref());
+            return self.merge(keys, &extents, states, from, rows).map(drop);
+        }
+        let of_slots = from
+            .iter()
+            .map(|&slot| sessions.cut_sessions.sessions[slot]);
+        let cut_sessions = &mut self.cut_sessions;
+        let into = keys.iter().zip(of_slots);
+        let into: Vec<Slot> = into.map(|(&key, own)| cut_sessions.put(key, own)).collect();
+        self.states.resize(self.len());
+        if let Some(rows) = &sessions.rows {
+            self.rows.add_lists(rows, from, &into)?;
+        }
+        self.states.merge(&into, &sessions.states, from)
+    }
+
     /// Takes all sessions and joins those that belong together. If sessions are cut, rows from
     /// `frontier` on keep waiting.
     pub(super) fn coalesce(
@@ -187,8 +259,14 @@ impl SessionGroups {
         interrupt: &Interrupt,
     ) -> Result<SessionColumns> {
         self.assign(frontier, interrupt)?;
-        memory::room_for(self.sessions.len().saturating_mul(GROWN))?;
-        let coalesced = self.sessions.coalesce(interrupt)?;
+        memory::room_for(self.len().saturating_mul(GROWN))?;
+        let mut coalesced = self.sessions.coalesce(interrupt)?;
+        let cut_sessions = std::mem::take(&mut self.cut_sessions);
+        if self.query.cut.is_some() {
+            let extents = cut_sessions.sessions.0.iter().map(CutSession::extent);
+            coalesced.extents = extents.collect();
+            coalesced.keys.clone_from(&cut_sessions.keys);
+        }
         let mut states = std::mem::replace(&mut self.states, self.query.accumulators());
         let slots = coalesced.keys.len();
         let rows = self.query.row_number.is_some();
@@ -211,11 +289,17 @@ impl SessionGroups {
             states,
             rows,
             moves: coalesced.moves,
+            cut_sessions,
         })
+    }
+
+    /// The number of sessions.
+    fn len(&self) -> usize {
+        self.sessions.len() + self.cut_sessions.len()
     }
 
     /// The number of partial sessions and waiting rows.
     pub(super) fn rows(&self) -> usize {
-        self.sessions.len() + self.waiting.rows()
+        self.len() + self.waiting.rows()
     }
 }

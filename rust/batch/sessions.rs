@@ -81,6 +81,13 @@ impl SessionTable {
             gaps: has_own_gaps
                 .then(|| pick(&rows.gaps(), &sorted.rows))
                 .transpose()?,
+            marks: self
+                .query
+                .columns
+                .rules
+                .have_marks()
+                .then(|| pick(&rows.marks(), &sorted.rows))
+                .transpose()?,
             seq_nos: needs_seq_no
                 .then(|| pick(&rows.seq_nos(), &sorted.rows))
                 .transpose()?,
@@ -187,7 +194,9 @@ impl SessionTable {
                 if let (Ok(lowered), Some(rows)) = (&mut lowered, rows) {
                     lowered.columns.push(rows.column(slots));
                 }
-                self.query.result(keys, &sessions.windows(slots), lowered)
+                let ends = sessions.ends(self.query.cut.as_ref(), slots);
+                self.query
+                    .result(keys, &sessions.windows(slots), &ends, lowered)
             };
             in_halves(0..slots.len(), &mut result, emit)?;
         }
@@ -272,8 +281,7 @@ impl BatchOperator for SessionTable {
         self.number()?;
         let sessions = self.groups.coalesce(frontier, interrupt)?;
         let is_closed = |slot: &Slot| {
-            let extent = sessions.extents.get(slot.0 as usize);
-            let closes = |frontier| extent.is_some_and(|extent| extent.closed_before(frontier));
+            let closes = |frontier| sessions.closed_before(&self.query, *slot, frontier);
             frontier.is_none_or(closes)
         };
         let (closed, open): (Vec<Slot>, Vec<Slot>) = Slot::below(sessions.extents.len())?
@@ -292,11 +300,7 @@ impl BatchOperator for SessionTable {
             .split_at_checked(open.len())
             .ok_or(Error::Internal("a session has no key"))?;
         self.groups.waiting().renumber(of_waiting);
-        let extents = pick(&sessions.extents, numbers)?;
-        let (states, rows) = (&sessions.states, sessions.rows.as_ref());
-        self.groups
-            .merge(keys, &extents, states, &open, rows)
-            .map(drop)
+        self.groups.put_back(keys, &sessions, &open)
     }
 
     fn rows(&self) -> usize {

@@ -140,7 +140,9 @@ impl SlidingQuery {
                 let Some(number) = self.query.row_number else {
                     let functions = functions(&self.records, spans, windows)?;
                     let keys = self.keys.columns(keys)?;
-                    return self.query.result_with(keys, windows, lowered, functions);
+                    return self
+                        .query
+                        .result_with(keys, windows, &[], lowered, functions);
                 };
                 let lowered = match lowered {
                     Ok(lowered) => lowered,
@@ -213,7 +215,7 @@ impl SlidingQuery {
     ) -> Result<RecordBatch> {
         lowered.columns.push(self.lists(number, at_end)?);
         self.query
-            .result(self.keys.columns(keys)?, windows, Ok(lowered))
+            .result(self.keys.columns(keys)?, windows, &[], Ok(lowered))
     }
 
     /// Lists the values of an input for each span of rows.

@@ -11,6 +11,7 @@ use super::batch_operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::layout::whole_rows::WholeRows;
 use super::shards::{self, SortedByShard};
 use crate::array::convert;
+use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
@@ -31,8 +32,8 @@ pub(super) struct SortRows {
     bytes: usize,
 }
 
-/// Locates a row: time, arrival, then (batch, row in the batch).
-type RowAddress = (Time, i64, (usize, usize));
+/// Locates a row: time, tie or arrival, then (batch, row in the batch).
+type RowAddress = (Time, SeqNo, (usize, usize));
 
 impl SortRows {
     /// Starts without rows.
@@ -70,7 +71,10 @@ impl SortRows {
             // Excluded rows may lack a time. They come first.
             let times = times.iter().map(|time| time.map_or(Time::MIN, Time));
             let rows = times.zip(self.layout.seq_nos(batch)?).enumerate();
-            addresses.extend(rows.map(|(row, (time, &seq_no))| (time, seq_no, (number, row))));
+            let address = |(row, (time, &seq_no)): (usize, (Time, &i64))| {
+                (time, seq_no.cast_unsigned(), (number, row))
+            };
+            addresses.extend(rows.map(address));
         }
         if !addresses.is_sorted() {
             // A stable sort merges existing runs: each batch in time order is one.

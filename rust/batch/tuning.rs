@@ -105,7 +105,8 @@ pub(super) fn are_scattered(
 fn record_columns(query: &Query) -> usize {
     let gap = usize::from(query.has_own_gaps());
     let seq_no = usize::from(query.needs_seq_no);
-    query.keys.len() + 1 + gap + seq_no + query.inputs.len()
+    let mark = usize::from(query.columns.rules.have_marks());
+    query.keys.len() + 1 + gap + mark + seq_no + query.inputs.len()
 }
 
 /// How many columns a partial session has in blocks. If a state can hold many values or bytes, the

@@ -58,29 +58,6 @@ impl Extent {
         }
     }
 
-    /// Extends the session by a record that joins it. The record is not before the session's end,
-    /// and no record after `last` may join. A record whose reach is its own time ends the session:
-    /// nothing later joins. Records of equal time therefore give the same session in any order.
-    ///
-    /// ```text
-    ///   session   ├─x───x─┤ ······ ┤             ├─x───x─┤ ······ ┤
-    ///   record              ├x······ ·····┤                ├x┤
-    ///   both      ├─x───x────x────────┤          ├─x───x────x┤
-    ///                                last
-    /// ```
-    pub fn extended(&self, record: &Self, last: Time) -> Self {
-        let has_ended = self.reach == self.end || record.reach == record.end;
-        let both = self.union(record);
-        Self {
-            reach: if has_ended {
-                both.end
-            } else {
-                both.reach.min(last)
-            },
-            ..both
-        }
-    }
-
     /// Whether nothing at or after `frontier` can still join.
     pub fn closed_before(&self, frontier: Time) -> bool {
         self.reach < frontier

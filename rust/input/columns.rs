@@ -10,7 +10,9 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 
 use super::gap_column::GapColumn;
+use super::rule_columns::RuleColumns;
 use crate::array::dictionary::unpacked;
+use crate::array::true_values::are_true;
 use crate::array::{convert, validate};
 use crate::core::error::{Error, Result};
 use crate::plan::query::Query;
@@ -29,6 +31,8 @@ pub(crate) struct QueryColumns {
     pub gaps: Option<GapColumn>,
     /// Which rows end their session.
     pub ends: Option<BooleanBuffer>,
+    /// Where other rules end sessions, and the order of rows of one time.
+    pub rules: RuleColumns,
     /// The columns that aggregates read, in their declared types.
     pub inputs: Vec<ArrayRef>,
     /// Which rows have a record value, if the query treats nulls as Kafka does.
@@ -58,7 +62,22 @@ impl QueryColumns {
             checked: Vec::new(),
         };
         let columns = &query.columns;
+        let ties = columns.tie.as_ref();
+        let ties = ties.map(|tie| reader.cast(tie, &DataType::Int64));
+        let begins = columns.rules.begins.as_ref();
+        let begins = begins.map(|begins| reader.cast(begins, &DataType::Boolean));
+        let (ties, begins) = (ties.transpose()?, begins.transpose()?);
+        let values = columns.rules.cut_on.iter();
+        let values = values.map(|(column, _)| reader.checked(column));
+        let rules = RuleColumns::read(
+            query,
+            ties.map(|ties| ties.as_primitive::<Int64Type>().clone()),
+            begins.as_ref().map(|begins| begins.as_boolean()),
+            &values.collect::<Result<Vec<_>>>()?,
+            batch.num_rows(),
+        )?;
         Ok(Self {
+            rules,
             keys: columns
                 .keys
                 .iter()
@@ -78,6 +97,7 @@ impl QueryColumns {
                 .transpose()?
                 .flatten(),
             ends: columns
+                .rules
                 .ends
                 .as_ref()
                 .map(|ends| reader.cast(ends, &DataType::Boolean))
@@ -131,14 +151,6 @@ impl QueryColumns {
             .zip(inputs)
             .map(|(input, array)| input.canonical(array))
             .collect()
-    }
-}
-
-/// Which values are true; null is not.
-pub(super) fn are_true(values: &BooleanArray) -> BooleanBuffer {
-    match values.nulls() {
-        Some(nulls) => values.values() & nulls.inner(),
-        None => values.values().clone(),
     }
 }
 

@@ -7,7 +7,9 @@ use arrow_select::take::take;
 
 use super::columns::QueryColumns;
 use super::gap_column::{self, GapColumn};
+use super::rule_columns::RuleColumns;
 use crate::array::convert;
+use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
@@ -34,6 +36,8 @@ pub(crate) struct EventBatch {
     gaps: Option<GapColumn>,
     /// Which rows end their session.
     ends: Option<BooleanBuffer>,
+    /// Where other rules end sessions, and the order of rows of one time.
+    rules: RuleColumns,
     /// The input of each row, if the query is a cogroup.
     cogroup: Option<(Cogroup, Int64Array)>,
     values: Option<NullBuffer>,
@@ -117,6 +121,7 @@ impl EventBatch {
             ticks: columns.ticks,
             gaps: columns.gaps,
             ends: columns.ends,
+            rules: columns.rules,
             cogroup: query.cogroup.as_ref().map(numbered).transpose()?,
             values: columns.values,
             source_numbers: columns.source_numbers,
@@ -138,6 +143,17 @@ impl EventBatch {
     /// The times. Entries of rows without a time are meaningless.
     pub(crate) fn times(&self) -> &[Time] {
         Time::slice(self.times.values())
+    }
+
+    /// The tie of a row; the same for all rows without ties.
+    pub(crate) fn tie(&self, row: usize) -> Option<SeqNo> {
+        self.rules.rule(row).map(|rule| rule.tie)
+    }
+
+    /// The numbers that order rows of one time: their ties, or their arrivals from `first` on.
+    pub(crate) fn seq_nos(&self, first: SeqNo) -> Vec<SeqNo> {
+        let arrivals = || (first..).take(self.rows()).collect();
+        self.rules.all_seq_nos().unwrap_or_else(arrivals)
     }
 
     /// The columns that the query's accumulators read.
@@ -210,6 +226,7 @@ impl EventBatch {
                 .is_some_and(|ends| row < ends.len() && ends.value(row)),
             input,
             source: source.unwrap_or(SOURCE),
+            rule: self.rules.rule(row),
             row: row as u32,
         }))
     }

@@ -7,9 +7,11 @@
 //! | [`read_counters`] | how many rows were read and how many were excluded |
 //! | [`events`] | all rows in order, for the record operator |
 //! | `gap_column` | the gap of each record |
+//! | `rule_columns` | where other rules begin and end sessions, and the order of records of one time |
 
 pub(crate) mod columns;
 pub(crate) mod events;
 pub(crate) mod gap_column;
 pub(crate) mod read_counters;
 pub(crate) mod records;
+pub(crate) mod rule_columns;

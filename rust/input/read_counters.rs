@@ -11,6 +11,8 @@ pub struct ReadCounters {
     pub null_keys: u64,
     /// Rows excluded only because their time is null.
     pub null_times: u64,
+    /// Rows excluded only because their tie is null.
+    pub null_ties: u64,
     /// Rows excluded only because their gap is null, zero or negative.
     pub bad_gaps: u64,
     /// Rows whose gap was shortened to the longest allowed gap.
@@ -24,6 +26,7 @@ impl AddAssign for ReadCounters {
         self.records += other.records;
         self.null_keys += other.null_keys;
         self.null_times += other.null_times;
+        self.null_ties += other.null_ties;
         self.bad_gaps += other.bad_gaps;
         self.clamped_gaps += other.clamped_gaps;
         self.ticks += other.ticks;

@@ -11,10 +11,12 @@ use arrow_buffer::BooleanBuffer;
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
-use super::columns::{QueryColumns, are_true};
+use super::columns::QueryColumns;
 use super::gap_column;
 use super::read_counters::ReadCounters;
+use super::rule_columns::RuleColumns;
 use crate::array::convert;
+use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
@@ -28,6 +30,7 @@ pub(crate) struct Records {
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
     gaps: Option<Vec<Span>>,
+    marks: Vec<u64>,
     seq_nos: Vec<SeqNo>,
     inputs: Vec<ArrayRef>,
     /// All output columns, if the query returns rows.
@@ -71,12 +74,13 @@ impl Records {
             ticks,
             gaps,
             ends,
+            rules,
             inputs,
             output,
             ..
         } = QueryColumns::read(query, batch)?;
         let data = records(&time, ticks.as_ref());
-        let mut kept = keep(&keys, &time, &data, counters);
+        let mut kept = keep(&keys, &time, &data, &rules, counters);
         let gaps = gaps
             .map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters))
             .transpose()?;
@@ -87,7 +91,9 @@ impl Records {
         if matches!(query.output_kind, QueryOutput::RowsWithWindows { .. }) {
             kept = BooleanBuffer::new_set(data.len()); // excluded rows and ticks are returned too
         }
-        let seq_nos = number(&kept);
+        let arrivals = number(&kept);
+        let seq_nos = rules.seq_nos(&kept).unwrap_or(arrivals);
+        let marks = rules.marks(&kept);
         let all = kept.count_set_bits() == kept.len();
         let predicate = (!all).then(|| {
             FilterBuilder::new(&BooleanArray::new(kept, None))
@@ -108,6 +114,7 @@ impl Records {
             keys: pick_all(&keys)?,
             times: Arc::new(QueryColumns::times(&pick(&time)?)?),
             gaps,
+            marks,
             seq_nos,
             inputs,
             output: pick_all(&output)?,
@@ -118,6 +125,7 @@ impl Records {
     pub(crate) fn of(
         times: ArrayRef,
         gaps: Option<Vec<Span>>,
+        marks: Vec<u64>,
         seq_nos: Vec<SeqNo>,
         inputs: Vec<ArrayRef>,
     ) -> Self {
@@ -125,6 +133,7 @@ impl Records {
             keys: Vec::new(),
             times,
             gaps,
+            marks,
             seq_nos,
             inputs,
             output: Vec::new(),
@@ -146,6 +155,7 @@ impl Records {
                 .as_ref()
                 .map(|gaps| sort::pick(gaps, rows.values()))
                 .transpose()?,
+            marks: sort::pick_optional(&self.marks, rows.values())?,
             seq_nos: sort::pick_optional(&self.seq_nos, rows.values())?,
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
             output: self.output.iter().map(pick).collect::<Result<_>>()?,
@@ -160,9 +170,11 @@ impl Records {
     pub(crate) fn slice(&self, rows: Range<usize>) -> Result<Self> {
         let missing = || Error::Internal("a row is out of range");
         let gaps = self.gaps.as_ref().map(|gaps| gaps.get(rows.clone()));
-        let seq_nos = match self.seq_nos.as_slice() {
-            [] => Some(&[][..]),
-            seq_nos => seq_nos.get(rows.clone()),
+        let numbers = |numbers: &[u64]| -> Result<Vec<u64>> {
+            match numbers {
+                [] => Ok(Vec::new()),
+                numbers => Ok(numbers.get(rows.clone()).ok_or_else(missing)?.to_vec()),
+            }
         };
         let slice = |array: &ArrayRef| array.slice(rows.start, rows.len());
         Ok(Self {
@@ -172,7 +184,8 @@ impl Records {
                 Some(gaps) => Some(gaps.ok_or_else(missing)?.to_vec()),
                 None => None,
             },
-            seq_nos: seq_nos.ok_or_else(missing)?.to_vec(),
+            marks: numbers(&self.marks)?,
+            seq_nos: numbers(&self.seq_nos)?,
             inputs: self.inputs.iter().map(slice).collect(),
             output: self.output.iter().map(slice).collect(),
         })
@@ -194,7 +207,12 @@ impl Records {
         self.gaps.as_deref().unwrap_or_default()
     }
 
-    /// The position of each row in the whole input, or empty if the query does not need it.
+    /// The mark of each row, or empty if records have none.
+    pub(crate) fn marks(&self) -> &[u64] {
+        &self.marks
+    }
+
+    /// The tie of each row, or its position in the whole input; empty if the query needs neither.
     pub(crate) fn seq_nos(&self) -> &[SeqNo] {
         &self.seq_nos
     }
@@ -222,11 +240,12 @@ fn records(time: &ArrayRef, ticks: Option<&BooleanArray>) -> BooleanBuffer {
     }
 }
 
-/// Which rows have a key and a time. `data` marks the records.
+/// Which rows have a key, a time, and a tie if rows have ties. `data` marks the records.
 fn keep(
     keys: &[ArrayRef],
     time: &ArrayRef,
     data: &BooleanBuffer,
+    rules: &RuleColumns,
     counters: &mut ReadCounters,
 ) -> BooleanBuffer {
     let rows = time.len();
@@ -249,5 +268,10 @@ fn keep(
     counters.records += count(data);
     counters.null_keys += count(data) - count(&with_key);
     counters.null_times += count(&with_key) - count(&kept);
-    kept
+    let Some(tied) = rules.tied() else {
+        return kept;
+    };
+    let with_tie = &kept & tied;
+    counters.null_ties += count(&kept) - count(&with_tie);
+    with_tie
 }

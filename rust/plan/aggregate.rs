@@ -44,6 +44,8 @@ enum Output {
     WindowId(Field),
     /// The other sessions of the key, once all of them are there.
     SessionNumber(Field),
+    /// The rules of sessions, which say why a session ended.
+    EndedBy(Field),
     /// The operator, which knows the rows of each window.
     Rows(Field),
 }
@@ -99,6 +101,10 @@ impl AggregatePlan {
                 let field = Field::new(&spec.name, DataType::Int64, false);
                 return Ok(plan(Output::SessionNumber(field), None));
             }
+            Function::EndedBy => {
+                let field = Field::new(&spec.name, DataType::Utf8, true);
+                return Ok(plan(Output::EndedBy(field), None));
+            }
             Function::Position => {
                 let (states, field) = resolve(&COUNT, spec, &[], unit)?;
                 return Ok(plan(Output::BuiltIn(states, field), None));
@@ -148,6 +154,7 @@ impl AggregatePlan {
             | Output::Python(field)
             | Output::WindowId(field)
             | Output::SessionNumber(field)
+            | Output::EndedBy(field)
             | Output::Rows(field) => field,
         }
     }
@@ -159,6 +166,7 @@ impl AggregatePlan {
             Output::Python(_)
             | Output::WindowId(_)
             | Output::SessionNumber(_)
+            | Output::EndedBy(_)
             | Output::Rows(_) => false,
         }
     }
@@ -176,6 +184,11 @@ impl AggregatePlan {
     /// Whether the order of the key's sessions gives its result.
     pub fn is_session_number(&self) -> bool {
         matches!(self.output, Output::SessionNumber(_))
+    }
+
+    /// Whether the end of a session gives its result.
+    pub fn is_ended_by(&self) -> bool {
+        matches!(self.output, Output::EndedBy(_))
     }
 
     /// Whether a function of the user gives its result.
@@ -204,6 +217,7 @@ impl AggregatePlan {
             Output::Python(_)
             | Output::WindowId(_)
             | Output::SessionNumber(_)
+            | Output::EndedBy(_)
             | Output::Rows(_) => None,
         }
     }

@@ -24,6 +24,16 @@ const DURATIONS: [(&str, &str); 4] = [
     ("longest", "max_duration"),
 ];
 
+/// The other rules for sessions, and their names in the API.
+const RULES: [(&str, &str); 6] = [
+    ("ends", "end_when"),
+    ("begins", "start_when"),
+    ("cut_on", "cut_on"),
+    ("cut_at", "cut_at"),
+    ("zone", "zone"),
+    ("most", "max_records"),
+];
+
 /// The differences between a saved specification and this one, on one line.
 pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
     let mut differences = of_windows(saved.get("windows"), own.get("windows"));
@@ -37,9 +47,14 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
         let [was, is] = [saved, own].map(|each| listed(each.get("keys")));
         differences.push(format!("keys were {was}, are {is}"));
     }
+    differences.extend(changed("tie", saved.get("tie"), own.get("tie"), quoted));
     differences.extend(of_result(saved, own));
     differences.extend(of_aggregates(saved, own));
     differences.extend(changed("emit", saved.get("emit"), own.get("emit"), quoted));
+    let every = [saved, own].map(|each| each.get("every"));
+    if every[0].is_some() != every[1].is_some() {
+        differences.extend(changed("every", every[0], every[1], duration));
+    }
     if is_changed(saved, own, "shards") {
         let [was, is] = [saved, own].map(|each| text(each.get("shards")));
         differences.push(format!("shards were {was}, are {is}"));
@@ -120,21 +135,14 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
         };
         return vec![format!("gap was {}, is {}", gap(saved, was), gap(own, is))];
     }
-    let lengths = DURATIONS.iter().filter_map(|(name, option)| {
-        changed(
-            option,
-            of(saved, name).as_ref(),
-            of(own, name).as_ref(),
-            duration,
-        )
-    });
-    let ends = changed(
-        "end_when",
-        of(saved, "ends").as_ref(),
-        of(own, "ends").as_ref(),
-        quoted,
-    );
-    lengths.chain(ends).collect()
+    let differs = |(name, option): &(&str, &str), show: fn(Option<&Value>) -> String| {
+        let [was, is] = [of(saved, name), of(own, name)];
+        changed(option, was.as_ref(), is.as_ref(), show)
+    };
+    let lengths = DURATIONS.iter();
+    let lengths = lengths.filter_map(|each| differs(each, duration));
+    let rules = RULES.iter().filter_map(|each| differs(each, quoted));
+    lengths.chain(rules).collect()
 }
 
 /// Whether the query returns windows or records.

@@ -74,10 +74,13 @@ pub(super) fn hash(specification: Map<String, Value>) -> String {
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
-/// A specification without the names of the time and gap columns and of the results, and without the
-/// options of windows that may change.
+/// A specification without the names of the time and gap columns and of the results, without the
+/// length of the pace of updates, and without the options of windows that may change.
 pub(super) fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
     asked.remove("time");
+    if let Some(every) = asked.get_mut("every") {
+        *every = json!(true);
+    }
     if let Some(Value::Object(windows)) = asked.get_mut("windows") {
         OF_RECORDS
             .iter()

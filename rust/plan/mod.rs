@@ -11,6 +11,8 @@
 //! | [`frames`] | the aggregates of a query by the times that they cover |
 //! | `resolve` | a call of an aggregate function over Arrow columns |
 //! | [`results`] | batches of results, times and windows as text |
+//! | [`window_spec`] | the kind of windows of a query, in JSON |
+//! | `rule_sources` | the columns of rules for sessions |
 //! | [`source_column`] | a column of the input that a query names |
 //! | [`input_column`] | a column that aggregates take |
 //! | [`cogroup`] | the column that numbers the input of each row of a cogroup |
@@ -36,7 +38,9 @@ pub mod query;
 mod resolve;
 pub(crate) mod results;
 pub(crate) mod rows_with_windows;
+pub(crate) mod rule_sources;
 pub(crate) mod source_column;
 pub mod spec;
 mod window_id;
 pub(crate) mod window_lengths;
+pub mod window_spec;

@@ -10,6 +10,7 @@ use super::cogroup::Cogroup;
 use super::frames::{self, FramedAggregates};
 use super::input_column::InputColumn;
 use super::limits::Limits;
+use super::rule_sources::RuleSources;
 use super::source_column::SourceColumn;
 use super::spec::{InvalidGap, MOST_SHARDS, Spec, WindowSpec, wrong_count};
 use super::window_lengths::{self, WindowLengths};
@@ -20,7 +21,7 @@ use crate::core::aggregate::column::Column;
 use crate::core::aggregate::row_filter::RowFilter;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
-use crate::core::session::session_windows::Cut;
+use crate::core::session::cut::Cut;
 use crate::core::sliding::frame::RangeFrame;
 use crate::keys::KeyInterner;
 
@@ -58,8 +59,10 @@ pub(crate) struct QuerySources {
     pub tick: Option<SourceColumn>,
     /// The column of each record's own gap.
     pub gap: Option<SourceColumn>,
-    /// The column that is true in the records that end their session.
-    pub ends: Option<SourceColumn>,
+    /// The column that orders records of one time.
+    pub tie: Option<SourceColumn>,
+    /// The columns of rules for sessions.
+    pub rules: RuleSources,
     /// The column of record values, where these are Kafka's.
     pub value: Option<SourceColumn>,
     /// The column that numbers each row's source partition.
@@ -116,7 +119,8 @@ impl Query {
         Self::with_python(spec, input, &[])
     }
 
-    /// Resolves a spec as a query that gives its rows to record operators, without its aggregates.
+    /// Resolves a spec as a query that gives its rows to record operators, without its aggregates and
+    /// the rules that end sessions.
     ///
     /// # Errors
     ///
@@ -124,6 +128,7 @@ impl Query {
     pub fn of_rows(spec: &Spec, input: &Schema) -> Result<Self> {
         let bare = Spec {
             aggregates: Vec::new(),
+            windows: spec.windows.without_rules(),
             ..spec.clone()
         };
         let fields = input.fields().iter().map(|field| unpacked_field(field));
@@ -157,7 +162,7 @@ impl Query {
             .unzip();
         let output_keys = KeyInterner::new(&keys)?.output_fields();
         let (time_column, time) = SourceColumn::find(input, "time", &spec.time)?;
-        let DataType::Timestamp(unit, _) = time.data_type() else {
+        let DataType::Timestamp(unit, zone) = time.data_type() else {
             return Err(Error::ColumnType {
                 argument: "time".into(),
                 column: spec.time.clone(),
@@ -165,6 +170,7 @@ impl Query {
                 allowed: "a timestamp".into(),
             });
         };
+        let is_zoned = zone.is_some();
         let windows = WindowLengths::in_ticks(&spec.windows, *unit)?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
         let columns = QuerySources {
@@ -176,7 +182,12 @@ impl Query {
                 .map(|name| SourceColumn::of_booleans(input, "tick", name))
                 .transpose()?,
             gap: gap_column(&spec.windows, input)?,
-            ends: ends_column(&spec.windows, input)?,
+            tie: spec
+                .tie
+                .as_ref()
+                .map(|name| integer_column("tie", name, input))
+                .transpose()?,
+            rules: RuleSources::new(&spec.windows, input)?,
             value: value
                 .map(|name| SourceColumn::find(input, "value", name))
                 .transpose()?
@@ -184,7 +195,7 @@ impl Query {
             source_number: spec
                 .sources
                 .as_ref()
-                .map(|name| source_number_column(name, input))
+                .map(|name| integer_column("sources", name, input))
                 .transpose()?,
         };
         let mut inputs: Vec<InputColumn> = Vec::new();
@@ -201,8 +212,12 @@ impl Query {
             .aggregates
             .iter()
             .map(|aggregate| {
+                let mut aggregate = aggregate.clone();
+                if let Some(funnel) = &mut aggregate.funnel {
+                    funnel.ties = spec.tie.is_some();
+                }
                 AggregatePlan::new(
-                    aggregate,
+                    &aggregate,
                     input,
                     *unit,
                     &mut inputs,
@@ -224,7 +239,7 @@ impl Query {
         Ok(Self {
             shards: spec.shards,
             windows,
-            cut: window_lengths::cut(&spec.windows, *unit)?,
+            cut: window_lengths::cut(spec, *unit, is_zoned)?,
             keys,
             columns,
             invalid_gap: match spec.windows {
@@ -238,6 +253,7 @@ impl Query {
             frames,
             // Rows for sliding windows move unchanged, so that they keep all that a later step may need.
             needs_seq_no: matches!(windows, WindowLengths::Sliding(_))
+                || spec.tie.is_some()
                 || spec
                     .aggregates
                     .iter()
@@ -304,7 +320,13 @@ impl Query {
 
     /// Whether records have gaps of their own, from a column or because they end their session.
     pub(crate) fn has_own_gaps(&self) -> bool {
-        self.columns.gap.is_some() || self.columns.ends.is_some()
+        self.columns.gap.is_some() || self.columns.rules.ends.is_some()
+    }
+
+    /// Whether the result says why sessions ended.
+    pub(crate) fn shows_ends(&self) -> bool {
+        let mut aggregates = self.aggregates.iter();
+        aggregates.any(AggregatePlan::is_ended_by)
     }
 
     /// The inputs that the accumulators take: for each aggregate its columns and the column of its
@@ -357,24 +379,14 @@ fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColum
     }
 }
 
-/// The column that is true in the records that end their session.
-fn ends_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColumn>> {
-    match windows {
-        WindowSpec::Session {
-            ends: Some(name), ..
-        } => SourceColumn::of_booleans(input, "end_when", name).map(Some),
-        _ => Ok(None),
-    }
-}
-
-/// The column that numbers source partitions.
-fn source_number_column(name: &str, input: &Schema) -> Result<SourceColumn> {
-    let (column, field) = SourceColumn::find(input, "sources", name)?;
+/// A column of integers.
+fn integer_column(argument: &str, name: &str, input: &Schema) -> Result<SourceColumn> {
+    let (column, field) = SourceColumn::find(input, argument, name)?;
     if unpacked(field.data_type()).is_integer() {
         return Ok(column);
     }
     Err(Error::ColumnType {
-        argument: "sources".into(),
+        argument: argument.into(),
         column: name.into(),
         got: type_name::of(field),
         allowed: "an integer".into(),

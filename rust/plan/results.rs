@@ -16,6 +16,7 @@ use crate::array::{convert, result_array, type_name};
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::window_results::{Overflow, WindowResults};
 use crate::core::error::{Error, Result};
+use crate::core::operator::session_end::{EndedBy, SessionEnd};
 use crate::core::time::Time;
 use crate::core::window::Window;
 
@@ -29,9 +30,10 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
+        ends: &[SessionEnd],
         lowered: Result<WindowResults>,
     ) -> Result<RecordBatch> {
-        self.result_with(keys, windows, lowered, Vec::new())
+        self.result_with(keys, windows, ends, lowered, Vec::new())
     }
 
     /// A batch of the result; `functions` has the values of the user's functions.
@@ -44,11 +46,12 @@ impl Query {
         &self,
         keys: Vec<ArrayRef>,
         windows: &[Window],
+        ends: &[SessionEnd],
         lowered: Result<WindowResults>,
         functions: Vec<ArrayRef>,
     ) -> Result<RecordBatch> {
         let mut functions = functions.into_iter().map(Ok);
-        let (results, overflows) = self.results(&keys, windows, lowered, &mut functions)?;
+        let (results, overflows) = self.results(&keys, windows, ends, lowered, &mut functions)?;
         self.count_overflows(overflows);
         let mut columns = keys;
         columns.push(self.window(windows)?);
@@ -79,7 +82,8 @@ impl Query {
     }
 
     /// The results of all aggregates, in order, and how many of them are null because they do not fit
-    /// their type. `keys` are the key columns of `windows`, `lowered` has the built-in aggregates, and
+    /// their type. `keys` are the key columns of `windows`, `ends` how these sessions ended (empty for
+    /// windows without rules), `lowered` has the built-in aggregates, and
     /// `functions` the values of the user's functions.
     ///
     /// # Errors
@@ -89,6 +93,7 @@ impl Query {
         &self,
         keys: &[ArrayRef],
         windows: &[Window],
+        ends: &[SessionEnd],
         lowered: Result<WindowResults>,
         functions: &mut dyn Iterator<Item = Result<ArrayRef>>,
     ) -> Result<(Vec<ArrayRef>, u64)> {
@@ -100,11 +105,16 @@ impl Query {
         let missing = || Error::Internal("an aggregate has no column of results");
         let mut column = |aggregate: &AggregatePlan| {
             if aggregate.is_window_id() {
-                return self.window_ids(keys, windows);
+                return window_id::of(keys, windows, ends, self.time.data_type());
             }
             if aggregate.is_session_number() {
                 // `SessionNumbers` has the numbers.
                 return Ok(Arc::new(Int64Array::from(vec![0; windows.len()])) as ArrayRef);
+            }
+            if aggregate.is_ended_by() {
+                let name = |end: &SessionEnd| end.ended_by.map(EndedBy::name);
+                let names: StringArray = ends.iter().map(name).collect();
+                return Ok(Arc::new(names) as ArrayRef);
             }
             if aggregate.is_function() {
                 return functions.next().ok_or_else(missing)?;
@@ -157,15 +167,6 @@ impl Query {
             self.show_window(window),
             show_key(keys, row),
         )
-    }
-
-    /// The ids of windows; `keys` are the key columns of these.
-    ///
-    /// # Errors
-    ///
-    /// A key of 2^32 bytes.
-    pub fn window_ids(&self, keys: &[ArrayRef], windows: &[Window]) -> Result<ArrayRef> {
-        window_id::of(keys, windows, self.time.data_type())
     }
 
     /// The column of windows.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::frame_spec::FrameSpec;
+pub use super::window_spec::{InvalidGap, WindowSpec};
 use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, FunnelSteps, Shares};
 use crate::core::aggregate::functions;
 use crate::core::aggregate::window_results::Overflow;
@@ -27,6 +28,9 @@ pub struct Spec {
     pub keys: Vec<String>,
     /// The column of event times.
     pub time: String,
+    /// The integer column that orders records of one time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tie: Option<String>,
     /// The boolean column that marks ticks.
     #[serde(default)]
     pub tick: Option<String>,
@@ -51,9 +55,15 @@ pub struct Spec {
     /// Whether each change of a window is emitted, and not only the last one of a batch.
     #[serde(default)]
     pub every_record: bool,
+    /// How far stream time moves between two updates of a window, at least; none: not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<i64>,
     /// What happens to late records.
     #[serde(default)]
     pub late: Late,
+    /// Whether the records are all that there are, and come in the order of time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
     /// What becomes of a result that does not fit its type.
     #[serde(default)]
     pub overflow: Overflow,
@@ -81,7 +91,13 @@ impl Spec {
             && self.inputs.is_none()
             && self.late == Late::Drop
             && !self.every_record
-            && !self.windows.is_cut()
+            && !self.is_cut()
+    }
+
+    /// Whether sessions may end before their gap is over, or say how they ended.
+    pub(crate) fn is_cut(&self) -> bool {
+        let mut functions = self.aggregates.iter().map(|aggregate| aggregate.function);
+        self.windows.is_cut() || functions.any(|function| function == Function::EndedBy)
     }
 }
 
@@ -110,63 +126,6 @@ pub struct KafkaSemantics {
     /// an error.
     #[serde(default)]
     pub saturate: bool,
-}
-
-/// The kind of windows, with its parameters in microseconds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
-pub enum WindowSpec {
-    /// Session windows, with either `gap` or `gap_column`.
-    Session {
-        /// Inactivity gap.
-        #[serde(default)]
-        gap: Option<i64>,
-        /// The duration column that holds each record's own gap.
-        #[serde(default)]
-        gap_column: Option<String>,
-        /// The largest gap of `gap_column`: larger ones are cut to it; none: no gap is cut. KIP-362
-        /// calls it retention, and so do saved states.
-        #[serde(default, rename = "retention")]
-        longest_gap: Option<i64>,
-        /// What happens to a record whose gap is null, zero or negative.
-        #[serde(default)]
-        invalid_gap: InvalidGap,
-        /// The largest duration of a session from start to end; none: any.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        longest: Option<i64>,
-        /// The boolean column that is true in the records that end their session.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        ends: Option<String>,
-    },
-    /// Sliding windows.
-    Sliding {
-        /// Length of a window.
-        difference: i64,
-        /// How far after a record its right window starts; none: one tick of the time column.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        resolution: Option<i64>,
-    },
-}
-
-impl WindowSpec {
-    /// Whether sessions may end before their gap is over.
-    pub(crate) fn is_cut(&self) -> bool {
-        match self {
-            Self::Session { longest, ends, .. } => longest.is_some() || ends.is_some(),
-            Self::Sliding { .. } => false,
-        }
-    }
-}
-
-/// What happens to a record whose gap is null, zero or negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InvalidGap {
-    /// It is counted and left out.
-    #[default]
-    Drop,
-    /// The query fails.
-    Error,
 }
 
 /// An aggregate and the name of its column.
@@ -288,6 +247,8 @@ pub enum Function {
     Position,
     /// The sessions of the key that come before this one, and this one.
     SessionNumber,
+    /// Why a session ended.
+    EndedBy,
     /// A function of the user.
     Python,
 }
@@ -299,6 +260,7 @@ impl From<Function> for &'static str {
             Function::WindowId => "window_id",
             Function::Position => "position",
             Function::SessionNumber => "session_number",
+            Function::EndedBy => "ended_by",
             Function::Python => "python",
         }
     }
@@ -323,6 +285,7 @@ impl Function {
             "window_id" => Ok(Self::WindowId),
             "position" => Ok(Self::Position),
             "session_number" => Ok(Self::SessionNumber),
+            "ended_by" => Ok(Self::EndedBy),
             "python" => Ok(Self::Python),
             _ => functions::by_name(name)
                 .map(Self::BuiltIn)
@@ -337,7 +300,11 @@ impl Function {
     pub fn built_in(self) -> Option<&'static AggregateFunction> {
         match self {
             Self::BuiltIn(function) => Some(function),
-            Self::WindowId | Self::Position | Self::SessionNumber | Self::Python => None,
+            Self::WindowId
+            | Self::Position
+            | Self::SessionNumber
+            | Self::EndedBy
+            | Self::Python => None,
         }
     }
 

@@ -1,10 +1,13 @@
 //! The kind of windows, with its lengths in ticks of the time column.
 
 use arrow_schema::TimeUnit;
+use chrono_tz::Tz;
 
-use super::spec::WindowSpec;
+use super::spec::{Spec, WindowSpec};
 use crate::core::error::{Error, Result};
-use crate::core::session::session_windows::{Cut, Gap};
+use crate::core::session::cut::Cut;
+use crate::core::session::day_borders::{DAY, DayBorders};
+use crate::core::session::session_windows::Gap;
 use crate::core::sliding::plan::Sliding;
 use crate::core::time::Span;
 
@@ -81,20 +84,72 @@ impl WindowLengths {
     }
 }
 
-/// Where the sessions of a spec are cut, in ticks of the time column.
+/// The rules that end the sessions of a spec, in ticks of the time column, which has a zone or not.
 ///
 /// # Errors
 ///
-/// [`Error::Argument`] for a length that is not a whole number of ticks.
-pub(crate) fn cut(windows: &WindowSpec, unit: TimeUnit) -> Result<Option<Cut>> {
-    let &WindowSpec::Session { longest, .. } = windows else {
+/// [`Error::Argument`] for a length that is not a whole number of ticks, a number of records below 1,
+/// and a zone that does not exist or fit the time column.
+pub(crate) fn cut(spec: &Spec, unit: TimeUnit, is_zoned: bool) -> Result<Option<Cut>> {
+    let WindowSpec::Session {
+        longest,
+        most,
+        cut_at,
+        zone,
+        ..
+    } = &spec.windows
+    else {
         return Ok(None);
+    };
+    let refused = |argument: &str, got: &str, allowed: &str| Error::Argument {
+        argument: argument.into(),
+        got: got.into(),
+        allowed: allowed.into(),
+    };
+    if *most == Some(0) {
+        return Err(refused("max_records", "0", "1 or more"));
+    }
+    let zone = match zone {
+        Some(name) => Some(name.parse::<Tz>().map_err(|_| {
+            refused(
+                "zone",
+                &format!("{name:?}").replace('"', "'"),
+                "a time zone of the IANA database, such as \"Europe/Madrid\"",
+            )
+        })?),
+        None => None,
+    };
+    let borders = match (cut_at, zone) {
+        (Some(_), None) if is_zoned => {
+            let allowed =
+                "the zone of cut_at, such as \"Europe/Madrid\", because the times have a zone";
+            return Err(refused("zone", "none", allowed));
+        }
+        (_, Some(zone)) if !is_zoned => {
+            return Err(refused(
+                "zone",
+                zone.name(),
+                "none, because the times have no zone",
+            ));
+        }
+        (None, Some(zone)) => return Err(refused("zone", zone.name(), "a zone with cut_at only")),
+        (Some(at), _) if i128::from(*at) >= DAY => {
+            return Err(refused("cut_at", &at.to_string(), "a time of day"));
+        }
+        (Some(at), zone) => Some(DayBorders {
+            at: *at,
+            zone,
+            per_second: i64::try_from(per_second(unit)).unwrap_or(1),
+        }),
+        (None, None) => None,
     };
     let longest = longest.map(|micros| one_tick("max_duration", micros, unit));
     let cut = Cut {
         longest: longest.transpose()?,
+        most: *most,
+        borders,
     };
-    Ok(windows.is_cut().then_some(cut))
+    Ok(spec.is_cut().then_some(cut))
 }
 
 fn wrong(argument: &str, got: i64, allowed: &str, unit: TimeUnit) -> Error {

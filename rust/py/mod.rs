@@ -100,6 +100,7 @@ fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, 
     dict.set_item("records", counters.records)?;
     dict.set_item("null_keys", counters.null_keys)?;
     dict.set_item("null_times", counters.null_times)?;
+    dict.set_item("null_ties", counters.null_ties)?;
     dict.set_item("bad_gaps", counters.bad_gaps)?;
     dict.set_item("clamped_gaps", counters.clamped_gaps)?;
     dict.set_item("ticks", counters.ticks)?;

@@ -123,6 +123,7 @@ pub(super) fn counter_dict(
         ("late_emitted", counters.late_emitted),
         ("null_keys", counters.null_keys),
         ("null_times", counters.null_times),
+        ("null_ties", counters.null_ties),
         ("null_values", counters.null_values),
         ("bad_gaps", counters.bad_gaps),
         ("clamped_gaps", counters.clamped_gaps),

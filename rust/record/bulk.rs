@@ -22,6 +22,7 @@ use crate::core::key::KeyId;
 use crate::core::operator::record::ValidRecord;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::session::batch::OpenSessions;
+use crate::core::session::cut_operator::{CutOperator, CutWindows};
 use crate::core::session::pending_changes::PendingChanges;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::SessionWindows;
@@ -209,6 +210,19 @@ impl BulkWindows for SlidingWindows {
             pending.iter().map(|merge| (merge.into, merge.span)).unzip();
         states.batch_states().merge_spans(&rows, &spans, &into)?;
         operator.emit_updates(pending, states, out)
+    }
+}
+
+impl BulkWindows for CutWindows {
+    /// Adds no record: each waits on its own.
+    fn add_all(
+        _operator: &mut CutOperator,
+        records: &[NumberedRecord<'_>],
+        ordered: &mut OrderedKeys,
+        _context: &mut BatchContext<'_, '_>,
+    ) -> Result<()> {
+        records.iter().for_each(|(key, _)| ordered.insert(*key));
+        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
 use crate::core::operator::change::{Op, WindowChange};
+use crate::core::operator::session_end::SessionEnd;
 use crate::core::window::Window;
 use crate::plan::query::Query;
 use crate::plan::window_lengths::WindowLengths;
@@ -60,8 +61,10 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
             let names = rows.iter().map(|row| row.name.as_ref());
             let keys = key_columns(&state.sort_keys, names)?;
             let changes: Vec<WindowChange> = rows.iter().map(|row| row.change).collect();
+            let with_states = changes.iter().filter(|change| change.slot.is_some());
+            let ends: Vec<SessionEnd> = with_states.map(|change| change.end).collect();
             batch(&state.query, keys, &changes, |keys, slots, windows| {
-                state.lower(keys, slots, windows)
+                state.lower(keys, slots, windows, &ends)
             })
         },
         &mut |batch| batches.push(batch),

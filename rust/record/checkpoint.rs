@@ -9,6 +9,7 @@ use super::operator::{Operator, RESTORE};
 use super::saved_windows;
 use super::state_part::StatePart;
 use super::window_pages;
+use super::windows::Windows;
 use crate::core::error::Result;
 use crate::core::time::Time;
 use crate::input::events::SOURCE;
@@ -90,12 +91,14 @@ impl Operator {
         let latest: Vec<SourceTime> = latest.collect();
         let mut saved = self.empty_snapshot();
         let (_, clock) = saved.open(head)?;
-        if !saved.foreign.is_empty() {
+        let state = &self.state;
+        // Of a key with records that can be joined, all that is stored is needed.
+        if !saved.foreign.is_empty() || matches!(state.windows, Windows::Cut(_)) {
             return Ok(None);
         }
         let state = &self.state;
-        let (due, kept) = state.windows.closing(clock.progress, &latest, progress);
-        let mut touched = Touched::new(&saved.table, due, kept);
+        let (due, kept, paced) = state.windows.closing(clock.progress, &latest, progress);
+        let mut touched = Touched::new(&saved.table, due, kept, paced);
         for from in (0..keys.num_rows()).step_by(KEYS) {
             let some = keys.slice(from, KEYS.min(keys.num_rows() - from));
             let names = state.sort_keys.of(some.columns())?;

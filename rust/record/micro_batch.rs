@@ -116,6 +116,7 @@ impl Operator {
         let (windows, mut states) = self.state.at_rest();
         windows.observe(progress);
         windows.close(&mut states, changes)?;
+        windows.emit_due(&mut states, changes)?;
         self.state.updates += changes.updates();
         Ok(())
     }

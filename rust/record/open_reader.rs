@@ -54,6 +54,7 @@ impl<'c> OpenReader<'c> {
                 (PageKind::Sessions, Some(sessions.windows.gap.longest()))
             }
             Windows::Sliding(_) => (PageKind::Windows, None),
+            Windows::Cut(_) => (PageKind::CutSessions, None),
         };
         Ok(Self {
             clock,

@@ -16,6 +16,7 @@ use crate::array::halves::in_halves;
 use crate::array::result_array::{self, crowded};
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
+use crate::core::operator::session_end::SessionEnd;
 use crate::core::store::{StoreKey, WindowTable};
 use crate::core::time::Time;
 use crate::core::window::Window;
@@ -278,7 +279,8 @@ fn part<E: WindowRow>(
     }
     let schema = schema(query);
     if is_open {
-        let results = state.show(&columns, &slots, &windows)?;
+        let ends: Vec<SessionEnd> = entries.iter().map(|(_, entry)| entry.end()).collect();
+        let results = state.show(&columns, &slots, &windows, &ends)?;
         columns.push(query.window(&windows)?);
         columns.extend(results);
     } else {

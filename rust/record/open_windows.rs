@@ -204,6 +204,7 @@ impl Operator {
             Windows::Sliding(sliding) => {
                 open_rows::write(state, sliding.store(), kept, &mut clock)?
             }
+            Windows::Cut(sessions) => open_rows::write(state, sessions.store(), kept, &mut clock)?,
         };
         Ok((batches, clock))
     }

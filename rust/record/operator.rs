@@ -15,7 +15,6 @@ use super::state_store::StateStore;
 use super::store_query::{self, KeyRange, StoreQuery};
 use super::user_function::UserFunction;
 use super::windows::Windows;
-use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::operator::counters::Counters;
@@ -191,6 +190,8 @@ impl Operator {
         let (windows, mut states) = self.state.at_rest();
         windows.catch_up(&mut states, &mut changes)?;
         self.add_rows(batch, &Judgement::Arrival, &mut changes)?;
+        let (windows, mut states) = self.state.at_rest();
+        windows.emit_due(&mut states, &mut changes)?;
         self.state.updates += changes.updates();
         change_batch::write(changes, &mut self.state)
     }
@@ -218,14 +219,13 @@ impl Operator {
         Ok(())
     }
 
-    /// Whether records may be added in bulk. Order matters to user-defined functions, cuts and
+    /// Whether records may be added in bulk. Order matters to user-defined functions and
     /// queries in which every record counts. Sliding windows of Kafka drop records without a value.
     fn adds_in_bulk(&self) -> bool {
         let kafka = self.spec.kafka.as_ref();
         let drops = matches!(self.state.windows, Windows::Sliding(_))
             && kafka.is_some_and(|kafka| kafka.value.is_some());
-        let is_ordered = self.spec.every_record || self.state.query.cut.is_some();
-        self.state.functions.is_empty() && !is_ordered && !drops
+        self.state.functions.is_empty() && !self.spec.every_record && !drops
     }
 
     /// Adds rows, in bulk for most keys.
@@ -257,7 +257,7 @@ impl Operator {
         let query = Arc::clone(&state.query);
         let events = EventBatch::read_numbered(&query, &state.sort_keys, keys, batch)?;
         let columns = events.columns(&query)?;
-        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
+        let numbers = events.seq_nos(state.seq_nos);
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
         let added = add(&events, windows, &mut states, &self.interrupt)?;
         state.seq_nos += events.rows() as u64;
@@ -274,7 +274,7 @@ impl Operator {
         let query = Arc::clone(&state.query);
         let events = EventBatch::read(&query, &state.sort_keys, batch)?;
         let columns = events.columns(&query)?;
-        let numbers: Vec<SeqNo> = (state.seq_nos..).take(events.rows()).collect();
+        let numbers = events.seq_nos(state.seq_nos);
         let mut null_values = 0;
         let (windows, mut states) = state.with_rows(events.times(), &numbers, &columns);
         let mut rows = 0..events.rows();

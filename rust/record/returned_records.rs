@@ -173,8 +173,11 @@ impl ReturnedWindows {
                 let framed = self.framed.iter();
                 runs.push(slot, framed.map(|known| run(known.part_of(window))));
                 let mut in_order: Vec<_> = at_end.iter().collect();
-                // Within one tick of the resolution, records go by their own times.
-                in_order.sort_by_key(|record| events.times().get(record.row as usize).copied());
+                // Within one tick of the resolution, records go by their own times and ties.
+                in_order.sort_by_key(|record| {
+                    let row = record.row as usize;
+                    (events.times().get(row).copied(), events.tie(row))
+                });
                 for (after, record) in (0..).zip(in_order.iter().rev()) {
                     self.put(record, slot, after);
                 }
@@ -306,7 +309,7 @@ impl ReturnedWindows {
                 let lowered = joined(&self.framed, |known| known.states.lower(&slots));
                 let mut columns = vec![query.window(&windows)?];
                 let (results, overflows) =
-                    query.results(&keys, &windows, lowered, &mut iter::empty())?;
+                    query.results(&keys, &windows, &[], lowered, &mut iter::empty())?;
                 query.count_overflows(overflows);
                 columns.extend(results);
                 for (column, aggregate) in columns.iter_mut().skip(1).zip(&query.aggregates) {

@@ -25,6 +25,7 @@ pub(super) fn write(state: &StateStore, snapshot: &mut Snapshot) -> Result<Chang
     match &state.windows {
         Windows::Sessions(sessions) => write_changed(state, sessions.store(), snapshot),
         Windows::Sliding(sliding) => write_changed(state, sliding.store(), snapshot),
+        Windows::Cut(sessions) => write_changed(state, sessions.store(), snapshot),
     }
 }
 
@@ -121,7 +122,8 @@ fn update_statistics<E: WindowRow>(store: &WindowTable<E>, snapshot: &mut Snapsh
             let next = runs.get(place + 1).map(|next| &next.from);
             let own = within(store, &entries, &run.from, next).iter();
             let extents: Vec<Extent> = own.map(|(_, entry)| entry.extent()).collect();
-            updated.push((segment, place, WindowStatistics::of(&extents, closed)));
+            let statistics = WindowStatistics::of(&extents, closed);
+            updated.push((segment, place, statistics.waiting_like(&run.windows)));
         }
     }
     for (segment, place, windows) in updated {

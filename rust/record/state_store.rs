@@ -16,6 +16,7 @@ use crate::core::aggregate::column::Column;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
+use crate::core::operator::session_end::SessionEnd;
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
 use crate::keys::sort_key::SortKeys;
@@ -146,14 +147,16 @@ impl StateStore {
             .resume(clock.progress, clock.closed, clock.counters);
     }
 
-    /// The results of slots, a column per aggregate. `keys` and `windows` are parallel to `slots`.
+    /// The results of slots, a column per aggregate. `keys`, `windows` and `ends` are parallel
+    /// to `slots`; `ends` is empty if no rule ends sessions.
     pub(crate) fn lower(
         &self,
         keys: &[ArrayRef],
         slots: &[Slot],
         windows: &[Window],
+        ends: &[SessionEnd],
     ) -> Result<Vec<ArrayRef>> {
-        let (columns, overflows) = self.results(keys, slots, windows)?;
+        let (columns, overflows) = self.results(keys, slots, windows, ends)?;
         self.query.count_overflows(overflows);
         Ok(columns)
     }
@@ -164,8 +167,9 @@ impl StateStore {
         keys: &[ArrayRef],
         slots: &[Slot],
         windows: &[Window],
+        ends: &[SessionEnd],
     ) -> Result<Vec<ArrayRef>> {
-        Ok(self.results(keys, slots, windows)?.0)
+        Ok(self.results(keys, slots, windows, ends)?.0)
     }
 
     fn results(
@@ -173,6 +177,7 @@ impl StateStore {
         keys: &[ArrayRef],
         slots: &[Slot],
         windows: &[Window],
+        ends: &[SessionEnd],
     ) -> Result<(Vec<ArrayRef>, u64)> {
         let query = self.query.as_ref();
         let lowered = self.accumulators.lower(slots);
@@ -187,7 +192,7 @@ impl StateStore {
                 _ => Ok(nullif(&values, &is_unknown)?),
             }
         });
-        query.results(keys, windows, lowered, &mut functions)
+        query.results(keys, windows, ends, lowered, &mut functions)
     }
 
     /// The time difference of sliding windows.

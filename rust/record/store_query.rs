@@ -10,7 +10,7 @@ use super::state_store::{StateStore, key_columns};
 use super::windows::Windows;
 use crate::array::halves::in_halves;
 use crate::core::aggregate::slot::Slot;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::store::{SessionEntry, SessionStore, WindowEntry, WindowStore};
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
@@ -94,6 +94,15 @@ pub(crate) fn select(
     let mut found = match &state.windows {
         Windows::Sessions(sessions) => find_sessions(sessions.store(), query, keys),
         Windows::Sliding(sliding) => find_windows(sliding.store(), state.difference(), query, keys),
+        Windows::Cut(_) => {
+            return Err(Error::Argument {
+                argument: "query".into(),
+                got: "sessions that rules end".into(),
+                allowed: "other windows: of these sessions a state holds the last one of each key, and records \
+                          that are not in a session yet"
+                    .into(),
+            });
+        }
     };
     if backward {
         found.reverse();
@@ -163,7 +172,7 @@ fn batch(state: &StateStore, found: &[SelectedWindow<'_>]) -> Result<RecordBatch
     let windows: Vec<Window> = found.iter().map(|found| found.window).collect();
     let slots: Vec<Slot> = found.iter().map(|found| found.slot).collect();
     let mut columns = key_columns(&state.sort_keys, found.iter().map(|found| found.name))?;
-    let results = state.show(&columns, &slots, &windows)?;
+    let results = state.show(&columns, &slots, &windows, &[])?;
     columns.push(state.query.window(&windows)?);
     columns.extend(results);
     columns.push(state.query.times(found.iter().map(|found| found.largest))?);

@@ -17,10 +17,14 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
+use crate::core::operator::change::WindowChange;
+use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::sort::pick;
-use crate::core::store::{SessionEntry, StoreKey, WindowTable};
+use crate::core::store::{SessionEntry, StoreEntry, StoreKey, WindowTable};
+use crate::core::time::Span;
 use crate::core::window::Window;
 use crate::keys::sort_key::SortKeyRows;
+use crate::state::emissions;
 use crate::state::page::broken;
 use crate::state::page_writer::{self, PageColumns};
 use crate::state::sorted_windows::SortedWindows;
@@ -48,6 +52,10 @@ pub(super) fn sorted<E: WindowRow>(
         Ok(SortedWindows {
             names: LargeBinaryArray::from_iter_values(names),
             extents: entries.iter().map(|(_, entry)| entry.extent()).collect(),
+            waiting: match state.windows.pace() {
+                Some(pace) => emissions::waiting(pace.emissions(slots_of(entries))),
+                None => Vec::new(),
+            },
             columns: columns(state, store, entries)?,
         })
     };
@@ -55,7 +63,8 @@ pub(super) fn sorted<E: WindowRow>(
     Ok(parts)
 }
 
-/// One row per window: key columns, times, `source`, states, values of user-defined functions.
+/// One row per window: key columns, times, `source`, emissions if updates have a pace, states, values
+/// of user-defined functions.
 ///
 /// # Errors
 ///
@@ -65,7 +74,7 @@ fn columns<E: WindowRow>(
     store: &WindowTable<E>,
     entries: &[(StoreKey, &E)],
 ) -> Result<PageColumns> {
-    let slots: Vec<Slot> = entries.iter().map(|(_, entry)| entry.slot()).collect();
+    let slots: Vec<Slot> = slots_of(entries).collect();
     let keys = key_columns(
         &state.sort_keys,
         entries.iter().map(|&(key, _)| store.name(key)),
@@ -81,7 +90,12 @@ fn columns<E: WindowRow>(
         (name, ticks)
     });
     let states = state.accumulators.save(&slots);
-    let mut columns = page_writer::window_columns(names.zip(keys), times, entries.len(), states)?;
+    let emissions = match state.windows.pace() {
+        Some(pace) => emissions::columns(pace.emissions(slots_of(entries))),
+        None => PageColumns::new(),
+    };
+    let rows = entries.len();
+    let mut columns = page_writer::window_columns(names.zip(keys), times, rows, emissions, states)?;
     let difference = state.difference();
     let windows: Vec<Window> = entries
         .iter()
@@ -94,6 +108,12 @@ fn columns<E: WindowRow>(
     Ok(columns)
 }
 
+fn slots_of<'e, E: WindowRow>(
+    entries: &'e [(StoreKey, &E)],
+) -> impl ExactSizeIterator<Item = Slot> + Clone + 'e {
+    entries.iter().map(|(_, entry)| entry.slot())
+}
+
 /// Loads the windows of a page into a state.
 ///
 /// # Errors
@@ -103,28 +123,46 @@ fn columns<E: WindowRow>(
 pub(super) fn read(state: &mut StateStore, page: &StoredWindows) -> Result<()> {
     let names = state.sort_keys.of(page.keys())?;
     let slots = load(state, page)?;
+    let difference = state.difference();
     match &mut state.windows {
-        Windows::Sessions(sessions) => put_all(sessions.store_mut(), &names, page, &slots),
-        Windows::Sliding(sliding) => put_all(sliding.store_mut(), &names, page, &slots),
+        Windows::Sessions(sessions) => put_all(sessions, &names, page, &slots, difference),
+        Windows::Sliding(sliding) => put_all(sliding, &names, page, &slots, difference),
+        Windows::Cut(sessions) => put_all(sessions, &names, page, &slots, difference),
     }
 }
 
-fn put_all<E: WindowRow>(
-    store: &mut WindowTable<E>,
+fn put_all<K: WindowKind<Entry: WindowRow>>(
+    windows: &mut WindowOperator<K>,
     names: &SortKeyRows,
     page: &StoredWindows,
     slots: &[Slot],
+    difference: Span,
 ) -> Result<()> {
-    if page.form != E::FORM {
+    let form = <K::Entry as WindowRow>::FORM;
+    if page.form != form {
         return Err(broken("it holds windows of another kind"));
     }
-    let columns = (0..E::FORM.times().len()).map(|place| page.times(place));
+    let columns = (0..form.times().len()).map(|place| page.times(place));
     let columns = columns.collect::<Result<Vec<_>>>()?;
+    let (store, mut pace) = windows.parts_mut();
+    let mut emissions = match pace {
+        Some(_) => page.emissions()?,
+        None => Vec::new(),
+    }
+    .into_iter();
     let mut times = Vec::new();
     for (row, &slot) in slots.iter().enumerate() {
         times.clear();
         times.extend(columns.iter().filter_map(|column| column.get(row)));
-        put(store, names.get(row), entry(&times, slot)?)?;
+        let entry: K::Entry = entry(&times, slot)?;
+        let (window, largest) = (entry.window(difference), entry.largest());
+        let key = put(store, names.get(row), entry)?;
+        if let Some(pace) = &mut pace {
+            let missing = || broken("the emission of a window is missing");
+            let emission = emissions.next().ok_or_else(missing)?;
+            let upsert = WindowChange::upsert(window, largest, slot, true);
+            pace.restore(key, upsert, emission);
+        }
     }
     Ok(())
 }
@@ -156,7 +194,7 @@ pub(super) fn join(state: &mut StateStore, pages: &[StoredWindows]) -> Result<()
         for (place, row) in rows.enumerate() {
             if let (Some(&extent), Some(&slot)) = (whole.extents.get(row), slots.get(row)) {
                 let session = SessionEntry { extent, slot };
-                put(sessions.store_mut(), names.get(place), session)?;
+                put(sessions.store_mut(), names.get(place), session)?; // close mode has no pace
             }
         }
         Ok(())
@@ -213,10 +251,14 @@ fn allocate(
     Ok(slots)
 }
 
-fn put<E: WindowRow>(store: &mut WindowTable<E>, name: Option<&[u8]>, entry: E) -> Result<()> {
+fn put<E: WindowRow>(
+    store: &mut WindowTable<E>,
+    name: Option<&[u8]>,
+    entry: E,
+) -> Result<StoreKey> {
     let key = store.intern(name.ok_or_else(|| broken("a window has no key"))?)?;
     match store.put(key, entry) {
-        None => Ok(()),
+        None => Ok(key),
         Some(_) => Err(broken("a window is there twice")),
     }
 }

@@ -1,6 +1,9 @@
 //! Stored windows as rows of pages.
 
 use crate::core::aggregate::slot::Slot;
+use crate::core::operator::session_end::{EndedBy, SessionEnd};
+use crate::core::session::cut::CutSession;
+use crate::core::session::cut_operator::CutEntry;
 use crate::core::store::{SessionEntry, StoreEntry, WindowEntry};
 use crate::core::time::{Span, Time};
 use crate::core::window::{Extent, Window};
@@ -16,6 +19,10 @@ pub(crate) trait WindowRow: StoreEntry {
     fn of(times: &[i64], slot: Slot) -> Option<Self>;
     /// When it starts, ends and is due. All three are the start of a sliding window.
     fn extent(&self) -> Extent;
+    /// What an open session shows of its end.
+    fn end(&self) -> SessionEnd {
+        SessionEnd::default()
+    }
     /// The bounds of the window. `difference` is the time difference of sliding windows.
     fn window(&self, difference: Span) -> Window;
 }
@@ -79,5 +86,78 @@ impl WindowRow for WindowEntry {
 
     fn window(&self, difference: Span) -> Window {
         Window::sliding(self.start, difference)
+    }
+}
+
+/// The bits of the last time column of sessions that rules end. The ordinal is above them.
+const BEGINS: i64 = 1;
+const ENDS: i64 = 2;
+const DIFFER: i64 = 4;
+const WAITS: i64 = 8;
+const ORDINAL: u32 = 8;
+
+impl WindowRow for CutEntry {
+    const FORM: PageKind = PageKind::CutSessions;
+
+    fn time(&self, column: usize) -> i64 {
+        let session = &self.session;
+        let flag = |is_set: bool, flag: i64| if is_set { flag } else { 0 };
+        match column {
+            0 => session.start.0,
+            1 => session.end.0,
+            2 => self.due.0,
+            3 => session.reach.0,
+            4 => session.border.0,
+            5 => session.tie.cast_signed(),
+            6 => session.count.cast_signed(),
+            7 => session.values.unwrap_or_default().cast_signed(),
+            _ => {
+                flag(session.begins, BEGINS)
+                    | flag(session.ends, ENDS)
+                    | flag(session.values.is_none(), DIFFER)
+                    | flag(self.waits, WAITS)
+                    | i64::from(session.ordinal) << ORDINAL
+            }
+        }
+    }
+
+    fn of(times: &[i64], slot: Slot) -> Option<Self> {
+        let &[start, end, due, reach, border, tie, count, values, flags] = times else {
+            return None;
+        };
+        let session = CutSession {
+            start: Time(start),
+            end: Time(end),
+            reach: Time(reach),
+            border: Time(border),
+            tie: tie.cast_unsigned(),
+            count: count.cast_unsigned(),
+            values: (flags & DIFFER == 0).then_some(values.cast_unsigned()),
+            begins: flags & BEGINS != 0,
+            ends: flags & ENDS != 0,
+            ordinal: u32::try_from(flags >> ORDINAL).ok()?,
+        };
+        let is_ordered = start <= end && end <= due && end <= reach;
+        is_ordered.then_some(Self {
+            session,
+            due: Time(due),
+            waits: flags & WAITS != 0,
+            slot,
+        })
+    }
+
+    fn extent(&self) -> Extent {
+        Extent {
+            reach: self.due,
+            ..self.session.extent()
+        }
+    }
+
+    fn end(&self) -> SessionEnd {
+        self.session.ended(EndedBy::Open)
+    }
+
+    fn window(&self, _difference: Span) -> Window {
+        self.session.window()
     }
 }

@@ -1,4 +1,6 @@
-//! Session or sliding windows behind one interface for the operator.
+//! Sessions, sliding windows or sessions that rules end, behind one interface for the operator.
+
+use arrow_schema::TimeUnit;
 
 use super::bulk::{self, BatchContext};
 use super::changes::Changes;
@@ -7,9 +9,11 @@ use super::operator_states::OperatorStates;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
+use crate::core::operator::pace::Pace;
 use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::{Progress, Source, StreamTime};
 use crate::core::operator::window_operator::WindowKind;
+use crate::core::session::cut_operator::{CutOperator, CutWindows};
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
 use crate::core::sliding::sliding_operator::SlidingOperator;
@@ -28,6 +32,7 @@ const SEGMENT: i64 = 3 * 3_600_000_000;
 pub(crate) enum Windows {
     Sessions(SessionOperator),
     Sliding(SlidingOperator),
+    Cut(CutOperator),
 }
 
 /// Makes the same call on either kind.
@@ -36,6 +41,7 @@ macro_rules! either {
         match $either {
             Windows::Sessions($windows) => $call,
             Windows::Sliding($windows) => $call,
+            Windows::Cut($windows) => $call,
         }
     };
 }
@@ -59,6 +65,7 @@ impl Windows {
             .map(|until| ticks("retention", until))
             .transpose()?;
         let (emit, late) = (spec.emit, spec.late);
+        let every = pace(spec, unit)?;
         match query.windows {
             WindowLengths::Session(gap) => {
                 // Round the sum of gap and grace once.
@@ -78,34 +85,51 @@ impl Windows {
                     Gap::Dynamic { longest: None } => Some(ticks("gap", SEGMENT)?),
                     _ => None,
                 };
-                Ok(Self::Sessions(SessionOperator::new(
-                    SessionWindows {
+                if let Some(cut) = query.cut {
+                    let windows = CutWindows {
                         gap,
-                        cut: query.cut,
+                        cut,
                         grace,
-                        until,
                         emit,
                         late,
+                        keeps_last: spec.whole && query.shows_ends(),
                         segment,
+                    };
+                    return Ok(Self::Cut(CutOperator::new(windows, inputs)?));
+                }
+                Ok(Self::Sessions(
+                    SessionOperator::new(
+                        SessionWindows {
+                            gap,
+                            grace,
+                            until,
+                            emit,
+                            late,
+                            segment,
+                        },
+                        inputs,
+                    )?
+                    .paced(every),
+                ))
+            }
+            WindowLengths::Sliding(sliding) => Ok(Self::Sliding(
+                SlidingOperator::new(
+                    SlidingWindows {
+                        sliding,
+                        grace,
+                        until,
+                        emit: if spec.returns_records {
+                            Emit::Update
+                        } else {
+                            emit
+                        },
+                        late,
+                        returns_records: spec.returns_records,
                     },
                     inputs,
-                )?))
-            }
-            WindowLengths::Sliding(sliding) => Ok(Self::Sliding(SlidingOperator::new(
-                SlidingWindows {
-                    sliding,
-                    grace,
-                    until,
-                    emit: if spec.returns_records {
-                        Emit::Update
-                    } else {
-                        emit
-                    },
-                    late,
-                    returns_records: spec.returns_records,
-                },
-                inputs,
-            )?)),
+                )?
+                .paced(every),
+            )),
         }
     }
 
@@ -164,13 +188,14 @@ impl Windows {
 
     /// What a micro-batch closes, if time moves from the saved progress to `times`, one after the
     /// other, and then to `progress`. Windows due before the first returned time close. Closed
-    /// windows before the second one leave.
+    /// windows before the second one leave. What was emitted at the third or before may be emitted
+    /// again.
     pub(crate) fn closing(
         &self,
         saved: Vec<Progress>,
         times: &[SourceTime],
         progress: &[SourceTime],
-    ) -> (Time, Time) {
+    ) -> (Time, Time, Option<Time>) {
         either!(self, windows => windows.closing(saved, seen(times), seen(progress)))
     }
 
@@ -186,6 +211,20 @@ impl Windows {
         out: &mut Changes,
     ) -> Result<()> {
         either!(self, windows => windows.close(windows.time().slowest(), states, out))
+    }
+
+    /// Emits the windows that may leave at the pace of the query.
+    pub(crate) fn emit_due(
+        &mut self,
+        states: &mut OperatorStates<'_>,
+        out: &mut Changes,
+    ) -> Result<()> {
+        either!(self, windows => windows.emit_due(states, out))
+    }
+
+    /// The pace of updates, if they have one.
+    pub(crate) fn pace(&self) -> Option<&Pace> {
+        either!(self, windows => windows.pace())
     }
 
     pub(crate) fn finish(
@@ -242,7 +281,7 @@ impl Windows {
     /// queries.
     pub(crate) fn needed(&self) -> Time {
         match self {
-            Self::Sessions(_) => Time::MAX,
+            Self::Sessions(_) | Self::Cut(_) => Time::MAX,
             Self::Sliding(sliding) => {
                 let needed = SlidingWindows {
                     until: None,
@@ -257,7 +296,7 @@ impl Windows {
     pub(crate) fn join_touching(&mut self, states: &mut OperatorStates<'_>) -> Result<()> {
         match self {
             Self::Sessions(sessions) => sessions.join_touching(states),
-            Self::Sliding(_) => Ok(()),
+            Self::Sliding(_) | Self::Cut(_) => Ok(()),
         }
     }
 
@@ -269,5 +308,34 @@ impl Windows {
     /// Restores stream time, the time up to which windows are closed, and the counters.
     pub(crate) fn resume(&mut self, progress: Vec<Progress>, closed: Time, counters: Counters) {
         either!(self, windows => windows.resume(progress, closed, counters));
+    }
+}
+
+/// How far stream time moves between two updates of a window, in ticks of the time column.
+///
+/// # Errors
+///
+/// [`Error::Argument`] for no length, and for a query that emits something else than the last change
+/// of each window.
+fn pace(spec: &Spec, unit: TimeUnit) -> Result<Option<Span>> {
+    let Some(every) = spec.every else {
+        return Ok(None);
+    };
+    let wrong = |allowed: &str| Error::Argument {
+        argument: "every".into(),
+        got: format!("{every} microseconds"),
+        allowed: allowed.into(),
+    };
+    if spec.emit != Emit::Update || spec.every_record || spec.returns_records {
+        return Err(wrong("updates, and not `every_record`"));
+    }
+    let (below, ticks) = (
+        to_ticks(every.saturating_sub(1), unit),
+        to_ticks(every, unit),
+    );
+    match below.zip(ticks).filter(|_| every > 0) {
+        // Stream time moves in whole ticks, so a part of a tick counts as a whole one.
+        Some((below, ticks)) => Ok(Some(ticks.max(below.saturating_add(Span(1))))),
+        None => Err(wrong("more than zero")),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::core::aggregate::SeqNo;
 use crate::core::operator::counters::Counters;
+use crate::core::operator::pace::last_due;
 use crate::core::operator::stream_time::{Source, StreamTime};
 use crate::core::session::session_windows::SessionWindows;
 use crate::core::store::segment_width;
@@ -13,6 +14,9 @@ use crate::state::head::Clock;
 pub(super) struct ShardClock {
     pub windows: SessionWindows,
     pub counters: Counters,
+    /// How far stream time moves between two updates of a session, at least. `None` if updates
+    /// have no pace.
+    pub every: Option<Span>,
     time: StreamTime,
     /// Sessions due before this are closed and emitted.
     closed: Time,
@@ -21,12 +25,13 @@ pub(super) struct ShardClock {
 
 impl ShardClock {
     /// Starts before any record.
-    pub(super) fn new(windows: SessionWindows) -> Self {
+    pub(super) fn new(windows: SessionWindows, every: Option<Span>) -> Self {
         Self {
             counters: Counters::default(),
             time: StreamTime::new(1, windows.grace, Span(1)),
             closed: Time::MIN,
             seq_nos: 0,
+            every,
             windows,
         }
     }
@@ -52,6 +57,11 @@ impl ShardClock {
     /// Stream time.
     pub(super) fn time(&self) -> Option<Time> {
         self.time.slowest().time
+    }
+
+    /// What was emitted at this time or before may be emitted again, if updates have a pace.
+    pub(super) fn last_due(&self) -> Option<Time> {
+        last_due(self.time(), self.every?)
     }
 
     /// Length of a segment.

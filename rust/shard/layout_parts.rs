@@ -183,7 +183,7 @@ fn append(
     changed: &mut ChangedPages,
 ) -> Result<()> {
     shard.interrupt.check()?;
-    let parts = sorted(&shard.sort_keys, table, sessions, rows)?;
+    let parts = sorted(&shard.sort_keys, table, sessions, &[], rows)?;
     let last = shard.snapshot.table.segment(segment).last();
     let run = StoredRun::new(last.map_or(0, |last| last.number + 1), Vec::new());
     let has_index = rows.len() >= shard.limits.index_rows;

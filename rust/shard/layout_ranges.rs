@@ -14,9 +14,10 @@ use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
 use crate::core::key::KeyId;
+use crate::core::operator::pace::Emission;
 use crate::core::sort::pick;
 use crate::core::window::{Extent, Horizon};
-use crate::state::page::{PageId, PageName};
+use crate::state::page::{PageId, PageName, broken};
 use crate::state::segment_table::place;
 use crate::state::stored_run::{ChangedPages, StoredRun, WindowStatistics};
 use crate::state::stored_windows::StoredWindows;
@@ -31,14 +32,25 @@ pub(super) struct StoredSession {
     pub slot: Slot,
 }
 
+/// Sessions that close before the records of a micro-batch.
+pub(super) struct HiddenSessions {
+    pub sessions: SessionColumns,
+    pub slots: Vec<Slot>,
+    /// The last emission of each slot. Empty if updates have no pace.
+    pub emissions: Vec<Emission>,
+}
+
 /// The stored sessions that were read, joined with the sessions of the micro-batch.
 pub(super) struct JoinedSessions {
     pub sessions: SessionColumns,
     /// Whether the micro-batch adds to each session.
     pub is_changed: Vec<bool>,
     pub stored: Vec<StoredSession>,
+    /// The last emission of each stored session, later of each session. Empty if updates have no
+    /// pace.
+    pub emissions: Vec<Emission>,
     /// In a state of another layout, the sessions that a smaller grace closes. Nothing joins them.
-    pub hidden: Option<(SessionColumns, Vec<Slot>)>,
+    pub hidden: Option<HiddenSessions>,
     /// The number of late records.
     pub late: u64,
 }
@@ -51,7 +63,8 @@ pub(super) fn needed(
     after: Horizon,
 ) -> Result<BTreeSet<PageName>> {
     let keys: Vec<KeyId> = incoming.sessions.key_ids();
-    let mut touched = Touched::new(&shard.snapshot.table, after.close, after.kept);
+    let table = &shard.snapshot.table;
+    let mut touched = Touched::new(table, after.close, after.kept, shard.clock.last_due());
     let mut add = |key: &[u8]| touched.add(key);
     each_sort_key(&shard.sort_keys, &incoming.sessions, &keys, &mut add)?;
     Ok(touched.names())
@@ -69,10 +82,15 @@ pub(super) fn join(
     let (mut stored, mut hidden) = (Vec::new(), None);
     let mut spans = Spans::default();
     let is_foreign = !shard.snapshot.foreign.is_empty();
+    let (mut emissions, mut foreign_slots) = (Vec::new(), Vec::new());
     for page in pages {
         interrupt.check()?;
         let slots = incoming.sessions.add_partials(&page.partials()?)?;
+        if shard.clock.every.is_some() {
+            emissions.extend(page.emissions()?);
+        }
         if is_foreign {
+            foreign_slots.extend(slots);
             continue;
         }
         let extents = page.extents()?;
@@ -93,6 +111,14 @@ pub(super) fn join(
         let extent = |slot: &Slot| whole.extents.get(slot.0 as usize).copied();
         let is_visible = |slot: &Slot| extent(slot).is_some_and(|own| own.is_visible(before));
         let (visible, others): (Vec<Slot>, Vec<Slot>) = slots.partition(is_visible);
+        let of_slots = foreign_slots.into_iter().map(|slot| whole.slot(slot));
+        let mut by_slot: BTreeMap<Slot, Emission> = of_slots.zip(emissions).collect();
+        let mut own = |slots: &[Slot]| {
+            let own = slots.iter().filter_map(|slot| by_slot.remove(slot));
+            own.collect::<Vec<_>>()
+        };
+        emissions = own(&visible);
+        let hidden_emissions = own(&others);
         spans = Spans {
             keys: pick(&whole.keys, Slot::numbers(&visible))?,
             extents: pick(&whole.extents, Slot::numbers(&visible))?,
@@ -104,7 +130,14 @@ pub(super) fn join(
             page: None,
             slot,
         }));
-        hidden = Some((whole, others));
+        hidden = Some(HiddenSessions {
+            sessions: whole,
+            slots: others,
+            emissions: hidden_emissions,
+        });
+    }
+    if shard.clock.every.is_some() && emissions.len() != stored.len() {
+        return Err(broken("the emission of a session is missing"));
     }
     let (mut changed, late) = incoming.judge(&[&spans], before.close, interrupt)?;
     let all = Slot::below(partials.extents.len())?;
@@ -123,6 +156,7 @@ pub(super) fn join(
         sessions: joined,
         is_changed,
         stored,
+        emissions,
         hidden,
         late,
     })
@@ -151,6 +185,7 @@ pub(super) fn write(
         sessions,
         is_changed,
         stored,
+        emissions,
         ..
     } = joined;
     let mut segments = BTreeMap::<i64, SegmentRows>::new();
@@ -177,7 +212,14 @@ pub(super) fn write(
     let mut changed = ChangedPages::new();
     for (segment, rows) in segments {
         shard.interrupt.check()?;
-        write_segment(shard, table, sessions, segment, rows, &mut changed)?;
+        write_segment(
+            shard,
+            table,
+            (sessions, emissions),
+            segment,
+            rows,
+            &mut changed,
+        )?;
     }
     Ok(changed)
 }
@@ -185,7 +227,7 @@ pub(super) fn write(
 fn write_segment(
     shard: &mut ShardState,
     table: &SessionTable,
-    sessions: &SessionColumns,
+    (sessions, emissions): (&SessionColumns, &[Emission]),
     segment: i64,
     rows: SegmentRows,
     changed: &mut ChangedPages,
@@ -221,7 +263,7 @@ fn write_segment(
         let is_own = |place: &usize| group.contains(place) || numbers.is_empty();
         let new = new.filter(|(_, place)| is_own(place)).map(|(row, _)| row);
         let own: Vec<u32> = own.chain(new).copied().collect();
-        sorted(sort_keys, table, sessions, &own)
+        sorted(sort_keys, table, sessions, emissions, &own)
     })
 }
 
@@ -241,7 +283,8 @@ fn update_statistics(
         let is_updated = changes(run) && is_changed.get(place) == Some(&false);
         is_updated.then(|| {
             let extents: Vec<Extent> = pick(&sessions.extents, own)?;
-            Ok((place, WindowStatistics::of(&extents, after.close)))
+            let statistics = WindowStatistics::of(&extents, after.close);
+            Ok((place, statistics.waiting_like(&run.windows)))
         })
     });
     for (place, windows) in updated.collect::<Result<Vec<_>>>()? {

@@ -28,6 +28,7 @@
 //! | `sorted_sessions` | sessions as sorted columns of pages |
 //! | `key_names` | the sort keys of numbered keys |
 //! | `session_changes` | the changes of sessions as rows |
+//! | `session_pace` | which changes leave, if updates have a pace |
 
 mod clock;
 mod incoming;
@@ -36,6 +37,7 @@ mod lateness;
 mod layout_parts;
 mod layout_ranges;
 mod session_changes;
+mod session_pace;
 pub mod shard_sessions;
 mod shard_state;
 mod sorted_sessions;

@@ -42,21 +42,31 @@ impl SessionChanges {
         let is_gone = |&(slot, before): &(Slot, Window)| {
             is_changed.get(slot.0 as usize) == Some(&true) && window(slot.0) != Some(before)
         };
+        let changed = (0..).zip(is_changed).filter(|(_, is_changed)| **is_changed);
+        let changed = changed.map(|(session, _)| Slot(session));
+        Self::of(sessions, stored.filter(is_gone).collect(), changed)
+    }
+
+    /// The changes that delete the windows in `gone`, and upsert the sessions in `changed`.
+    pub(super) fn of(
+        sessions: &SessionColumns,
+        mut gone: Vec<(Slot, Window)>,
+        changed: impl Iterator<Item = Slot>,
+    ) -> Self {
         let mut changes = Self {
             sessions: Vec::new(),
             changes: Vec::new(),
         };
-        let mut gone: Vec<(Slot, Window)> = stored.filter(is_gone).collect();
         gone.sort(); // nearly sorted
         for (slot, window) in gone {
             changes.push(slot.0, WindowChange::delete(window, window.end, true));
         }
-        let changed = (0..).zip(is_changed).filter(|(_, is_changed)| **is_changed);
-        for (session, _) in changed {
-            if let Some(window) = window(session) {
+        for slot in changed {
+            if let Some(extent) = sessions.extents.get(slot.0 as usize) {
+                let window = extent.window();
                 // An upsert is written without asking whether its window was stored.
-                let upsert = WindowChange::upsert(window, window.end, Slot(session), false);
-                changes.push(session, upsert);
+                let upsert = WindowChange::upsert(window, window.end, slot, false);
+                changes.push(slot.0, upsert);
             }
         }
         changes
@@ -99,7 +109,7 @@ impl SessionChanges {
                     |keys, slots, windows| {
                         let lowered = sessions.states.lower(slots);
                         let (results, overflows) =
-                            query.results(keys, windows, lowered, &mut iter::empty())?;
+                            query.results(keys, windows, &[], lowered, &mut iter::empty())?;
                         query.count_overflows(overflows);
                         Ok(results)
                     },

@@ -11,8 +11,10 @@ use super::incoming::Incoming;
 use super::layout_parts::PartsRead;
 use super::layout_ranges::{self, JoinedSessions};
 use super::session_changes::SessionChanges;
+use super::session_pace;
 use super::shard_state::ShardState;
 use crate::batch::session_groups::SessionColumns;
+use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::functions::count::COUNT;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
@@ -20,6 +22,7 @@ use crate::core::interrupt::Interrupt;
 use crate::core::memory;
 use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
+use crate::core::operator::pace::Pace;
 use crate::core::time::Time;
 use crate::core::window::Horizon;
 use crate::format::packed;
@@ -78,7 +81,7 @@ impl ShardSessions {
                 reason: "not one of sessions whose records may come as partial sessions".into(),
             });
         };
-        let clock = ShardClock::new(operator.windows);
+        let clock = ShardClock::new(operator.windows, operator.pace().map(Pace::every));
         let is_appended = clock.windows.emit == Emit::Close && clock.windows.until.is_none();
         let (width, shards) = (clock.segment_width(), i64::from(query.shards));
         let (layout, offset) = if is_appended {
@@ -213,7 +216,7 @@ impl ShardSessions {
                 self.state.snapshot.read(&ids)?;
                 let joined = layout_ranges::join(&self.state, &mut incoming, before, &pages)?;
                 self.state.clock.counters.late += joined.late;
-                self.close_ranges(&incoming, &joined, &mut rows)?
+                self.close_ranges(&incoming, joined, &mut rows)?
             }
         };
         self.state.clock.counters.overflows += self.state.query.overflows() - overflows;
@@ -252,11 +255,11 @@ impl ShardSessions {
     fn close_ranges(
         &mut self,
         incoming: &Incoming,
-        joined: &JoinedSessions,
+        mut joined: JoinedSessions,
         rows: &mut Vec<RecordBatch>,
     ) -> Result<ChangedPages> {
         let hidden = joined.hidden.iter();
-        let hidden = hidden.map(|(sessions, slots)| (sessions, slots.clone()));
+        let hidden = hidden.map(|hidden| (&hidden.sessions, hidden.slots.clone()));
         let all = Slot::below(joined.sessions.extents.len())?;
         for (sessions, mut slots) in hidden.chain([(&joined.sessions, all)]) {
             slots.retain(|slot| {
@@ -265,22 +268,18 @@ impl ShardSessions {
             });
             self.emit_finals(incoming, sessions, &slots, rows)?;
         }
-        if self.state.clock.windows.emit == Emit::Update {
+        let table = &incoming.sessions;
+        if self.state.clock.every.is_some() {
+            self.emit_paced(table, &mut joined, rows)?;
+        } else if self.state.clock.windows.emit == Emit::Update {
             let stored = joined.stored.iter();
             let stored = stored.map(|session| (session.slot, session.extent.window()));
             let changes = SessionChanges::new(&joined.sessions, &joined.is_changed, stored);
-            self.state.clock.counters.updates += changes.len() as u64;
-            let table = &incoming.sessions;
-            rows.extend(changes.write(
-                &self.state.query,
-                table,
-                &joined.sessions,
-                &self.state.interrupt,
-            )?);
+            self.emit_changes(table, &joined.sessions, &changes, rows)?;
         }
         self.state.clock.close();
         if self.layout == Layout::Ranges {
-            return layout_ranges::write(&mut self.state, &incoming.sessions, joined);
+            return layout_ranges::write(&mut self.state, table, &joined);
         }
         let mut kept = BTreeMap::<i64, Vec<u32>>::new();
         let sessions = &joined.sessions;
@@ -295,6 +294,48 @@ impl ShardSessions {
             }
         }
         PartsRead::default().write(&mut self.state, &incoming.sessions, sessions, kept, &[])
+    }
+
+    /// Emits the changes that may leave at the pace of the query.
+    fn emit_paced(
+        &mut self,
+        table: &SessionTable,
+        joined: &mut JoinedSessions,
+        rows: &mut Vec<RecordBatch>,
+    ) -> Result<()> {
+        let clock = &self.state.clock;
+        if let Some(hidden) = &mut joined.hidden {
+            let emissions = std::mem::take(&mut hidden.emissions);
+            let windows = hidden.sessions.windows(&hidden.slots);
+            let stored = hidden.slots.iter().copied().zip(windows).zip(emissions);
+            let stored = stored.map(|((slot, window), emission)| (slot, window, emission));
+            let mut is_changed = vec![false; hidden.sessions.extents.len()];
+            let (changes, _) =
+                session_pace::leaving(clock, &hidden.sessions, &mut is_changed, stored);
+            self.emit_changes(table, &hidden.sessions, &changes, rows)?;
+        }
+        let emissions = std::mem::take(&mut joined.emissions);
+        let stored = joined.stored.iter().zip(emissions);
+        let stored =
+            stored.map(|(session, emission)| (session.slot, session.extent.window(), emission));
+        let (sessions, is_changed) = (&joined.sessions, &mut joined.is_changed);
+        let clock = &self.state.clock;
+        let (changes, emissions) = session_pace::leaving(clock, sessions, is_changed, stored);
+        joined.emissions = emissions;
+        self.emit_changes(table, &joined.sessions, &changes, rows)
+    }
+
+    fn emit_changes(
+        &mut self,
+        table: &SessionTable,
+        sessions: &SessionColumns,
+        changes: &SessionChanges,
+        rows: &mut Vec<RecordBatch>,
+    ) -> Result<()> {
+        self.state.clock.counters.updates += changes.len() as u64;
+        let interrupt = &self.state.interrupt;
+        rows.extend(changes.write(&self.state.query, table, sessions, interrupt)?);
+        Ok(())
     }
 
     /// Closes sessions. Emits them, except in update mode, which has emitted their changes already.

@@ -10,19 +10,23 @@ use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
+use crate::core::operator::pace::{Emission, NEVER};
 use crate::core::sort::{pick, prefix};
 use crate::core::window::Extent;
 use crate::keys::sort_key::SortKeys;
+use crate::state::emissions;
 use crate::state::page::PageKind;
-use crate::state::page_writer::window_columns;
+use crate::state::page_writer::{PageColumns, window_columns};
 use crate::state::sorted_windows::SortedWindows;
 
 /// Sorts the sessions in `rows` by key, end and start. Each returned part fits a batch. `table`
-/// knows their keys.
+/// knows their keys. `emissions` has the last emission of each session; it is empty if updates have
+/// no pace.
 pub(super) fn sorted(
     sort_keys: &SortKeys,
     table: &SessionTable,
     sessions: &SessionColumns,
+    emissions: &[Emission],
     rows: &[u32],
 ) -> Result<Vec<SortedWindows>> {
     let mut parts = Vec::new();
@@ -31,7 +35,7 @@ pub(super) fn sorted(
     }
     let mut part = |range: Range<usize>| {
         let rows = rows.get(range).unwrap_or_default();
-        sorted_part(sort_keys, table, sessions, rows)
+        sorted_part(sort_keys, table, sessions, emissions, rows)
     };
     in_halves(0..rows.len(), &mut part, &mut |part| parts.push(part))?;
     Ok(parts)
@@ -41,6 +45,7 @@ fn sorted_part(
     sort_keys: &SortKeys,
     table: &SessionTable,
     sessions: &SessionColumns,
+    emissions: &[Emission],
     rows: &[u32],
 ) -> Result<SortedWindows> {
     let keys = table.key_columns(&pick(&sessions.keys, rows)?)?;
@@ -75,10 +80,18 @@ fn sorted_part(
     let bounds = PageKind::Sessions.times().iter().copied().zip(bounds);
     let states = sessions.states.save(&slots);
     let names = order.iter().map(|&row| names.get(row as usize));
+    let own = |&row: &u32| emissions.get(row as usize).unwrap_or(&NEVER);
+    let own = rows.iter().map(own);
+    let (waiting, emissions) = if emissions.is_empty() {
+        (Vec::new(), PageColumns::new())
+    } else {
+        (emissions::waiting(own.clone()), emissions::columns(own))
+    };
     Ok(SortedWindows {
         names: LargeBinaryArray::from_iter_values(names.map(Option::unwrap_or_default)),
-        columns: window_columns(fields.zip(keys), bounds, rows.len(), states)?,
+        columns: window_columns(fields.zip(keys), bounds, rows.len(), emissions, states)?,
         extents,
+        waiting,
     })
 }
 

@@ -14,12 +14,14 @@
 //! | `stored_windows` | windows of a page that was read |
 //! | [`page`] | a part of a run, as sealed rows |
 //! | `page_writer` | writes rows as pages |
+//! | `emissions` | the last emissions of windows, as columns of a page |
 //! | [`page_text`] | a page as text |
 //! | `hexadecimal` | bytes as digits |
 //! | [`source_time`] | the progress of a source in a micro-batch |
 //! | `open_state` | the bytes of a row in a table of open windows |
 //! | `open_clock` | the clock row of such a table |
 
+pub(crate) mod emissions;
 pub(crate) mod head;
 mod hexadecimal;
 pub(crate) mod open_clock;

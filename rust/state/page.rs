@@ -6,11 +6,16 @@
 //! | `head` | a source of an input | `input`, `source`, `time` |
 //! | `sessions` | a session | key columns, `start`, `end`, `reach`, `source`, state columns |
 //! | `windows` | a sliding window | key columns, `start`, `largest`, `source`, state columns |
+//! | `cut_sessions` | the last session of a key, or records of one time and tie that are not in a session yet | key columns, `start`, `end`, `due`, `reach`, `border`, `tie`, `count`, `values`, `flags`, `source`, state columns |
 //! | `index` | a session of the run with the same number | key columns, `start`, `reach` |
+//!
+//! If the updates of the query have a pace, `emitted` and `replaced` follow `source`: the stream time
+//! of the last emission, and the bounds of the windows that a sink has in place of this one, null if
+//! nothing waits.
 //!
 //! | metadata | pages | value |
 //! |---|---|---|
-//! | `windrow.page` | all | `head`, `sessions`, `windows` or `index` |
+//! | `windrow.page` | all | `head`, `sessions`, `windows`, `cut_sessions` or `index` |
 //! | `windrow.fingerprint` | all | xxh3-64 of the specification |
 //! | `windrow.specification` | head | the specification, JSON |
 //! | `windrow.state` | head | stream time, close times, counters and the runs of each segment, JSON |
@@ -42,18 +47,27 @@ pub(crate) enum PageKind {
     Sessions,
     /// Sliding windows.
     Windows,
+    /// Sessions that rules end, and records that are not in one yet.
+    CutSessions,
     /// Keys and bounds of the sessions of a run, without states.
     Index,
 }
 
 impl PageKind {
-    const ALL: [Self; 4] = [Self::Head, Self::Sessions, Self::Windows, Self::Index];
+    const ALL: [Self; 5] = [
+        Self::Head,
+        Self::Sessions,
+        Self::Windows,
+        Self::CutSessions,
+        Self::Index,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Head => "head",
             Self::Sessions => "sessions",
             Self::Windows => "windows",
+            Self::CutSessions => "cut_sessions",
             Self::Index => "index",
         }
     }
@@ -64,6 +78,9 @@ impl PageKind {
             Self::Head => &[],
             Self::Sessions => &["start", "end", "reach"],
             Self::Windows => &["start", "largest"],
+            Self::CutSessions => &[
+                "start", "end", "due", "reach", "border", "tie", "count", "values", "flags",
+            ],
             Self::Index => &["start", "reach"],
         }
     }

@@ -20,7 +20,7 @@ const COMPRESSION: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
 /// Named columns of a page.
 pub(crate) type PageColumns = Vec<(String, ArrayRef)>;
 
-/// The columns of a page of windows: keys, named `times`, `source`, states.
+/// The columns of a page of windows: keys, named `times`, `source`, `emissions` if any, states.
 ///
 /// # Errors
 ///
@@ -29,12 +29,14 @@ pub(crate) fn window_columns(
     keys: impl Iterator<Item = (String, ArrayRef)>,
     times: impl Iterator<Item = (&'static str, ArrayRef)>,
     rows: usize,
+    emissions: PageColumns,
     states: Vec<Column<'static>>,
 ) -> Result<PageColumns> {
     let mut columns: PageColumns = keys.collect();
     columns.extend(times.map(|(name, ticks)| (name.to_owned(), ticks)));
     let sources: ArrayRef = Arc::new(Int64Array::from(vec![0; rows]));
     columns.push(("source".into(), sources));
+    columns.extend(emissions);
     for (nth, column) in states.into_iter().enumerate() {
         columns.push((format!("state {nth}"), result_array::array(column)?));
     }

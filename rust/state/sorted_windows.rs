@@ -6,7 +6,7 @@ use arrow_array::{Array, LargeBinaryArray};
 
 use super::page::PageBounds;
 use super::page_writer::PageColumns;
-use super::stored_run::WindowStatistics;
+use super::stored_run::{NEVER, WindowStatistics};
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
@@ -16,6 +16,9 @@ pub(crate) struct SortedWindows {
     pub names: LargeBinaryArray,
     /// When windows start, end and are due. All three are the start of a sliding window.
     pub extents: Vec<Extent>,
+    /// When the windows that wait were emitted last. The latest time for windows that do not wait.
+    /// Empty if updates have no pace.
+    pub waiting: Vec<Time>,
     /// All columns of a page.
     pub columns: PageColumns,
 }
@@ -46,6 +49,10 @@ impl SortedWindows {
 
     /// The statistics of a range of windows. Windows due before `closed` are closed.
     pub(crate) fn statistics(&self, rows: Range<usize>, closed: Time) -> WindowStatistics {
-        WindowStatistics::of(self.extents.get(rows).unwrap_or_default(), closed)
+        let waiting = self.waiting.get(rows.clone()).unwrap_or_default();
+        WindowStatistics {
+            waits: waiting.iter().min().map_or(NEVER, |time| time.0),
+            ..WindowStatistics::of(self.extents.get(rows).unwrap_or_default(), closed)
+        }
     }
 }

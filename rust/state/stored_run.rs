@@ -104,15 +104,34 @@ pub(crate) struct WindowStatistics {
     /// The least end of the closed windows, which stay visible for a while. For sliding windows,
     /// the least start.
     pub oldest: i64,
+    /// The least time of the last emission of a window that waits for its next one.
+    #[serde(default = "never", skip_serializing_if = "is_never")]
+    pub waits: i64,
+}
+
+/// The time of an event that no window has.
+pub(super) const NEVER: i64 = i64::MAX;
+
+fn never() -> i64 {
+    NEVER
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_never(time: &i64) -> bool {
+    *time == NEVER
 }
 
 impl WindowStatistics {
     /// The statistics of no window.
     pub(crate) const NONE: Self = Self {
         open: 0,
-        first: i64::MAX,
-        due: i64::MAX,
-        oldest: i64::MAX,
+        first: NEVER,
+        due: NEVER,
+        oldest: NEVER,
+        waits: NEVER,
     };
 
     /// The statistics of windows. Windows due before `closed` are closed.
@@ -137,6 +156,15 @@ impl WindowStatistics {
             first: self.first.min(other.first),
             due: self.due.min(other.due),
             oldest: self.oldest.min(other.oldest),
+            waits: self.waits.min(other.waits),
+        }
+    }
+
+    /// The statistics with those of the waiting windows of other statistics.
+    pub(crate) fn waiting_like(self, other: &Self) -> Self {
+        Self {
+            waits: other.waits,
+            ..self
         }
     }
 
@@ -144,6 +172,11 @@ impl WindowStatistics {
     /// starts) before `kept` and leaves.
     pub(crate) fn change_before(&self, due: Time, kept: Time) -> bool {
         self.due < due.0 || self.oldest < kept.0
+    }
+
+    /// Whether a window that waits was emitted at `due` or before.
+    pub(crate) fn leave_by(&self, due: Option<Time>) -> bool {
+        due.is_some_and(|due| self.waits <= due.0 && !is_never(&self.waits))
     }
 }
 

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use arrow_array::{ArrayRef, RecordBatch};
 
+use super::emissions;
 use super::page::{self, PageId, PageKind, PageName, broken, ticks};
 use crate::array::convert;
 use crate::core::error::Result;
+use crate::core::operator::pace::Emission;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 use crate::format::partial_sessions::PartialSessions;
@@ -106,10 +108,33 @@ impl StoredWindows {
         ticks(column.ok_or_else(|| broken("a column of times is missing"))?)
     }
 
+    /// The columns after `source`, and how many of them are of emissions.
+    fn after_source(&self) -> (&[ArrayRef], usize) {
+        let before = self.keys + self.form.times().len() + 1;
+        let schema = self.rows.schema_ref();
+        let name = schema.fields().get(before).map(|field| field.name());
+        let is_paced = name.is_some_and(|name| name == emissions::NAMES[0]);
+        let columns = self.rows.columns().get(before..).unwrap_or_default();
+        let emissions = if is_paced { emissions::NAMES.len() } else { 0 };
+        (columns, emissions)
+    }
+
     /// The state columns, followed by the columns of user functions.
     pub(crate) fn states(&self) -> &[ArrayRef] {
-        let before = self.keys + self.form.times().len() + 1;
-        self.rows.columns().get(before..).unwrap_or_default()
+        let (columns, emissions) = self.after_source();
+        columns.get(emissions..).unwrap_or_default()
+    }
+
+    /// The last emissions of the windows. Empty if updates have no pace.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::core::error::Error::Format`] for columns of other types.
+    pub(crate) fn emissions(&self) -> Result<Vec<Emission>> {
+        match self.after_source() {
+            ([times, replaced, ..], 2) => emissions::read(times, replaced),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// The sessions of a page. Each may be a part of a longer session.
@@ -137,7 +162,7 @@ impl StoredWindows {
     /// [`crate::core::error::Error::Format`] if bounds are out of order.
     pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
         let (end, reach) = match self.form {
-            PageKind::Sessions => (1, 2),
+            PageKind::Sessions | PageKind::CutSessions => (1, 2),
             PageKind::Index => (1, 1),
             PageKind::Windows | PageKind::Head => (0, 0),
         };
@@ -201,6 +226,8 @@ mod tests {
             (PageKind::Sessions, &[1, 1, 1], true),
             (PageKind::Sessions, &[2, 1, 3], false),
             (PageKind::Sessions, &[1, 3, 2], false),
+            (PageKind::CutSessions, &[1, 2, 3, 3, 9, 0, 2, 0, 0], true),
+            (PageKind::CutSessions, &[1, 3, 2, 3, 9, 0, 2, 0, 0], false),
             (PageKind::Index, &[1, 2], true),
             (PageKind::Index, &[2, 1], false),
         ] {

@@ -27,9 +27,10 @@ struct TouchedSegment<'a> {
 
 impl<'a> Touched<'a> {
     /// Starts with the runs in which a window is due before `due`, or a closed window is older than
-    /// `kept` and leaves.
-    pub(crate) fn new(table: &'a SegmentTable, due: Time, kept: Time) -> Self {
-        let changes = |run: &StoredRun| run.windows.change_before(due, kept);
+    /// `kept` and leaves, or a window that was emitted at `paced` or before waits.
+    pub(crate) fn new(table: &'a SegmentTable, due: Time, kept: Time, paced: Option<Time>) -> Self {
+        let changes =
+            |run: &StoredRun| run.windows.change_before(due, kept) || run.windows.leave_by(paced);
         let segments = table.segments().map(|(id, runs)| {
             let touched: Vec<bool> = runs.iter().map(changes).collect();
             TouchedSegment {

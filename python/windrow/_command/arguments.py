@@ -57,6 +57,13 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     sessions.add_argument("--gap-unit", choices=UNITS, help="the unit of numbers in --dynamic-gap")
     sessions.add_argument("--max-duration", metavar="DURATION", help="the longest session: a longer one is cut")
     sessions.add_argument("--end-when", metavar="COLUMN", help="a boolean column, true in the last record of a session")
+    sessions.add_argument(
+        "--start-when", metavar="COLUMN", help="a boolean column, true in the first record of a session"
+    )
+    sessions.add_argument("--cut-on", metavar="COLUMN", action="append", help="a session ends where its value changes")
+    sessions.add_argument("--cut-at", metavar="HH:MM", help="a time of day that ends sessions")
+    sessions.add_argument("--zone", metavar="ZONE", help="the time zone of --cut-at, for times with a zone")
+    sessions.add_argument("--max-records", metavar="COUNT", type=int, help="the largest number of records of a session")
     sessions.add_argument("--max-gap", metavar="DURATION", help="longer gaps of --dynamic-gap are cut to this")
     sessions.add_argument("--invalid-gap", choices=("drop", "error"), help="what happens to a bad --dynamic-gap (drop)")
     _add_output(sessions)

@@ -34,6 +34,7 @@ from windrow._native import Query
 from windrow._query.grouped import group_by
 from windrow._query.windowed import WindowedData
 from windrow._windows.session import InvalidGap, SessionWindows
+from windrow._windows.session_rules import RuleArguments
 from windrow._windows.sliding import SlidingWindows
 
 SERIES, ALL = "series", "all records"
@@ -42,11 +43,13 @@ SERIES, ALL = "series", "all records"
 _LEFT_OUT = {
     "null_keys": "without a key",
     "null_times": "without a time",
+    "null_ties": "without a tie",
     "bad_gaps": "with a gap that is null, zero or negative",
 }
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
 _OPTIONS |= {
-    name: f"--{name.replace('_', '-')}" for name in ("difference", "resolution", "max_gap", "max_duration", "end_when")
+    name: f"--{name.replace('_', '-')}"
+    for name in ("difference", "resolution", "max_gap", *RuleArguments.__annotations__)
 }
 _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryError, ImportError)
 """Errors that end the command with one line of text."""
@@ -155,17 +158,20 @@ def windows_of(options: Namespace, columns: Columns) -> SessionWindows | Sliding
             value = getattr(options, option.strip("-").replace("-", "_"))
             if value is not None:
                 raise bad_value(option, value, "none with --gap: it is for --dynamic-gap, the gaps of records")
-    end_when = options.end_when and columns.of("--end-when", options.end_when, "boolean").name
+    rules: RuleArguments = {
+        "max_duration": options.max_duration,
+        "end_when": options.end_when and columns.of("--end-when", options.end_when, "boolean").name,
+        "start_when": options.start_when and columns.of("--start-when", options.start_when, "boolean").name,
+        "cut_on": options.cut_on and [columns.of("--cut-on", column, "value").name for column in options.cut_on],
+        "cut_at": options.cut_at,
+        "zone": options.zone,
+        "max_records": options.max_records,
+    }
     if options.gap is not None:
-        return SessionWindows.with_gap(options.gap, max_duration=options.max_duration, end_when=end_when)
+        return SessionWindows.with_gap(options.gap, **rules)
     invalid: InvalidGap = options.invalid_gap or "drop"
-    return SessionWindows.with_dynamic_gap(
-        columns.of("--dynamic-gap", options.dynamic_gap, "gap").name,
-        max_gap=options.max_gap,
-        invalid_gap=invalid,
-        max_duration=options.max_duration,
-        end_when=end_when,
-    )
+    gaps = columns.of("--dynamic-gap", options.dynamic_gap, "gap").name
+    return SessionWindows.with_dynamic_gap(gaps, max_gap=options.max_gap, invalid_gap=invalid, **rules)
 
 
 def gap_of(options: Namespace) -> GapColumn | None:

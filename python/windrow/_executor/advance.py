@@ -39,6 +39,9 @@ ROWS, CLOCK, COUNTERS = range(3)
 Rows = Generator[pa.RecordBatch, None, bytes]
 """The rows of a run; its result is the clock row of these rows."""
 
+_RULES = {"longest", "ends", "begins", "cut_on", "cut_at", "most"}
+"""The rules for sessions in a plan's windows."""
+
 _TIME = "windrow.time"
 """The time of open windows as records of a packer."""
 
@@ -74,7 +77,7 @@ def run(operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: 
 
 def _check_cuts(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any, plan: Mapping[str, Any]) -> None:
     """Raises `ValueError` for a record that would move the cuts of sessions that have other records already."""
-    if not {"longest", "ends"} & set(plan["windows"]) or not records.num_rows:
+    if not _RULES & set(plan["windows"]) or not records.num_rows:
         return
     times = records.column(plan["time"]).cast(pa.int64())
     bounds: Any = pc.min_max(times)
@@ -89,7 +92,7 @@ def _check_cuts(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any
             place = "is before" if of_run == "before" else "is not before"
             raise ValueError(
                 f"column {plan['time']!r}: the record of {key} at {shown(wrong, kind)} {place} {bound}; allowed with "
-                "max_duration or end_when: records from the earlier `to` up to this one, as others would move the cuts "
+                "rules that end sessions: records from the earlier `to` up to this one, as others would move the cuts "
                 "of sessions: leave them out with a filter"
             )
 

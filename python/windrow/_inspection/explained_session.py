@@ -135,7 +135,7 @@ def _between(earlier: Record, trace: Trace, text: Text) -> str:
     """Why the session of a record ended before the next record, although its gap reaches it."""
     if trace.stream:
         return "but its session was closed when the other record came"
-    ends = trace.windows_of.end_when if isinstance(trace.windows_of, SessionWindows) else None
+    ends = trace.windows_of.rules.end_when if isinstance(trace.windows_of, SessionWindows) else None
     session = next(window for window in trace.windows if earlier.row in window.rows)
     if any(record.ends for record in trace.records if record.row in session.rows):
         return f"but {ends!r} is true at {text.time(session.end)}, which ends its session"

@@ -22,8 +22,8 @@ class Lengths:
         session: the longest session; None for no limit and for sliding windows.
         difference: the time difference of sliding windows; None for sessions.
         resolution: times are floored to multiples of it; 1 for sessions.
-        grace: how far behind stream time a record may be; None without a grace, and for sessions with `max_duration`
-            or `end_when`, which streams do not support.
+        grace: how far behind stream time a record may be; None without a grace, and for sessions with rules, which are
+            read as a batch.
     """
 
     gap: int | None
@@ -45,8 +45,8 @@ class Lengths:
             return cls(None, None, None, ticks(windows.difference), resolution, ticks(windows.grace))
         longest = windows.gap.max_gap if isinstance(windows.gap, DynamicGap) else None
         gap = None if isinstance(windows.gap, DynamicGap) else ticks(windows.gap)
-        grace = None if windows._is_cut else ticks(windows.grace)
-        return cls(gap, ticks(longest), ticks(windows.max_duration), None, 1, grace)
+        grace = None if windows.rules else ticks(windows.grace)
+        return cls(gap, ticks(longest), ticks(windows.rules.max_duration), None, 1, grace)
 
     def floored(self, time: int) -> int:
         """A time rounded down to the resolution."""

@@ -22,6 +22,7 @@ from windrow._query.grouped import GroupedData, group_by
 from windrow._query.grouping import Grouping
 from windrow._query.windowed import WindowedData
 from windrow._windows.session import SessionWindows
+from windrow._windows.sliding import SlidingWindows
 
 
 def trace(
@@ -62,7 +63,10 @@ def trace(
         raise bad_value("stream", stream, "windows with a grace, which says how long a stream waits for late records")
     if stream and not opened.in_order:
         raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
-    is_cut = isinstance(windows, SessionWindows) and windows._is_cut
+    is_cut = isinstance(windows, SessionWindows) and bool(windows.rules)
+    _check_rules(grouped, windows)
+    if stream and is_cut:
+        raise bad_value("stream", stream, "False or None for sessions with rules: they are shown as those of a batch")
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
     fields = grouped._fields[: len(grouped._keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
@@ -106,3 +110,15 @@ def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
 
 def _sorted(windows: list[Any]) -> list[Any]:
     return sorted(windows, key=lambda window: (window.start, window.end))
+
+
+def _check_rules(grouped: GroupedData[Any], windows: SessionWindows | SlidingWindows) -> None:
+    """Raises `ValueError` for ties, and for rules for sessions, that a trace does not know."""
+    if grouped._tie is not None:
+        raise bad_value("windowed: tie", grouped._tie, "a query without a tie")
+    if not isinstance(windows, SessionWindows):
+        return
+    for rule in ("start_when", "cut_on", "cut_at", "max_records"):
+        given = getattr(windows.rules, rule)
+        if given not in (None, ()):
+            raise bad_value(f"windowed: {rule}", given, "sessions with max_duration and end_when at most")

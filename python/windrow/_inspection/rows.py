@@ -55,7 +55,7 @@ def rows_of(
         TypeError: a streaming DataFrame, or the inputs of a cogroup.
     """
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
-    ends = windows.end_when if isinstance(windows, SessionWindows) else None
+    ends = windows.rules.end_when if isinstance(windows, SessionWindows) else None
     extra = [name for name in (grouped.tick, gaps, ends) if name is not None]
     names = list(dict.fromkeys([*grouped._keys, grouped.time, *extra, *grouped._stream.columns]))
     known = {field.name: field for field in grouped._fields}

@@ -16,7 +16,7 @@ ATTRIBUTE = "windrow"
 """The counters in `DataFrame.attrs`."""
 
 _PREFIX = "windrow."
-_LEFT_OUT = ("null_keys", "null_times", "bad_gaps")
+_LEFT_OUT = ("null_keys", "null_times", "null_ties", "bad_gaps")
 _CUT = "clamped_gaps"
 _ALLOWED = (
     "what agg, count or to_reader gives in this process, or a pandas DataFrame or Parquet file that was made of it (a "
@@ -66,8 +66,8 @@ def counters(result: Any, name: str | None = None) -> dict[str, Any]:
 
     Returns:
         Of a progress the counters of the micro-batch, with `stream_time`; empty if no micro-batch ran. Otherwise
-        `records`; the records left out: `null_keys`, `null_times` and `bad_gaps`; the records whose gap was cut:
-        `clamped_gaps`; then `ticks` and, except for a reader, `windows`, the number of windows.
+        `records`; the records left out: `null_keys`, `null_times`, `null_ties` and `bad_gaps`; the records whose gap
+        was cut: `clamped_gaps`; then `ticks` and, except for a reader, `windows`, the number of windows.
 
     Raises:
         TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (`observe` reports its counters), or another

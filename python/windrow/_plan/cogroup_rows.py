@@ -35,9 +35,9 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     shown = _united(fields)
     names = {column: _row_name(column, origins, shown) for column in plan.schema.names}
     windows = plan.windows
-    if isinstance(windows, SessionWindows) and windows.end_when is not None:
+    for _, column in windows.rules.columns if isinstance(windows, SessionWindows) else ():
         # Null in the records of other inputs, which may have a column of this name.
-        names[windows.end_when] = _hidden(windows.end_when, shown)
+        names[column] = _hidden(column, shown)
     fields_by_name = {names[field.name]: field.with_name(names[field.name]) for field in plan.schema}
     # A column without values has the type that the plan needs.
     fields_by_name |= {

@@ -12,6 +12,7 @@ import pyarrow as pa
 from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.evaluation import Finish
 from windrow._aggregates.user_function import Accumulation, Reduction
+from windrow._arguments.errors import bad_value
 from windrow._folds.fold import Fold
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -39,6 +40,7 @@ class Options:
     Attributes:
         emit: when windows give rows.
         every_record: whether each change of a window gives a row, not only the last one of a batch.
+        every: how far stream time moves between two updates of a window, in microseconds; None for not at all.
         sequence: whether a column orders the rows of each window.
         late: what becomes of late records.
         overflow: what becomes of results that do not fit their type.
@@ -53,6 +55,7 @@ class Options:
 
     emit: Emit = "close"
     every_record: bool = False
+    every: int | None = None
     sequence: bool = False
     late: Late = "drop"
     overflow: Overflow = "error"
@@ -79,7 +82,7 @@ SERIES = "windrow.series"
 INPUT = "input"
 """The column that names the input of each record, where those of a cogroup come back."""
 
-BATCH_COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks", "overflows")
+BATCH_COUNTERS = ("records", "null_keys", "null_times", "null_ties", "bad_gaps", "clamped_gaps", "ticks", "overflows")
 """What a batch counts, except `windows`. All but `overflows` are counted where records are read."""
 
 
@@ -139,6 +142,7 @@ class Plan:
         origins: the inputs of a cogroup; None where there is one input.
         stream: what a stream reads in addition to the schema, and how it keeps time; no effect in a batch.
         finish: what is computed of finished aggregates; None where the core's columns are the result.
+        tie: the integer column that orders records of one time, if there is one.
     """
 
     keys: tuple[str, ...]
@@ -152,6 +156,7 @@ class Plan:
     origins: Origins | None
     stream: Stream
     finish: Finish | None = None
+    tie: str | None = None
 
     @property
     def functions(self) -> dict[str, Reduction | Accumulation]:
@@ -163,6 +168,20 @@ class Plan:
     def folds(self, *, kafka: bool = False) -> list[Fold]:
         """The folds of the Python functions; with `kafka`, nulls mean what they mean in Kafka."""
         return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
+
+    def check_rules(self) -> None:
+        """Raises `ValueError` for what a stream cannot give of sessions with rules."""
+        windows = self.windows
+        has_rules = isinstance(windows, SessionWindows) and bool(windows.rules)
+        if has_rules and self.options.emit == "update":
+            allowed = (
+                "emit('close') for sessions with rules: until a session is final, an earlier record may still come "
+                "that ends it elsewhere"
+            )
+            raise bad_value("emit", "update", allowed)
+        if not has_rules and any(call.function == "ended_by" for _, call in self.aggregates):
+            allowed = "sessions with a rule, such as max_records=: without one a session of a stream ends by its gap"
+            raise bad_value("aggregates", "ended_by()", allowed)
 
     def renamed(self, names: Mapping[str, str]) -> Plan:
         """The plan with other names of columns: `names` instead of its own."""
@@ -177,6 +196,7 @@ class Plan:
             keys=tuple(map(new, self.keys)),
             time=new(self.time),
             tick=None if self.tick is None else new(self.tick),
+            tie=None if self.tie is None else new(self.tie),
             windows=self.windows._over(lambda _, column: new(column)),
             aggregates=tuple((name, call.over(lambda _, read: (new(read), new(read)))) for name, call in aggregates),
             schema=pa.schema([field.with_name(new(field.name)) for field in self.schema]),
@@ -191,13 +211,20 @@ class Plan:
     @property
     def spec_in_order(self) -> str:
         """The plan for a batch's records in the order of time: nothing is late, and windows close as time passes."""
-        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "late": "drop"}
+        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "every": None, "late": "drop"}
+        batch["whole"] = True
         return json.dumps(self.to_dict() | batch | {"inputs": self._inputs(one_time=True)})
 
     @property
     def spec_of_run(self) -> str:
         """The plan for one run of a daily job: a micro-batch whose end the caller sets, in any number of shards."""
-        stream = {"grace": self.windows.grace or 0, "late": self.options.late, "shards": SHARDS, "tick": None}
+        stream = {
+            "grace": self.windows.grace or 0,
+            "late": self.options.late,
+            "shards": SHARDS,
+            "tick": None,
+            "whole": False,
+        }
         return json.dumps(json.loads(self.spec_in_order) | stream)
 
     def to_dict(self) -> dict[str, object]:
@@ -206,6 +233,7 @@ class Plan:
             "keys": list(self.keys),
             "time": self.time,
             "tick": self.tick,
+            "tie": self.tie,
             "windows": self.windows._plan(),
             "grace": self.windows.grace,
             "until": self.windows.retention,
@@ -213,6 +241,7 @@ class Plan:
             "op": self.options.op,
             "emit": self.options.emit,
             "every_record": self.options.every_record,
+            "every": self.options.every,
             "late": self.options.late,
             "overflow": self.options.overflow,
             "shards": self.options.shards,

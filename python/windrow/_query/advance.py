@@ -17,6 +17,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, Never
 
 from windrow._aggregates.aggregate import Aggregate
+from windrow._arguments.duration import words
 from windrow._arguments.errors import bad_value
 from windrow._arguments.instant import Instant, ticks
 from windrow._plan.input import Input, Result, Run
@@ -24,9 +25,9 @@ from windrow._plan.open_table import check_names
 from windrow._plan.plan import Options, Plan
 from windrow._query.resolve import without_names
 from windrow._query.start import Beginning
+from windrow._windows.session import SessionWindows
 
 if TYPE_CHECKING:
-    from windrow._windows.session import SessionWindows
     from windrow._windows.sliding import SlidingWindows
 
 
@@ -78,8 +79,8 @@ class DailyJob(Beginning[Result], Generic[Result]):
             TypeError: the data is a stream, `open` is no such table, or as for `agg`.
             ValueError: `open` belongs to another query, or was changed, cut, doubled or mixed; `to` is before the
                 earlier one or no point in time; `emit("update")`; a reserved name of a key or an aggregate; with
-                `max_duration` or `end_when` a record before the earlier `to` or after `to`, which would move the cuts
-                of sessions. Otherwise as for `agg`. In Spark the job raises what is wrong with the rows of `open`.
+                rules for sessions a grace, or a record before the earlier `to` or after `to`, which would move the
+                cuts of sessions. Otherwise as for `agg`. In Spark the job raises what is wrong with the rows of `open`.
             OverflowError, RuntimeError: as for `agg`.
 
         >>> first = sessions.advance(None, to="2026-01-01 09:30", n=wr.count())
@@ -96,6 +97,10 @@ class DailyJob(Beginning[Result], Generic[Result]):
             raise bad_value("advance", "emit('update')", allowed)
         check_names("keys", self.grouped.keys, "advance")
         check_names("aggregates", aggregates, "advance")
+        windows = self.windows
+        if isinstance(windows, SessionWindows) and windows.rules and windows.grace:
+            allowed = "None with rules that end sessions: each record comes in the run of its day"
+            raise bad_value("grace", words(windows.grace), allowed)
         opened, plan = self._resolved(aggregates)
         time: Any = plan.schema.field(plan.time).with_name(self.grouped.time)
         return opened.advance(plan, open, ticks("to", to, time, opened.zone))

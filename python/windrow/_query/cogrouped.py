@@ -80,6 +80,10 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
             raise bad_type(name, grouped, "what group_by(...) returned")
     first, grouped = next(iter(inputs.items()))
     for name, other in inputs.items():
+        if other._tie is not None:
+            raise bad_value(
+                f"{name}: tie", other._tie, "None in a cogroup: records of several inputs have no common tie"
+            )
         _check_alike(name, other, first, grouped)
     fields = [
         _common_field({name: (each._input, each._fields[position]) for name, each in inputs.items()})
@@ -114,6 +118,11 @@ class CogroupedData(GroupedData[Result]):
         first = next(iter(own.values()))
         field = _common_field(gaps).with_name(first).with_nullable(True)
         return replace(grouped, _fields=(*self._fields, field), _gaps=own), first
+
+    def _with_rule(self, argument: str, column: Reference) -> tuple[Self, str]:
+        if argument == "cut_on":
+            raise bad_value("cut_on", column, "None for a cogroup: records of one input have no value of another's")
+        return super()._with_rule(argument, column)
 
     def _projections(self) -> Mapping[str, Projection[Result]]:
         return {name: Projection(grouped._input) for name, grouped in self.inputs.items()}

@@ -18,7 +18,7 @@ from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Stream, StreamTime
 from windrow._query.detect import open_input
-from windrow._query.grouping import Grouping, boolean_field
+from windrow._query.grouping import Grouping, boolean_field, integer_field
 from windrow._query.missing_methods import windows_hint
 from windrow._query.projection import Projection, checked_keys
 from windrow._query.scans import Scan
@@ -44,6 +44,7 @@ def group_by(  # type: ignore[overload-overlap]
     data: Frame,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
+    tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
@@ -58,6 +59,7 @@ def group_by(  # type: ignore[overload-overlap]
     data: Scan,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
+    tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
@@ -72,6 +74,7 @@ def group_by(
     data: object,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
+    tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
@@ -85,6 +88,7 @@ def group_by(
     data: object,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
+    tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
     order: ColumnName | None = None,
@@ -107,6 +111,9 @@ def group_by(
             data: `F.lower("user")`, `pl.col("user").str.to_lowercase()`, `pc.utf8_lower(pc.field("user"))`. The result
             calls a key by its alias, or by the name that the library gives it.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
+        tie: an integer column that orders records of one time, such as an offset or a sequence number. It decides
+            wherever the order of records counts: in `first`, `last`, `position`, `funnel`, `path`, `collect_list` and
+            in rules for sessions. A record without a tie is left out and counted (`null_ties`). It need not be unique.
         tick: a boolean column. A row in which it is true is no record: on a stream it moves stream time, in a batch it
             is left out.
         source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or
@@ -148,17 +155,20 @@ def group_by(
     names, shown = checked_keys([projection.key(key) for key in references])
     names = names or (projection.series(),)
     times = projection.name("time", column_reference("time", time))
+    ties = None if tie is None else projection.name("tie", column_reference("tie", tie))
     ticks = None if tick is None else projection.name("tick", column_reference("tick", tick))
     sources = tuple(projection.name("source", column) for column in _sources(source))
     orders = None if order is None else projection.name("order", column_reference("order", order))
     opened = projection.input
     fields = [*(_key_field(opened, key) for key in names), _time_field(opened, times)]
+    if ties is not None:
+        fields.append(integer_field("tie", opened, ties, "as offsets are"))
     if ticks is not None:
         fields.append(boolean_field("tick", opened, ticks))
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
     stream = _stream(opened, sources, orders, stream_time)
-    return GroupedData(shown, times, ticks, opened, names, tuple(fields), stream)
+    return GroupedData(shown, times, ticks, opened, names, tuple(fields), stream, _tie=ties)
 
 
 @dataclass(frozen=True)
@@ -175,19 +185,19 @@ class GroupedData(Grouping[Result]):
         """Windows the records of each key (Kafka's `KGroupedStream.windowedBy`).
 
         Raises:
-            TypeError: not windows of windrow, a dynamic gap whose column holds no durations, or an `end_when` whose
-                column holds no booleans.
-            ValueError: a column of a dynamic gap or of `end_when` that the data
+            TypeError: not windows of windrow, a dynamic gap whose column holds no durations, an `end_when` or
+                `start_when` whose column holds no booleans, or a column of `cut_on` whose type cannot be compared.
+            ValueError: a column of a dynamic gap or of a rule that the data
                 lacks or has twice; a length that the time column cannot count: beyond its range, or finer than its unit
-                where that matters (sliding windows, `max_gap`, `max_duration`); or `max_duration` or `end_when` over a
-                streaming DataFrame.
+                where that matters (sliding windows, `max_gap`, `max_duration`); a `cut_at` without a zone for a time
+                column with one, or the reverse; or rules with `retention` over a streaming DataFrame.
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
         >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
         WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
 windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
-sequence=False, late='drop', overflow='error', shards=32, threads=None, observation=None, max_ahead=None, \
+every=None, sequence=False, late='drop', overflow='error', shards=32, threads=None, observation=None, max_ahead=None, \
 flat=False, progress=False))
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
@@ -195,13 +205,15 @@ flat=False, progress=False))
             raise bad_type("windows", windows, ways)
         windows._check_time(self._fields[len(self._keys)])
         self._input.check_windows(windows)
-        grouped, named = self, dict[str, str]()
+        grouped, named = self, dict[tuple[str, Reference], str]()
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
-            grouped, named["column"] = grouped._with_gap(windows.gap.column)
-        if isinstance(windows, SessionWindows) and windows.end_when is not None:
-            grouped, named["end_when"] = grouped._with_end_when(windows.end_when)
+            column = windows.gap.column
+            grouped, named["column", column] = grouped._with_gap(column)
+        if isinstance(windows, SessionWindows):
+            for argument, column in windows.rules.columns:
+                grouped, named[argument, column] = grouped._with_rule(argument, column)
         if named:
-            windows = windows._over(lambda argument, _: named[argument])
+            windows = windows._over(lambda argument, column: named[argument, column])
         return WindowedData(grouped, windows)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute

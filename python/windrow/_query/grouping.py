@@ -13,6 +13,7 @@ from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.duration import is_duration
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.expression import Reference
+from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Origins, Stream
 from windrow._query.notebook import ShownInNotebooks
@@ -36,16 +37,18 @@ class Grouping(ShownInNotebooks, Generic[Result]):
     _keys: tuple[str, ...] = field(repr=False)
     _fields: tuple[pa.Field[pa.DataType], ...] = field(repr=False)
     _stream: Stream = field(repr=False)
+    _tie: str | None = field(default=None, repr=False, kw_only=True)
 
     def _with_gap(self, column: Reference) -> tuple[Self, str]:
         """The same with the column of the records' own gaps among those that are read, and its name."""
         grouped, (name,) = self._projected([("column", column)])
         return replace(grouped, _fields=(*self._fields, gap_field("column", grouped._input, name))), name
 
-    def _with_end_when(self, column: Reference) -> tuple[Self, str]:
-        """The same with the column that ends sessions among those that are read, and its name."""
-        grouped, (name,) = self._projected([("end_when", column)])
-        return replace(grouped, _fields=(*self._fields, boolean_field("end_when", grouped._input, name))), name
+    def _with_rule(self, argument: str, column: Reference) -> tuple[Self, str]:
+        """The same with a column of a rule for sessions among those that are read, and its name."""
+        grouped, (name,) = self._projected([(argument, column)])
+        make = value_field if argument == "cut_on" else boolean_field
+        return replace(grouped, _fields=(*self._fields, make(argument, grouped._input, name))), name
 
     def _projected(self, columns: Iterable[tuple[str, Reference]]) -> tuple[Self, list[str]]:
         """The same over data with a column for each of these, which arguments give, and their names."""
@@ -83,6 +86,26 @@ def boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field
         if opened.holds_nothing(column):
             return column_field.with_type(pa.bool_())
         raise bad_column_type(argument, column, column_field.type, "a boolean")
+    return column_field
+
+
+def value_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+    """The column that `argument` names, whose values are compared."""
+    column_field = opened.field(argument, column, compared=True)
+    if not groupable(column_field.type):
+        if opened.holds_nothing(column):
+            return column_field.with_type(pa.string())
+        raise bad_column_type(argument, column, column_field.type, "a type that a key may have")
+    return column_field
+
+
+def integer_field(argument: str, opened: Input[Result], column: str, example: str) -> pa.Field[pa.DataType]:
+    """The column of integers that `argument` names."""
+    column_field = opened.field(argument, column)
+    if not pa.types.is_integer(column_field.type) or pa.types.is_uint64(column_field.type):
+        if opened.holds_nothing(column):
+            return column_field.with_type(pa.int64())
+        raise bad_column_type(argument, column, column_field.type, f"integers of at most 64 bits, {example}")
     return column_field
 
 

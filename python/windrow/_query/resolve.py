@@ -10,9 +10,9 @@ import pyarrow as pa
 from windrow import functions
 from windrow._aggregates.aggregate import Aggregate, call_of
 from windrow._aggregates.call import AggregateCall, Computed
+from windrow._aggregates.ended_by import EndedBy
 from windrow._aggregates.row_numbers import RowNumber
 from windrow._aggregates.user_function import Accumulation, Reduction
-from windrow._aggregates.window_id import WindowId
 from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
 from windrow._arguments.expression import ColumnExpression, Reference, column_reference
 from windrow._arguments.other_names import aggregate_like
@@ -84,6 +84,7 @@ def resolved(
         finish=finish_of(
             calls, parts, (*grouped._keys, WINDOW), ("op",) if options.op else (), nulls=options.overflow == "null"
         ),
+        tie=grouped._tie,
     )
     opened = grouped._input
     return opened, opened.fitted(plan, rows=rows, holds_nothing=opened.holds_nothing)
@@ -129,8 +130,10 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
 
 def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows | SlidingWindows, rows: bool) -> None:
     """Raises `ValueError` for an aggregate that these windows or this result cannot have."""
-    if isinstance(aggregate, WindowId | RowNumber) and not rows:
+    if isinstance(aggregate, RowNumber) and not rows:
         raise bad_value(argument, f"{aggregate!r}", "with_columns(...): agg gives one row for each window")
+    if isinstance(aggregate, EndedBy) and isinstance(windows, SlidingWindows):
+        raise bad_value(argument, "ended_by()", "session windows: all sliding windows have the same length")
     if aggregate.function == "session_number" and isinstance(windows, SlidingWindows):
         raise bad_value(argument, "session_number()", "session windows: sliding windows overlap; or position()")
     if isinstance(aggregate, Reduction | Accumulation) and rows:

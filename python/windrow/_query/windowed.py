@@ -15,7 +15,7 @@ The examples of this module share these lines:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, Never, get_args
+from typing import TYPE_CHECKING, Any, Generic, Never, Self, get_args
 
 import pyarrow as pa
 
@@ -27,9 +27,9 @@ from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Input, Result
 from windrow._plan.observation import Observation
-from windrow._plan.plan import Callback, Emit, Late, Options, Overflow, Plan
-from windrow._plan.sequence import SEQUENCE
+from windrow._plan.plan import Callback, Late, Options, Overflow, Plan
 from windrow._query.advance import DailyJob
+from windrow._query.emission import Emission
 from windrow._query.grouping import Grouping
 from windrow._query.missing_methods import rows_hint
 from windrow._query.notebook import ShownInNotebooks
@@ -45,7 +45,7 @@ _MOST_THREADS = 1_024
 
 
 @dataclass(frozen=True)
-class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
+class WindowedData(Emission[Result], DailyJob[Result], ShownInNotebooks, Generic[Result]):
     """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:
@@ -57,36 +57,6 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
     grouped: Grouping[Result]
     windows: SessionWindows | SlidingWindows
     options: Options = field(default_factory=Options)
-
-    def emit(self, when: Emit, *, every_record: bool = False, sequence: bool = False) -> WindowedData[Result]:
-        """Chooses when windows give rows: once they are final (`"close"`, the default), or at each change (`"update"`).
-
-        Kafka's `EmitStrategy.onWindowClose` and `onWindowUpdate` (KIP-825).
-
-        A batch query gives the same final windows for both. With `"update"` the result ends with the column `op`, which
-        is `upsert` in each row of a batch, so that one sink serves batch and stream. A micro-batch gives one row for
-        each window that it changed, or with `every_record` for each change, as Kafka does without a cache.
-
-        `sequence` adds the column `sequence` (bigint), for sinks that may get rows in another order, as in pipelines
-        (`docs/how-to/pipelines.md`). Of two rows of one window, the later has the larger number: the number of the
-        micro-batch times 2^32, plus the place of the row; in a batch 0. A `StreamDriver` has no such column.
-
-        Raises:
-            ValueError: another word, `every_record` or `sequence` without `"update"`, or a key column with the name
-                `op` or `sequence`.
-            TypeError: `every_record` or `sequence` is not True or False.
-
-        >>> sessions.emit("update").agg(n=wr.count()).column_names
-        ['user', 'window', 'n', 'op']
-        """
-        if when not in get_args(Emit):
-            raise unknown_word("when", when, get_args(Emit))
-        for option, given in (("every_record", every_record), ("sequence", sequence)):
-            if not isinstance(given, bool):
-                raise bad_type(option, given, "True or False")
-            if given and when != "update":
-                raise bad_value(option, given, "False with emit('close'), which gives each window once")
-        return self._with(emit=when, every_record=every_record, sequence=sequence)._checked_op("emit('update')")
 
     def late(self, policy: Late) -> WindowedData[Result]:
         """Chooses what a stream does with late records: `"drop"` (the default) counts, `"emit"` also returns them.
@@ -226,9 +196,9 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         there. `windrow.counters` reads them from the progress.
 
         The counters are `records` (all rows except ticks); the records left out: `null_keys` (all key columns are
-        null), `null_times` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with their own gaps
-        only); then `ticks` and, except for a reader, `overflows` and `windows`. A stream has more. `windrow.counters`
-        returns those of a pyarrow Table or a pandas frame, too.
+        null), `null_times`, `null_ties` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with
+        their own gaps only); then `ticks` and, except for a reader, `overflows` and `windows`. A stream has more.
+        `windrow.counters` returns those of a pyarrow Table or a pandas frame, too.
 
         In Spark only an action that reads the whole result reports all records, such as `count()`, `collect()` or a
         write. An action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what
@@ -380,14 +350,8 @@ class WindowedData(DailyJob[Result], ShownInNotebooks, Generic[Result]):
         def __getattr__(self, name: str) -> Never:
             raise no_attribute(self, name, None if name.startswith("_") else rows_hint(name))
 
-    def _with(self, **chosen: Any) -> WindowedData[Result]:
+    def _with(self, **chosen: Any) -> Self:
         return replace(self, options=replace(self.options, **chosen))
-
-    def _checked_op(self, adds: str) -> WindowedData[Result]:
-        for key in self.grouped.keys if self.options.op else ():
-            if key.casefold() == "op" or (self.options.sequence and key.casefold() == SEQUENCE):
-                raise bad_value("keys", key, f"any name but {key.casefold()!r}, which {adds} adds: rename the column")
-        return self
 
     def _plan(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> Plan:
         return self._resolved(chosen, rows=rows)[1]

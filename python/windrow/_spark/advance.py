@@ -49,6 +49,7 @@ RUN_COUNTERS = (
     "records",
     "null_keys",
     "null_times",
+    "null_ties",
     "bad_gaps",
     "clamped_gaps",
     "ticks",

@@ -90,7 +90,7 @@ class StreamInput(FrameInput):
             raise bad_value("observation", observation, "a name of one character at least")
 
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        """Raises `ValueError` for sessions with `max_duration` or `end_when`."""
+        """Raises `ValueError` for sessions with rules and a retention."""
         windows._check_stream()
 
     def check_start(self, opened: object) -> None:
@@ -265,6 +265,7 @@ def _check(plan: Plan) -> None:
             "on a stream, how far behind stream time a record may be, such as grace='1 hour': until then windows stay "
             "open for it, and after that it is late; '0 seconds' for records in order",
         )
+    plan.check_rules()
     if plan.options.every_record and plan.stream.order is None:
         raise bad_value(
             "every_record", True, "False, or group_by(order=...) with the column that orders records, such as 'offset'"

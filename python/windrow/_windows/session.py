@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, get_args
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow as pa
 from windrow._arguments.duration import LONGEST, Duration, microseconds, words
 from windrow._arguments.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
 from windrow._arguments.expression import column_reference
+from windrow._windows.session_rules import SessionRules
 from windrow._windows.specification import Windows
 
 if TYPE_CHECKING:
@@ -21,12 +22,9 @@ InvalidGap = Literal["drop", "error"]
 """A record whose own gap is null, zero or negative is left out and counted, or fails the query."""
 
 _DAY = 86_400_000_000
-_OPTIONS = ("grace", "max_duration", "end_when", "retention")
+_RULES = ("max_duration", "end_when", "start_when", "cut_on", "cut_at", "zone", "max_records")
+_OPTIONS = ("grace", *_RULES, "retention")
 _DYNAMIC_OPTIONS = ("grace", "max_gap", "invalid_gap", *_OPTIONS[1:])
-_NO_STREAM = (
-    "None on a stream: sessions are cut in the order of time, and a late record would move the cuts of sessions that "
-    "are already emitted; read the same data as a batch"
-)
 
 
 @dataclass(frozen=True)
@@ -57,14 +55,11 @@ class SessionWindows(Windows):
 
     Attributes:
         gap: the longest distance inside a session, in microseconds; or the column of dynamic gaps.
-        max_duration: the longest distance from `window.start` to `window.end`, in microseconds; None for any.
-        end_when: the column that is true in the records that end their session; None where there is none. An expression
-            until it meets the data.
+        rules: where sessions end before their gap has passed.
     """
 
     gap: int | DynamicGap
-    max_duration: int | None
-    end_when: Any
+    rules: SessionRules
 
     @classmethod
     def with_gap(
@@ -74,35 +69,48 @@ class SessionWindows(Windows):
         grace: Duration | None = None,
         max_duration: Duration | None = None,
         end_when: ColumnName | None = None,
+        start_when: ColumnName | None = None,
+        cut_on: ColumnName | Sequence[ColumnName] | None = None,
+        cut_at: str | time | None = None,
+        zone: str | None = None,
+        max_records: int | None = None,
         retention: Duration | None = None,
     ) -> Self:
-        """Sessions that end when no record comes for longer than `gap`; `max_duration` and `end_when` end them earlier.
+        """Sessions that end when no record comes for longer than `gap`; rules end them earlier.
 
         Two records exactly `gap` apart are in one session. Lengths count in ticks of the time column, rounded down;
         `windowed_by` refuses a `gap` or `max_duration` shorter than one tick.
 
-        With `max_duration` or `end_when`, the records of a key are taken in the order of time. A record opens a new
-        session if it comes more than `gap` after the last record of the session, more than `max_duration` after its
-        first, or after a record in which `end_when` is true. The cuts depend on the records alone and not on the order
-        of the rows. Records of the same time are in one session: if `end_when` is true in one of them, the session ends
-        after all of them.
+        With rules, the records of a key are taken in the order of time, then of `group_by(tie=)`. A record opens a new
+        session if the gap or a rule ends the one before it. The sessions depend on the records alone and not on the
+        order of the rows. Records of the same time (and tie) stay together: if `end_when` is true in one of them, the
+        session ends after all of them. `windrow.ended_by()` says why a session ended. On a stream such sessions need
+        `emit("close")`, and a record further behind stream time than `grace` is late.
 
         Args:
             gap: the longest distance from one record of a session to the next.
             grace: how far behind stream time a record may be on a stream. In a batch query nothing is late, so it needs
                 no grace.
-            max_duration: the longest distance from the first record of a session to its last, inclusive. Batch queries
-                only: on a stream a late record would move the cuts of sessions that are already emitted.
+            max_duration: the longest distance from the first record of a session to its last, inclusive.
             end_when: a boolean column or expression, true in the last record of a session, such as a logout; null is
                 false. A record without a key or a time ends nothing. For a cogroup it is a column of one input, such as
-                `"clicks.logout"`. Batch queries only, as `max_duration`.
+                `"clicks.logout"`.
+            start_when: as `end_when`, but true in the first record of a session, such as a login.
+            cut_on: a column or a list of columns. A session ends where one of their values changes; two nulls are
+                equal. Not for a cogroup.
+            cut_at: a time of day that ends sessions, such as `"00:00"` or `datetime.time(4)`, in whole seconds.
+            zone: the time zone of `cut_at`, such as `"Europe/Madrid"`. Needed if the time column has a zone (in Spark
+                TIMESTAMP); otherwise there is none.
+            max_records: the largest number of records. Without `tie=`, records of one time may exceed it.
             retention: how long a session stays visible after it closes. On a stream a later record may then still join
-                a closed session, as in Kafka (`SessionWindows.until`, before KIP-616). A batch query does not need it.
+                a closed session, as in Kafka (`SessionWindows.until`, before KIP-616). A batch query does not need it,
+                and a stream with rules refuses it.
 
         Raises:
             ValueError: `gap` or `max_duration` not longer than zero, `grace` negative, `retention` shorter than gap +
-                grace, gap + grace beyond 2**63 - 1 microseconds, or an empty name.
-            TypeError: not a duration (a bare number has no unit), `end_when` is not a name, or options by position.
+                grace, gap + grace beyond 2**63 - 1 microseconds, an empty name, a column twice in `cut_on`, no time of
+                day, an unknown zone or one without `cut_at`, or `max_records` below 1.
+            TypeError: not a duration (a bare number has no unit), a column is not a name, or options by position.
 
         >>> SessionWindows.with_gap("5 minutes", grace="1 hour")
         SessionWindows.with_gap('5 minutes', grace='1 hour')
@@ -133,8 +141,18 @@ class SessionWindows(Windows):
         late = None if grace is None else microseconds("grace", grace, zero=True)
         if distance + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"gap + grace of at most {LONGEST} microseconds")
-        cuts = _cuts(max_duration, end_when)
-        return cls._of(grace=late, retention=None, gap=distance, **cuts)._with_retention(retention)
+        rules = SessionRules.of(
+            {
+                "max_duration": max_duration,
+                "end_when": end_when,
+                "start_when": start_when,
+                "cut_on": cut_on,
+                "cut_at": cut_at,
+                "zone": zone,
+                "max_records": max_records,
+            }
+        )
+        return cls._of(grace=late, retention=None, gap=distance, rules=rules)._with_retention(retention)
 
     @classmethod
     def with_dynamic_gap(
@@ -146,6 +164,11 @@ class SessionWindows(Windows):
         invalid_gap: InvalidGap = "drop",
         max_duration: Duration | None = None,
         end_when: ColumnName | None = None,
+        start_when: ColumnName | None = None,
+        cut_on: ColumnName | Sequence[ColumnName] | None = None,
+        cut_at: str | time | None = None,
+        zone: str | None = None,
+        max_records: int | None = None,
         retention: Duration | None = None,
         **_unknown: Never,
     ) -> Self:
@@ -163,19 +186,23 @@ class SessionWindows(Windows):
                 day (KIP-362's retention).
             invalid_gap: `"drop"` leaves out and counts records whose gap is null, zero or negative (`bad_gaps`);
                 `"error"` fails the query with the key and time of such a record.
-            max_duration: the longest distance from the first record of a session to its last, as in `with_gap`; batch
-                queries only. A record joins the session before it if a record of that session reaches it. Otherwise it
-                opens a new session.
-            end_when: the column that is true in the last record of a session, as in `with_gap`; batch queries only.
-                The session ends with such a record, however long its gap is.
+            max_duration: the longest distance from the first record of a session to its last, as in `with_gap`. With
+                rules, a record joins the session before it if a record of that session reaches it.
+            end_when: the column that is true in the last record of a session, as in `with_gap`. The session ends with
+                such a record, however long its gap is.
+            start_when: as in `with_gap`.
+            cut_on: as in `with_gap`.
+            cut_at: as in `with_gap`.
+            zone: as in `with_gap`.
+            max_records: as in `with_gap`.
             retention: how long a session stays visible after it closes, as in `with_gap`.
 
         Raises:
             ValueError: an empty name, `max_gap` or `max_duration` not longer than zero, `grace` negative, `retention`
-                shorter than max_gap + grace, max_gap + grace beyond 2**63 - 1 microseconds, or another word for
-                `invalid_gap`.
-            TypeError: `column` or `end_when` is not a name, not a duration (a bare number has no unit), or options by
-                position.
+                shorter than max_gap + grace, max_gap + grace beyond 2**63 - 1 microseconds, another word for
+                `invalid_gap`, or a wrong rule, as in `with_gap`.
+            TypeError: `column` or that of a rule is not a name, not a duration (a bare number has no unit), or options
+                by position.
 
         >>> SessionWindows.with_dynamic_gap("pause", grace="1 hour")
         SessionWindows.with_dynamic_gap('pause', grace='1 hour')
@@ -212,28 +239,36 @@ class SessionWindows(Windows):
         gap = DynamicGap(gaps, clamp, invalid_gap)
         if gap.max_gap_on_stream + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"max_gap + grace of at most {LONGEST} microseconds")
-        cuts = _cuts(max_duration, end_when)
-        return cls._of(grace=late, retention=None, gap=gap, **cuts)._with_retention(retention)
-
-    @property
-    def _is_cut(self) -> bool:
-        """Whether sessions may end before their gap."""
-        return self.max_duration is not None or self.end_when is not None
+        rules = SessionRules.of(
+            {
+                "max_duration": max_duration,
+                "end_when": end_when,
+                "start_when": start_when,
+                "cut_on": cut_on,
+                "cut_at": cut_at,
+                "zone": zone,
+                "max_records": max_records,
+            }
+        )
+        return cls._of(grace=late, retention=None, gap=gap, rules=rules)._with_retention(retention)
 
     def _over(self, named: Callable[[str, Any], Any]) -> Self:
         """These windows over names of columns: `named` gives a name for an argument and its column."""
-        end_when = None if self.end_when is None else named("end_when", self.end_when)
         gap = self.gap
         if isinstance(gap, DynamicGap):
             gap = replace(gap, column=named("column", gap.column))
-        return self._of(**{**vars(self), "gap": gap, "end_when": end_when})
+        return self._of(**{**vars(self), "gap": gap, "rules": self.rules.over(named)})
+
+    def _check_time(self, time: pa.Field[Any]) -> None:
+        """Also raises `ValueError` for a zone that does not fit the time column."""
+        super()._check_time(time)
+        self.rules.check_zone(time)
 
     def _check_stream(self) -> None:
-        """Raises `ValueError` where sessions are cut."""
-        if self.max_duration is not None:
-            raise bad_value("max_duration", words(self.max_duration), _NO_STREAM)
-        if self.end_when is not None:
-            raise bad_value("end_when", self.end_when, _NO_STREAM)
+        """Raises `ValueError` for a retention and rules."""
+        if self.rules and self.retention is not None:
+            allowed = "None with rules that end sessions: a session that a rule has ended takes no further record"
+            raise bad_value("retention", words(self.retention), allowed)
 
     def _on_stream(self, time: pa.Field[Any]) -> Self:
         """These windows with the longest gap of a stream."""
@@ -249,19 +284,20 @@ class SessionWindows(Windows):
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
         gap = {"max_gap": self.gap.max_gap} if isinstance(self.gap, DynamicGap) else {"gap": self.gap}
-        lengths = {**gap, "max_duration": self.max_duration}
+        lengths = {**gap, "max_duration": self.rules.max_duration}
         ticks = {argument: (length, "one tick") for argument, length in lengths.items() if length is not None}
         return {**ticks, **super()._lengths()}
 
-    def _plan(self) -> dict[str, int | str]:
+    def _plan(self) -> dict[str, Any]:
         """What the core needs to know of these windows."""
         # The keys are those of saved states; `retention` is KIP-362's word for the longest gap.
-        cuts = {"longest": self.max_duration, "ends": self.end_when}
         if isinstance(self.gap, DynamicGap):
             gap = {"gap_column": self.gap.column, "retention": self.gap.max_gap, "invalid_gap": self.gap.invalid}
         else:
             gap = {"gap": self.gap}
-        return {"kind": "session"} | {name: value for name, value in {**gap, **cuts}.items() if value is not None}
+        return {"kind": "session"} | {
+            name: value for name, value in {**gap, **self.rules.plan}.items() if value is not None
+        }
 
     def __repr__(self) -> str:
         """The call that makes these windows."""
@@ -271,17 +307,4 @@ class SessionWindows(Windows):
             made = f"with_dynamic_gap({self.gap.column!r}{self._shown_grace()}{most}{invalid}"
         else:
             made = f"with_gap({words(self.gap)!r}{self._shown_grace()}"
-        return f"SessionWindows.{made}{self._shown_cuts()}{self._shown_retention()})"
-
-    def _shown_cuts(self) -> str:
-        duration = "" if self.max_duration is None else f", max_duration={words(self.max_duration)!r}"
-        return f"{duration}{'' if self.end_when is None else f', end_when={self.end_when!r}'}"
-
-
-def _cuts(max_duration: Duration | None, end_when: ColumnName | None) -> dict[str, Any]:
-    """Where sessions end before the gap, checked."""
-    column = None if end_when is None else column_reference("end_when", end_when)
-    if column == "":
-        raise bad_value("end_when", column, "the name of a column")
-    duration = None if max_duration is None else microseconds("max_duration", max_duration)
-    return {"max_duration": duration, "end_when": column}
+        return f"SessionWindows.{made}{self.rules}{self._shown_retention()})"

@@ -94,7 +94,7 @@ def _refusals(
 
 def gap_end(trace: Trace, window: Window) -> int:
     """How far the gap after a session reaches: a record up to there joins it. The end of other windows."""
-    is_cut = isinstance(trace.windows_of, SessionWindows) and trace.windows_of._is_cut
+    is_cut = isinstance(trace.windows_of, SessionWindows) and bool(trace.windows_of.rules)
     return window.end + (0 if is_cut else trace.lengths.gap or 0)
 
 

@@ -157,6 +157,7 @@ def clock(open: Any, /) -> Clock:
         TypeError: no table.
         ValueError: a table without a clock row, with several, or with one that was changed.
 
+    >>> opened = open_windows(spark, checkpoint)
     >>> clock(opened)
     Clock(time=datetime.datetime(2026, 1, 1, 8, 3), batch=0)
     """
@@ -182,6 +183,7 @@ def without_keys(open: Any, /, **keys: Any) -> Any:
         TypeError: no table, or a value of another type than its column.
         ValueError: a column that is no key; a table without a clock row, with several, or with one that was changed.
 
+    >>> opened = open_windows(spark, checkpoint)
     >>> without_keys(opened, user=["ann", "eve"]).select("user", "count").orderBy("user").show()
     +----+-----+
     |user|count|
@@ -213,6 +215,7 @@ def with_clock(open: Any, /, to: Instant) -> Any:
         TypeError: no table, or no time.
         ValueError: no point in time; a table without a clock row, with several, or with one that was changed.
 
+    >>> opened = open_windows(spark, checkpoint)
     >>> clock(with_clock(opened, "2026-01-01 08:02")).time.minute
     2
     """

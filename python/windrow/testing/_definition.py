@@ -74,7 +74,7 @@ class Blank(Input[Answer]):
             raise bad_type("open", opened, "a table in this process, such as still_open.toArrow() gives")
 
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        """Raises `ValueError` for sessions that are cut, as a stream does."""
+        """Raises `ValueError` for sessions with rules and a retention, as a stream does."""
         windows._check_stream()
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema | None = None, origins: Origins | None = None) -> Blank:

@@ -26,7 +26,7 @@ from windrow.testing._pages import DRIVER, driver_page, read
 from windrow.testing._stores import SessionStore, Store, WindowStore
 from windrow.testing._wall_clock import WallClock
 
-_DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values", "bad_gaps")
+_DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_ties", "null_values", "bad_gaps")
 
 
 class StreamDriver:
@@ -145,6 +145,7 @@ class StreamDriver:
         if plan.windows.grace is None:
             allowed = "how far behind stream time a record may be, such as grace='1 hour'; '0 seconds' for not at all"
             raise bad_value("grace", None, allowed)
+        plan.check_rules()
         self._plan = plan
         self._feed = Feed(plan, schema, value)
         self._schema = self._feed.schema

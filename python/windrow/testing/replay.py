@@ -29,7 +29,7 @@ Lengths = Callable[[], int]
 
 _SHOWN = 3
 _LONGEST = 8
-_DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_values", "bad_gaps")
+_DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_ties", "null_values", "bad_gaps")
 
 
 class Player:

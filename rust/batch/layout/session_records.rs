@@ -1,5 +1,5 @@
 //! Records of a session query as columns: keys, `time`, `gap` if records have their own or can end
-//! their session, `arrival` if an aggregate needs it, inputs.
+//! their session, `mark` if they have marks, `tie` or `arrival` if the query needs it, inputs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,9 @@ pub(in crate::batch) struct SessionRecords<'a> {
     pub times: &'a [Time],
     /// The gap of each record, or `None` if all have the same.
     pub gaps: Option<Vec<Span>>,
-    /// The arrival of each record, or `None` if no aggregate needs it.
+    /// The mark of each record, or `None` if records have none.
+    pub marks: Option<Vec<u64>>,
+    /// The tie or the arrival of each record, or `None` if the query needs neither.
     pub seq_nos: Option<Vec<SeqNo>>,
     pub inputs: Vec<ArrayRef>,
 }
@@ -34,8 +36,8 @@ impl SessionRecords<'_> {
         if let Some(gaps) = self.gaps {
             columns.push(numbers(gaps.iter().map(|gap| gap.0.cast_signed())));
         }
-        if let Some(seq_nos) = self.seq_nos {
-            columns.push(numbers(seq_nos.iter().map(|seq_no| seq_no.cast_signed())));
+        for own in [self.marks, self.seq_nos].into_iter().flatten() {
+            columns.push(numbers(own.iter().map(|number| number.cast_signed())));
         }
         columns.extend(self.inputs);
         unnamed(columns)
@@ -61,12 +63,15 @@ pub(in crate::batch) fn read(
     } else {
         None
     };
-    let seq_nos = if query.needs_seq_no {
-        let seq_nos = columns.numbers()?.iter();
-        seq_nos.map(|seq_no| seq_no.cast_unsigned()).collect()
-    } else {
-        Vec::new()
+    let mut numbers = |are_there: bool| -> Result<Vec<u64>> {
+        if !are_there {
+            return Ok(Vec::new());
+        }
+        let numbers = columns.numbers()?.iter();
+        Ok(numbers.map(|number| number.cast_unsigned()).collect())
     };
+    let marks = numbers(query.columns.rules.have_marks())?;
+    let seq_nos = numbers(query.needs_seq_no)?;
     let inputs = columns.arrays(query.inputs.len())?;
     let fit = query
         .inputs
@@ -76,7 +81,10 @@ pub(in crate::batch) fn read(
     if !fit || !columns.rest.is_empty() {
         return Err(columns.unexpected());
     }
-    Ok((keys, Records::of(times, gaps, seq_nos, inputs.to_vec())))
+    Ok((
+        keys,
+        Records::of(times, gaps, marks, seq_nos, inputs.to_vec()),
+    ))
 }
 
 /// Whether an array has the canonical type of an input column.

@@ -8,7 +8,6 @@ use super::slot::Slot;
 use super::validity::Validity;
 use super::{InputRows, RowPosition};
 use crate::core::error::{Error, Result};
-use crate::core::time::Time;
 
 /// What an aggregate takes from a row.
 pub trait Argument: 'static {
@@ -168,12 +167,12 @@ impl<V: Scalar, B: Scalar> Argument for RankedValue<V, B> {
     }
 }
 
-/// The row's time, and a bit for each column that is true in it, the lowest for the first column.
+/// The row's position, and a bit for each column that is true in it, the lowest for the first column.
 pub(crate) struct Flags;
 
 impl Argument for Flags {
     type Columns<'a> = InputRows<'a>;
-    type Row<'a> = (Time, u32);
+    type Row<'a> = (RowPosition, u32);
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
         let mut columns = rows.inputs.iter();
@@ -187,7 +186,7 @@ impl Argument for Flags {
             let is_true = matches!(i64::read(column, row), Ok(Some(1)));
             u32::from(is_true) << bit
         });
-        Some((rows.position(row).0, flags.sum()))
+        Some((rows.position(row), flags.sum()))
     }
 
     fn for_each(
@@ -201,8 +200,8 @@ impl Argument for Flags {
                 *flags |= u32::from(value == 1 && column.is_valid(row)) << bit;
             }
         }
-        for ((&slot, &flags), &time) in slots.iter().zip(&flags).zip(rows.times) {
-            visit(slot, (time, flags));
+        for (row, (&slot, &flags)) in slots.iter().zip(&flags).enumerate() {
+            visit(slot, (rows.position(row), flags));
         }
         Ok(())
     }

@@ -107,6 +107,9 @@ pub struct FunnelSteps {
     /// Whether no other row may come in between.
     #[serde(default)]
     pub strict: bool,
+    /// Whether rows of one time have ties, which order them. The query knows it.
+    #[serde(skip)]
+    pub ties: bool,
 }
 
 /// A value that a row has if it is a step.

@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 
+use crate::core::aggregate::SeqNo;
 use crate::core::time::Time;
 
 /// The largest number of steps.
@@ -20,18 +21,19 @@ pub(crate) const MOST_STEPS: usize = 32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StepRow {
     pub time: Time,
+    pub tie: SeqNo,
     pub steps: u32,
 }
 
 impl StepRow {
-    /// The order of rows: by time; at one time rows that fit no step, then by the first step that they
+    /// The order of rows: by time and tie; at one of these rows that fit no step, then by the first step that they
     /// fit.
-    pub(crate) fn rank(&self) -> (Time, u32, u32) {
+    pub(crate) fn rank(&self) -> (Time, SeqNo, u32, u32) {
         let first = match self.steps {
             0 => 0,
             steps => steps.trailing_zeros() + 1,
         };
-        (self.time, first, self.steps)
+        (self.time, self.tie, first, self.steps)
     }
 }
 
@@ -50,7 +52,8 @@ impl FunnelRules {
     /// How many steps the rows get through. They are in the order of their ranks.
     pub(crate) fn reached(&self, rows: &[StepRow]) -> usize {
         let mut chains = Chains::default();
-        for at_once in rows.chunk_by(|left, right| left.time == right.time) {
+        for at_once in rows.chunk_by(|left, right| (left.time, left.tie) == (right.time, right.tie))
+        {
             let fits_several = |row: &StepRow| row.steps.count_ones() > 1;
             if !self.strict && at_once.len() > 1 && at_once.iter().any(fits_several) {
                 chains.take_at_once(self, at_once);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::session_end::SessionEnd;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
 use crate::core::time::Time;
@@ -56,6 +57,8 @@ pub struct WindowChange {
     pub slot: Option<Slot>,
     /// Whether the window was stored before this change.
     pub was_stored: bool,
+    /// How the session ended, in a query with rules for sessions.
+    pub end: SessionEnd,
 }
 
 impl WindowChange {
@@ -67,6 +70,7 @@ impl WindowChange {
             op: Op::Upsert,
             slot: Some(slot),
             was_stored,
+            end: SessionEnd::default(),
         }
     }
 
@@ -78,6 +82,7 @@ impl WindowChange {
             op: Op::Delete,
             slot: None,
             was_stored,
+            end: SessionEnd::default(),
         }
     }
 }

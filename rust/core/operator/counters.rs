@@ -18,6 +18,8 @@ pub struct Counters {
     pub null_keys: u64,
     /// Records without a time.
     pub null_times: u64,
+    /// Records without a tie, if the query has ties.
+    pub null_ties: u64,
     /// Records whose gap is null, zero or negative.
     pub bad_gaps: u64,
     /// Records whose gap was cut to the longest gap.
@@ -43,6 +45,7 @@ impl Counters {
             + self.windows_refused
             + self.null_keys
             + self.null_times
+            + self.null_ties
             + self.bad_gaps
             + self.null_values
     }

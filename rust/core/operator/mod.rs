@@ -3,17 +3,23 @@
 //! | file | content |
 //! |---|---|
 //! | [`window_operator`] | the operator: stored windows, stream time and counters |
+//! | `admission` | counts records, and decides which stream time judges them |
 //! | `emission` | emits finals, updates and late records |
 //! | [`record`] | a record as it arrives, and its outcome |
 //! | [`change`] | one change of one window |
+//! | [`pace`] | how long changed windows wait for their next emission |
+//! | [`session_end`] | how a session ended |
 //! | [`stream_time`] | how far each input is, and the close times |
 //! | `slowest_source` | the slowest source of an input |
 //! | [`counters`] | the counters |
 
+mod admission;
 pub mod change;
 pub mod counters;
 mod emission;
+pub mod pace;
 pub mod record;
+pub mod session_end;
 mod slowest_source;
 pub mod stream_time;
 pub mod window_operator;

@@ -15,6 +15,8 @@ pub enum RecordOutcome {
     NullKey,
     /// It has no time.
     NullTime,
+    /// It has no tie. Stream time does not move.
+    NullTie,
     /// Its gap is null, zero or negative. Stream time does not move.
     BadGap,
 }
@@ -34,8 +36,26 @@ pub struct Record<'a, R> {
     pub input: usize,
     /// The source partition.
     pub source: Source,
+    /// What it says about the sessions around it, in a query with such rules. `None` if its tie is null.
+    pub rule: Option<RecordRule>,
     /// The row that updates the states.
     pub row: R,
+}
+
+/// What a record says about the sessions around it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordRule {
+    /// Orders records of one time.
+    pub tie: u64,
+    /// Whether it begins a session, in the lowest bit, and a hash of the values whose change ends one.
+    pub mark: u64,
+}
+
+impl RecordRule {
+    /// The mark of a record.
+    pub fn mark(begins: bool, values: u64) -> u64 {
+        values & !1 | u64::from(begins)
+    }
 }
 
 /// The effective gap of a record.
@@ -60,6 +80,8 @@ pub struct ValidRecord<'a, R> {
     pub gap: Span,
     /// The times that decide whether it is late.
     pub now: StreamTimes,
+    /// What it says about the sessions around it.
+    pub rule: RecordRule,
     /// The row that updates the states.
     pub row: R,
 }
@@ -83,6 +105,8 @@ pub struct KeyedRecord<R> {
     pub gap: Span,
     /// The close time of its input. Windows before it are late.
     pub late: Time,
+    /// What it says about the sessions around it.
+    pub rule: RecordRule,
     /// The row that updates the states.
     pub row: R,
 }

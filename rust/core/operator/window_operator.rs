@@ -11,6 +11,7 @@
 
 use super::change::{Emit, Sink};
 use super::counters::Counters;
+use super::pace::{Pace, last_due, release};
 use super::record::{EffectiveGap, KeyedRecord, Record, RecordOutcome, ValidRecord};
 use super::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use crate::core::aggregate::states::States;
@@ -44,6 +45,8 @@ pub trait WindowKind: Sized {
     fn horizon(&self, now: StreamTimes) -> Horizon;
     /// The close time `close` closes windows that are due before this.
     fn due_before(&self, close: Time) -> Time;
+    /// The id of a stored window with these bounds.
+    fn id(window: Window) -> <Self::Entry as StoreEntry>::Id;
     /// The bounds of a stored window.
     fn window(&self, entry: &Self::Entry) -> Window;
     /// The effective gap of a record whose gap column has the value `own`.
@@ -59,6 +62,47 @@ pub trait WindowKind: Sized {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome>;
+
+    /// Closes the windows that are due before the close time. Drops windows that are hidden for
+    /// good.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `states` and `out`.
+    fn close<S: States>(
+        windows: &mut WindowOperator<Self>,
+        now: StreamTimes,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        windows.store.advance(windows.windows.horizon(now));
+        let closed = windows.store.close(windows.windows.due_before(now.close));
+        windows.emit_finals(&closed, states, out)?;
+        let (store, pace) = (&mut windows.store, &mut windows.pace);
+        let mut dropped = |entry: Self::Entry| release(entry.slot(), pace.as_mut(), states);
+        store.drop_closed(&closed, &mut dropped);
+        store.expire(dropped);
+        Ok(())
+    }
+
+    /// Closes all windows at the end of the input.
+    ///
+    /// # Errors
+    ///
+    /// The errors of `states` and `out`.
+    fn finish<S: States>(
+        windows: &mut WindowOperator<Self>,
+        states: &mut S,
+        out: &mut impl Sink<S>,
+    ) -> Result<()> {
+        let pending = windows.store.pending();
+        windows.emit_finals(&pending, states, out)?;
+        let pace = &mut windows.pace;
+        windows
+            .store
+            .clear(|entry| release(entry.slot(), pace.as_mut(), states));
+        Ok(())
+    }
 }
 
 /// The windows and the stream time of one stream.
@@ -68,7 +112,9 @@ pub struct WindowOperator<K: WindowKind> {
     pub(crate) store: WindowTable<K::Entry>,
     pub(crate) counters: Counters,
     pub(crate) scratch: K::Scratch,
-    time: StreamTime,
+    /// `None` if changes are emitted at once.
+    pub(crate) pace: Option<Pace>,
+    pub(super) time: StreamTime,
 }
 
 impl<K: WindowKind> WindowOperator<K> {
@@ -84,6 +130,7 @@ impl<K: WindowKind> WindowOperator<K> {
             time: StreamTime::new(inputs, windows.grace(), windows.unit()),
             counters: Counters::default(),
             scratch: K::Scratch::default(),
+            pace: None,
             windows,
         })
     }
@@ -171,74 +218,6 @@ impl<K: WindowKind> WindowOperator<K> {
         self.close(self.time.slowest(), states, out)
     }
 
-    /// Counts a record and moves stream time, which then judges the record. A record without a key
-    /// or a time, or with a bad gap, returns its outcome instead and does not move stream time.
-    ///
-    /// # Errors
-    ///
-    /// The outcome of such a record.
-    #[inline]
-    pub fn admit<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let (input, source) = (record.input, record.source);
-        let mut valid = self.validate(record)?;
-        self.time.observe(input, source, valid.time);
-        valid.now = self.time.now(input);
-        Ok(valid)
-    }
-
-    /// Like [`Self::admit`], but stream time does not move before it judges the record (rules 1.2).
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Self::admit`].
-    pub fn admit_at_start<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let input = record.input;
-        let mut valid = self.validate(record)?;
-        valid.now = self.time.now(input);
-        Ok(valid)
-    }
-
-    /// Counts a record with a key, a time and a valid gap. No time has judged it yet.
-    #[inline]
-    fn validate<'a, R>(
-        &mut self,
-        record: Record<'a, R>,
-    ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
-        let Some(name) = record.key else {
-            self.counters.null_keys += 1;
-            return Err(RecordOutcome::NullKey);
-        };
-        let Some(time) = record.time else {
-            self.counters.null_times += 1;
-            return Err(RecordOutcome::NullTime);
-        };
-        let gap = match self.windows.gap(record.gap) {
-            EffectiveGap::Asked(gap) => gap,
-            EffectiveGap::Clamped(gap) => {
-                self.counters.clamped_gaps += 1;
-                gap
-            }
-            EffectiveGap::Bad => {
-                self.counters.bad_gaps += 1;
-                return Err(RecordOutcome::BadGap);
-            }
-        };
-        self.counters.records += 1;
-        Ok(ValidRecord {
-            name,
-            time,
-            gap: if record.ends { Span(0) } else { gap },
-            now: StreamTimes::START,
-            row: record.row,
-        })
-    }
-
     /// Moves the time of a source of an input to `time`. Nothing closes.
     pub fn observe(&mut self, input: usize, source: Source, time: Time) {
         self.time.observe(input, source, time);
@@ -250,14 +229,14 @@ impl<K: WindowKind> WindowOperator<K> {
     }
 
     /// Computes what closes if time moves from saved progress to `times`, one by one, and then to
-    /// `seen`, all at once. Returns two times: windows due before the first close, and closed
-    /// windows are kept from the second on.
+    /// `seen`, all at once. Windows due before the first returned time close, and closed windows are
+    /// kept from the second on. What was emitted at the third or before may be emitted again.
     pub fn closing(
         &self,
         saved: impl IntoIterator<Item = Progress>,
         times: impl Iterator<Item = (usize, Source, Time)>,
         seen: impl Iterator<Item = (usize, Source, Time)>,
-    ) -> (Time, Time) {
+    ) -> (Time, Time, Option<Time>) {
         let mut time = self.time.clone();
         time.resume(saved);
         time.catch_up();
@@ -267,7 +246,9 @@ impl<K: WindowKind> WindowOperator<K> {
         time.observe_together(seen);
         let now = time.slowest();
         let kept = self.windows.horizon(now).kept;
-        (self.windows.due_before(now.close), kept)
+        let pace = self.pace.as_ref();
+        let due = pace.and_then(|pace| last_due(now.time, pace.every()));
+        (self.windows.due_before(now.close), kept, due)
     }
 
     /// Recomputes the close times, because the grace may be smaller after a restart. Nothing
@@ -317,6 +298,7 @@ impl<K: WindowKind> WindowOperator<K> {
             time,
             gap,
             now,
+            rule,
             row,
         } = record;
         self.store.advance(self.windows.horizon(now));
@@ -328,6 +310,7 @@ impl<K: WindowKind> WindowOperator<K> {
                 time,
                 gap,
                 late: now.late,
+                rule,
                 row,
             },
             states,
@@ -335,8 +318,7 @@ impl<K: WindowKind> WindowOperator<K> {
         )
     }
 
-    /// Closes the windows that are due before the close time. Drops windows that are hidden for
-    /// good.
+    /// Closes the windows that are due: see [`WindowKind::close`].
     ///
     /// # Errors
     ///
@@ -347,29 +329,22 @@ impl<K: WindowKind> WindowOperator<K> {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        self.store.advance(self.windows.horizon(now));
-        let closed = self.store.close(self.windows.due_before(now.close));
-        self.emit_finals(&closed, states, out)?;
-        self.store
-            .drop_closed(&closed, |entry| states.release(entry.slot()));
-        self.store.expire(|entry| states.release(entry.slot()));
-        Ok(())
+        K::close(self, now, states, out)
     }
 
     /// Drops every window that is closed and hidden, so that a saved state has none of them.
     pub fn drop_hidden<S: States>(&mut self, states: &mut S) {
-        self.store.drop_hidden(|entry| states.release(entry.slot()));
+        let pace = &mut self.pace;
+        self.store
+            .drop_hidden(|entry| release(entry.slot(), pace.as_mut(), states));
     }
 
-    /// Closes all windows at the end of the input.
+    /// Closes all windows: see [`WindowKind::finish`].
     ///
     /// # Errors
     ///
     /// The errors of `states` and `out`.
     pub fn finish<S: States>(&mut self, states: &mut S, out: &mut impl Sink<S>) -> Result<()> {
-        let pending = self.store.pending();
-        self.emit_finals(&pending, states, out)?;
-        self.store.clear(|entry| states.release(entry.slot()));
-        Ok(())
+        K::finish(self, states, out)
     }
 }

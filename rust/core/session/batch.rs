@@ -23,7 +23,6 @@
 
 use super::coalesce::{CoalescedSessions, coalesce};
 use super::disorder::{Disorder, REVIEW_ROWS};
-use super::session_windows::Cut;
 use crate::core::aggregate::slot::{PerSlot, Slot};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
@@ -172,48 +171,6 @@ impl OpenSessions {
             }
         }
         Ok(())
-    }
-
-    /// Assigns each record to its session in a query that cuts sessions. No record may be before
-    /// its key's records of earlier calls.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
-    pub fn assign_cut(
-        &mut self,
-        keys: &[KeyId],
-        times: &[Time],
-        gap: impl Fn(usize) -> Span,
-        cut: Cut,
-        interrupt: &Interrupt,
-    ) -> Result<Vec<Slot>> {
-        self.check_room(keys.len(), times.len())?;
-        let mut slots = vec![Slot(0); keys.len()];
-        for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
-            for &(time, row) in rows {
-                let row = row as usize;
-                if let Some(slot) = slots.get_mut(row) {
-                    *slot = self.follow(key, Extent::of(time, gap(row)), cut);
-                }
-            }
-        }
-        Ok(slots)
-    }
-
-    /// The slot of a record that comes after all other records of its key.
-    fn follow(&mut self, key: KeyId, record: Extent, cut: Cut) -> Slot {
-        match self
-            .open
-            .get_mut(key.0 as usize)
-            .filter(|open| open.slot != NONE_OPEN.slot && open.extent.joins(&record))
-        {
-            Some(open) => {
-                open.extent = cut.extend(open.extent, record);
-                open.slot
-            }
-            None => self.begin(key, cut.begin(record)),
-        }
     }
 
     /// How far the latest rows came out of order.

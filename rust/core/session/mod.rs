@@ -5,6 +5,8 @@
 //! | [`batch`] | builds sessions from all rows at once; nothing is late |
 //! | [`coalesce`] | joins partial sessions of a key that touch |
 //! | [`disorder`] | whether to sort rows first; affects speed only |
+//! | [`cut`], [`day_borders`] | rules that end sessions; where days end |
+//! | [`cut_sessions`], [`cut_operator`] | sessions that rules end, from all rows at once; record by record |
 //! | [`session_windows`] | the settings of a query |
 //! | [`session_choice`] | decides what a record does to the sessions it joins |
 //! | [`session_operator`] | the record-by-record operator, like Kafka Streams |
@@ -12,6 +14,10 @@
 
 pub mod batch;
 pub(crate) mod coalesce;
+pub mod cut;
+pub mod cut_operator;
+pub mod cut_sessions;
+pub mod day_borders;
 pub(crate) mod disorder;
 pub(crate) mod pending_changes;
 pub(crate) mod session_choice;

@@ -1,6 +1,5 @@
 //! Decides what a record does to the sessions it joins. Nothing here has an effect.
 
-use super::session_windows::Cut;
 use crate::core::time::Time;
 use crate::core::window::Extent;
 
@@ -26,19 +25,14 @@ pub(crate) enum Choice {
 ///   record            t├····┤
 ///   keeps   ├──x──────x─────x─┤····      late if its reach is strictly before `close`
 /// ```
-///
-/// In a query that cuts sessions, the record joins one session and comes after its records.
 pub(crate) fn choose(
     record: Extent,
     found: impl IntoIterator<Item = Extent>,
     close: Time,
-    cut: Option<Cut>,
 ) -> Choice {
-    let alone = cut.map_or(record, |cut| cut.begin(record));
-    let extent = found.into_iter().fold(alone, |merged, session| match cut {
-        Some(cut) => cut.extend(session, merged),
-        None => merged.union(&session),
-    });
+    let extent = found
+        .into_iter()
+        .fold(record, |merged, session| merged.union(&session));
     if extent.is_late(close) {
         return Choice::Late;
     }

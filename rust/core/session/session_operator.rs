@@ -50,6 +50,10 @@ impl WindowKind for SessionWindows {
         close
     }
 
+    fn id(window: Window) -> (Time, Time) {
+        (window.end, window.start)
+    }
+
     fn window(&self, session: &SessionEntry) -> Window {
         session.window()
     }
@@ -68,7 +72,7 @@ impl WindowKind for SessionWindows {
         let mut found = std::mem::take(&mut operator.scratch);
         operator.store.joining(record.key, own, &mut found);
         let sessions = found.iter().map(|session| session.extent);
-        let outcome = match choose(own, sessions, record.late, operator.windows.cut) {
+        let outcome = match choose(own, sessions, record.late) {
             Choice::Late => operator
                 .drop_late(record, states, out)
                 .map(|()| RecordOutcome::Late),
@@ -104,9 +108,8 @@ impl SessionOperator {
             found
                 .first()
                 .and_then(|oldest| self.store.remove(key, oldest.id()));
-            states.release(slot);
             let delete = WindowChange::delete(window, window.end, was_stored);
-            return self.emit_update(key, delete, states, out);
+            return self.release_deleted(key, slot, delete, states, out);
         }
         self.replace_oldest(key, found, SessionEntry { extent, slot }, states, out)?;
         let upsert = WindowChange::upsert(window, window.end, slot, was_stored);
@@ -131,6 +134,7 @@ impl SessionOperator {
             states.release(session.slot);
             self.store.remove(key, session.id());
         }
+        self.merge_pace(found.iter().map(|session| session.slot), slot);
         Ok(slot)
     }
 
@@ -173,7 +177,7 @@ impl SessionOperator {
             if replaced.due() >= closed {
                 self.emit_finals(&[(key, replaced)], states, out)?;
             }
-            states.release(replaced.slot);
+            self.release(replaced.slot, states);
         }
         Ok(())
     }

@@ -3,8 +3,7 @@
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Emit, Late};
 use crate::core::operator::record::EffectiveGap;
-use crate::core::time::{Span, Time};
-use crate::core::window::Extent;
+use crate::core::time::Span;
 
 /// The longest gap that a column can hold.
 const LONGEST: Span = Span(i64::MAX as u64);
@@ -46,34 +45,11 @@ impl Gap {
     }
 }
 
-/// Ends sessions even though no gap passed. Records come in time order. A record with a gap of zero
-/// ends its session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The longest distance from a session's start to its end. `None` means any.
-    pub longest: Option<Span>,
-}
-
-impl Cut {
-    /// The session that begins with a record.
-    pub fn begin(self, record: Extent) -> Extent {
-        self.extend(record, record)
-    }
-
-    /// Extends a session by a record that joins it and is not before its end.
-    pub fn extend(self, session: Extent, record: Extent) -> Extent {
-        let end = |longest| session.start.saturating_add(longest);
-        session.extended(&record, self.longest.map_or(Time::MAX, end))
-    }
-}
-
 /// A session query. Lengths are in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionWindows {
     /// The inactivity gap.
     pub gap: Gap,
-    /// Ends sessions even though no gap passed, if set. Needs records in time order.
-    pub cut: Option<Cut>,
     /// How long sessions wait for late records after their gap. `None` means for ever, as in batch.
     pub grace: Option<Span>,
     /// How long closed sessions stay visible. `None` means not at all.
@@ -91,7 +67,6 @@ impl SessionWindows {
     pub fn with_gap(gap: Span, grace: Option<Span>) -> Self {
         Self {
             gap: Gap::Fixed(gap),
-            cut: None,
             grace,
             until: None,
             emit: Emit::Close,
@@ -104,8 +79,7 @@ impl SessionWindows {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a gap of zero, for `retention` below gap + grace, and for a cut of
-    /// sessions that late records may still join.
+    /// [`Error::Argument`] for a gap of zero, and for `retention` below gap + grace.
     pub fn check(&self) -> Result<()> {
         let longest = self.gap.longest();
         if longest == Span(0) {
@@ -113,16 +87,6 @@ impl SessionWindows {
                 argument: "gap".into(),
                 got: "0".into(),
                 allowed: "a length of at least one tick".into(),
-            });
-        }
-        if self.cut.is_some() && (self.grace != Some(Span(0)) || self.until.is_some()) {
-            return Err(Error::Argument {
-                argument: "max_duration, end_when".into(),
-                got: "sessions that wait for late records".into(),
-                allowed:
-                    "records in time order: a late record would move the cuts of sessions that \
-                          were already emitted"
-                        .into(),
             });
         }
         let least = longest.saturating_add(self.grace.unwrap_or_default());

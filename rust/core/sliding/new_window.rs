@@ -70,11 +70,11 @@ impl SlidingOperator {
         if states.is_null(slot) {
             states.release(slot);
             let old = self.store.remove(key, start);
-            if let Some(old) = &old {
-                states.release(old.slot);
-            }
             let delete = WindowChange::delete(window, time, old.is_some());
-            return self.emit_update(key, delete, states, out);
+            return match old {
+                Some(old) => self.release_deleted(key, old.slot, delete, states, out),
+                None => self.emit_update(key, delete, states, out),
+            };
         }
         let entry = WindowEntry {
             start,
@@ -122,6 +122,7 @@ impl SlidingOperator {
     ) -> bool {
         let replaced = self.store.put(key, entry);
         if let Some(replaced) = &replaced {
+            self.merge_pace([replaced.slot], entry.slot);
             states.release(replaced.slot);
         }
         replaced.is_some()

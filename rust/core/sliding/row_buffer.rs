@@ -214,7 +214,7 @@ impl RowBuffer {
         for ties in order.chunk_by_mut(|&left, &right| at(left) == at(right)) {
             interrupt.check_rows(done..done + ties.len())?;
             done += ties.len();
-            ties.sort_unstable_by_key(|&row| self.seq_nos.get(row as usize));
+            ties.sort_by_key(|&row| self.seq_nos.get(row as usize));
         }
         Ok(())
     }

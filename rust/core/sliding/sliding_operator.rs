@@ -61,6 +61,10 @@ impl WindowKind for SlidingWindows {
         starts_closed_before(close, self.sliding.difference)
     }
 
+    fn id(window: Window) -> Time {
+        window.start
+    }
+
     fn window(&self, entry: &WindowEntry) -> Window {
         Window::sliding(entry.start, self.sliding.difference)
     }
@@ -175,14 +179,14 @@ impl SlidingOperator {
         }
         states.update_all(&slots, record.row)?;
         for (window, entry) in updates {
-            let change = if states.is_null(entry.slot) {
+            if states.is_null(entry.slot) {
                 self.store.remove(key, entry.start);
-                states.release(entry.slot);
-                WindowChange::delete(window, entry.largest, true)
+                let delete = WindowChange::delete(window, entry.largest, true);
+                self.release_deleted(key, entry.slot, delete, states, out)?;
             } else {
-                WindowChange::upsert(window, entry.largest, entry.slot, true)
-            };
-            self.emit_update(key, change, states, out)?;
+                let upsert = WindowChange::upsert(window, entry.largest, entry.slot, true);
+                self.emit_update(key, upsert, states, out)?;
+            }
         }
         Ok(())
     }

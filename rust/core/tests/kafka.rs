@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::core::operator::change::{Emit, WindowChange};
-use crate::core::operator::record::Record;
+use crate::core::operator::record::{Record, RecordRule};
 use crate::core::operator::stream_time::Source;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows as session;
@@ -49,6 +49,7 @@ fn record((key, text, time, input): &Event) -> Record<'_, Value<'static>> {
         ends: false,
         input: *input,
         source: Source(0),
+        rule: Some(RecordRule::default()),
         row,
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::core::error::Result;
 use crate::core::operator::change::{Emit, WindowChange};
-use crate::core::operator::record::Record;
+use crate::core::operator::record::{Record, RecordRule};
 use crate::core::operator::stream_time::Source;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows as session;
@@ -157,6 +157,7 @@ fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), St
                 ends: false,
                 input: usize::from(second),
                 source: Source(0),
+                rule: Some(RecordRule::default()),
                 row: value,
             };
             operator.push(

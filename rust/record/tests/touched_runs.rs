@@ -152,6 +152,7 @@ fn queries() -> impl Strategy<Value = (Spec, i64)> {
     let kinds = prop::sample::select(vec![SESSIONS, DYNAMIC, SLIDING]);
     let emissions = prop::sample::select(vec![
         r#","emit":"update","op":true"#,
+        r#","emit":"update","every":12,"op":true"#,
         r#","emit":"update","every_record":true,"op":true"#,
         r#","late":"emit","op":true"#,
         "",

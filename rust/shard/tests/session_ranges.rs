@@ -50,11 +50,12 @@ proptest! {
         records in prop::collection::vec((0..80_usize, 0..40_i64, 1..30_i64), 1..300),
         cuts in prop::collection::vec((1..40_usize, prop::bool::weighted(0.05), restarts()), 1..60),
         pace in 1..8_i64,
+        every in prop::option::of(1..60_i64),
         dynamic in any::<bool>(),
         page_bytes in prop_oneof![Just(1_usize), 200..3_000_usize],
     ) {
         let limits = Limits { page_bytes, ..small() };
-        let mut stream = updates(if dynamic { DYNAMIC } else { SESSIONS }, limits);
+        let mut stream = updates(if dynamic { DYNAMIC } else { SESSIONS }, limits).paced(every);
         let records = (0..).zip(records).map(|(nth, (key, back, gap))| Fed {
             gap: Some(gap),
             ..fed(KEYS[key], nth * pace / 8 - back / 2, 1)

@@ -26,6 +26,7 @@ proptest! {
         cuts in prop::collection::vec((1..12_usize, prop::bool::weighted(0.08), restarts()), 1..80),
         until in prop::option::of(50..90_i64),
         emit in prop_oneof![Just(Emit::Close), Just(Emit::Update)],
+        every in prop::option::of(1..60_i64),
         dynamic in any::<bool>(),
         small in any::<bool>(),
         shard in 0..4_u32,
@@ -36,6 +37,7 @@ proptest! {
         if let Some(until) = until {
             stream = stream.keeping(until);
         }
+        stream = stream.paced(every);
         stream.follow(&records, cuts)?;
     }
 }

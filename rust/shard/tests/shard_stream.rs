@@ -173,6 +173,15 @@ impl Stream {
         self
     }
 
+    /// The updates of the query have a pace.
+    pub(crate) fn paced(mut self, every: Option<i64>) -> Self {
+        if self.spec.emit == Emit::Update {
+            (self.spec.every, self.counted.every) = (every, every);
+            self.reference = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+        }
+        self
+    }
+
     /// A micro-batch: the rows of the record operator, and those of runs, or of an operator that
     /// goes on from their state.
     pub(crate) fn push(&mut self, rows: &[Fed], by_operator: bool) -> (Vec<String>, Vec<String>) {

@@ -311,7 +311,7 @@ def features(asked: StreamingScenario) -> Counter[str]:
     having = Counter[str]()
     for number, rows in enumerate(asked.batches):
         if (restart := asked.restart_before(number)) is not None:
-            oracle.restart(restart.grace, restart.late)
+            oracle.restart(restart.grace, restart.late, restart.every)
         before, sources = oracle.counters, set(oracle.windows)
         oracle.push(rows)
         new = {name: count - before[name] for name, count in oracle.counters.items()}

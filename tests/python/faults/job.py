@@ -60,6 +60,12 @@ def updates(data: DataFrame) -> DataFrame:
     return windowed.emit("update").late("emit").agg(**AGGREGATES)
 
 
+def paced(data: DataFrame) -> DataFrame:
+    """Updates at a pace: some wait from one micro-batch to another."""
+    windowed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(2)
+    return windowed.emit("update", every="2 minutes").agg(**AGGREGATES)
+
+
 def sources(data: DataFrame) -> DataFrame:
     """Partial sessions, each source by itself."""
     grouped = wr.group_by(data, "user", "part", time="ts", tick="tick", source="part")
@@ -118,6 +124,7 @@ QUERIES: dict[str, Callable[..., DataFrame]] = {
         sessions,
         begun,
         updates,
+        paced,
         slowest,
         every_record,
         python,

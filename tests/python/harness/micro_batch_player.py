@@ -78,9 +78,9 @@ class Operators:
             found[place] = [change for changes in batches for change in changes_of(changes)]
         return found
 
-    def restart(self, grace: int, late: str) -> None:
+    def restart(self, grace: int, late: str, every: int | None = None) -> None:
         """Saves the state as pages and restores it into operators of the new query."""
-        self.asked = replace(self.asked, grace=grace, late=late)
+        self.asked = replace(self.asked, grace=grace, late=late, every=self.asked.every if every is None else every)
         for place, before in self._operators.items():
             self._operators[place] = self._new()
             self._operators[place].restore(before.pages())
@@ -105,6 +105,7 @@ class Operators:
             "op": True,
             "emit": asked.emit,
             "every_record": asked.every_record,
+            "every": asked.every,
             "late": asked.late,
             "shards": 1,
             "inputs": {"column": "input", "count": asked.inputs} if asked.inputs > 1 else None,
@@ -201,8 +202,8 @@ def differences(asked: StreamingScenario) -> list[str]:
     oracle, played = MicroBatches(asked), Operators(asked)
     for number, rows in enumerate(asked.batches):
         if (restart := asked.restart_before(number)) is not None:
-            oracle.restart(restart.grace, restart.late)
-            played.restart(restart.grace, restart.late)
+            oracle.restart(restart.grace, restart.late, restart.every)
+            played.restart(restart.grace, restart.late, restart.every)
         expected, got = oracle.push_by_source(rows), played.push(rows)
         told = [
             f"batch {number}, source {source}: {line}"

@@ -57,7 +57,9 @@ def definition(asked: StreamingScenario, then: Callable[[Any, Mapping[str, Any]]
     def windowed(data: Any) -> Any:
         emit: Any = asked.emit
         late: Any = asked.late
-        return then(data.windowed_by(windows).emit(emit, every_record=asked.every_record).late(late), values)
+        pace = None if asked.every is None else micros(asked.every)
+        emitted = data.windowed_by(windows).emit(emit, every_record=asked.every_record, every=pace)
+        return then(emitted.late(late), values)
 
     if asked.inputs > 1:
         return lambda **inputs: windowed(wr.cogroup(**{name: grouped(data) for name, data in inputs.items()}))

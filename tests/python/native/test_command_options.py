@@ -110,6 +110,14 @@ CASES: dict[str, dict[str, list[tuple[list[str], Check]]]] = {
             (["--max-duration", "1 minute"], lambda run: run.rows == [(0, 1, "2"), (2, 2, "1"), (30, 30, "1")])
         ],
         "--end-when": [(["--end-when", "out"], lambda run: run.rows == [(0, 1, "2"), (2, 2, "1"), (30, 30, "1")])],
+        "--start-when": [(["--start-when", "out"], lambda run: run.rows == [(0, 0, "1"), (1, 2, "2"), (30, 30, "1")])],
+        "--cut-on": [
+            (["--cut-on", "out"], lambda run: run.rows == [(0, 0, "1"), (1, 1, "1"), (2, 2, "1"), (30, 30, "1")]),
+            (["--cut-on", "shop", "--cut-on", "user"], two),
+        ],
+        "--cut-at": [(["--cut-at", "09:02"], lambda run: run.rows == [(0, 1, "2"), (2, 2, "1"), (30, 30, "1")])],
+        "--zone": [],
+        "--max-records": [(["--max-records", "1"], lambda run: [row[-1] for row in run.rows] == ["1"] * 4)],
         "--agg": [(["--agg", "spend=sum:amount"], lambda run: run.rows == [(0, 2, "7.5"), (30, 30, "4.5")])],
         "--out": [
             (["--out", "o.csv"], lambda run: run.out == "" and (run.folder / "o.csv").read_text().count("\n") == 3),
@@ -155,7 +163,8 @@ CASES["sliding"] = {
     "--out": [(["--out", "o.csv"], lambda run: (run.folder / "o.csv").read_text().count("\n") == 7)],
     "--out-format": [(["--out-format", "jsonl"], lambda run: len(lines(run.out)) == 6)],
 }
-for option in ("--gap", "--dynamic-gap", "--gap-unit", "--max-gap", "--invalid-gap", "--max-duration", "--end-when"):
+RULES = ("--max-duration", "--end-when", "--start-when", "--cut-on", "--cut-at", "--zone", "--max-records")
+for option in ("--gap", "--dynamic-gap", "--gap-unit", "--max-gap", "--invalid-gap", *RULES):
     del CASES["sliding"][option]
 
 OWN = ["--dynamic-gap", "wait", "--gap-unit", "s"]

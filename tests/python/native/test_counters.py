@@ -34,6 +34,7 @@ COUNTED = {
     "records": 5,
     "null_keys": 1,
     "null_times": 1,
+    "null_ties": 0,
     "bad_gaps": 1,
     "clamped_gaps": 1,
     "ticks": 1,

@@ -186,27 +186,26 @@ def test_windows_show_the_call_that_makes_them_and_are_values() -> None:
     assert repr(dynamic) == made
     assert repr(CUT) == "SessionWindows.with_gap('5 minutes', max_duration='10 minutes', end_when='logout')"
     assert eval(repr(CUT), {"SessionWindows": wr.SessionWindows}) == CUT
-    assert wr.SessionWindows.with_gap("5 minutes", end_when=pl.col("logout")).end_when == "logout"
+    assert wr.SessionWindows.with_gap("5 minutes", end_when=pl.col("logout")).rules.end_when == "logout"
     assert pickle.loads(pickle.dumps(CUT)) == CUT != wr.SessionWindows.with_gap("5 minutes")
     kept = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds", max_duration="1 hour", retention="1 day")
-    assert (kept.max_duration, kept.retention) == (3_600_000_000, 86_400_000_000)
+    assert (kept.rules.max_duration, kept.retention) == (3_600_000_000, 86_400_000_000)
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [({"max_duration": "1 hour"}, "max_duration: got '1 hour'"), ({"end_when": "logout"}, "end_when: got 'logout'")],
-)
-def test_a_stream_is_refused_with_the_reason(options: dict[str, str], named: str) -> None:
-    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", **options)  # type: ignore[arg-type]
+def test_what_a_stream_and_an_explanation_do_not_take_is_refused_with_the_reason() -> None:
+    kept = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", max_duration="1 hour", retention="1 day")
 
     def visits(data: Any) -> Any:
-        return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count())
+        return wr.group_by(data, "user", time="ts").windowed_by(kept).agg(n=wr.count())
 
-    reason = f"{named}; allowed: None on a stream: .* a late record would move the cuts"
-    refused(ValueError, reason, lambda: StreamDriver(visits, CLICKS.schema))
-    grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(windows)
+    refused(ValueError, "retention: got '1 day'; allowed: None", lambda: StreamDriver(visits, CLICKS.schema))
+    ended = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", end_when="logout")
+    grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(ended)
+    reason = "stream: got True; allowed: False or None for sessions with rules"
     refused(ValueError, reason, lambda: wr.explain_record(grouped, "ann", at(0), stream=True))
     assert "closes" not in wr.explain_record(grouped, "ann", at(0))  # as a batch
+    full = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes", max_records=2))
+    refused(ValueError, "windowed: max_records: got 2", lambda: wr.explain_record(full, "ann", at(0)))
 
 
 def test_it_is_told_what_ended_a_session() -> None:

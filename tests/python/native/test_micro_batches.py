@@ -17,7 +17,7 @@ from ..harness.micro_batch_player import COUNTED_WHERE_READ, Operators, differen
 from ..harness.micro_batch_tables import tables
 from ..harness.shrink_micro_batches import shrunk
 from ..oracle.micro_batch_cases import CASES, Case, text_of
-from ..oracle.micro_batch_generator import streaming_scenario
+from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 
@@ -34,9 +34,8 @@ def failures(asked: StreamingScenario) -> list[str]:
         return [f"{type(error).__name__}: {error}"]
 
 
-def check(seed: int) -> None:
+def check(asked: StreamingScenario, seed: int) -> None:
     """Fails with the smallest scenario that can be found."""
-    asked = streaming_scenario(seed)
     if failures(asked):
         small = shrunk(asked, lambda asked: bool(failures(asked)))
         told = "\n  ".join(failures(small))
@@ -46,14 +45,27 @@ def check(seed: int) -> None:
 @pytest.mark.parametrize("first", range(0, SOON, TOGETHER))
 def test_random_micro_batches_are_answered_as_the_rules_say(first: int) -> None:
     for seed in range(first, first + TOGETHER):
-        check(seed)
+        check(streaming_scenario(seed), seed)
+
+
+@pytest.mark.parametrize("first", range(0, SOON, TOGETHER))
+def test_random_updates_leave_at_their_pace(first: int) -> None:
+    for seed in range(first, first + TOGETHER):
+        check(paced_scenario(seed), seed)
 
 
 @pytest.mark.soak
 def test_many_micro_batches_are_answered_as_the_rules_say(soaked: Callable[[str], None]) -> None:
     for seed in range(FIRST, FIRST + LONG):
-        check(seed)
+        check(streaming_scenario(seed), seed)
     soaked(f"{LONG} streams in micro-batches")
+
+
+@pytest.mark.soak
+def test_many_updates_leave_at_their_pace(soaked: Callable[[str], None]) -> None:
+    for seed in range(FIRST, FIRST + LONG):
+        check(paced_scenario(seed), seed)
+    soaked(f"{LONG} streams of paced updates")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -62,7 +74,7 @@ def test_cases_are_answered_as_computed_by_hand(case: Case) -> None:
     played = Operators(asked)
     for number, (rows, expected) in enumerate(zip(asked.batches, case.rows, strict=True)):
         if (restart := asked.restart_before(number)) is not None:
-            played.restart(restart.grace, restart.late)
+            played.restart(restart.grace, restart.late, restart.every)
         got = [text_of(change) for changes in played.push(rows).values() for change in changes]
         assert sorted(got) == sorted(expected), f"batch {number}"
     expected = {name: count for name, count in case.counted.items() if name not in COUNTED_WHERE_READ}

@@ -93,6 +93,7 @@ def check(table: pa.Table, keys: list[str]) -> None:
             b"windrow.records": len(rows),
             b"windrow.null_keys": null_keys(rows),
             b"windrow.null_times": null_times(rows),
+            b"windrow.null_ties": 0,
             b"windrow.bad_gaps": 0,
             b"windrow.clamped_gaps": 0,
             b"windrow.ticks": 0,

@@ -46,6 +46,7 @@ def query(
     late: Any = "drop",
     aggregates: Any = None,
     every_record: bool = False,
+    every: Any = None,
     overflow: Any = "error",
     **options: Any,
 ) -> Callable[[Any], Any]:
@@ -53,7 +54,7 @@ def query(
 
     def define(data: Any) -> Any:
         windowed: Any = wr.group_by(data, *(keys or ("user",)), time="ts", **options).windowed_by(windows or sessions())
-        windowed = windowed.emit(emit, every_record=every_record).late(late).overflow(overflow)
+        windowed = windowed.emit(emit, every_record=every_record, every=every).late(late).overflow(overflow)
         return windowed.agg(**(aggregates or {"n": wr.count()}))
 
     return define
@@ -92,6 +93,8 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     ),
     "keys": (query(), query("user", "page"), "keys were 'user', are 'user', 'page'"),
     "emit": (query(), query(emit="update"), "emit was 'close', is 'update'"),
+    "a pace": (query(emit="update"), query(emit="update", every="1 minute"), "every was none, is 1 minute"),
+    "no pace": (query(emit="update", every="1 minute"), query(emit="update"), "every was 1 minute, is none"),
     "retention": (query(), query(windows=sessions(retention="1 day")), "retention was none, is 1 day"),
     "source": (query(), query(source="part"), "source was none, is 'part'"),
     "stream_time": (

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .contents import Contents
+from .pace import Pace
 from .progress import Progress
 from .scenario import Row
 from .session_groups import Arrival, accepted
@@ -36,6 +37,7 @@ class BatchWindows(Stream):
     def __init__(self, asked: StreamingScenario) -> None:
         super().__init__(asked)
         self.progress = [Progress() for _ in range(asked.inputs)]
+        self.pace = Pace(sliding=asked.sliding)
 
     # Stream time: visibility and closing by the smallest over all inputs
 
@@ -53,9 +55,9 @@ class BatchWindows(Stream):
         unit = self.asked.resolution
         self.progress[input].observe([(source, time // unit * unit) for source, time in times], self.asked.grace)
 
-    def restart(self, grace: int, late: str) -> None:
+    def restart(self, grace: int, late: str, every: int | None) -> None:
         """Goes on with another grace: what was closed stays closed, and a smaller one closes more."""
-        self.asked = dataclasses.replace(self.asked, grace=grace, late=late)
+        self.asked = dataclasses.replace(self.asked, grace=grace, late=late, every=every)
         for progress in self.progress:
             progress.close_by(grace)
 
@@ -83,9 +85,12 @@ class BatchWindows(Stream):
             for input in range(self.asked.inputs):
                 own = [(record.source, record.time) for record in records if record.input == input]
                 self.observe(input, own + [(tick.source, tick.time) for tick in ticks if tick.input == input])
-        if not self.asked.every_record:
+        if not self.asked.every_record and self.asked.every is None:
             self.compare(before)
         self.close(self.close_time)
+        if self.asked.every is not None:
+            for op, window in self.pace.rows(before, self.stored, self.time, self.asked.every):
+                super().changed(op, window, window.end if op == "delete" else None)
         return [self.settled(change) for change, _ in self.out]
 
     def in_order(self, records: Sequence[Arrival], ticks: Sequence[Tick]) -> None:

@@ -70,6 +70,7 @@ SOURCE = {"sourced": True}
 SLOWEST = {"sourced": True, "stream_time": "slowest"}
 COGROUP = {"inputs": 2}
 LATE = {"late": "emit"}
+PACED = {"emit": "update", "every": 10}
 
 CASES = [
     # Without an order (rules 1.2): by the time before the batch
@@ -317,5 +318,83 @@ CASES = [
         [[], ["late b[85,95] 2", "late c[79,89] 3", "late d[0,10] 4"]],
         {"late": 2, "windows_refused": 1, "late_emitted": 3},
         LATE,
+    ),
+    # Updates at a pace (rules 6.12)
+    Case(
+        "the first row leaves at once, changes one below, on and above the pace",
+        *("session", 20, 50),
+        ["a@10", "a@12", "tick@19", "tick@20", "a@21", "tick@29", "tick@31", "a@32"],
+        [["a[10,10] 1"], [], [], ["-a[10,10]", "a[10,12] 1 2"], [], [], ["-a[10,12]", "a[10,21] 1 2 3"], []],
+        {"updates": 5},
+        PACED,
+    ),
+    Case(
+        "a change within the bounds has no delete",
+        *("session", 20, 50),
+        ["a@10 a@14", "a@12", "b@24"],
+        [["a[10,14] 1 2"], [], ["a[10,14] 1 2 3", "b[24,24] 4"]],
+        {"updates": 3},
+        PACED,
+    ),
+    Case(
+        "a merged session waits as long as the part that left last, and deletes all parts",
+        *("session", 5, 50),
+        ["a@10", "a@18", "a@14", "tick@27", "a@12 tick@28"],
+        [["a[10,10] 1"], ["a[18,18] 2"], [], [], ["-a[10,10]", "-a[18,18]", "a[10,18] 1 2 3 4"]],
+        {"updates": 5},
+        PACED,
+    ),
+    Case(
+        "what waits leaves when its window closes, and what does not wait leaves no row",
+        *("session", 5, 0),
+        ["a@10 b@10", "a@12", "tick@17", "tick@18", "tick@99"],
+        [["a[10,10] 1", "b[10,10] 2"], [], [], ["-a[10,10]", "a[10,12] 1 3"], []],
+        {"updates": 4, "windows_closed": 2},
+        UPDATE | {"every": 1000},
+    ),
+    Case(
+        "a window that is born and closed within a batch gives its row",
+        *("session", 5, 5),
+        ["a@10#1 b@100#2"],
+        [["a[10,10] 1", "b[100,100] 2"]],
+        {"updates": 2, "windows_closed": 1},
+        UPDATE | ORDERED | {"every": 1000},
+    ),
+    Case(
+        "a closed session that is revived keeps its pace",
+        *("session", 5, 0),
+        ["a@10 b@30", "a@15 a@20 a@25", "tick@39", "tick@40"],
+        [["a[10,10] 1", "b[30,30] 2"], [], ["-a[10,10]", "a[10,25] 1 3 4 5"], []],
+        {"windows_closed": 3},
+        PACED | {"until": 50},
+    ),
+    Case(
+        "a restart with a shorter pace lets more leave",
+        *("session", 20, 50),
+        ["a@10", "a@12", "tick@14", "tick@15"],
+        [["a[10,10] 1"], [], [], ["-a[10,10]", "a[10,12] 1 2"]],
+        {"updates": 3},
+        UPDATE | {"every": 1000, "restarts": (Restart(2, 50, "drop", 5),)},
+    ),
+    Case(
+        "each sliding window has a pace of its own",
+        *("sliding", 10, 20),
+        ["a@100", "a@105", "a@103", "tick@115"],
+        [
+            ["a[90,100] 1"],
+            ["a[95,105] 1 2", "a[101,111] 2"],
+            ["a[93,103] 1 3", "a[104,114] 2"],
+            ["a[95,105] 1 2 3", "a[101,111] 2 3"],
+        ],
+        {"updates": 7},
+        PACED,
+    ),
+    Case(
+        "without a stream time only first rows leave",
+        *("session", 20, 50),
+        ["a@10/0", "a@12/0 b@12/0", "tick@12/1", "tick@22/0 tick@22/1"],
+        [["a[10,10] 1"], ["b[12,12] 3"], ["-a[10,10]", "a[10,12] 1 2"], []],
+        {"updates": 4},
+        PACED | COGROUP,
     ),
 ]

@@ -25,6 +25,22 @@ def streaming_scenario(seed: int) -> StreamingScenario:
     return dataclasses.replace(asked, batches=Feed(draw, asked).batches(count))
 
 
+def paced_scenario(seed: int) -> StreamingScenario:
+    """The scenario of a seed with updates at a pace, which some restarts change."""
+    draw = random.Random(f"pace {seed}")
+    asked = query(draw)
+    unit, length, reach = asked.resolution, asked.length, asked.length + asked.grace
+    paces = [1, unit, length // 2 + 1, length, length, 2 * length, reach + length, 40 * reach]
+    asked = dataclasses.replace(asked, emit="update", every_record=False, every=draw.choice(paces))
+    count = draw.choice([2, 4, 8, 16])
+    found = [
+        dataclasses.replace(restart, every=draw.choice([None, None, *paces]))
+        for restart in restarts(draw, asked, count)
+    ]
+    asked = dataclasses.replace(asked, restarts=tuple(found))
+    return dataclasses.replace(asked, batches=SlowFeed(draw, asked).batches(count))
+
+
 def query(draw: random.Random) -> StreamingScenario:
     plain = generator.query(draw)
     keeping = draw.choice(TIMEKEEPING)
@@ -157,3 +173,12 @@ class Feed:
         edge = draw.choice([0, length, self.grace, reach, reach + length, 2 * length + unit])
         around = draw.choice([latest, self.before[line], *self.found[-4:]])
         return around + draw.choice([-1, -1, 1]) * edge + draw.choice([-unit, 0, 1, unit])
+
+
+class SlowFeed(Feed):
+    """Draws rows most of which move time by less than a window."""
+
+    def time(self, line: tuple[int, int], kind: str) -> int:
+        if self.draw.random() < 0.3:
+            return super().time(line, kind)
+        return self.latest[line] + self.draw.randint(-self.asked.length, self.asked.length) // 2

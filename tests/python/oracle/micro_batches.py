@@ -66,20 +66,21 @@ class MicroBatches:
             for place, windows in sorted(self.windows.items())
         }
 
-    def restart(self, grace: int | None = None, late: str | None = None) -> None:
-        """The query goes on from its state, with another grace or another way with late records."""
+    def restart(self, grace: int | None = None, late: str | None = None, every: int | None = None) -> None:
+        """The query goes on from its state, with another grace, another way with late records, or another pace."""
         grace = self.asked.grace if grace is None else grace
         late = self.asked.late if late is None else late
-        self.asked = dataclasses.replace(self.asked, grace=grace, late=late)
+        every = self.asked.every if every is None else every
+        self.asked = dataclasses.replace(self.asked, grace=grace, late=late, every=every)
         for windows in self.windows.values():
-            windows.restart(grace, late)
+            windows.restart(grace, late, every)
 
     def play(self) -> list[list[Change]]:
         """The rows of all micro-batches of the scenario, with its restarts."""
         out = []
         for number, batch in enumerate(self.asked.batches):
             if (restart := self.asked.restart_before(number)) is not None:
-                self.restart(restart.grace, restart.late)
+                self.restart(restart.grace, restart.late, restart.every)
             out.append(self.push(batch))
         return out
 

@@ -18,11 +18,13 @@ class Restart:
         batch: the number of the batch before which it is.
         grace: the grace from then on.
         late: `drop` or `emit`, from then on.
+        every: the pace of updates from then on; none leaves it as it was.
     """
 
     batch: int
     grace: int
     late: str
+    every: int | None = None
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class StreamingScenario(Scenario):
         sourced: whether the query names a source; otherwise the source of rows counts for nothing.
         stream_time: with a source, `source` or `slowest`.
         every_record: whether each change is asked for.
+        every: how far stream time moves between two updates of a window; none for not at all.
         batches: the rows of each micro-batch, in any order.
         restarts: at most one before a batch.
     """
@@ -42,6 +45,7 @@ class StreamingScenario(Scenario):
     sourced: bool = False
     stream_time: str = "source"
     every_record: bool = False
+    every: int | None = None
     batches: tuple[tuple[Row, ...], ...] = ()
     restarts: tuple[Restart, ...] = ()
 

@@ -91,19 +91,6 @@ def test_a_column_of_nulls_alone_is_never_true(data: DataFrame) -> None:
     assert rows(whole, ["user_id"]) == rows(none, ["user_id"])
 
 
-@pytest.mark.needs("streams")
-def test_a_streaming_frame_and_a_column_of_another_type_are_refused_at_the_call(
-    spark: SparkSession, data: DataFrame
-) -> None:
-    stream = spark.readStream.format("rate").load().selectExpr("value AS user_id", "timestamp AS ts", "true AS out")
-    grouped = wr.group_by(stream, "user_id", time="ts")
-    for windows, named in (
-        (wr.SessionWindows.with_gap("1 minute", grace="1 minute", max_duration="1 hour"), "max_duration: got '1 hour'"),
-        (wr.SessionWindows.with_gap("1 minute", grace="1 minute", end_when="out"), "end_when: got 'out'"),
-    ):
-        with pytest.raises(
-            ValueError, match=f"{named}; allowed: None on a stream: .* a late record would move the cuts"
-        ):
-            grouped.windowed_by(windows)
+def test_a_column_of_another_type_is_refused_at_the_call(data: DataFrame) -> None:
     with pytest.raises(TypeError, match="end_when: column 'word' has type string; allowed: a boolean"):
         wr.group_by(data, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute", end_when="word"))

@@ -33,7 +33,17 @@ from ..oracle.records import Record, by_key
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 MINUTE = 60 * 10**6
-COUNTERS = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps", "ticks", "overflows", "windows")
+COUNTERS = (
+    "records",
+    "null_keys",
+    "null_times",
+    "null_ties",
+    "bad_gaps",
+    "clamped_gaps",
+    "ticks",
+    "overflows",
+    "windows",
+)
 GAP = wr.SessionWindows.with_gap("10 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("10 minutes", resolution="1 second")
 KINDS = {"session": (GAP, by_sessions(10 * MINUTE)), "sliding": (SLIDING, by_sliding(10 * MINUTE, 10**6))}

@@ -58,12 +58,15 @@ def faults_of(draw: random.Random, count: int, kinds: dict[str, int]) -> list[Fa
     return [Fault(kind, draw.choice([0, 0, 0, 1]), wait) for kind, wait in zip(drawn, seconds, strict=True)]
 
 
-def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(spark: SparkSession, tmp_path: Path) -> None:
-    files_of(tmp_path, "sessions", 1, 8)
+@pytest.mark.parametrize("query", ["sessions", "paced"])
+def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(
+    spark: SparkSession, tmp_path: Path, query: str
+) -> None:
+    files_of(tmp_path, query, 1, 8)
     faults = [Fault("worker", 1, 0.1), Fault("stop", 1, 0.1), Fault("commit")]
-    met = play(tmp_path, "sessions", faults, ["local[2,4]", "local[1,4]"], [1, 2], seed=3)
+    met = play(tmp_path, query, faults, ["local[2,4]", "local[1,4]"], [1, 2], seed=3)
     assert {kind: met[kind] for kind in ("worker", "stop", "commit")} == {"worker": 1, "stop": 1, "commit": 1}
-    check(spark, tmp_path, "sessions")
+    check(spark, tmp_path, query)
     assert not list(tmp_path.glob("temporary")) + list(tmp_path.glob("local"))
 
 

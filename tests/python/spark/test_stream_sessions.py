@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow as wr
 from windrow.testing import StreamDriver
 
+from ..harness.steps import LocalStream
 from ..harness.streams import applied, play
 from ..scenes import utc
 
@@ -128,6 +130,29 @@ def test_updates_lead_to_the_batch_query(spark: SparkSession, tmp_path: Path, ki
     ops = {row["op"] for row in run.rows}
     assert ops == ({"upsert"} if kind == "sliding" else {"upsert", "delete"})
     assert rows_of(applied(run.rows, ["user"]).values()) == batch(spark, table, kind, "built in")
+
+
+@pytest.mark.parametrize("kind", ["dynamic gaps", "sliding"])
+def test_paced_updates_lead_to_the_batch_query(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """They are those of the same steps without Spark. With the numbers of `sequence`, their order does not matter."""
+    end = pa.Table.from_pylist(
+        [{"user": "end", "ts": utc(600), "offset": 10**6, "pause": timedelta(minutes=1)}], SCHEMA
+    )
+    tables = [*cut(events(8), 2), end]
+
+    def query(data: Any, **options: Any) -> Any:
+        windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).shards(5)
+        return windowed.emit("update", every="20 minutes", **options).agg(**AGGREGATES["built in"])
+
+    run = play(spark, tmp_path, tables, lambda data: query(data, sequence=True), DDL)
+    rows = sorted(random.Random(3).sample(run.rows, len(run.rows)), key=lambda row: row.pop("sequence"))
+    stream = LocalStream(query, SCHEMA, shards=5)
+    steps = [row for table in tables for row in stream.push([table])]
+    given = [(row["op"], *(row[name] for name in ("user", "n", "spend", "most", "last"))) for row in rows]
+    expected = [(row["op"], *(row[name] for name in ("user", "n", "spend", "most", "last"))) for row in steps]
+    assert Counter(given) == Counter(expected)
+    assert rows_of(applied(rows, ["user"]).values()) == batch(spark, pa.concat_tables(tables), kind, "built in")
+    assert run.total("updates") == len(rows)
 
 
 @pytest.mark.parametrize("kind", KINDS)

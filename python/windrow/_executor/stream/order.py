@@ -82,6 +82,9 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     gap = query.spec["windows"].get("gap_column")
     if gap is not None:
         moves = pc.and_(moves, pc.fill_null(pc.greater(rows[gap].cast(pa.int64()), 0), False))
+    tie = query.spec["tie"]
+    if tie is not None:
+        moves = pc.and_(moves, pc.is_valid(rows[tie]))
     for name, column in ((_TICK, is_tick), (_MOVES, moves), (_TIME, time), (_INPUT, number)):
         rows = rows.append_column(name, column)
     timeless = pc.and_(pc.and_(has_key, pc.invert(has_time)), pc.invert(is_tick))

@@ -37,11 +37,17 @@ _KIND, _OF_LEFT_OUT = b"windrow.records", b"left out"
 
 
 def check(plan: Plan) -> None:
-    """Raises `ValueError` for session numbers, and for retention: such a session may close again with more records."""
+    """Raises `ValueError` for session numbers, rules, and retention.
+
+    A session that stays visible may close again with more records.
+    """
     for name, call in plan.aggregates:
         if call.function == "session_number":
             allowed = "a batch: a stream would have to remember for ever how many sessions each key had"
             raise bad_value(aggregate_argument(name), "session_number()", allowed)
+    if isinstance(plan.windows, SessionWindows) and plan.windows.rules:
+        allowed = "agg(...), or a batch: with_columns on a stream takes sessions without rules"
+        raise bad_value("windows", f"{plan.windows!r}", allowed)
     if plan.windows.retention is not None:
         allowed = "windows without retention= for with_columns on a stream: each record comes back once"
         raise bad_value("windows", f"{plan.windows!r}", allowed)
@@ -80,7 +86,7 @@ def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
 
 
 def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
-    """Marks records without a key, a time or a valid gap."""
+    """Marks records without a key, a time, a tie or a valid gap."""
     has_key = pa.repeat(False, rows.num_rows)
     for key in query.spec["keys"]:
         has_key = pc.or_(has_key, pc.is_valid(rows.column(key)))
@@ -89,6 +95,8 @@ def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
     if gap is not None:
         is_good = pc.greater(rows.column(gap).cast(pa.int64()), 0)
         lacks = pc.or_(lacks, pc.invert(pc.fill_null(is_good, False)))
+    if query.spec["tie"] is not None:
+        lacks = pc.or_(lacks, pc.is_null(rows.column(query.spec["tie"])))
     return pc.and_(lacks, pc.invert(is_tick(query, rows)))
 
 

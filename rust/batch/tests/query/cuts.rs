@@ -10,7 +10,8 @@ use super::rows::{Row, limits, query, rows, schema};
 use super::shuffle::{cut as pieces, merged, packed, run};
 use super::{counted, in_order, own_gaps};
 use crate::core::aggregate::tests::trial::Random;
-use crate::core::session::tests::cuts::{CutRecord, oracle_cuts};
+use crate::core::operator::session_end::EndedBy;
+use crate::core::session::tests::cut_oracle::{CutRecord, Rules, oracle_cuts, plain};
 
 const COUNT: &str = r#"[{"name": "rows", "function": "count"}]"#;
 
@@ -32,12 +33,11 @@ fn records(rows: &[Row], gap: Option<i64>, ends: bool) -> Vec<CutRecord> {
     let data = rows.iter().filter(|row| row.tick != Some(true));
     data.filter_map(|row| {
         let gap = gap.or(row.gap()).filter(|&gap| gap > 0)?;
-        Some((
-            row.key? as u8,
-            row.time?,
-            gap,
-            ends && row.ends() == Some(true),
-        ))
+        Some(CutRecord {
+            key: row.key? as u8,
+            ends: ends && row.ends() == Some(true),
+            ..plain(row.time?, gap)
+        })
     })
     .collect()
 }
@@ -58,9 +58,10 @@ proptest! {
         let random = &mut Random(seed);
         let windows = cut(&gap.map_or_else(|| own_gaps(None), fixed), longest, ends);
         let query = query(&windows, r#"["key"]"#, COUNT, 3, limits);
-        let expected: Vec<(i64, i64, i64, i64)> = oracle_cuts(&records(&rows, gap, ends), longest)
+        let rules = Rules { longest, ..Rules::default() };
+        let expected: Vec<(i64, i64, i64, i64)> = oracle_cuts(&records(&rows, gap, ends), rules, EndedBy::Open)
             .into_iter()
-            .map(|((key, start, end), count)| (key.into(), start, end, count as i64))
+            .map(|(key, start, end, members, ..)| (key.into(), start, end, members.len() as i64))
             .collect();
         prop_assert_eq!(&counted(&run(&query, &rows, random).0), &expected);
         let splits = pieces(&rows, random, most);

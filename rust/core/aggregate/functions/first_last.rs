@@ -69,7 +69,7 @@ impl<V: Scalar, const LAST: bool> State for FirstLastState<V, LAST> {
         match &mut self.0 {
             Some(row) => {
                 let outermost = if LAST {
-                    position > row.position
+                    position >= row.position
                 } else {
                     position < row.position
                 };

@@ -14,7 +14,7 @@ use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
 use crate::core::aggregate::value_type::ValueType;
-use crate::core::aggregate::{InputRows, state_columns};
+use crate::core::aggregate::{InputRows, RowPosition, state_columns};
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 
@@ -80,8 +80,9 @@ fn of_steps<S: StepCriterion>(steps: S, count: usize, funnel: &FunnelSteps) -> R
         within: funnel.within.unwrap_or(i64::MAX),
         strict: funnel.strict,
     };
+    let ties = funnel.ties;
     resolved(
-        Funnel::new(FunnelOptions { rules, steps }),
+        Funnel::new(FunnelOptions { rules, ties, steps }),
         ResultType::INT64.not_null(),
     )
 }
@@ -91,7 +92,7 @@ pub(crate) trait StepCriterion: Clone + Send + Sync + 'static {
     /// What it takes from a row.
     type Argument: Argument;
 
-    /// The time of a row and the steps that it fits.
+    /// The position of a row and the steps that it fits.
     fn of(&self, row: <Self::Argument as Argument>::Row<'_>) -> StepRow;
 }
 
@@ -103,8 +104,8 @@ impl StepCriterion for Conditions {
     type Argument = Flags;
 
     #[inline]
-    fn of(&self, (time, steps): (Time, u32)) -> StepRow {
-        StepRow { time, steps }
+    fn of(&self, ((time, tie), steps): (RowPosition, u32)) -> StepRow {
+        StepRow { time, tie, steps }
     }
 }
 
@@ -116,14 +117,14 @@ impl<V: Scalar> StepCriterion for StepValues<V> {
     type Argument = PositionedValue<V>;
 
     #[inline]
-    fn of(&self, ((time, _), value): <Self::Argument as Argument>::Row<'_>) -> StepRow {
+    fn of(&self, ((time, tie), value): <Self::Argument as Argument>::Row<'_>) -> StepRow {
         let mut steps = 0;
         if let Some(value) = value {
             for (step, bit) in self.0.iter().zip(0..) {
                 steps |= u32::from(V::compare(step.get(), value).is_eq()) << bit;
             }
         }
-        StepRow { time, steps }
+        StepRow { time, tie, steps }
     }
 }
 
@@ -131,7 +132,17 @@ impl<V: Scalar> StepCriterion for StepValues<V> {
 #[derive(Clone, Debug)]
 pub(crate) struct FunnelOptions<S> {
     pub rules: FunnelRules,
+    /// Whether ties order rows of one time. Otherwise they come at once.
+    pub ties: bool,
     pub steps: S,
+}
+
+impl<S: StepCriterion> FunnelOptions<S> {
+    fn of(&self, row: <S::Argument as Argument>::Row<'_>) -> StepRow {
+        let row = self.steps.of(row);
+        let tie = if self.ties { row.tie } else { 0 };
+        StepRow { tie, ..row }
+    }
 }
 
 /// The rows that fit a step, and with strict rules all others, in any order. More rows never make the
@@ -178,7 +189,7 @@ impl<S: StepCriterion> State for FunnelState<S> {
 
     #[inline]
     fn add(&mut self, options: &FunnelOptions<S>, row: <S::Argument as Argument>::Row<'_>) {
-        let row = options.steps.of(row);
+        let row = options.of(row);
         let rules = &options.rules;
         if self.is_complete || (row.steps == 0 && !rules.strict) {
             return;
@@ -215,40 +226,60 @@ impl<S: StepCriterion> State for FunnelState<S> {
 
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
         let (mut offsets, mut rows, mut scratch) = (vec![0], Vec::new(), Vec::new());
+        let (mut ends_of_ties, mut ties) = (vec![0], Vec::new());
         for state in states.clone() {
-            rows.extend_from_slice(state.sorted(&mut scratch));
+            let own = state.sorted(&mut scratch);
+            rows.extend_from_slice(own);
             offsets.push(rows.len() as i64);
+            if own.iter().any(|row| row.tie != 0) {
+                ties.extend(own.iter().map(|row| Some(row.tie.cast_signed())));
+            }
+            ends_of_ties.push(ties.len() as i64);
         }
         let times = rows.iter().map(|row| Some(row.time.0));
         let steps = rows.iter().map(|row| Some(i64::from(row.steps)));
         vec![
             Column::list(offsets.clone(), i64::column(times)),
             Column::list(offsets, i64::column(steps)),
+            Column::list(ends_of_ties, i64::column(ties.into_iter())),
             i64::column(states.map(|state| Some(i64::from(state.is_complete)))),
         ]
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([times, steps, complete], len) = state_columns(columns)?;
+        let ([times, steps, ties, complete], len) = state_columns(columns)?;
         let (times, steps, complete) = (times.lists()?, steps.lists()?, i64::view(complete)?);
         let (ticks, bits) = (i64::view(times.elements)?, i64::view(steps.elements)?);
+        let ties = ties.lists()?;
+        let numbers = i64::view(ties.elements)?;
         let mut states = Vec::with_capacity(len);
         for row in 0..len {
-            let (own, of_steps) = (times.range(row), steps.range(row));
-            if own.len() != of_steps.len() {
+            let (own, of_steps, of_ties) = (times.range(row), steps.range(row), ties.range(row));
+            let has_ties = !of_ties.is_empty();
+            if own.len() != of_steps.len() || has_ties && own.len() != of_ties.len() {
                 return Err(Error::Internal(
                     "the lists of a funnel's state differ in length",
                 ));
             }
-            let step_row = |(time, steps)| {
+            let step_row = |(nth, (time, steps)): (usize, (usize, usize))| {
+                let tie = of_ties.start + nth;
                 let steps = u32::try_from(i64::at(bits, steps));
                 Ok(StepRow {
                     time: Time(i64::at(ticks, time)),
+                    tie: if has_ties {
+                        i64::at(numbers, tie).cast_unsigned()
+                    } else {
+                        0
+                    },
                     steps: steps.map_err(|_| Error::Internal("a funnel has too many steps"))?,
                 })
             };
             states.push(Self {
-                rows: own.zip(of_steps).map(step_row).collect::<Result<_>>()?,
+                rows: own
+                    .zip(of_steps)
+                    .enumerate()
+                    .map(step_row)
+                    .collect::<Result<_>>()?,
                 is_complete: i64::at(complete, row) == 1,
                 steps: PhantomData,
             });
@@ -264,7 +295,7 @@ impl<S: StepCriterion> State for FunnelState<S> {
         let columns = S::Argument::columns(rows)?;
         let rules = &options.rules;
         let count = spans.iter().map(|span| span.to).max().unwrap_or(0);
-        let step_row = |row| S::Argument::get(columns, row).map(|row| options.steps.of(row));
+        let step_row = |row| S::Argument::get(columns, row).map(|row| options.of(row));
         let all: Vec<StepRow> = (0..count as usize)
             .map(|row| step_row(row).unwrap_or_default())
             .collect();

@@ -7,7 +7,7 @@ use crate::core::aggregate::functions::count::Count;
 use crate::core::aggregate::functions::min_max::Max;
 use crate::core::aggregate::functions::sum::Sum;
 use crate::core::operator::change::WindowChange;
-use crate::core::operator::record::Record;
+use crate::core::operator::record::{Record, RecordRule};
 use crate::core::operator::stream_time::Source;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows as session;
@@ -76,7 +76,7 @@ proptest! {
         let inputs = [Column::new(Values::Int(values.into()))];
         let record = |number: u32| {
             let time = Some(times[number as usize]);
-            Record { key: Some(b"k".as_slice()), time, gap: None, ends: false, input: 0, source: Source(0), row: number }
+            Record { key: Some(b"k".as_slice()), time, gap: None, ends: false, input: 0, source: Source(0), rule: Some(RecordRule::default()), row: number }
         };
 
         let mut sessions = SessionOperator::new(session::SessionWindows::with_gap(Span(length), None), 1).unwrap();

@@ -30,7 +30,11 @@ fn of_steps(
         within,
         strict,
     };
-    Box::new(Funnel::new(FunnelOptions { rules, steps: how }))
+    Box::new(Funnel::new(FunnelOptions {
+        rules,
+        ties: false,
+        steps: how,
+    }))
 }
 
 /// The steps that a row fits, by its cells.
@@ -210,11 +214,17 @@ fn the_lists_of_a_state_that_differ_are_an_error() {
     let states = of_steps(StepValues(vec![1_i64, 2]), 2, 5, false);
     let list = |len: i64| Column::list(vec![0, len], Column::new(Values::Int(vec![1, 2].into())));
     let flag = || Column::new(Values::Int(vec![0].into()));
-    assert!(states.load(&[list(2), list(2), flag()]).is_ok());
-    assert!(states.load(&[list(2), list(1), flag()]).is_err());
+    for ties in [0, 2] {
+        let columns = [list(2), list(2), list(ties), flag()];
+        assert!(states.load(&columns).is_ok());
+    }
+    let columns = [list(2), list(2), list(1), flag()];
+    assert!(states.load(&columns).is_err());
+    let columns = [list(2), list(1), list(0), flag()];
+    assert!(states.load(&columns).is_err());
     let steps = Column::list(
         vec![0, 2],
         Column::new(Values::Int(vec![1, 1 << 32].into())),
     );
-    assert!(states.load(&[list(2), steps, flag()]).is_err());
+    assert!(states.load(&[list(2), steps, list(0), flag()]).is_err());
 }

@@ -1,6 +1,7 @@
 //! Tests of this room.
 
 mod bounds;
-pub(crate) mod cuts;
+pub(crate) mod cut_oracle;
+mod cuts;
 pub(crate) mod session_batch;
 pub(crate) mod sessions;

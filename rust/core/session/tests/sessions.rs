@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::core::error::Result;
 use crate::core::operator::change::{Emit, Late, Op, WindowChange};
-use crate::core::operator::record::{Record, RecordOutcome};
+use crate::core::operator::record::{Record, RecordOutcome, RecordRule};
 use crate::core::operator::stream_time::Source;
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
@@ -27,6 +27,7 @@ pub(crate) fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_,
         ends: false,
         input: 0,
         source: Source(0),
+        rule: Some(RecordRule::default()),
         row: number,
     }
 }
@@ -309,7 +310,7 @@ proptest! {
         let gap = if own { Gap::Dynamic { longest: Some(gap) } } else { Gap::Fixed(gap) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, cut: None, grace, until, emit, late, segment: None }, 2) else { return Ok(()) };
+        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, grace, until, emit, late, segment: None }, 2) else { return Ok(()) };
         let mut states = Members::default();
         let mut out = |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
         for (number, (key, time, own, input, source, kind)) in events.iter().enumerate() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::error::Result;
 use crate::core::operator::change::{Emit, Late, Op, WindowChange};
-use crate::core::operator::record::{Record, RecordOutcome};
+use crate::core::operator::record::{Record, RecordOutcome, RecordRule};
 use crate::core::operator::stream_time::Source;
 use crate::core::sliding::plan::Sliding;
 use crate::core::sliding::sliding_operator::SlidingOperator;
@@ -29,6 +29,7 @@ pub(crate) fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usiz
         ends: false,
         input: 0,
         source: Source(0),
+        rule: Some(RecordRule::default()),
         row: number,
     }
 }

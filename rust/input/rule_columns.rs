@@ -1,0 +1,115 @@
+//! The columns of a batch that say where sessions begin and end, and how records of one time are
+//! ordered (rules 2.7).
+
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
+use arrow_buffer::BooleanBuffer;
+
+use crate::array::true_values::are_true;
+use crate::core::aggregate::SeqNo;
+use crate::core::error::Result;
+use crate::core::key::KeyId;
+use crate::core::operator::record::RecordRule;
+use crate::keys::KeyInterner;
+use crate::plan::query::Query;
+
+/// The mark of values that are all null.
+const NULL: u64 = 0;
+
+/// These columns of a batch.
+pub(crate) struct RuleColumns {
+    /// The tie of each row.
+    ties: Option<Int64Array>,
+    /// The mark of each row, if records have marks.
+    marks: Option<Vec<u64>>,
+}
+
+impl RuleColumns {
+    /// Reads them. `values` are the columns whose change ends a session.
+    ///
+    /// # Errors
+    ///
+    /// A column has another type than in the query.
+    pub(crate) fn read(
+        query: &Query,
+        ties: Option<Int64Array>,
+        begins: Option<&BooleanArray>,
+        values: &[ArrayRef],
+        rows: usize,
+    ) -> Result<Self> {
+        let marks = (query.columns.rules.have_marks())
+            .then(|| marks(query, begins, values, rows))
+            .transpose()?;
+        Ok(Self { ties, marks })
+    }
+
+    /// Which rows have a tie, if rows have ties and some lack one.
+    pub(crate) fn tied(&self) -> Option<&BooleanBuffer> {
+        Some(self.ties.as_ref()?.nulls()?.inner())
+    }
+
+    /// The numbers of the `kept` rows that order rows of one time; none if rows have no ties.
+    pub(crate) fn seq_nos(&self, kept: &BooleanBuffer) -> Option<Vec<SeqNo>> {
+        let ties = self.ties.as_ref()?.values();
+        let kept = kept.set_indices().filter_map(|row| ties.get(row));
+        Some(kept.map(|&tie| seq_no(tie)).collect())
+    }
+
+    /// The marks of the `kept` rows; empty if records have no marks.
+    pub(crate) fn marks(&self, kept: &BooleanBuffer) -> Vec<u64> {
+        let marks = self.marks.as_deref().unwrap_or_default();
+        let kept = kept.set_indices().filter_map(|row| marks.get(row));
+        kept.copied().collect()
+    }
+
+    /// What a row says about sessions. `None` if its tie is null.
+    pub(crate) fn rule(&self, row: usize) -> Option<RecordRule> {
+        let tie = match &self.ties {
+            Some(ties) if ties.is_null(row) => return None,
+            Some(ties) => seq_no(ties.value(row)),
+            None => 0,
+        };
+        let marks = self.marks.as_deref().unwrap_or_default();
+        let mark = marks.get(row).copied().unwrap_or_default();
+        Some(RecordRule { tie, mark })
+    }
+
+    /// The number of each row that orders rows of one time; none if rows have no ties.
+    pub(crate) fn all_seq_nos(&self) -> Option<Vec<SeqNo>> {
+        let ties = self.ties.as_ref()?.values();
+        Some(ties.iter().map(|&tie| seq_no(tie)).collect())
+    }
+}
+
+/// A number that sorts like the tie.
+fn seq_no(tie: i64) -> SeqNo {
+    tie.abs_diff(i64::MIN)
+}
+
+fn marks(
+    query: &Query,
+    begins: Option<&BooleanArray>,
+    values: &[ArrayRef],
+    rows: usize,
+) -> Result<Vec<u64>> {
+    let begins = begins.map(are_true);
+    let does_begin = |row: usize| begins.as_ref().is_some_and(|begins| begins.value(row));
+    if values.is_empty() {
+        let marks = (0..rows).map(|row| RecordRule::mark(does_begin(row), NULL));
+        return Ok(marks.collect());
+    }
+    let fields = query
+        .columns
+        .rules
+        .cut_on
+        .iter()
+        .map(|(_, field)| field.clone());
+    let mut numbers = KeyInterner::new(&fields.collect::<Vec<_>>())?;
+    let mut ids: Vec<KeyId> = Vec::with_capacity(rows);
+    numbers.intern(values, &mut ids)?;
+    let hashes = numbers.hashes();
+    let marks = ids.iter().enumerate().map(|(row, id)| {
+        let hash = hashes.get(id.0 as usize).copied().unwrap_or(NULL);
+        RecordRule::mark(does_begin(row), hash)
+    });
+    Ok(marks.collect())
+}

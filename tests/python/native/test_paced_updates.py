@@ -1,0 +1,237 @@
+"""Updates at a pace (rules 6.12): what a sink has that applies the rows, bad arguments, and the driver."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.testing import Change as DriverChange
+from windrow.testing import StreamDriver
+
+from ..harness.micro_batch_player import Operators
+from ..harness.micro_batch_tables import table_of
+from ..harness.steps import LocalStream
+from ..oracle.micro_batch_generator import paced_scenario
+from ..oracle.micro_batches import MicroBatches
+from ..oracle.scenario import Row
+from ..oracle.streaming_scenario import StreamingScenario
+from ..scenes import PAYMENTS, at
+from .test_stream_steps import Told, definition, schemas, splits, stream_rows
+
+SEEDS, TOGETHER = 600, 100
+Name = tuple[str, int, int]
+Table = dict[Name, Any]
+
+# A sink that applies the rows
+
+
+def with_end(asked: StreamingScenario) -> StreamingScenario:
+    """The scenario with last ticks that close all windows."""
+    times = [row.time for rows in asked.batches for row in rows if row.time is not None]
+    graces = [asked.grace, *(restart.grace for restart in asked.restarts)]
+    end = max(times, default=0) + 10 * (asked.length + max(graces))
+    last = tuple(Row(time=end, tick=True, input=input, source=None) for input in range(asked.inputs))
+    return dataclasses.replace(asked, batches=(*asked.batches, last))
+
+
+class Sink:
+    """A table to which rows are applied one by one. `states` has the values that windows had after micro-batches."""
+
+    def __init__(self, asked: StreamingScenario) -> None:
+        self.asked = asked
+        self.table: Table = {}
+        self.states: dict[Name, list[Any]] = {}
+
+    def apply(self, rows: list[Told], place: str) -> None:
+        """Fails if the table has at any time what it must not have."""
+        upserts = [row for row in rows if row[0] == "upsert"]
+        for op, key, start, end, values in rows:
+            if op == "delete":
+                del self.table[key, start, end]
+                within = [row for row in upserts if row[1] == key and row[2] <= start and row[3] >= end]
+                assert within, f"{place}: a delete alone"
+            elif op == "upsert":
+                self.table[key, start, end] = values
+                assert values in self.states[key, start, end], f"{place}: no state of {key, start, end}"
+                if not self.asked.sliding:
+                    self._check_parts(key, place)
+
+    def _check_parts(self, key: str, place: str) -> None:
+        """Sessions of a key have no record in common. The values of records are their numbers."""
+        numbers = [number for name, values in self.table.items() if name[0] == key for number in values[-1]]
+        assert len(numbers) == len(set(numbers)), f"{place}: a session beside its parts: {self.table}"
+
+
+def is_shown(asked: StreamingScenario) -> bool:
+    """Whether rows tell of which windows they are, and list their records."""
+    return (asked.slowest or not asked.sourced) and asked.values == "built_in"
+
+
+def operator_rows(player: Operators, rows: tuple[Row, ...]) -> list[Told]:
+    changes = [change for own in player.push(rows).values() for change in own]
+    return [(change.op, change.key, change.start, change.end, change.values) for change in changes]
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
+@pytest.mark.parametrize("way", ["operator", "shards"])
+def test_a_sink_has_states_of_windows_and_in_the_end_the_table(way: str, first: int) -> None:
+    tables = given = fewer = 0
+    for seed in range(first, first + TOGETHER):
+        asked = with_end(paced_scenario(seed))
+        if not is_shown(asked) or (way == "shards" and asked.inputs > 1):
+            continue
+        draw = random.Random(seed)
+        plain = MicroBatches(dataclasses.replace(asked, every=None))
+        operators = Operators(asked)
+        stream = LocalStream(definition(asked), schemas(asked), shards=draw.choice([1, 3]), seed=seed)
+        sink, full, every = Sink(asked), Sink(asked), asked.every
+        for number, rows in enumerate(asked.batches):
+            place = f"seed {seed}, batch {number}\n{asked.line()}"
+            if (restart := asked.restart_before(number)) is not None:
+                every = restart.every or every
+                plain.restart(restart.grace, restart.late)
+                operators.restart(restart.grace, restart.late, restart.every)
+                stream.define(definition(dataclasses.replace(plain.asked, every=every)))
+            expected = [(row.op, row.key, row.start, row.end, row.values) for row in plain.push(rows)]
+            for op, key, start, end, values in expected:
+                if op == "upsert":
+                    sink.states.setdefault((key, start, end), []).append(values)
+            full.states = sink.states
+            full.apply(expected, place)
+            if way == "operator":
+                got = operator_rows(operators, rows)
+            else:
+                cut = splits(draw, plain.asked, rows) if rows else []
+                got = [row for batch in stream.push_batches(cut) for row in stream_rows(batch)]
+            sink.apply(got, place)
+            given += len(expected)
+            fewer += len(expected) - len(got)
+        windows = [window for each in plain.windows.values() for window in each.stored]
+        names = [window.name for window in windows]
+        # Of a window with the bounds of a frozen one (rules 3.4), one row of a table is both.
+        if len(names) == len(set(names)) and all(window.closed for window in windows):
+            assert sink.table == full.table, f"seed {seed}\n{asked.line()}"
+            tables += 1
+    assert tables > 10
+    assert fewer * 10 > given, (fewer, given)
+
+
+# The driver
+
+
+def told(changes: list[DriverChange]) -> Iterator[Told]:
+    for change in changes:
+        start, end = (round(bound.timestamp() * 1_000_000) for bound in change.window)
+        values = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in change.values.values())
+        yield change.kind, change.key["k"], start, end, None if change.kind == "delete" else values
+
+
+def test_a_driver_gives_the_rows_of_micro_batches_of_one_record() -> None:
+    compared = 0
+    for seed in range(300):
+        asked = paced_scenario(seed)
+        rows = [row for rows in asked.batches for row in rows if row.order is not None and row.time is not None]
+        if asked.inputs > 1 or asked.values != "built_in" or any(abs(row.time or 0) > 10**7 for row in rows):
+            continue
+        rows.sort(key=lambda row: row.order or 0)
+        asked = dataclasses.replace(asked, sourced=False, restarts=(), batches=tuple((row,) for row in rows))
+        draw, oracle = random.Random(seed), MicroBatches(asked)
+        driver = StreamDriver(definition(asked), schemas(asked))
+        pages: dict[str, bytes | None] = {}
+        for row in rows:
+            expected = [(c.op, c.key, c.start, c.end, c.values) for c in oracle.push((row,))]
+            got = list(told(driver.pipe_batch(table_of(asked, [row]))))
+            assert sorted(got, key=repr) == sorted(expected, key=repr), f"seed {seed}\n{asked.line()}"
+            compared += len(got)
+            pages |= driver.changed_pages()
+            if draw.random() < 0.2:
+                kept = driver.snapshot() if draw.random() < 0.5 else [page for page in pages.values() if page]
+                driver = StreamDriver(definition(asked), schemas(asked)).restore(kept)
+    assert compared > 300
+
+
+def paced(every: Any = "10 minutes", gap: str = "5 minutes", **options: Any) -> Any:
+    def query(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap(gap, grace="1 minute")
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update", every=every, **options).count()
+
+    return query
+
+
+def test_a_window_that_a_function_deletes_leaves_no_row_behind() -> None:
+    """A delete that nothing replaces leaves at once: the state then has no trace of the window."""
+
+    def nothing_of_ones(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+        last = wr.reduce("amount", lambda held, amount: None if amount == 1 else amount)
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update", every="1 hour").agg(last=last)
+
+    driver = StreamDriver(nothing_of_ones, PAYMENTS, value="amount")
+    rows = [(0, 5), (4, 6), (6, 1), (7, 9)]
+    got = [driver.pipe(user="ann", ts=at(minute), amount=amount) for minute, amount in rows]
+    shown = [[(change.kind, *change.window) for change in changes] for changes in got]
+    assert shown == [[("upsert", at(0), at(0))], [], [("delete", at(0), at(0))], [("upsert", at(7), at(7))]]
+
+
+@pytest.mark.parametrize(
+    ("unit", "every", "ticks", "rows"),
+    [
+        ("s", "1500 milliseconds", [0, 1, 2, 3, 4], [1, 0, 2, 0, 2]),  # a part of a second is a whole one
+        ("ms", "2 milliseconds", [0, 1, 2, 3, 4], [1, 0, 2, 0, 2]),
+        ("us", "1 microsecond", [0, 1, 2], [1, 2, 2]),
+        ("ns", "1 microsecond", [0, 999, 1000, 1999, 2000], [1, 0, 2, 0, 2]),
+    ],
+)
+def test_every_is_exact_in_the_unit_of_the_time_column(unit: Any, every: str, ticks: list[int], rows: Any) -> None:
+    time = pa.timestamp(unit)
+    driver = StreamDriver(paced(every), pa.schema({"user": pa.string(), "ts": time}))
+    tables = [pa.table({"user": ["ann"], "ts": pa.array([tick], pa.int64()).cast(time)}) for tick in ticks]
+    assert [len(driver.pipe_batch(table)) for table in tables] == rows
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("every", "message"),
+    [
+        ("0 seconds", "every: got '0 seconds'; allowed: a duration longer than zero"),
+        (timedelta(0), "every: got datetime.timedelta.*; allowed: a duration longer than zero"),
+        (timedelta(seconds=-1), "every: got .*; allowed: a duration longer than zero"),
+        ("-1 minute", "every: got '-1 minute'; allowed: a duration longer than zero"),
+        ("1 month", "every: got '1 month'; allowed: "),
+        ("often", "every: got 'often'; allowed: words such as"),
+    ],
+)
+def test_every_is_a_duration_longer_than_zero(every: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        StreamDriver(paced(every), PAYMENTS)
+
+
+@pytest.mark.parametrize("every", [60, 0.5, True, ["1 minute"]])
+def test_every_has_a_unit(every: Any) -> None:
+    with pytest.raises(TypeError, match="^every: got "):
+        StreamDriver(paced(every), PAYMENTS)
+
+
+def test_every_is_of_updates_that_are_coalesced() -> None:
+    sessions = wr.group_by(PAYMENTS.empty_table(), "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    with pytest.raises(ValueError, match=r"every: got '1 minute'; allowed: None with emit\('close'\)"):
+        sessions.emit("close", every="1 minute")
+    with pytest.raises(ValueError, match="every: got '1 minute'; allowed: None with every_record=True"):
+        sessions.emit("update", every="1 minute", every_record=True)
+    assert sessions.emit("update", every="1 minute").emit("close").options.every is None
+
+
+def test_a_batch_gives_the_same_rows_at_any_pace() -> None:
+    table = pa.Table.from_pylist([{"user": "ann", "ts": at(minute)} for minute in (0, 3, 20)], PAYMENTS)
+    at_pace, plain = paced("1 hour")(table), paced(None)(table)
+    assert at_pace.num_rows == 2
+    assert at_pace.sort_by("count").equals(plain.sort_by("count"))

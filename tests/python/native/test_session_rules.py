@@ -1,0 +1,348 @@
+"""Rules for sessions give the sessions of the oracle: in this process, through Spark's two steps, and on streams."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from datetime import datetime, time, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+from ..harness.examples import usually
+from ..oracle.session_rules import Row, Rules, Session, sessions
+from .test_cut_sessions import after_a_shuffle, folded_after_a_shuffle, listed
+from .test_cut_sessions import joined as joined_lists
+
+SECOND = 10**6
+KEYS = st.sampled_from(["ann", "bob"])
+NEAR = st.integers(0, 40)
+ZONES = {"Europe/Madrid": 1_774_746_000, "Africa/Cairo": 1_776_978_000, "America/Havana": 1_793_505_600, None: 0}
+"""Zones, and an instant in seconds near which their clock changes."""
+
+SCHEMA = pa.schema(
+    {
+        "user": pa.string(),
+        "ts": pa.timestamp("us", "UTC"),
+        "seq": pa.int64(),
+        "out": pa.bool_(),
+        "login": pa.bool_(),
+        "camp": pa.string(),
+        "place": pa.float64(),
+        "id": pa.int64(),
+    }
+)
+VALUES = st.tuples(st.sampled_from([None, "a", "a", "b"]), st.sampled_from([None, 1.5, 1.5]))
+MAYBE = st.sampled_from([None, False, False, False, True])
+
+
+@st.composite
+def rows_of_stream(draw: st.DrawFn) -> list[Row]:
+    """Rows of two keys, near each other in time."""
+    ties = st.integers(-2, 3) if draw(st.booleans()) else st.just(0)
+    values = VALUES if draw(st.booleans()) else st.just(("a", None))
+    row = st.builds(Row, KEYS, NEAR.map(lambda at: at * SECOND), ties, MAYBE, MAYBE, values)
+    return draw(st.lists(row, max_size=30))
+
+
+@st.composite
+def rules_of_stream(draw: st.DrawFn) -> Rules:
+    """A gap, and any rules that need no column."""
+    rule = st.none() | st.integers(1, 12)
+    longest = draw(rule)
+    return Rules(
+        gap=draw(st.integers(1, 15)) * SECOND,
+        max_duration=None if longest is None else longest * SECOND,
+        max_records=draw(st.none() | st.integers(1, 5)),
+        cut_at=draw(st.none() | st.builds(time, st.just(0), st.just(0), st.integers(0, 40))),
+    )
+
+
+def table_of(rows: list[Row], time_type: pa.DataType) -> pa.Table:
+    """The rows as a table; a row's place is its id."""
+    values = [row.values or (None, None) for row in rows]
+    columns = {
+        "user": [row.key for row in rows],
+        "ts": pa.array([row.time for row in rows], pa.int64()).cast(time_type),
+        "seq": [row.tie for row in rows],
+        "out": [row.ends for row in rows],
+        "login": [row.begins for row in rows],
+        "camp": [camp for camp, _ in values],
+        "place": [place for _, place in values],
+        "id": range(len(rows)),
+    }
+    schema = SCHEMA.set(1, pa.field("ts", time_type))
+    return pa.table({name: pa.array(column, schema.field(name).type) for name, column in columns.items()})
+
+
+def windows_of(rules: Rules, **others: Any) -> wr.SessionWindows:
+    longest = None if rules.max_duration is None else timedelta(microseconds=rules.max_duration)
+    return wr.SessionWindows.with_gap(
+        timedelta(microseconds=rules.gap),
+        max_duration=longest,
+        end_when="out",
+        start_when="login",
+        cut_on=["camp", "place"],
+        cut_at=rules.cut_at,
+        zone=rules.zone,
+        max_records=rules.max_records,
+        **others,
+    )
+
+
+ASKED = {
+    "n": wr.count(),
+    "ids": wr.collect_list("id"),
+    "first": wr.first("seq"),
+    "last": wr.last("seq"),
+    "why": wr.ended_by(),
+    "number": wr.window_id(),
+    "mean": wr.sum("id") / wr.count(),
+}
+
+
+def shown(answer: pa.Table) -> Counter[tuple[Any, ...]]:
+    """Each session with its rows, without the order of those of one time and tie."""
+    return Counter(map(_session, answer.to_pylist()))
+
+
+def _session(row: Any) -> tuple[Any, ...]:
+    bounds = _micros(row["window"]["start"]), _micros(row["window"]["end"])
+    return (row["user"], *bounds, tuple(sorted(row["ids"])), row["why"], row["first"], row["last"])
+
+
+def _micros(moment: datetime) -> int:
+    return (moment.replace(tzinfo=None) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+def wanted(rows: list[Row], found: list[Session]) -> Counter[tuple[Any, ...]]:
+    ids: dict[int, int] = {id(row): place for place, row in enumerate(rows)}
+    counted = Counter[tuple[Any, ...]]()
+    for session in found:
+        rows_of = tuple(sorted(ids[id(row)] for row in session.rows))
+        ties = session.rows[0].tie, session.rows[-1].tie
+        counted[(session.key, *session.bounds, rows_of, session.ended_by, *ties)] += 1
+    return counted
+
+
+def own(rows: list[Row]) -> list[Row]:
+    """The same rows, each an object of its own."""
+    return [Row(row.key, row.time, row.tie, row.ends, row.begins, row.values) for row in rows]
+
+
+@usually(100)
+@given(rows_of_stream(), rules_of_stream(), st.integers(1, 4), st.lists(st.integers(0, 30), max_size=3))
+def test_oracle_batches_give_the_sessions_of_the_rules(
+    rows: list[Row], rules: Rules, shards: int, cuts: list[int]
+) -> None:
+    rows = own(rows)
+    table, expected = table_of(rows, pa.timestamp("us")), wanted(rows, sessions(rows, rules))
+    grouped = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows_of(rules)).shards(shards)
+    answer = grouped.agg(**ASKED)
+    assert shown(answer) == expected
+    assert len(set(answer["number"].to_pylist())) == answer.num_rows
+    assert shown(after_a_shuffle(grouped._plan(ASKED), table, cuts)) == expected
+    joined = wr.aggregate(list, listed, joined_lists, schema="array<bigint>", columns=["id"])
+    folded = {"ids": joined, "first": wr.first("seq"), "last": wr.last("seq"), "why": wr.ended_by()}
+    assert shown(grouped.agg(**folded)) == expected
+    assert shown(folded_after_a_shuffle(grouped._plan(folded), table, cuts)) == expected
+
+
+@usually(60)
+@given(rows_of_stream(), rules_of_stream(), st.randoms(use_true_random=False))
+def test_oracle_without_a_tie_records_of_one_time_stay_together(rows: list[Row], rules: Rules, random: Any) -> None:
+    rows = [Row(row.key, row.time, 0, row.ends, row.begins, row.values) for row in rows]
+    table, expected = table_of(rows, pa.timestamp("us")), wanted(rows, sessions(rows, rules))
+    order = list(range(len(rows)))
+    random.shuffle(order)
+    for data in (table, table.take(pa.array(order, pa.int64()))):
+        grouped = wr.group_by(data, "user", time="ts").windowed_by(windows_of(rules))
+        assert shown(grouped.agg(**ASKED)) == expected
+
+
+@usually(40)
+@given(rows_of_stream(), rules_of_stream(), st.randoms(use_true_random=False))
+def test_oracle_every_row_with_its_session_and_place(rows: list[Row], rules: Rules, random: Any) -> None:
+    rows = [Row(row.key, row.time, place, row.ends, row.begins, row.values) for place, row in enumerate(rows)]
+    random.shuffle(rows)
+    table = table_of(rows, pa.timestamp("us"))
+    grouped = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows_of(rules))
+    answer = grouped.with_columns(
+        place_in=wr.position(), number=wr.session_number(), why=wr.ended_by(), path=wr.path("seq")
+    )
+    found = {row["seq"]: (row["place_in"], row["number"], row["why"], row["path"]) for row in answer.to_pylist()}
+    expected, of_key = {}, Counter[str]()
+    for session in sessions(rows, rules):
+        of_key[session.key] += 1
+        ties = [row.tie for row in session.rows]
+        for place, row in enumerate(session.rows, start=1):
+            expected[row.tie] = (place, of_key[session.key], session.ended_by, ties)
+    assert found == expected
+
+
+@usually(60)
+@given(st.sampled_from(list(ZONES)), st.integers(0, 86_399), st.lists(st.integers(0, 96), max_size=40), st.data())
+def test_oracle_days_end_where_a_clock_says_so_when_summer_time_begins_and_ends(
+    zone: str | None, at: int, hours: list[int], data: st.DataObject
+) -> None:
+    at = data.draw(st.sampled_from([0, 3600, 7200, 9000, at]))
+    clock = time(at // 3600, at // 60 % 60, at % 60)
+    rules = Rules(gap=10**13, cut_at=clock, zone=zone)
+    offset = data.draw(st.integers(-1, 1))
+    rows = [Row("ann", (ZONES[zone] + (hour - 48) * 1800) * SECOND + offset) for hour in hours]
+    table = table_of(rows, pa.timestamp("us", None if zone is None else "UTC"))
+    windows = wr.SessionWindows.with_gap(timedelta(microseconds=10**13), cut_at=clock, zone=zone)
+    answer = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(**ASKED)
+    assert shown(answer) == wanted(rows, sessions(rows, rules))
+
+
+def test_a_session_that_ended_in_the_clocks_second_hour_is_the_one_before_it() -> None:
+    zone, at = "Europe/Madrid", [datetime(2026, 10, 24, hour) for hour in (23,)]
+    at += [datetime(2026, 10, 25, 0, minute) for minute in (0, 30)] + [
+        datetime(2026, 10, 25, 1),
+        datetime(2026, 10, 25, 1, 30),
+    ]
+    table = pa.table({"user": ["ann"] * 5, "ts": pa.array(at, pa.timestamp("us", "UTC"))})
+    windows = wr.SessionWindows.with_gap("3 hours", cut_at="02:30", zone=zone)  # 02:30 comes at 00:30 and at 01:30 UTC
+    answer = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(n=wr.count(), why=wr.ended_by())
+    assert sorted(zip(answer["n"].to_pylist(), answer["why"].to_pylist(), strict=True)) == [(2, "cut_at"), (3, "open")]
+
+
+def driver_of(rules: Rules, grace: int, every: dict[str, Any]) -> StreamDriver:
+    windows = windows_of(rules, grace=timedelta(microseconds=grace))
+
+    def query(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts", tie="seq").windowed_by(windows).agg(**every)
+
+    return StreamDriver(query, SCHEMA.set(1, pa.field("ts", pa.timestamp("us"))))
+
+
+@usually(60)
+@given(rows_of_stream(), rules_of_stream(), st.integers(0, 30), st.sets(st.integers(0, 30), max_size=3))
+def test_oracle_a_stream_gives_the_sessions_of_the_records_that_are_not_late(
+    rows: list[Row], rules: Rules, grace: int, restarts: set[int]
+) -> None:
+    driver, found, in_time, latest = driver_of(rules, grace * SECOND, ASKED), list[Any](), list[Row](), -1
+    for place, row in enumerate(own(rows)):
+        if place in restarts:
+            driver = driver_of(rules, grace * SECOND, ASKED).restore(driver.snapshot())
+        camp, where = row.values
+        moment = datetime(1970, 1, 1) + timedelta(microseconds=row.time)
+        made = {"user": row.key, "ts": moment, "seq": row.tie, "out": row.ends, "login": row.begins}
+        found += driver.pipe(**made, camp=camp, place=where, id=len(in_time))
+        latest = max(latest, row.time)
+        if row.time >= latest - grace * SECOND:
+            in_time.append(row)
+    assert driver.counters["late"] == len(rows) - len(in_time)
+    final = final_sessions(sessions(in_time, rules, last="gap"), rules, latest - grace * SECOND)
+    closed = [{**change.values, **change.key, "window": change.window._asdict()} for change in found]
+    assert Counter(map(_session, closed)) == wanted(in_time, final)
+    assert len({session["number"] for session in closed}) == len(closed)
+
+
+def final_sessions(found: list[Session], rules: Rules, close: int) -> list[Session]:
+    """The sessions that a record before the close time ended, or whose reach is before it."""
+    final = []
+    for session, after in itertools.zip_longest(found, found[1:]):
+        _, end = session.bounds
+        ends_alone = session.ended_by in ("end_when", "max_records")
+        is_cut = after is not None and after.key == session.key and after.bounds[0] < close
+        if is_cut or (end if ends_alone else end + rules.gap) < close:
+            final.append(session)
+    return final
+
+
+BAD = [
+    ({"zone": "Europe/Madrid"}, "zone: got 'Europe/Madrid'; allowed: a zone with cut_at only"),
+    ({"cut_at": "24:00"}, "cut_at: got '24:00'"),
+    ({"cut_at": 3}, "cut_at: got 3"),
+    ({"cut_at": "00:00", "zone": "Mars/Olympus"}, "zone: got 'Mars/Olympus'"),
+    ({"max_records": 0}, "max_records: got 0; allowed: an int of 1 or more"),
+    ({"max_records": True}, "max_records: got True"),
+    ({"cut_on": []}, "cut_on: got []"),
+    ({"cut_on": ["camp", "camp"]}, "cut_on: got 'camp'; allowed: each column once"),
+    ({"start_when": "camp"}, "start_when: column 'camp' has type string; allowed: a boolean"),
+    ({"start_when": "nowhere"}, "start_when: got 'nowhere'"),
+    ({"cut_on": "nowhere"}, "cut_on: got 'nowhere'"),
+    ({"cut_at": "00:00", "zone": "UTC"}, "zone: got 'UTC'; allowed: None, as the time column 'ts' has no zone"),
+]
+
+
+@pytest.mark.parametrize(("rule", "message"), BAD)
+def test_a_rule_that_cannot_be_is_refused_at_the_call(rule: dict[str, Any], message: str) -> None:
+    table = table_of([Row("ann", 0)], pa.timestamp("us"))
+    with pytest.raises((TypeError, ValueError)) as refused:
+        wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute", **rule))
+    assert str(refused.value).startswith(message)
+
+
+def test_a_zoned_time_needs_a_zone_and_a_tie_is_an_integer() -> None:
+    table = table_of([Row("ann", 0)], pa.timestamp("us", "UTC"))
+    with pytest.raises(ValueError, match="zone: got None; allowed: the time zone of cut_at"):
+        wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute", cut_at="00:00"))
+    with pytest.raises(TypeError, match="tie: column 'camp' has type string"):
+        wr.group_by(table, "user", time="ts", tie="camp")
+    sliding = wr.group_by(table, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("1 minute"))
+    with pytest.raises(ValueError, match="ended_by"):
+        sliding.agg(why=wr.ended_by())
+
+
+def test_a_record_without_a_tie_is_counted() -> None:
+    table = table_of([Row("ann", 0, 1), Row("ann", 1, 2)], pa.timestamp("us"))
+    table = table.set_column(2, "seq", pa.array([None, 2], pa.int64()))
+    with pytest.warns(wr.LeftOut, match="null_ties"):
+        answer = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows_of(Rules(SECOND))).count()
+    assert (answer["count"].to_pylist(), wr.counters(answer)["null_ties"]) == ([1], 1)
+
+
+def test_a_stream_refuses_updates_a_retention_and_an_end_without_rules() -> None:
+    def driver(windows: Any, emit: str = "close", **asked: Any) -> StreamDriver:
+        return StreamDriver(
+            lambda data: wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(**asked),  # type: ignore[arg-type]
+            SCHEMA,
+        )
+
+    ruled = wr.SessionWindows.with_gap("1 minute", max_records=2, grace="1 minute")
+    with pytest.raises(ValueError, match="emit: got 'update'; allowed: emit\\('close'\\) for sessions with rules"):
+        driver(ruled, "update", n=wr.count())
+    kept = wr.SessionWindows.with_gap("1 minute", max_records=2, grace="1 minute", retention="1 hour")
+    with pytest.raises(ValueError, match="retention"):
+        driver(kept, n=wr.count())
+    with pytest.raises(ValueError, match="ended_by"):
+        driver(wr.SessionWindows.with_gap("1 minute", grace="1 minute"), why=wr.ended_by())
+
+
+def test_ties_order_what_goes_by_the_order_of_records() -> None:
+    steps = ["pay", "view", "cart", "view"]
+    table = pa.table(
+        {
+            "user": ["ann"] * 4,
+            "ts": pa.array([0, 0, 0, 0], pa.timestamp("us")),
+            "seq": [3, 1, 2, -(2**63)],
+            "step": steps,
+            "v": [1, 2, 3, 4],
+        }
+    )
+    asked = {
+        "first": wr.first("v"),
+        "last": wr.last("v"),
+        "all": wr.collect_list("v"),
+        "path": wr.path("step"),
+        "funnel": wr.funnel(["view", "cart", "pay"], column="step", within="1 hour"),
+        "back": wr.funnel(["pay", "cart", "view"], column="step", within="1 hour"),
+        "least": wr.min_by("v", "user"),
+    }
+    expected = {"first": 4, "last": 1, "all": [4, 2, 3, 1], "path": ["view", "cart", "pay"]}
+    expected |= {"funnel": 3, "back": 1, "least": 4}
+    for windows in (wr.SessionWindows.with_gap("1 minute"), wr.SlidingWindows.with_time_difference("1 minute")):
+        answer = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows).agg(**asked)
+        (row,) = answer.drop_columns(["user", "window"]).to_pylist()
+        assert row == expected
+        untied = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(back=asked["back"])
+        assert untied["back"].to_pylist() == [3], "without ties, records of one time count in the funnel's order"
