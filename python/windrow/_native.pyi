@@ -344,8 +344,6 @@ class Operator:
         """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row.
         Without `to` it has the operator's own time. `sources` are the names of the sources.
         """
-    def handover(self, stream: Operator) -> list[tuple[str, bytes | None]]:
-        """The windows and the time of this operator as the pages of `stream`, a new operator of the same windows."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

@@ -359,16 +359,6 @@ impl PyOperator {
         Ok((to_python(py, rows)?, PyBytes::new(py, &clock.seal()?)))
     }
 
-    fn handover<'py>(
-        &self,
-        py: Python<'py>,
-        stream: &Bound<'py, Self>,
-    ) -> PyResult<Vec<PageTuple<'py>>> {
-        let stream = stream.get();
-        let pages = self.work(py, |operator| operator.handover(&*stream.lock()?))?;
-        Ok(page_tuples(py, pages))
-    }
-
     #[pyo3(signature = (head, keys, progress, times=None))]
     fn touched(
         &self,

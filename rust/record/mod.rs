@@ -24,13 +24,11 @@
 //! | [`store_query`] | stored windows as rows |
 //! | `open_windows` | the windows as the rows of a table, which the next run of a daily job reads |
 //! | `open_rows`, `open_reader` | write and read these rows |
-//! | `handover` | the windows as the state with which a stream begins |
 
 mod bulk;
 pub(crate) mod change_batch;
 pub(crate) mod changes;
 pub(crate) mod checkpoint;
-mod handover;
 mod judgement;
 mod left_out;
 pub(crate) mod micro_batch;

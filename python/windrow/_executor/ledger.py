@@ -88,7 +88,7 @@ class Ledger:
         return [self.rows(left_out, *(judged.column(name) for name in ("reason", "late_by", "stream_time")))]
 
     def unread(self, rows: pa.RecordBatch) -> pa.RecordBatch | None:
-        """The records that no window takes: those without a key, a time, a tie or a valid gap. None if there are none."""
+        """The records without a key, a time, a tie or a valid gap. None if there are none."""
         reasons = self._reasons(rows)
         if reasons is None or reasons.null_count == rows.num_rows:
             return None

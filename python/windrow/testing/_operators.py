@@ -22,7 +22,6 @@ from windrow._arguments.column import Names
 from windrow._executor.ledger import Ledger
 from windrow._executor.ledger_rows import of_records, of_windows
 from windrow._executor.opened import Opened, shown_aggregates
-from windrow._executor.stream.start import pages_of
 from windrow._executor.tasks import Source, Tasks
 from windrow._native import Operator
 from windrow._plan.plan import Plan
@@ -130,19 +129,15 @@ class SharedOperator(Operators):
         self._operator = make()
         self._column = column
         self._numbers: dict[Source, int] = {}
-        self._first: dict[str, bytes | None] = {}
         super().__init__(self._operator, ledger)
 
     def start(self, plan: Plan) -> None:
         """Begins with the open windows of a plan."""
-        run = Operator(plan.spec_of_run, plan.schema, plan.folds())
-        rows: pa.Table = plan.options.start(plan, shown_aggregates(plan, run.output_schema))
+        rows: pa.Table = plan.options.start(plan, shown_aggregates(plan, self.output_schema))
         opened = Opened(len(plan.keys))
         for batch in rows.to_batches():
             opened.add(batch)
-        time: Any = plan.schema.field(plan.time).type
-        self._first = dict(pages_of(run, self._operator, opened, time))
-        self._operator.restore([page for page in self._first.values() if page is not None])
+        opened.load(self._operator, plan.schema.field(plan.time).type)
 
     def push(self, fed: Fed) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""
@@ -194,8 +189,7 @@ class SharedOperator(Operators):
 
     def changed_pages(self) -> dict[str, bytes | None]:
         """The changed pages."""
-        first, self._first = self._first, {}
-        return first | dict(self._operator.changed_pages())
+        return dict(self._operator.changed_pages())
 
     def restore(self, sources: Sequence[Source], pages: Iterable[tuple[int | None, bytes]]) -> None:
         """Reads a state into an operator that has seen nothing."""
