@@ -51,10 +51,9 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
     differences.extend(of_result(saved, own));
     differences.extend(of_aggregates(saved, own));
     differences.extend(changed("emit", saved.get("emit"), own.get("emit"), quoted));
-    let every = [saved, own].map(|each| each.get("every"));
-    if every[0].is_some() != every[1].is_some() {
-        differences.extend(changed("every", every[0], every[1], duration));
-    }
+    let [was, is] = [saved, own].map(|each| each.get("every"));
+    let every = changed("every", was, is, duration);
+    differences.extend(every.filter(|_| was.is_some() != is.is_some()));
     if is_changed(saved, own, "shards") {
         let [was, is] = [saved, own].map(|each| text(each.get("shards")));
         differences.push(format!("shards were {was}, are {is}"));
