@@ -30,8 +30,8 @@ class LeftOutRecords(Generic[Result]):
         windows; the aggregates are null. These columns come before `op`, and are null in all other rows:
 
         * `time`: the time of the record.
-        * `reason` (string): `null_key`, `null_time`, `null_tie`, `bad_gap`; on a stream also `late`, `ahead`, `bad_tick`
-          and `refused` (a record of sliding windows whose own window has closed, and that is in no other).
+        * `reason` (string): `null_key`, `null_time`, `null_tie`, `bad_gap`; on a stream also `late`, `ahead`,
+          `bad_tick` and `refused` (a record of sliding windows whose own window has closed, and that is in no other).
         * `late_by` (a duration): how much more grace would have taken a record that is `late` or `refused`.
         * `stream_time`: the stream time that judged such a record.
         * `input`: for a cogroup, the name of the record's input.
