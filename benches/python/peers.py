@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,12 @@ Queries = dict[str, Callable[[], Answer]]
 GAP = "5 minutes"
 
 
-def windrow_in_spark(path: Path, order: str) -> Queries:
+def windrow_in_spark(path: Path, order: str, *, left_out: bool = False) -> Queries:
     """windrow over a cached DataFrame."""
     import local_spark
 
     frame = _cached(local_spark.start(), path)
-    sessions = by_windrow(frame)
+    sessions = by_windrow(frame, left_out=left_out)
 
     def answer() -> pa.Table:
         return flat(_collected(sessions))
@@ -69,12 +70,12 @@ def flat_of_spark(sessions: Any) -> Any:
     return sessions.select("user", "w.start", last, "clicks", "spend", "low", "high")
 
 
-def windrow_in_process(path: Path, order: str) -> Queries:
+def windrow_in_process(path: Path, order: str, *, left_out: bool = False) -> Queries:
     """windrow over an Arrow table, without Spark."""
     events = pq.read_table(path)
 
     def run() -> Answer:
-        sessions = by_windrow(events)
+        sessions = by_windrow(events, left_out=left_out)
         return lambda: flat(sessions)
 
     return {"windrow": run}
@@ -166,14 +167,17 @@ PEERS: dict[str, Callable[[Path, str], Queries]] = {
     "windrow in-process": windrow_in_process,
     "Polars": polars,
     "DuckDB": duckdb,
+    "left_out in Spark": partial(windrow_in_spark, left_out=True),
+    "left_out in-process": partial(windrow_in_process, left_out=True),
 }
 
 
-def by_windrow(events: Any) -> Any:
-    """The sessions of events in Spark or in memory by windrow."""
+def by_windrow(events: Any, *, left_out: bool = False) -> Any:
+    """The sessions of events in Spark or in memory by windrow, perhaps with the records in none, of which are none."""
     import windrow as wr
 
     grouped = wr.group_by(events, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(GAP))
+    grouped = grouped.left_out("emit", columns=["ts", "amount"]) if left_out else grouped
     return grouped.agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
 
 

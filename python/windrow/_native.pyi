@@ -301,12 +301,12 @@ class Operator:
         Returns `window` and the aggregates of each record, in order, in one or more batches; null for a late record or
         one left out. Without `times` the values are those after the whole batch, else those right after the record.
         """
+    def left_out(self) -> pa.RecordBatch | None:
+        """Once: `row`, `reason`, `late_by` and `stream_time` (ticks) of the last batch's records in no window."""
     def finish(self) -> list[pa.RecordBatch]:
         """Ends the input. Returns the changes that make all windows final, as `push`."""
     def counters(self) -> dict[str, int]:
-        """The counters of `Query.run`, and `late`, `windows_refused`, `late_emitted`, `null_values`, `bad_ticks`,
-        `updates`, `overflows`, `windows_closed` and `windows_open` (now). `ValueError` after a failed `restore`.
-        """
+        """The counters of `Query.run` and of a stream; `windows_open` is now. `ValueError` after a failed restore."""
     def select(
         self,
         first: pa.RecordBatch | None,
@@ -344,8 +344,6 @@ class Operator:
         """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row.
         Without `to` it has the operator's own time. `sources` are the names of the sources.
         """
-    def handover(self, stream: Operator) -> list[tuple[str, bytes | None]]:
-        """The windows and the time of this operator as the pages of `stream`, a new operator of the same windows."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:

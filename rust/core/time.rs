@@ -55,6 +55,15 @@ impl Time {
         self.0.abs_diff(i64::MIN)
     }
 
+    /// How much later this is than `earlier`; zero if it is not.
+    pub fn since(self, earlier: Self) -> Span {
+        Span(if self > earlier {
+            self.0.abs_diff(earlier.0)
+        } else {
+            0
+        })
+    }
+
     /// Floors to a multiple of `resolution`, toward minus infinity. `None` if the result is below
     /// the earliest time.
     pub fn floor(self, resolution: Span) -> Option<Self> {

@@ -42,22 +42,21 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
         own.get("until"),
         duration,
     ));
-    if is_changed(saved, own, "keys") {
-        let [was, is] = [saved, own].map(|each| listed(each.get("keys")));
-        differences.push(format!("keys were {was}, are {is}"));
-    }
-    differences.extend(changed("tie", saved.get("tie"), own.get("tie"), quoted));
+    let plural = |name: &str, show: fn(Option<&Value>) -> String| {
+        let [was, is] = [saved, own].map(|each| show(each.get(name)));
+        is_changed(saved, own, name).then(|| format!("{name} were {was}, are {is}"))
+    };
+    differences.extend(plural("keys", listed));
     differences.extend(of_result(saved, own));
     differences.extend(of_aggregates(saved, own));
-    differences.extend(changed("emit", saved.get("emit"), own.get("emit"), quoted));
+    for name in ["tie", "emit"] {
+        differences.extend(changed(name, saved.get(name), own.get(name), quoted));
+    }
     let every = [saved, own].map(|each| each.get("every"));
     if every[0].is_some() != every[1].is_some() {
         differences.extend(changed("every", every[0], every[1], duration));
     }
-    if is_changed(saved, own, "shards") {
-        let [was, is] = [saved, own].map(|each| text(each.get("shards")));
-        differences.push(format!("shards were {was}, are {is}"));
-    }
+    differences.extend(plural("shards", text));
     if is_changed(saved, own, "inputs") {
         let count = |each: &Specification| match each
             .get("inputs")

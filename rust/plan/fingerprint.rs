@@ -11,7 +11,15 @@ use super::spec::Spec;
 use crate::core::error::{Error, Result};
 
 /// The parts that may change. Nothing of them is in the state.
-const MAY_CHANGE: [&str; 6] = ["grace", "late", "op", "every_record", "overflow", "tick"];
+const MAY_CHANGE: [&str; 7] = [
+    "grace",
+    "late",
+    "left_out",
+    "op",
+    "every_record",
+    "overflow",
+    "tick",
+];
 
 /// The options of windows that may change: they only say how the next records are read.
 const OF_RECORDS: [&str; 2] = ["invalid_gap", "retention"];

@@ -8,6 +8,7 @@
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
 //! | [`frame_spec`] | the frame of an aggregate as the user wrote it |
+//! | [`left_out_spec`] | how records in no window come back |
 //! | [`frames`] | the aggregates of a query by the times that they cover |
 //! | `resolve` | a call of an aggregate function over Arrow columns |
 //! | [`results`] | batches of results, times and windows as text |
@@ -32,6 +33,7 @@ pub mod frame_spec;
 pub(crate) mod frames;
 pub(crate) mod function_failure;
 pub(crate) mod input_column;
+pub mod left_out_spec;
 pub(crate) mod limits;
 pub(crate) mod open_query;
 pub mod query;

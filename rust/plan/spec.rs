@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use super::frame_spec::FrameSpec;
+use super::left_out_spec::LeftOutSpec;
 pub use super::window_spec::{InvalidGap, WindowSpec};
 use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, FunnelSteps, Shares};
 use crate::core::aggregate::functions;
@@ -73,23 +74,25 @@ pub struct Spec {
     /// Kafka's treatment of null values, which only the driver has.
     #[serde(default)]
     pub kafka: Option<KafkaSemantics>,
-    /// The integer column that numbers the source of each row, if the slowest source sets the stream
-    /// time; none: all rows have one source.
+    /// The integer column that numbers the source of each row, if the slowest source sets the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
+    /// How records in no window come back; none: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOutSpec>,
     /// Whether a stream gives back its records, each with the sliding window that ends at it.
     #[serde(default, rename = "over", skip_serializing_if = "std::ops::Not::not")]
     pub returns_records: bool,
 }
 
 impl Spec {
-    /// Whether the records of a micro-batch may be joined to partial sessions before late ones are
-    /// found: no aggregate and no change needs the records themselves.
+    /// Whether records may be joined to partial sessions before late ones are found.
     pub(crate) fn takes_partials(&self) -> bool {
         let is_built_in = |aggregate: &AggregateSpec| aggregate.function != Function::Python;
         self.aggregates.iter().all(is_built_in)
             && self.inputs.is_none()
             && self.late == Late::Drop
+            && self.left_out.is_none()
             && !self.every_record
             && !self.is_cut()
     }
@@ -122,8 +125,7 @@ pub struct KafkaSemantics {
     /// The column of record values: sliding windows drop a record whose value is null.
     #[serde(default)]
     pub value: Option<String>,
-    /// Whether the end of a window beyond the latest time is shown as the latest time. Otherwise it is
-    /// an error.
+    /// Whether a window that ends beyond the latest time shows that time, and is no error.
     #[serde(default)]
     pub saturate: bool,
 }
@@ -325,8 +327,7 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a count that is negative, no integer or far too large, [`Error::Format`]
-    /// for text that is not a spec.
+    /// [`Error::Argument`] for a count out of range, [`Error::Format`] for text that is not a spec.
     pub fn parse(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| {
             bad_count(json).unwrap_or_else(|| Error::Format {

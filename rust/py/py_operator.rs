@@ -254,6 +254,13 @@ impl PyOperator {
         to_python(py, self.work(py, push)?)
     }
 
+    fn left_out<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let left_out = self.work(py, Operator::take_left_out)?;
+        left_out
+            .map(|rows| Ok(PyRecordBatch::new(rows).into_pyarrow(py)?))
+            .transpose()
+    }
+
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         to_python(py, self.work(py, Operator::finish)?)
     }
@@ -350,16 +357,6 @@ impl PyOperator {
             operator.open_windows(to.map(Time), batch, &sources)
         })?;
         Ok((to_python(py, rows)?, PyBytes::new(py, &clock.seal()?)))
-    }
-
-    fn handover<'py>(
-        &self,
-        py: Python<'py>,
-        stream: &Bound<'py, Self>,
-    ) -> PyResult<Vec<PageTuple<'py>>> {
-        let stream = stream.get();
-        let pages = self.work(py, |operator| operator.handover(&*stream.lock()?))?;
-        Ok(page_tuples(py, pages))
     }
 
     #[pyo3(signature = (head, keys, progress, times=None))]

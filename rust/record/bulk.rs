@@ -120,15 +120,19 @@ pub(crate) fn add<K: BulkWindows>(
                 input,
                 source,
                 time,
-            } => operator.observe_tick(input, source, time),
-            Event::Record(record) => {
-                if let Ok(record) = judgement.admit(operator, record) {
+            } => {
+                context.out.note_tick(row, time);
+                operator.observe_tick(input, source, time);
+            }
+            Event::Record(record) => match judgement.admit(operator, record) {
+                Ok(record) => {
                     if record.is_behind() {
                         ordered.insert(key);
                     }
                     records.push((key, record));
                 }
-            }
+                Err(outcome) => context.out.note(row, outcome, None),
+            },
         }
     }
     if context.states.has_functions() {
@@ -176,7 +180,8 @@ fn add_each<K: BulkWindows>(
         if judgement.closes() {
             operator.close(record.now, states, out)?;
         }
-        operator.add(record, states, out)?;
+        let outcome = operator.add(record, states, out)?;
+        out.note(row, outcome, Some(record.now));
     }
     states.at = CurrentRecord::default();
     Ok(())

@@ -6,10 +6,14 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::left_out::LeftOut;
 use super::operator_states::OperatorStates;
 use crate::core::aggregate::states::States;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::{Op, Sink, WindowChange};
+use crate::core::operator::record::RecordOutcome;
+use crate::core::operator::stream_time::StreamTimes;
+use crate::core::time::Time;
 use crate::core::window::Window;
 
 /// Changes in order. Unless every change counts, a window has at most one row (rules 6.2). Memory
@@ -22,6 +26,8 @@ pub(crate) struct Changes {
     free: Vec<usize>,
     /// The number of changes so far.
     count: u64,
+    /// The records that are in no window. `None` if nobody asks for them.
+    pub(super) left_out: Option<LeftOut>,
 }
 
 /// The position of the row of each key and window.
@@ -86,6 +92,21 @@ impl Changes {
             rows: Vec::new(),
             free: Vec::new(),
             count: 0,
+            left_out: None,
+        }
+    }
+
+    /// Keeps a record whose outcome is that it is in no window.
+    pub(super) fn note(&mut self, row: usize, outcome: RecordOutcome, now: Option<StreamTimes>) {
+        if let Some(left_out) = &mut self.left_out {
+            left_out.note(row, outcome, now);
+        }
+    }
+
+    /// Keeps a tick that has no time.
+    pub(super) fn note_tick(&mut self, row: usize, time: Option<Time>) {
+        if let (Some(left_out), None) = (&mut self.left_out, time) {
+            left_out.keep(row, "bad_tick");
         }
     }
 

@@ -94,7 +94,7 @@ impl Operator {
     /// Starts a micro-batch. The close times follow the current grace.
     pub(super) fn begin_micro_batch(&mut self) -> Changes {
         self.state.windows.catch_up_time();
-        Changes::new(self.spec.every_record)
+        self.new_changes()
     }
 
     /// Moves stream time, closes windows and writes the changes.
@@ -104,6 +104,7 @@ impl Operator {
         mut changes: Changes,
     ) -> Result<Vec<RecordBatch>> {
         self.close_due(progress, &mut changes)?;
+        self.left_out = changes.left_out.take();
         change_batch::write(changes, &mut self.state)
     }
 

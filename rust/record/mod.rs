@@ -15,6 +15,7 @@
 //! | [`operator_states`] | the states of built-in and user-defined aggregates |
 //! | [`user_function`] | a user-defined aggregate |
 //! | `changes` | the changes of a batch |
+//! | `left_out` | the records of a batch that are in no window |
 //! | [`change_batch`] | changes as Arrow batches |
 //! | [`checkpoint`] | saves and restores the whole state, or the part that a micro-batch touches |
 //! | `saved_windows` | changed windows as pages |
@@ -23,14 +24,13 @@
 //! | [`store_query`] | stored windows as rows |
 //! | `open_windows` | the windows as the rows of a table, which the next run of a daily job reads |
 //! | `open_rows`, `open_reader` | write and read these rows |
-//! | `handover` | the windows as the state with which a stream begins |
 
 mod bulk;
 pub(crate) mod change_batch;
 pub(crate) mod changes;
 pub(crate) mod checkpoint;
-mod handover;
 mod judgement;
+mod left_out;
 pub(crate) mod micro_batch;
 mod open_reader;
 mod open_rows;

@@ -9,6 +9,7 @@ use super::bulk::{self, BatchContext};
 use super::change_batch;
 use super::changes::Changes;
 use super::judgement::Judgement;
+use super::left_out::LeftOut;
 use super::operator_states::{CurrentRecord, OperatorStates};
 use super::state_part::StatePart;
 use super::state_store::StateStore;
@@ -35,6 +36,8 @@ pub(super) const RESTORE: &str = "restore";
 pub struct Operator {
     pub(super) spec: Spec,
     pub(super) state: StateStore,
+    /// The records of the last batch that are in no window.
+    pub(super) left_out: Option<LeftOut>,
     pub(super) snapshot: Snapshot,
     /// Numbers the keys of a batch.
     pub(super) keys: KeyInterner,
@@ -73,6 +76,7 @@ impl Operator {
             snapshot: Snapshot::new(fingerprint, Layout::Ranges, width),
             keys,
             state,
+            left_out: None,
             spec: spec.clone(),
             failed: None,
             part: StatePart::Whole,
@@ -185,11 +189,29 @@ impl Operator {
         }
     }
 
-    fn push_rows(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+    /// The records of the last batch that are in no window (rules 6.13), if the query asks for them.
+    ///
+    /// # Errors
+    ///
+    /// None of a batch that was pushed.
+    pub fn take_left_out(&mut self) -> Result<Option<RecordBatch>> {
+        self.left_out.take().map(LeftOut::into_batch).transpose()
+    }
+
+    /// No changes yet.
+    pub(super) fn new_changes(&self) -> Changes {
         let mut changes = Changes::new(self.spec.every_record);
+        let asked = self.spec.left_out.as_ref();
+        changes.left_out = asked.map(|_| LeftOut::new(self.spec.late));
+        changes
+    }
+
+    fn push_rows(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
+        let mut changes = self.new_changes();
         let (windows, mut states) = self.state.at_rest();
         windows.catch_up(&mut states, &mut changes)?;
         self.add_rows(batch, &Judgement::Arrival, &mut changes)?;
+        self.left_out = changes.left_out.take();
         let (windows, mut states) = self.state.at_rest();
         windows.emit_due(&mut states, &mut changes)?;
         self.state.updates += changes.updates();
@@ -210,6 +232,9 @@ impl Operator {
         let step = self.state.query.limits.step_rows;
         for from in (0..batch.num_rows()).step_by(step) {
             let length = step.min(batch.num_rows() - from);
+            if let Some(left_out) = &mut changes.left_out {
+                left_out.begin(from);
+            }
             self.add_in_bulk(
                 &batch.slice(from, length),
                 &judgement.slice(from, length),
@@ -290,6 +315,7 @@ impl Operator {
                     time,
                 } => {
                     states.at = CurrentRecord::default();
+                    changes.note_tick(row, time);
                     return windows.tick(input, source, time, &mut states, changes);
                 }
                 Event::Record(record) => record,
@@ -297,6 +323,9 @@ impl Operator {
             let is_sliding = matches!(windows, Windows::Sliding(_));
             if record.key.is_some() && is_sliding && events.lacks_value(row) {
                 null_values += 1;
+                if let Some(left_out) = &mut changes.left_out {
+                    left_out.keep(row, "null_value");
+                }
                 return Ok(());
             }
             let input = events.input(row)?.unwrap_or_default();

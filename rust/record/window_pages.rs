@@ -18,6 +18,7 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::operator::change::WindowChange;
+use crate::core::operator::pace::Emission;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::sort::pick;
 use crate::core::store::{SessionEntry, StoreEntry, StoreKey, WindowTable};
@@ -158,8 +159,8 @@ fn put_all<K: WindowKind<Entry: WindowRow>>(
         let (window, largest) = (entry.window(difference), entry.largest());
         let key = put(store, names.get(row), entry)?;
         if let Some(pace) = &mut pace {
-            let missing = || broken("the emission of a window is missing");
-            let emission = emissions.next().ok_or_else(missing)?;
+            // An open window of another query counts as one that a sink has, from no stream time.
+            let emission = emissions.next().unwrap_or_else(|| Emission::at(None));
             let upsert = WindowChange::upsert(window, largest, slot, true);
             pace.restore(key, upsert, emission);
         }

@@ -149,15 +149,18 @@ impl Windows {
         states: &mut OperatorStates<'_>,
         out: &mut Changes,
     ) -> Result<RecordOutcome> {
+        let row = record.row as usize;
         either!(self, windows => {
-            judgement.observe(windows, record.row as usize);
-            if judgement.closes() {
-                return windows.push(record, states, out);
+            judgement.observe(windows, row);
+            let (outcome, now) = match windows.admit(record) {
+                Ok(valid) => (windows.add(valid, states, out)?, Some(valid.now)),
+                Err(outcome) => (outcome, None),
+            };
+            out.note(row, outcome, now);
+            if judgement.closes() && now.is_some() {
+                windows.close(windows.time().slowest(), states, out)?;
             }
-            match windows.admit(record) {
-                Ok(valid) => windows.add(valid, states, out),
-                Err(outcome) => Ok(outcome),
-            }
+            Ok(outcome)
         })
     }
 

@@ -220,13 +220,13 @@ def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa
 
 
 class _Rows:
-    """The rows of a batch that have aggregates: windows that are not deleted, and no counters."""
+    """The rows of a batch that have aggregates: windows that are not deleted, no counters, no records left out."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         kept: Any = batch.column("window").is_valid()
         if "op" in batch.schema.names:
-            is_delete: Any = pc.equal(batch.column("op"), pa.scalar("delete"))
-            kept = pc.and_not(kept, is_delete.fill_null(False))
+            lacks: Any = pc.is_in(batch.column("op"), value_set=pa.array(["delete", "left_out"]))
+            kept = pc.and_not(kept, lacks)
         self._places: Any = None
         self.windows = batch
         if pc.all(kept).as_py() is False:

@@ -8,19 +8,24 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._aggregates.evaluation import Finish, Tally
 from windrow._executor.batches import Batches, conformed, counters_alone, partition, read_schema, with_counters
-from windrow._native import Operator, Packer, Query, SlidingFolds, Sorter
+from windrow._executor.ledger import Ledger
+from windrow._executor.stream.change_block import rows_of
+from windrow._native import Operator, Query, SlidingFolds, Sorter, shard_keys
 
 if TYPE_CHECKING:
     from windrow._folds.fold import Fold
+
+LEFT_OUT = "windrow_left_out"
+"""The column with blocks of records in no window, if the query returns them. Their other columns are empty."""
 
 _BLOCKS = 128
 _EARLIEST = -(2**63)
@@ -49,41 +54,54 @@ def finished(batches: Batches, finish: bytes, observed: Mapping[str, str]) -> Ba
 
 def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """Packs records into rows of (shard, first time, block), and one row of counters if `observed`."""
-    columns = read_schema(schema)
-    return _packed(batches, Query(spec, columns).packer(partition()), columns, observed)
+    return _packed(batches, spec, read_schema(schema), observed, Query)
 
 
 def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """As `pack`, for a plan with Python functions. Blocks hold the records themselves."""
-    columns = read_schema(schema)
-    return _packed(batches, Query.of_rows(spec, columns).packer(partition()), columns, observed)
+    return _packed(batches, spec, read_schema(schema), observed, Query.of_rows)
 
 
-def _packed(batches: Batches, packer: Packer, columns: pa.Schema, observed: tuple[str, ...]) -> Batches:
-    blank = dict.fromkeys(observed)
+def _packed(
+    batches: Batches, spec: str, columns: pa.Schema, observed: tuple[str, ...], query: Callable[[str, pa.Schema], Query]
+) -> Batches:
+    blank, ledger = dict.fromkeys(observed), Ledger.of(spec, columns)
+    packer = query(spec, columns if ledger is None else ledger.bare).packer(partition())
+
+    def row(shard: int, counters: Mapping[str, int | None], left_out: bytes | None = None) -> pa.RecordBatch:
+        """A row without a block."""
+        columns: list[Any] = [pa.array([shard], pa.int32()), pa.array([_EARLIEST], pa.int64())]
+        columns.append(pa.array([b""], pa.binary()))
+        return whole(pa.RecordBatch.from_arrays(columns, names=["shard", "first", "block"]), counters, left_out)
+
+    def whole(
+        packed: pa.RecordBatch, counters: Mapping[str, int | None], left_out: bytes | None = None
+    ) -> pa.RecordBatch:
+        counted = with_counters(packed, counters)
+        if ledger is None:
+            return counted
+        added = pa.array([left_out] * packed.num_rows, pa.binary())
+        return pa.RecordBatch.from_arrays([*counted.columns, added], names=[*counted.schema.names, LEFT_OUT])
+
     for batch in batches:
-        for packed in packer.push(conformed(batch, columns)):
-            yield with_counters(packed, blank)
-    for packed in packer.finish():
-        yield with_counters(packed, blank)
+        records = conformed(batch, columns)
+        if ledger is not None:
+            keys = shard_keys(json.loads(spec)["shards"])
+            yield from (row(keys[partition() % len(keys)], blank, block) for block in ledger.blocks(records))
+            records = records.select(ledger.bare.names)
+        yield from (whole(packed, blank) for packed in packer.push(records))
+    yield from (whole(packed, blank) for packed in packer.finish())
     if observed:
         counted = packer.counters()
-        row = pa.RecordBatch.from_arrays(
-            [pa.array([0], pa.int32()), pa.array([_EARLIEST], pa.int64()), pa.array([b""], pa.binary())],
-            names=["shard", "first", "block"],
-        )
-        yield with_counters(row, {name: counted.get(name, 0) for name in observed})
+        yield row(0, {name: counted.get(name, 0) for name in observed})
 
 
 def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
     """Merges packed blocks of whole shards, in order, into windows. Rows of the counters `observed` follow."""
-    plan, counted, tally = Query(spec, read_schema(schema)), list[pa.RecordBatch](), Tally()
-    blank = dict.fromkeys(observed.values())
-    for windows in merged(plan, _blocks(batches, observed, counted), tally):
-        yield with_counters(windows, blank)
-    for counters in counted:
-        yield counters_alone(counters.select([*observed]), plan.output_schema, observed.values())
-    yield from _overflows(tally.overflows, observed, plan.output_schema)
+    columns, tally = read_schema(schema), Tally()
+    plan, given = Query(spec, columns), _Given(batches, observed)
+    windows = merged(plan, given.blocks(), tally)
+    yield from _result(windows, plan.output_schema, Ledger.of(spec, columns), given, tally)
 
 
 def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
@@ -98,15 +116,12 @@ def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
 def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:
     """As `merge`, for blocks of `pack_rows`. `functions` are the pickled aggregates with Python functions."""
     columns = read_schema(schema)
-    folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
-    counted, tally = list[pa.RecordBatch](), Tally()
-    blank = dict.fromkeys(observed.values())
-    for windows in folded(spec, columns, folds, _blocks(batches, observed, counted), tally):
-        yield with_counters(windows, blank)
-    output = folds_in_order(spec, columns, folds).output_schema
-    for counters in counted:
-        yield counters_alone(counters.select([*observed]), output, observed.values())
-    yield from _overflows(tally.overflows, observed, output)
+    ledger = Ledger.of(spec, columns)
+    of_windows = columns if ledger is None else ledger.bare
+    folds = [pickle.loads(function).fold(of_windows, kafka=False) for function in functions]
+    given, tally = _Given(batches, observed), Tally()
+    windows = folded(spec, of_windows, folds, given.blocks(), tally)
+    yield from _result(windows, folds_in_order(spec, of_windows, folds).output_schema, ledger, given, tally)
 
 
 def folded(spec: str, schema: pa.Schema, folds: list[Fold], blocks: Batches, tally: Tally) -> Batches:
@@ -149,14 +164,40 @@ def _overflows(count: int, observed: Mapping[str, str], output: pa.Schema) -> Ba
         yield counters_alone(counters, output, observed.values())
 
 
-def _blocks(batches: Batches, observed: Iterable[str], counted: list[pa.RecordBatch]) -> Batches:
-    """The packed blocks. Rows of counters go to `counted`."""
-    for batch in batches:
-        blocks = batch
-        if observed:
-            is_counters = batch.column(next(iter(observed))).is_valid()
-            counters = batch.filter(is_counters)
-            if counters.num_rows:
-                counted.append(counters)
-                blocks = batch.filter(pc.invert(is_counters))
-        yield blocks.select(["shard", "first", "block"])
+class _Given:
+    """The packed rows of whole shards: blocks, counters, and records in no window."""
+
+    def __init__(self, batches: Batches, observed: Mapping[str, str]) -> None:
+        """`observed` are the columns of counters in the result, by counter."""
+        self._batches = batches
+        self.observed = observed
+        self.counted: list[pa.RecordBatch] = []
+        self.left_out: list[pa.RecordBatch] = []
+
+    def blocks(self) -> Batches:
+        """The blocks. The other rows wait."""
+        counter = next(iter(self.observed), None)
+        for batch in self._batches:
+            blocks = batch
+            for name, kept in ((counter, self.counted), (LEFT_OUT, self.left_out)):
+                if name in batch.schema.names:
+                    is_other = blocks.column(name).is_valid()
+                    others = blocks.filter(is_other)
+                    if others.num_rows:
+                        kept.append(others)
+                        blocks = blocks.filter(pc.invert(is_other))
+            yield blocks.select(["shard", "first", "block"])
+
+
+def _result(windows: Batches, core: pa.Schema, ledger: Ledger | None, given: _Given, tally: Tally) -> Batches:
+    """The rows of a result. Rows of the counters follow."""
+    output = core if ledger is None else ledger.output(core)
+    if ledger is not None:
+        # The rows of records are there once all windows have been read.
+        of_blocks = (batch.select([LEFT_OUT]) for batch in given.left_out)
+        windows = ledger.joined(windows, rows_of(of_blocks), output)
+    blank = dict.fromkeys(given.observed.values())
+    yield from (with_counters(batch, blank) for batch in windows)
+    for counters in given.counted:
+        yield counters_alone(counters.select([*given.observed]), output, given.observed.values())
+    yield from _overflows(tally.overflows, given.observed, output)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._executor.empty_arrays import has_lists, rebuilt, with_offsets
+from windrow._native import RowColumns
 
 Batches = Iterator[pa.RecordBatch]
 """The input and output of Spark's `mapInArrow`."""
@@ -112,6 +113,17 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
     """An empty batch, for columns of any type."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def picked(batch: pa.RecordBatch, rows: pa.Array[Any]) -> pa.RecordBatch:
+    """These rows, in this order."""
+    # pyarrow takes single rows of some types only, the core of all.
+    places = pa.record_batch({"row": rows.cast(pa.int64())})
+    batches = RowColumns([rebased(batch)], places, None, 1).read_all()
+    columns = []
+    for number, column in enumerate(batch.columns):
+        columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in batches)]))
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def with_counters(batch: pa.RecordBatch, counters: Mapping[str, int | None]) -> pa.RecordBatch:

@@ -129,8 +129,10 @@ def described(
     return table.replace_schema_metadata({**(of_data if rows else {}), **metadata(counted, pandas)})
 
 
-def warn_left_out(counted: Mapping[str, int]) -> None:
-    """Warns the user if records were left out or gaps were cut."""
+def warn_left_out(counted: Mapping[str, int], *, returned: bool = False) -> None:
+    """Warns the user if records were left out or gaps were cut. `returned`: the result has the records."""
+    if returned:
+        counted = {**counted, **dict.fromkeys(_LEFT_OUT, 0)}
     if any(counted[name] for name in (*_LEFT_OUT, _CUT)):
         warnings.warn(LeftOut(counted), stacklevel=calls_to_user())
 

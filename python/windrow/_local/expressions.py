@@ -197,7 +197,8 @@ def _arrow_expression(expression: ColumnExpression) -> Any:
     if expression.language == FIELD:
         return pc.field(*expression.value)
     if expression.language == CONSTANT:
-        return pc.scalar(pa.scalar(expression.value, pa.int32()))  # as in other libraries, for open windows of any
+        constant: Any = pa.scalar(expression.value, pa.int32())  # as in other libraries, for open windows of any
+        return pc.scalar(constant)
     return expression.value
 
 

@@ -22,6 +22,7 @@ from windrow._local.advance import rows_of, with_bounds
 from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
 from windrow._local.empty_columns import fitted, of_schema
+from windrow._local.entries import Entries
 from windrow._local.expressions import output_name, with_expressions
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
@@ -101,8 +102,10 @@ class LocalInput(Input[Any]):
         """The result in the kind of the data. Warns if records were left out."""
         if _hands_lists(plan):
             tally = Tally()
-            windows = self._reader(plan, tally).read_all()
-            counts = {**counters(windows), "overflows": tally.overflows, "windows": windows.num_rows}
+            entries = Entries(plan)
+            windows = self._reader(plan, tally, entries).read_all()
+            of_windows = windows.num_rows - entries.rows
+            counts = {**counters(windows), "overflows": tally.overflows, "windows": of_windows}
             counted = _reported(plan, counts)
             return self._table.result(windows, self._kinds(plan, windows), counted)
         return _with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
@@ -137,44 +140,48 @@ class LocalInput(Input[Any]):
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         """The result in batches. Its schema metadata has the counters of records."""
-        reader = self._reader(plan, Tally())
+        reader = self._reader(plan, Tally(), Entries(plan))
         _reported(plan, counters(reader))
         return _without_views(reader)
 
-    def _reader(self, plan: Plan, tally: Tally) -> pa.RecordBatchReader:
+    def _reader(self, plan: Plan, tally: Tally, entries: Entries) -> pa.RecordBatchReader:
         with ExitStack() as failed:
             progress = failed.enter_context(_progress(plan))
-            stream = stream_reader(self._stream(plan, progress))
-            blocks, counters = self._read(progress, lambda: packed(plan, stream))
-            reader = reader_of(plan, blocks, counters, progress, tally)
+            stream = stream_reader(self._stream(plan, progress, entries))
+            blocks, counters = self._read(progress, lambda: packed(plan.bare, stream))
+            reader = reader_of(plan.bare, blocks, counters, progress, tally=tally, entries=entries)
             failed.pop_all()  # the bar stays while the reader is read
             return reader
 
     def _all_at_once(self, plan: Plan, progress: Progress | None) -> Any:
-        query = Query(plan.spec, plan.schema, free_memory())
-        finish = _finish(plan, query.output_schema)
+        entries = Entries(plan)
+        query = Query(plan.spec, plan.bare.schema, free_memory())
+        core = entries.output(query.output_schema)
+        finish = _finish(plan, core)
         parts = None if progress is None else progress.parts
-        stream = self._stream(plan, progress)
+        stream = self._stream(plan, progress, entries)
         batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
-        windows = _table(finish, iter(batches), query.output_schema)
-        return self._finished(plan, windows, counters | _overflows(query.overflows, finish))
+        windows = _table(finish, entries.joined(iter(batches), core), core)
+        return self._finished(plan, windows, counters | _overflows(query.overflows, finish), entries)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> Any:
-        folds = folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
-        finish = _finish(plan, folds.output_schema)
-        query = Query.of_rows(plan.spec_in_order, plan.schema)
-        stream = self._stream(plan, progress)
+        entries, bare = Entries(plan), plan.bare
+        folds = folds_in_order(bare.spec_in_order, bare.schema, bare.folds())
+        core = entries.output(folds.output_schema)
+        finish = _finish(plan, core)
+        query = Query.of_rows(bare.spec_in_order, bare.schema)
+        stream = self._stream(plan, progress, entries)
         rows, counters = self._read(progress, lambda: query.run(stream))
         fed = rows if progress is None else progress.making(rows)
-        windows = _table(finish, finals(folds, fed), folds.output_schema)
-        return self._finished(plan, windows, counters | _overflows(folds.overflows, finish))
+        windows = _table(finish, entries.joined(finals(folds, fed), core), core)
+        return self._finished(plan, windows, counters | _overflows(folds.overflows, finish), entries)
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
         """One run of a daily job, in the kind of the data."""
         libraries = {kind.__module__.partition(".")[0] for kind in type(opened).__mro__}
         before = None if opened is None else columns_of(opened, libraries, "open")
         query = Query.of_rows(plan.spec_in_order, plan.schema)
-        records, read = self._read(None, lambda: query.run(self._stream(plan, None)))
+        records, read = self._read(None, lambda: query.run(self._stream(plan, None, Entries(plan))))
         rows, of_run = rows_of(plan, before, records, to)
         warn_left_out(read)
         counted = _reported(plan, {**read, **of_run})
@@ -232,10 +239,10 @@ class LocalInput(Input[Any]):
                 self.field("with_columns", column)
             raise
 
-    def _finished(self, plan: Plan, windows: pa.Table, counters: Mapping[str, int]) -> Any:
+    def _finished(self, plan: Plan, windows: pa.Table, counters: Mapping[str, int], entries: Entries) -> Any:
         """The result of windows, with their counters."""
-        warn_left_out(counters)
-        counted = _reported(plan, {**counters, "windows": windows.num_rows})
+        entries.warn(counters)
+        counted = _reported(plan, {**counters, "windows": windows.num_rows - entries.rows})
         windows = sequenced(windows) if plan.options.sequence else windows
         result = shown(plan, windows)
         return self._table.result(result, self._kinds(plan, result), counted)
@@ -244,6 +251,7 @@ class LocalInput(Input[Any]):
         """The own types of the result columns that hold values of a column of the data."""
         columns = dict(zip(plan.key_names, plan.keys, strict=False))
         columns |= dict.fromkeys(BOUNDS if plan.options.flat else (), plan.time)
+        columns |= {} if plan.left_out is None else {"time": plan.time}
         for name, call in plan.aggregates:
             if name in rows.column_names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
                 columns[name] = call.columns[0]
@@ -258,10 +266,10 @@ class LocalInput(Input[Any]):
         raised = self._source.raised or (progress.raised if progress is not None else None)
         raise failed if raised is None else raised
 
-    def _stream(self, plan: Plan, progress: Progress | None) -> Any:
+    def _stream(self, plan: Plan, progress: Progress | None, entries: Entries) -> Any:
         stream = _typed(self._source.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
-        return rebased_stream(counted, plan.schema)
+        return rebased_stream(entries.reading(counted), plan.bare.schema)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow strings have only one order

@@ -20,7 +20,8 @@ from windrow._aggregates.evaluation import Tally
 from windrow._executor.batch import folded, merged
 from windrow._executor.batches import rebased
 from windrow._executor.blocks import Blocks
-from windrow._local.counters import metadata, warn_left_out
+from windrow._local.counters import metadata
+from windrow._local.entries import Entries
 from windrow._local.progress import Progress
 from windrow._native import Operator, Query
 from windrow._plan.flat import shown, shown_schema
@@ -44,18 +45,19 @@ def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[
 
 
 def reader_of(
-    plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None, tally: Tally
+    plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None, *, tally: Tally, entries: Entries
 ) -> pa.RecordBatchReader:
     """The result of blocks, with the counters in its schema metadata. Warns if records were left out.
 
-    `tally` counts results that do not fit their type while the reader is read.
+    `tally` counts results that do not fit their type while the reader is read. `entries` are the records in no window.
     """
-    warn_left_out(counters)
+    entries.warn(counters)
     folds = plan.folds()
     if folds:
         schema = Operator(plan.spec_in_order, plan.schema, folds).output_schema
     else:
         schema = Query(plan.spec, plan.schema).output_schema
+    core = schema = entries.output(schema)
     finish = None if plan.finish is None else replace(plan.finish.typed(schema), tally=tally)
     schema = schema if finish is None else finish.schema(schema)
     schema = schema.append(FIELD) if plan.options.sequence else schema
@@ -68,7 +70,7 @@ def reader_of(
                 made = folded(plan.spec_in_order, plan.schema, folds, in_order, tally)
             else:
                 made = merged(Query(plan.spec, plan.schema), in_order, tally)
-            windows = _joined(made)
+            windows = _joined(entries.joined(made, core))
             for batch in windows if finish is None else finish.batches(windows):
                 given = sequenced(batch) if plan.options.sequence else batch
                 yield shown(plan, given).replace_schema_metadata(output.metadata)

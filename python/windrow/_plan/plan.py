@@ -23,6 +23,9 @@ Emit = Literal["close", "update"]
 Late = Literal["drop", "emit"]
 """What happens to a late record: it is counted and left out, or it also becomes a row."""
 
+LeftOutPolicy = Literal["drop", "emit"]
+"""What happens to a record in no window: it is counted, or it also becomes a row."""
+
 Overflow = Literal["error", "null"]
 """What happens to a result that does not fit its type: the query fails, or the result is null and counted."""
 
@@ -43,6 +46,7 @@ class Options:
         every: how far stream time moves between two updates of a window, in microseconds; None for not at all.
         sequence: whether a column orders the rows of each window.
         late: what becomes of late records.
+        left_out: the columns of records in no window, which come back in rows of their own; None for no such rows.
         overflow: what becomes of results that do not fit their type.
         shards: how many ranges of key hashes the work is cut into.
         threads: how many threads a query in this process uses; None for one a core.
@@ -58,6 +62,7 @@ class Options:
     every: int | None = None
     sequence: bool = False
     late: Late = "drop"
+    left_out: tuple[str, ...] | None = None
     overflow: Overflow = "error"
     shards: int = SHARDS
     threads: int | None = None
@@ -70,7 +75,7 @@ class Options:
     @property
     def op(self) -> bool:
         """Whether the result ends with an `op` column."""
-        return self.emit == "update" or self.late == "emit"
+        return self.emit == "update" or self.late == "emit" or self.left_out is not None
 
 
 StreamTime = Literal["source", "slowest"]
@@ -81,6 +86,12 @@ SERIES = "windrow.series"
 
 INPUT = "input"
 """The column that names the input of each record, where those of a cogroup come back."""
+
+
+def ledger_columns(of_cogroup: bool) -> tuple[str, ...]:
+    """The columns that `left_out("emit")` adds before `op`."""
+    return ("time", "reason", "late_by", "stream_time", *((INPUT,) if of_cogroup else ()), "record")
+
 
 BATCH_COUNTERS = ("records", "null_keys", "null_times", "null_ties", "bad_gaps", "clamped_gaps", "ticks", "overflows")
 """What a batch counts, except `windows`. All but `overflows` are counted where records are read."""
@@ -127,6 +138,19 @@ class Stream:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """How records in no window come back.
+
+    Attributes:
+        record: the fields of the column `record`, and the columns of the schema that they hold.
+        columns: how many columns of the schema come before those that only `record` has.
+    """
+
+    record: tuple[tuple[str, str], ...]
+    columns: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """One query over one input, or over the inputs of a cogroup.
 
@@ -143,6 +167,7 @@ class Plan:
         stream: what a stream reads in addition to the schema, and how it keeps time; no effect in a batch.
         finish: what is computed of finished aggregates; None where the core's columns are the result.
         tie: the integer column that orders records of one time, if there is one.
+        left_out: how records in no window come back; None where they do not.
     """
 
     keys: tuple[str, ...]
@@ -157,6 +182,14 @@ class Plan:
     stream: Stream
     finish: Finish | None = None
     tie: str | None = None
+    left_out: LeftOut | None = None
+
+    @property
+    def bare(self) -> Plan:
+        """The plan over the columns that its windows need, without those that only come back in the ledger."""
+        if self.left_out is None:
+            return self
+        return replace(self, schema=pa.schema(list(self.schema)[: self.left_out.columns]))
 
     @property
     def functions(self) -> dict[str, Reduction | Accumulation]:
@@ -246,7 +279,14 @@ class Plan:
             "overflow": self.options.overflow,
             "shards": self.options.shards,
             "inputs": self._inputs(one_time=False),
+            **self._left_out(),
         }
+
+    def _left_out(self) -> dict[str, object]:
+        if self.left_out is None:
+            return {}
+        inputs = () if self.origins is None else self.origins.names
+        return {"left_out": {"record": self.left_out.record, "columns": self.left_out.columns, "inputs": inputs}}
 
     def _inputs(self, *, one_time: bool) -> dict[str, object] | None:
         origins = self.origins

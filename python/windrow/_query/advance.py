@@ -95,6 +95,9 @@ class DailyJob(Beginning[Result], Generic[Result]):
         if self.options.emit == "update":
             allowed = "emit('close'), as each run gives every closed window once"
             raise bad_value("advance", "emit('update')", allowed)
+        if self.options.left_out is not None:
+            allowed = "left_out('drop'): open windows travel from run to run without the columns of their records"
+            raise bad_value("advance", "left_out('emit')", allowed)
         check_names("keys", self.grouped.keys, "advance")
         check_names("aggregates", aggregates, "advance")
         windows = self.windows

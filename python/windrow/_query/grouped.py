@@ -197,8 +197,8 @@ class GroupedData(Grouping[Result]):
         >>> group_by(empty, "card", time="ts").windowed_by(SlidingWindows.with_time_difference("10 minutes"))
         WindowedData(grouped=GroupedData(keys=('card',), time='ts', tick=None), \
 windows=SlidingWindows.with_time_difference('10 minutes'), options=Options(emit='close', every_record=False, \
-every=None, sequence=False, late='drop', overflow='error', shards=32, threads=None, observation=None, max_ahead=None, \
-flat=False, progress=False))
+every=None, sequence=False, late='drop', left_out=None, overflow='error', shards=32, threads=None, observation=None, \
+max_ahead=None, flat=False, progress=False))
         """
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"

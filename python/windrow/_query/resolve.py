@@ -21,7 +21,7 @@ from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input
 from windrow._plan.open_table import check_names
-from windrow._plan.plan import INPUT, Options, Plan
+from windrow._plan.plan import INPUT, LeftOut, Options, Plan, ledger_columns
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
 from windrow._windows.session import SessionWindows
@@ -70,6 +70,7 @@ def resolved(
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])
         fields |= {field.name: field for field in read if field.name not in fields}
+    grouped, left_out, fields = _left_out(grouped, options, fields)
     plan = Plan(
         keys=grouped._keys,
         key_names=grouped.keys,
@@ -82,12 +83,31 @@ def resolved(
         origins=grouped._origins(fields),
         stream=grouped._stream,
         finish=finish_of(
-            calls, parts, (*grouped._keys, WINDOW), ("op",) if options.op else (), nulls=options.overflow == "null"
+            calls, parts, (*grouped._keys, WINDOW), _after(grouped, options), nulls=options.overflow == "null"
         ),
         tie=grouped._tie,
+        left_out=left_out,
     )
     opened = grouped._input
     return opened, opened.fitted(plan, rows=rows, holds_nothing=opened.holds_nothing)
+
+
+def _left_out(
+    grouped: Grouping[Any], options: Options, fields: dict[str, pa.Field[pa.DataType]]
+) -> tuple[Grouping[Any], LeftOut | None, dict[str, pa.Field[pa.DataType]]]:
+    """How records in no window come back. Also the data and the columns to read, with those of such records."""
+    if options.left_out is None:
+        return grouped, None, fields
+    grouped, names = grouped._projected([("columns", column) for column in options.left_out])
+    record = tuple(zip(options.left_out, names, strict=True))
+    read = {name: grouped._input.field("columns", name) for name in names if name not in fields}
+    return grouped, LeftOut(record, len(fields)), {**fields, **read}
+
+
+def _after(grouped: Grouping[Any], options: Options) -> tuple[str, ...]:
+    """The columns of a result after its aggregates."""
+    of_ledger = () if options.left_out is None else ledger_columns(grouped._origins(()) is not None)
+    return (*of_ledger, *(("op",) if options.op else ()))
 
 
 def _over_names(
@@ -110,7 +130,9 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
     if not options.flat or (rows and is_cogroup):
         added[WINDOW] = "the column of windows"
     if options.op:
-        added["op"] = "the column that emit('update') and late('emit') add"
+        added["op"] = "the column that emit('update'), late('emit') and left_out('emit') add"
+    if options.left_out is not None:
+        added |= dict.fromkeys(ledger_columns(is_cogroup), "a column that left_out('emit') adds")
     if options.sequence:
         added[SEQUENCE] = "the column that emit('update', sequence=True) adds"
     if not rows:

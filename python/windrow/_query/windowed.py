@@ -31,6 +31,7 @@ from windrow._plan.plan import Callback, Late, Options, Overflow, Plan
 from windrow._query.advance import DailyJob
 from windrow._query.emission import Emission
 from windrow._query.grouping import Grouping
+from windrow._query.left_out import LeftOutRecords
 from windrow._query.missing_methods import rows_hint
 from windrow._query.notebook import ShownInNotebooks
 from windrow._query.resolve import resolved, without_names
@@ -45,7 +46,7 @@ _MOST_THREADS = 1_024
 
 
 @dataclass(frozen=True)
-class WindowedData(Emission[Result], DailyJob[Result], ShownInNotebooks, Generic[Result]):
+class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], ShownInNotebooks, Generic[Result]):
     """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:
@@ -62,8 +63,7 @@ class WindowedData(Emission[Result], DailyJob[Result], ShownInNotebooks, Generic
         """Chooses what a stream does with late records: `"drop"` (the default) counts, `"emit"` also returns them.
 
         With `"emit"` a late record becomes a row of its own, with `late` in the column `op`, its window, and the
-        aggregates of that record alone. Kafka only counts it (`dropped-records`). In a batch query nothing is late, and
-        each row has `upsert`.
+        aggregates of that record alone. Kafka only counts it (`dropped-records`). In a batch nothing is late.
 
         Raises:
             ValueError: another word, or a key column with the name `op` and `"emit"`.
@@ -226,10 +226,10 @@ class WindowedData(Emission[Result], DailyJob[Result], ShownInNotebooks, Generic
             has the kind of its first input.
 
             The columns are the keys, `window` (a struct of `start` and `end`, both inclusive, of the type of the time
-            column; two columns after `flat()`), one column for each aggregate, and `op` after `emit("update")` or
-            `late("emit")`. Keys, and aggregates that choose a value of their column, have the library's type of that
-            column. Rows have no particular order. A query that leaves records out warns (`windrow.LeftOut`);
-            `observe` reports the counters.
+            column; two columns after `flat()`), one column for each aggregate, those of `left_out("emit")`, and `op`
+            after any of `emit("update")`, `late("emit")`, `left_out("emit")`. Keys, and aggregates that choose a value
+            of their column, have the library's type of that column. Rows have no particular order. A query that leaves
+            records out warns (`windrow.LeftOut`) unless they come back; `observe` reports the counters.
 
         Raises:
             ValueError: no aggregate, a column that the data lacks or has twice, an expression that is no single column,
@@ -259,9 +259,8 @@ class WindowedData(Emission[Result], DailyJob[Result], ShownInNotebooks, Generic
     def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
         """Returns every record with all its columns, its window, and the aggregates of that window.
 
-        Like SQL's `OVER`. For sessions it is the session of the record. For sliding windows it is the window that ends
-        at the record, `[t - difference, t]`, both inclusive: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`.
-        Kafka Streams has no such query.
+        Like SQL's `OVER`; Kafka has no such query. It is the session of the record, or the sliding window that ends at
+        it, `[t - difference, t]`: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`.
 
         Returns:
             The kind of the data, as for `agg`. Rows are in the order of the data, except in Spark. The columns are
@@ -284,10 +283,10 @@ class WindowedData(Emission[Result], DailyJob[Result], ShownInNotebooks, Generic
             counted (`late`). `docs/explanation/streams.md` has the details.
 
         Raises:
-            ValueError: a name that the data, `window` or another aggregate has, `emit("update")` or `late("emit")`, a
-                cogroup with a streaming DataFrame, or a Python function of `reduce` or `aggregate`. For a streaming
-                DataFrame also windows without a grace or with `retention`, and a session whose state store is not
-                RocksDB.
+            ValueError: a name that the data, `window` or another aggregate has, `emit("update")`, `late("emit")` or
+                `left_out("emit")`, a cogroup with a streaming DataFrame, or a Python function of `reduce` or
+                `aggregate`. For a streaming DataFrame also windows without a grace or with `retention`, and a session
+                whose state store is not RocksDB.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, columns
                 of one name and different types in the inputs of a cogroup, a column that cannot be read as Arrow data,
                 or, on Spark, a column of a type that Spark does not hand to Python.
@@ -305,8 +304,9 @@ class WindowedData(Emission[Result], DailyJob[Result], ShownInNotebooks, Generic
         if _by_position:
             raise without_names(_by_position, "with_columns")
         if self.options.op:
-            given = "emit('update')" if self.options.emit == "update" else "late('emit')"
-            allowed = "neither of emit('update') and late('emit'): a record comes back once"
+            emits = "late('emit')" if self.options.late == "emit" else "left_out('emit')"
+            given = "emit('update')" if self.options.emit == "update" else emits
+            allowed = "none of emit('update'), late('emit') and left_out('emit'): each record comes back once"
             raise bad_value("with_columns", given, allowed)
         opened, plan = self._resolved(aggregates, rows=True)
         return opened.with_windows(plan)

@@ -31,10 +31,11 @@ from windrow._aggregates.user_function import Reduction
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
 from windrow._arguments.expression import ColumnExpression
+from windrow._executor.ledger import Ledger
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input
-from windrow._plan.plan import Origins, Plan
+from windrow._plan.plan import Origins, Plan, ledger_columns
 from windrow._plan.time_casts import TimeCasts
 from windrow._spark.declared import declared_frame, renamed, schema_of, with_schema
 from windrow._spark.expressions import is_case_sensitive, output_name, schema_with, with_columns
@@ -209,10 +210,13 @@ class FrameInput(Input[DataFrame]):
         return arrow_field(argument, self._schema.fields[position], compared=compared)
 
     def _arrow_output(self, plan: Plan) -> pa.Schema:
-        """The columns of the core's result."""
+        """The columns of the core's result, with those of the ledger."""
         if plan.functions:
-            return Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
-        return Query(plan.spec, plan.schema).output_schema
+            core = Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
+        else:
+            core = Query(plan.spec, plan.schema).output_schema
+        ledger = Ledger.of(plan.spec, plan.schema)
+        return core if ledger is None else ledger.output(core)
 
     def _output(self, plan: Plan, *, counted: bool) -> StructType:
         """The columns of the result. `counted`: the rows include counter rows, which have no window."""
@@ -220,9 +224,21 @@ class FrameInput(Input[DataFrame]):
         return core if plan.finish is None else _finished(plan.finish, arrow, core)
 
     def _core_output(self, plan: Plan, *, counted: bool) -> StructType:
-        keys = [StructField(key, self._type(key), counted or len(plan.keys) > 1) for key in plan.keys]
-        fields = [*keys, *self._window_columns(plan, self._arrow_output(plan), may_be_null=counted)]
+        may_be_null = counted or plan.left_out is not None
+        keys = [StructField(key, self._type(key), may_be_null or len(plan.keys) > 1) for key in plan.keys]
+        fields = [*keys, *self._window_columns(plan, self._arrow_output(plan), may_be_null=may_be_null)]
+        fields += self._ledger_columns(plan)
         return StructType([*fields, StructField("op", StringType(), counted)] if plan.options.op else fields)
+
+    def _ledger_columns(self, plan: Plan) -> list[StructField]:
+        """The columns of records in no window."""
+        if plan.left_out is None:
+            return []
+        record = StructType([StructField(name, self._type(column)) for name, column in plan.left_out.record])
+        of_time = ("time", "stream_time")
+        kinds = {**dict.fromkeys(of_time, self._type(plan.time)), "late_by": DayTimeIntervalType(), "record": record}
+        names = ledger_columns(plan.origins is not None)
+        return [StructField(name, kinds.get(name, StringType())) for name in names]
 
     def _window_columns(self, plan: Plan, arrow: pa.Schema, *, may_be_null: bool = True) -> list[StructField]:
         """`window` and the aggregates. `arrow` are the core's columns."""

@@ -80,7 +80,7 @@ class Start:
     def entries(self, shipment: Shipment) -> DataFrame:
         """The entries of the states of all shards."""
         plan, schema = self._plan, self._columns.serialize().to_pybytes()
-        step = shipped(first_pages, shipment, plan.spec_of_run, open_spec(plan, self._columns), schema)
+        step = shipped(first_pages, shipment, open_spec(plan, self._columns), schema)
         by_shard: DataFrame = self._packed.repartition("shard").sortWithinPartitions("shard", "kind", "first")
         return by_shard.mapInArrow(step, _ENTRIES)
 

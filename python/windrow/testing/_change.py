@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from windrow._folds.python_values import values_of
 
-Kind = Literal["upsert", "delete", "final", "late"]
-"""The kinds of changes of a window: a new value, a delete, the last value, or a single late record."""
+Kind = Literal["upsert", "delete", "final", "late", "left_out"]
+"""The kinds of changes of a window: a new value, a delete, the last value, a late record, or a record in no window."""
 
 
 class Window(NamedTuple):
@@ -26,11 +26,15 @@ class Change:
     """One change of one window.
 
     Attributes:
-        kind: `"upsert"`, `"delete"` or `"late"`, as in the column `op`; `"final"` for the last value of a window.
+        kind: `"upsert"`, `"delete"`, `"late"` or `"left_out"`, as in the column `op`; `"final"` for the last value of a
+            window.
         key: the key, by column.
-        window: the window.
-        values: the aggregates, by name; empty for a delete.
-        time: the time of the change: the end of a session, the largest time of a sliding window's records.
+        window: the window. Of a record left out the one that it would have had, with None for both bounds if the record
+            has no time.
+        values: the aggregates, by name; empty for a delete. Of a record left out the columns that `left_out("emit")`
+            adds.
+        time: the time of the change: the end of a session, the largest time of a sliding window's records, or the time
+            of the record that is left out.
     """
 
     kind: Kind
@@ -40,13 +44,20 @@ class Change:
     time: Any
 
 
-def changes_of(batch: pa.RecordBatch, key_names: Sequence[str], *, final: bool) -> Iterator[Change]:
-    """The rows of the core: keys, window, aggregates, op and time. An upsert of close mode is final."""
+def changes_of(
+    batch: pa.RecordBatch, key_names: Sequence[str], ledger: Sequence[str], *, final: bool
+) -> Iterator[Change]:
+    """The rows of the core: keys, window, aggregates, op and time. An upsert of close mode is final.
+
+    The columns `ledger` come before `op`; only rows of records left out have them.
+    """
     keys = max(len(key_names), 1)  # without keys it is a constant
     names = batch.schema.names
     columns = [values_of(name, column) for name, column in zip(names, batch.columns, strict=True)]
     for *cells, op, time in zip(*columns, strict=True):
         kind: Kind = "final" if final and op == "upsert" else op
-        aggregates = zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True) if kind != "delete" else ()
+        values = dict(zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True)) if kind != "delete" else {}
+        values = {name: value for name, value in values.items() if (name in ledger) == (kind == "left_out")}
         key = dict(zip(key_names, cells, strict=False))
-        yield Change(kind, key, Window(cells[keys]["start"], cells[keys]["end"]), dict(aggregates), time)
+        bounds = cells[keys] or {"start": None, "end": None}
+        yield Change(kind, key, Window(bounds["start"], bounds["end"]), values, time)

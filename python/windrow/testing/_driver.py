@@ -17,6 +17,7 @@ from windrow._executor.batches import stream_reader
 from windrow._executor.tasks import Source
 from windrow._folds.python_values import values_of
 from windrow._plan.flat import shown
+from windrow._plan.plan import ledger_columns
 from windrow._windows.session import SessionWindows
 from windrow.testing._change import Change, changes_of
 from windrow.testing._definition import Definition, Schemas, plan_of
@@ -375,16 +376,19 @@ class StreamDriver:
         return time
 
     def _push(self, fed: Fed) -> list[Change]:
-        admitted, set_aside = self._wall_clock.admitted(fed)
+        admitted, ahead, bad_ticks = self._wall_clock.admitted(fed)
         changes = self._operators.push(admitted)
-        self._set_aside.update(set_aside)
+        for rows, counter, reason in ((ahead, "ahead", "ahead"), (bad_ticks, "bad_ticks", "bad_tick")):
+            self._set_aside.update({counter: rows.batch.num_rows} if rows.batch.num_rows else {})
+            changes += self._operators.left_out(rows, reason)
         return self._changes(changes)
 
     def _changes(self, batches: list[pa.RecordBatch]) -> list[Change]:
         batches = batches if self._finish is None else list(self._finish.batches(iter(batches)))
         self._unread += [batch for batch in batches if batch.num_rows]
         keys, final = self._plan.key_names, self._plan.options.emit == "close"
-        return [change for batch in batches for change in changes_of(batch, keys, final=final)]
+        ledger = [] if self._plan.left_out is None else ledger_columns(self._plan.origins is not None)
+        return [change for batch in batches for change in changes_of(batch, keys, ledger, final=final)]
 
     @property
     def _store(self) -> Store:

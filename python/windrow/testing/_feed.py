@@ -13,9 +13,8 @@ import pyarrow as pa
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value, listed, unknown_column, unknown_word
 from windrow._arguments.integer import integer
-from windrow._executor.batches import rebased
+from windrow._executor.batches import picked, rebased
 from windrow._executor.tasks import Source
-from windrow._native import RowColumns
 from windrow._plan.plan import SERIES, Plan
 from windrow.testing._definition import Schemas
 from windrow.testing._values import cast_of, cell_of
@@ -222,13 +221,7 @@ def _sources(columns: Sequence[pa.Array[Any]], ticking: Sequence[bool | None]) -
 
 def taken(batch: pa.RecordBatch, rows: Sequence[int]) -> pa.RecordBatch:
     """These rows, in this order."""
-    # pyarrow takes single rows of some types only, the core of all.
-    places = pa.record_batch({"row": pa.array(rows, pa.int64())})
-    batches = RowColumns([rebased(batch)], places, None, 1).read_all()
-    columns = []
-    for number, column in enumerate(batch.columns):
-        columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in batches)]))
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+    return picked(batch, pa.array(rows, pa.int64()))
 
 
 def _column(argument: str, name: str, batch: pa.RecordBatch) -> pa.Array[Any]:

@@ -19,13 +19,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.column import Names
+from windrow._executor.ledger import Ledger
+from windrow._executor.ledger_rows import of_records, of_windows
 from windrow._executor.opened import Opened, shown_aggregates
-from windrow._executor.stream.start import pages_of
 from windrow._executor.tasks import Source, Tasks
 from windrow._native import Operator
 from windrow._plan.plan import Plan
 from windrow.testing._feed import Fed, taken
 from windrow.testing._pages import task_page
+
+TIME = "windrow.time"
+"""The column with the time of a change, if `time` is that of a record."""
 
 Make = Callable[[], "Operator"]
 """Makes an operator that has seen no record."""
@@ -34,10 +38,35 @@ Make = Callable[[], "Operator"]
 class Operators(ABC):
     """The operations of a driver on its operators."""
 
-    def __init__(self, blank: Operator) -> None:
+    def __init__(self, blank: Operator, ledger: Ledger | None) -> None:
         """`blank` is any operator of the plan; its state does not matter."""
         self.change_schema = blank.change_schema
         self.output_schema = blank.output_schema
+        self._ledger = ledger
+        if ledger is not None:
+            *columns, time = self.change_schema
+            self.output_schema = ledger.output(self.output_schema)
+            self.change_schema = ledger.output(pa.schema(columns)).append(time.with_name(TIME).with_nullable(True))
+
+    def left_out(self, fed: Fed, reason: str) -> list[pa.RecordBatch]:
+        """The rows of records that are left out, if they come back."""
+        if self._ledger is None or not fed.batch.num_rows:
+            return []
+        return [self._of_records(self._ledger.rows(fed.batch, reason))]
+
+    def _pushed(self, operator: Operator, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """The changes that rows make, and the rows of records in no window if they come back."""
+        changes = self._changes(operator.push(batch))
+        return [*changes, *map(self._of_records, self._ledger.judged(batch, operator) if self._ledger else ())]
+
+    def _changes(self, changes: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        if self._ledger is None:
+            return changes
+        return [of_windows(batch, self.change_schema, after=2) for batch in changes]
+
+    def _of_records(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        timed = pa.RecordBatch.from_arrays([*rows.columns, rows.column("time")], names=[*rows.schema.names, TIME])
+        return of_records(timed, self.change_schema)
 
     @abstractmethod
     def push(self, fed: Fed) -> list[pa.RecordBatch]:
@@ -95,40 +124,36 @@ class Operators(ABC):
 class SharedOperator(Operators):
     """One operator for all records."""
 
-    def __init__(self, make: Make, column: str | None) -> None:
+    def __init__(self, make: Make, ledger: Ledger | None, column: str | None) -> None:
         """`column` is the column with the number of each row's source, if the operator needs it."""
         self._operator = make()
         self._column = column
         self._numbers: dict[Source, int] = {}
-        self._first: dict[str, bytes | None] = {}
-        super().__init__(self._operator)
+        super().__init__(self._operator, ledger)
 
     def start(self, plan: Plan) -> None:
         """Begins with the open windows of a plan."""
-        run = Operator(plan.spec_of_run, plan.schema, plan.folds())
-        rows: pa.Table = plan.options.start(plan, shown_aggregates(plan, run.output_schema))
+        rows: pa.Table = plan.options.start(plan, shown_aggregates(plan, self.output_schema))
         opened = Opened(len(plan.keys))
         for batch in rows.to_batches():
             opened.add(batch)
-        time: Any = plan.schema.field(plan.time).type
-        self._first = dict(pages_of(run, self._operator, opened, time))
-        self._operator.restore([page for page in self._first.values() if page is not None])
+        opened.load(self._operator, plan.schema.field(plan.time).type)
 
     def push(self, fed: Fed) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""
         if self._column is None:
-            return self._operator.push(fed.batch)
+            return self._pushed(self._operator, fed.batch)
         numbers = self._numbers
         source_numbers = [
             None if source is None else numbers.setdefault(source, len(numbers)) for source in fed.sources
         ]
         schema = fed.batch.schema.append(pa.field(self._column, pa.int32()))
         columns = [*fed.batch.columns, pa.array(source_numbers, pa.int32())]
-        return self._operator.push(pa.RecordBatch.from_arrays(columns, schema=schema))
+        return self._pushed(self._operator, pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def finish(self) -> list[pa.RecordBatch]:
         """The changes that make all windows final."""
-        return self._operator.finish()
+        return self._changes(self._operator.finish())
 
     def counters(self) -> dict[str, int]:
         """The counters."""
@@ -164,8 +189,7 @@ class SharedOperator(Operators):
 
     def changed_pages(self) -> dict[str, bytes | None]:
         """The changed pages."""
-        first, self._first = self._first, {}
-        return first | dict(self._operator.changed_pages())
+        return dict(self._operator.changed_pages())
 
     def restore(self, sources: Sequence[Source], pages: Iterable[tuple[int | None, bytes]]) -> None:
         """Reads a state into an operator that has seen nothing."""
@@ -176,7 +200,7 @@ class SharedOperator(Operators):
 class SourceOperators(Operators):
     """One operator for each source."""
 
-    def __init__(self, make: Make, keys: int, *, in_order: bool) -> None:
+    def __init__(self, make: Make, ledger: Ledger | None, keys: int, *, in_order: bool) -> None:
         """Without sources. `keys` is the number of key columns.
 
         With `in_order`, changes are in the order of the rows, so a batch is cut wherever its source changes. Otherwise
@@ -187,7 +211,7 @@ class SourceOperators(Operators):
         self._keys = keys
         self._in_order = in_order
         self._failed: Operator | None = None
-        super().__init__(self._blank)
+        super().__init__(self._blank, ledger)
 
     def push(self, fed: Fed) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""
@@ -197,7 +221,7 @@ class SourceOperators(Operators):
             whole = len(rows) == fed.batch.num_rows
             batch = fed.batch if whole else taken(fed.batch, rows)
             with self._working(self._tasks.of(source)) as operator:
-                changes += operator.push(batch)
+                changes += self._pushed(operator, batch)
         return changes
 
     def finish(self) -> list[pa.RecordBatch]:
@@ -206,7 +230,7 @@ class SourceOperators(Operators):
         changes: list[pa.RecordBatch] = []
         for operator in self._tasks.values():
             with self._working(operator):
-                changes += operator.finish()
+                changes += self._changes(operator.finish())
         return changes
 
     def counters(self) -> dict[str, int]:
@@ -323,11 +347,12 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
         schema = schema.append(pa.field(number, pa.int32()))
         operator_plan["sources"] = number
     spec, folds = json.dumps(operator_plan), plan.folds(kafka=value is not None)
+    ledger = Ledger.of(spec, plan.schema)
 
     def made() -> Operator:
         return Operator(spec, schema, folds)
 
     if stream.source and number is None:
         in_order = plan.options.emit == "close" or plan.options.every_record
-        return SourceOperators(made, len(plan.keys), in_order=in_order)
-    return SharedOperator(made, number)
+        return SourceOperators(made, ledger, len(plan.keys), in_order=in_order)
+    return SharedOperator(made, ledger, number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,20 +40,23 @@ class WallClock:
             raise bad_value("duration_or_time", by, "a duration, or a time that is not before that of the clock")
         self._now = to
 
-    def admitted(self, fed: Fed) -> tuple[Fed, Mapping[str, int]]:
-        """The rows whose time is not too far ahead, and how many others there are, by the name of their counter."""
-        latest = self._latest
+    def admitted(self, fed: Fed) -> tuple[Fed, Fed, Fed]:
+        """The rows whose time is not too far ahead, the records whose time is, and such ticks."""
+        latest, none = self._latest, Fed(fed.batch.slice(0, 0), [])
         if latest is None:
-            return fed, {}
+            return fed, none, none
         times: list[Any] = fed.batch.column(self._time).cast(pa.int64()).to_pylist()
         ahead = [time is not None and time > latest for time in times]
         if not any(ahead):
-            return fed, {}
+            return fed, none, none
         ticks = fed.batch.column(self._tick).to_pylist()
-        bad_ticks = sum(1 for early, tick in zip(ahead, ticks, strict=True) if early and tick)
-        rows = [row for row, early in enumerate(ahead) if not early]
-        kept = Fed(taken(fed.batch, rows), [fed.sources[row] for row in rows])
-        return kept, {"ahead": sum(ahead) - bad_ticks, "bad_ticks": bad_ticks}
+        parts: tuple[list[int], list[int], list[int]] = ([], [], [])
+        for row, (early, tick) in enumerate(zip(ahead, ticks, strict=True)):
+            parts[0 if not early else 2 if tick else 1].append(row)
+        kept, records, bad_ticks = (
+            Fed(taken(fed.batch, rows), [fed.sources[row] for row in rows]) if rows else none for rows in parts
+        )
+        return kept, records, bad_ticks
 
     @property
     def _latest(self) -> int | None:

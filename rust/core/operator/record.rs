@@ -9,8 +9,11 @@ use crate::core::time::{Span, Time};
 pub enum RecordOutcome {
     /// It is in a window.
     Accepted,
-    /// It came too late.
-    Late,
+    /// It came too late, by this much.
+    Late(Span),
+    /// It is in no window: its own one closed this long ago, and no other one takes it. Only sliding
+    /// windows.
+    Refused(Span),
     /// It has no key. Stream time does not move.
     NullKey,
     /// It has no time.

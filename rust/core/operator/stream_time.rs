@@ -18,6 +18,8 @@ pub struct StreamTimes {
     pub close: Time,
     /// The close time for lateness. It belongs to the record's own input.
     pub late: Time,
+    /// The stream time of the record's own input.
+    pub own: Option<Time>,
 }
 
 impl StreamTimes {
@@ -26,6 +28,7 @@ impl StreamTimes {
         time: None,
         close: Time::MIN,
         late: Time::MIN,
+        own: None,
     };
 }
 
@@ -179,8 +182,10 @@ impl StreamTime {
 
     /// The times that decide what happens to a record of `input`.
     pub fn now(&self, input: usize) -> StreamTimes {
+        let own = self.inputs.get(input);
         StreamTimes {
-            late: self.inputs.get(input).map_or(Time::MIN, |own| own.close),
+            late: own.map_or(Time::MIN, |own| own.close),
+            own: own.and_then(|own| own.time),
             ..self.slowest()
         }
     }
@@ -199,6 +204,7 @@ impl StreamTime {
             time,
             close,
             late: close,
+            own: time,
         }
     }
 }

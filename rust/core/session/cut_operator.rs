@@ -161,7 +161,7 @@ impl WindowKind for CutWindows {
             if operator.windows.late == Late::Emit {
                 operator.emit_late(record, session.window(), states, out)?;
             }
-            return Ok(RecordOutcome::Late);
+            return Ok(RecordOutcome::Late(record.late.since(record.time)));
         }
         let mut entry = CutEntry {
             session,

@@ -1,13 +1,13 @@
 //! Decides what a record does to the sessions it joins. Nothing here has an effect.
 
-use crate::core::time::Time;
+use crate::core::time::{Span, Time};
 use crate::core::window::Extent;
 
 /// What happens to a record and the sessions it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Merged together, they are behind the close time. Nothing changes.
-    Late,
+    /// Merged together, they are behind the close time by this much. Nothing changes.
+    Late(Span),
     /// They become one session.
     Keep {
         /// The session.
@@ -34,7 +34,7 @@ pub(crate) fn choose(
         .into_iter()
         .fold(record, |merged, session| merged.union(&session));
     if extent.is_late(close) {
-        return Choice::Late;
+        return Choice::Late(close.since(extent.reach));
     }
     Choice::Keep {
         extent,

@@ -73,9 +73,9 @@ impl WindowKind for SessionWindows {
         operator.store.joining(record.key, own, &mut found);
         let sessions = found.iter().map(|session| session.extent);
         let outcome = match choose(own, sessions, record.late) {
-            Choice::Late => operator
+            Choice::Late(lacked) => operator
                 .drop_late(record, states, out)
-                .map(|()| RecordOutcome::Late),
+                .map(|()| RecordOutcome::Late(lacked)),
             Choice::Keep { extent, deletes } => operator
                 .keep(record, extent, deletes, &found, states, out)
                 .map(|()| RecordOutcome::Accepted),

@@ -14,7 +14,7 @@ use crate::core::window::Window;
 
 impl SlidingOperator {
     /// Creates windows. `copied` has the states and the largest time for a window that copies
-    /// another.
+    /// another. Returns whether one took the record.
     pub(super) fn create_all<S: States>(
         &mut self,
         new_windows: &[NewWindow],
@@ -22,12 +22,12 @@ impl SlidingOperator {
         record: KeyedRecord<S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
-    ) -> Result<()> {
-        let key = record.key;
+    ) -> Result<bool> {
+        let (key, mut taken) = (record.key, false);
         for &new in new_windows {
             match new {
                 NewWindow::Create { start, base } => {
-                    self.create(record, start, base, states, out)?
+                    taken |= self.create(record, start, base, states, out)?
                 }
                 NewWindow::Copy { start, .. } => {
                     if let Some((slot, largest)) = copied.take() {
@@ -41,10 +41,10 @@ impl SlidingOperator {
                 }
             }
         }
-        Ok(())
+        Ok(taken)
     }
 
-    /// Creates a window with the record, unless the record is late there.
+    /// Creates a window with the record, unless the record is late there. Returns whether it did.
     fn create<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
@@ -52,10 +52,10 @@ impl SlidingOperator {
         base: Option<Time>,
         states: &mut S,
         out: &mut impl Sink<S>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let window = Window::sliding(start, self.windows.sliding.difference);
         if self.refuses(window, record.late) {
-            return Ok(());
+            return Ok(false);
         }
         let (key, time) = (record.key, record.time);
         let base = match base {
@@ -71,17 +71,19 @@ impl SlidingOperator {
             states.release(slot);
             let old = self.store.remove(key, start);
             let delete = WindowChange::delete(window, time, old.is_some());
-            return match old {
-                Some(old) => self.release_deleted(key, old.slot, delete, states, out),
-                None => self.emit_update(key, delete, states, out),
-            };
+            match old {
+                Some(old) => self.release_deleted(key, old.slot, delete, states, out)?,
+                None => self.emit_update(key, delete, states, out)?,
+            }
+            return Ok(true);
         }
         let entry = WindowEntry {
             start,
             largest: time,
             slot,
         };
-        self.put_and_emit(key, entry, states, out)
+        self.put_and_emit(key, entry, states, out)?;
+        Ok(true)
     }
 
     /// Stores a window and emits its value.

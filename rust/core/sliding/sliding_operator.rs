@@ -89,10 +89,11 @@ impl WindowKind for SlidingWindows {
         let widest = Window::sliding(floored, sliding.difference);
         let outcome = if widest.is_late(record.late) {
             operator.counters.late += 1;
-            RecordOutcome::Late
-        } else {
-            operator.touch(record, floored, own, states, out)?;
+            RecordOutcome::Late(record.late.since(widest.end))
+        } else if operator.touch(record, floored, own, states, out)? {
             RecordOutcome::Accepted
+        } else {
+            RecordOutcome::Refused(record.late.since(own.end))
         };
         if own.is_late(record.late) && operator.windows.late == Late::Emit {
             operator.emit_late(record, own, states, out)?;
@@ -103,7 +104,8 @@ impl WindowKind for SlidingWindows {
 
 impl SlidingOperator {
     /// Applies the decision of [`decide`] in Kafka's order: adds the record to stored windows, then
-    /// creates new ones. The early window alone comes last.
+    /// creates new ones. The early window alone comes last. Returns whether a window took the record.
+    /// If none did, none ever will: later windows copy the records of stored ones.
     fn touch<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
@@ -111,7 +113,7 @@ impl SlidingOperator {
         own: Window,
         states: &mut S,
         out: &mut impl Sink<S>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let (mut found, mut new_windows) = std::mem::take(&mut self.scratch);
         let (first, last) = around(floored, self.windows.sliding);
         found.clear();
@@ -148,21 +150,21 @@ impl SlidingOperator {
             early = starts.first().copied().filter(|&start| start == own.start);
             starts.retain(|&start| Some(start) != early);
         }
-        self.update(record, &starts, states, out)?;
-        self.create_all(&new_windows, copied, record, states, out)?;
-        self.update(record, early.as_slice(), states, out)?;
+        let mut taken = self.update(record, &starts, states, out)?;
+        taken |= self.create_all(&new_windows, copied, record, states, out)?;
+        taken |= self.update(record, early.as_slice(), states, out)?;
         self.scratch = (found, new_windows);
-        Ok(())
+        Ok(taken)
     }
 
-    /// Adds the record to stored windows, except where it is late.
+    /// Adds the record to stored windows, except where it is late. Returns whether one took it.
     fn update<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
         starts: &[Time],
         states: &mut S,
         out: &mut impl Sink<S>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let key = record.key;
         let mut updates = Vec::with_capacity(starts.len());
         let mut slots = Vec::with_capacity(starts.len());
@@ -178,6 +180,7 @@ impl SlidingOperator {
             }
         }
         states.update_all(&slots, record.row)?;
+        let taken = !updates.is_empty();
         for (window, entry) in updates {
             if states.is_null(entry.slot) {
                 self.store.remove(key, entry.start);
@@ -188,7 +191,7 @@ impl SlidingOperator {
                 self.emit_update(key, upsert, states, out)?;
             }
         }
-        Ok(())
+        Ok(taken)
     }
 
     /// Whether a window refuses records at the close time `late`. Counts refusals.

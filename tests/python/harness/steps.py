@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from pyspark import cloudpickle
 
 from windrow import SessionWindows
 from windrow._executor.advance import pack_open
+from windrow._executor.ledger import Ledger
 from windrow._executor.opened import shown_aggregates
 from windrow._executor.stream.change_block import unpack
 from windrow._executor.stream.pack import pack
@@ -20,6 +22,8 @@ from windrow._executor.stream.shard import SUMS, changes
 from windrow._executor.stream.start import first_pages
 from windrow._native import Operator, Query
 from windrow._spark.advance import open_spec
+from windrow.state._open_rows import pack_shards, rows_of_table, table_schema
+from windrow.state._stored_query import StoredQuery
 from windrow.testing._definition import Schemas, plan_of
 
 
@@ -88,7 +92,9 @@ class LocalStream:
         functions = tuple(cloudpickle.dumps(function) for function in self.plan.functions.values())
         clock = None if options.max_ahead is None else "windrow.clock"
         start = None if self.plan.options.start is None else "the history"
-        self.shipment = shipment_of(self.plan, functions, clock, start=start)
+        names = [*self.plan.key_names, "window", *dict(self.plan.aggregates), "stream_time"]
+        result = json.dumps({"fields": [{"name": name} for name in names]})
+        self.shipment = shipment_of(self.plan, functions, clock, result, start=start)
         self.read = pa.schema(read_columns(self.plan).values())
         if start is not None and not self.states:
             self._begin()
@@ -101,10 +107,24 @@ class LocalStream:
         spec, schema = open_spec(plan, rows.schema), rows.schema.serialize().to_pybytes()
         packed = pa.Table.from_batches(pack_open(iter(rows.to_batches(max_chunksize=3)), spec, schema, self.shards))
         packed = packed.sort_by([("shard", "ascending"), ("kind", "ascending"), ("first", "ascending")])
-        entries = first_pages(iter(packed.to_batches()), self.shipment, plan.spec_of_run, spec, schema)
+        entries = first_pages(iter(packed.to_batches()), self.shipment, spec, schema)
         for entry in pa.Table.from_batches(entries).to_pylist():
             state = self.states.setdefault(shard_keys.index(entry["shard"]), DictState())
             state.updateValue((entry["name"],), (entry["page"],))
+
+    def still_open(self) -> pa.Table:
+        """The table of its open windows."""
+        rows = [
+            pa.record_batch(
+                {"shard": [shard] * len(state.pages), "name": [*state.pages], "page": [*state.pages.values()]}
+            )
+            for shard, state in sorted(self.states.items())
+        ]
+        query = StoredQuery.open(StreamQuery(self.shipment).stored)
+        schema = table_schema(query)
+        packed = pack_shards(iter(rows), schema.serialize().to_pybytes(), 0)
+        table = rows_of_table(packed, schema.serialize().to_pybytes(), len(rows))
+        return pa.Table.from_batches(table, schema)
 
     def push(self, splits: Sequence[pa.Table]) -> list[dict[str, Any]]:
         """Runs a micro-batch of several splits. Returns its rows."""
@@ -151,5 +171,8 @@ class LocalStream:
 
     def _output(self) -> pa.Schema:
         if self.plan.functions:
-            return Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
-        return Query(self.plan.spec, self.plan.schema).output_schema
+            core = Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
+        else:
+            core = Query(self.plan.spec, self.plan.schema).output_schema
+        ledger = Ledger.of(self.plan.spec, self.plan.schema)
+        return core if ledger is None else ledger.output(core)

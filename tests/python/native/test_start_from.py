@@ -111,6 +111,37 @@ def test_the_history_is_the_first_micro_batch(first: int) -> None:
     assert sum(check(seed) for seed in range(first, first + TOGETHER)) > TOGETHER
 
 
+def check_moved(seed: int) -> int:
+    """Plays the scenario of a seed, and moves its windows to another stream before each micro-batch. How many did."""
+    asked = dataclasses.replace(streaming_scenario(seed), until=None, restarts=())
+    if asked.sourced or (asked.inputs > 1 and asked.values == "python"):
+        return 0
+    draw, moved, oracle = random.Random(seed), 0, MicroBatches(asked)
+    stream = LocalStream(definition(asked), schemas(asked), shards=2, seed=seed)
+    for number, rows in enumerate(asked.batches):
+        expected = [shown(change, asked.inputs) for change in oracle.push(rows)]
+        if not rows:
+            continue
+        place = f"seed {seed}, batch {number}\n{asked.line()}"
+        opened = None if stream.stream_time is None else stream.still_open()
+        if opened is not None:
+
+            def begun(windowed: Any, values: Mapping[str, Any], opened: pa.Table = opened) -> Any:
+                return windowed.start_from(opened).agg(**values)
+
+            stream = LocalStream(definition(asked, begun), schemas(asked), shards=draw.choice([1, 2, 5]), seed=seed)
+            moved += 1
+        tables = [named(stream, table) for table in splits(draw, asked, rows)]
+        got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
+        assert sorted(got, key=repr) == sorted(expected, key=repr), place
+    return moved
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
+def test_windows_move_from_stream_to_stream(first: int) -> None:
+    assert sum(check_moved(seed) for seed in range(first, first + TOGETHER)) > TOGETHER // 2
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("kind", ["session", "sliding"])
 def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:

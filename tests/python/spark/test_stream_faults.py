@@ -70,6 +70,14 @@ def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(
     assert not list(tmp_path.glob("temporary")) + list(tmp_path.glob("local"))
 
 
+def test_a_history_is_read_again_if_its_first_micro_batch_was_killed(spark: SparkSession, tmp_path: Path) -> None:
+    files_of(tmp_path, "begun", 2, 4)
+    faults = [Fault("worker"), Fault("driver"), Fault("commit")]
+    met = play(tmp_path, "begun", faults, ["local[1,4]"], [1], seed=4)
+    assert {kind: met[kind] for kind in ("worker", "driver", "commit")} == {"worker": 1, "driver": 1, "commit": 1}
+    check(spark, tmp_path, "begun")
+
+
 @pytest.mark.soak
 def test_queries_give_the_same_through_many_faults(
     spark: SparkSession, tmp_path: Path, soaked: Callable[[str], None]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pyarrow as pa
 
 from windrow._executor.batches import Batches, counters_alone, micro_batch, read_schema, rebased, with_counters
+from windrow._executor.ledger_rows import of_either
 from windrow._native import decode_changes, encode_changes
 from windrow._plan.sequence import FIELD, sequenced
 
@@ -42,7 +43,7 @@ def unpack(batches: Batches, schema: bytes, observed: Mapping[str, str], sequenc
     def read(blocks: Batches) -> Batches:
         nonlocal place
         for rows in rows_of(blocks):
-            changes = pa.RecordBatch.from_arrays(rows.columns, schema=columns)
+            changes = of_either(rows, columns)
             yield sequenced(changes, place, 1) if sequence else changes
             place += rows.num_rows
 

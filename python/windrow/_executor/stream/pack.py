@@ -18,6 +18,7 @@ import pyarrow.compute
 from windrow._arguments.errors import bad_value
 from windrow._executor.batches import Batches, conformed, micro_batch, partition
 from windrow._executor.stream import returned_records
+from windrow._executor.stream.change_block import blocks_of
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.order import by_arrival, in_order
 from windrow._executor.stream.query import Shipment, StreamQuery
@@ -78,11 +79,18 @@ class Split:
         batch = conformed(batch, query.read)
         if query.shipment["clock"] is not None:
             ahead = self._ahead(batch, query.shipment["clock"])
+            is_tick = returned_records.is_tick(query, batch)
             if query.record_names:
-                yield from self._left_out(batch, pc.and_not(ahead, returned_records.is_tick(query, batch)))
+                yield from self._records_left_out(batch.filter(pc.and_not(ahead, is_tick)))
+            yield from self._in_ledger(batch, pc.and_not(ahead, is_tick), "ahead")
+            yield from self._in_ledger(batch, pc.and_(ahead, is_tick), "bad_tick")
             batch = batch.filter(pc.invert(ahead))
+        if query.ledger is not None:
+            yield from self._left_out(query.ledger.blocks(batch))
+            timeless = pc.and_(returned_records.is_tick(query, batch), pc.is_null(batch.column(query.time)))
+            yield from self._in_ledger(batch, timeless, "bad_tick")
         if query.record_names:
-            yield from self._left_out(batch, returned_records.lacks_window(query, batch))
+            yield from self._records_left_out(batch.filter(returned_records.lacks_window(query, batch)))
             batch = returned_records.with_row(query, batch)
         if query.shipment["order"] is not None:
             self._held.append(batch)
@@ -133,11 +141,20 @@ class Split:
         for packed in packer.push(records, len(self._packers)):
             yield _of_source(packed, source)
 
-    def _left_out(self, batch: pa.RecordBatch, which: Any) -> Iterator[pa.RecordBatch]:
-        """Blocks of the marked records, which return without a window."""
+    def _records_left_out(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Blocks of records that return without a window."""
+        return self._left_out(returned_records.left_out(self._query, records))
+
+    def _in_ledger(self, batch: pa.RecordBatch, which: Any, reason: str) -> Iterator[pa.RecordBatch]:
+        """Blocks of the marked rows, if the query returns records in no window."""
+        if self._query.ledger is not None and pc.any(which).as_py():
+            yield from self._left_out(blocks_of(self._query.ledger.rows(batch.filter(which), reason)))
+
+    def _left_out(self, blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
+        """Blocks on their way past the state, to any shard."""
         query = self._query
         shard = query.shard_keys[partition() % len(query.shard_keys)]
-        for block in returned_records.left_out(query, batch.filter(which)):
+        for block in blocks:
             row = {"shard": shard, "source": returned_records.LEFT_OUT, "first": 0, "block": block, "control": None}
             yield pa.RecordBatch.from_pylist([row], schema=PACKED)
 

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 
 import pyarrow as pa
 
+from windrow._executor.ledger import Ledger
 from windrow._native import Operator, Query, shard_keys
 from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
@@ -120,7 +121,8 @@ def shipment_of(
 def _takes_partials(plan: Plan) -> bool:
     """Whether records of a micro-batch may be merged into partial sessions before they are judged."""
     is_plain = not plan.functions and plan.origins is None and plan.stream.order is None
-    return isinstance(plan.windows, SessionWindows) and is_plain and plan.options.late == "drop"
+    is_plain = is_plain and plan.options.late == "drop" and plan.left_out is None
+    return isinstance(plan.windows, SessionWindows) and is_plain
 
 
 class StreamQuery:
@@ -148,6 +150,8 @@ class StreamQuery:
         """The columns that the query reads, and the column of whole records if they wait."""
         self.schema = pa.schema([*list(self.read)[: shipment["columns"]], *whole])
         """The columns of the plan."""
+        self.ledger = Ledger.of(shipment["spec"], self.schema)
+        """The ledger, if records in no window come back."""
         self.keys: list[str] = self.spec["keys"]
         self.window_columns: int = len(self.keys) + 1 + len(self.spec["aggregates"]) + self.spec["op"]
         """The number of window columns in the result: keys, `window`, aggregates, and `op` if present."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -59,6 +59,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
             else work.push(number, rows_of_task, progress, control)
         )
         given += changed.rows
+        left_out += [block for rows in changed.left_out for block in blocks_of(rows)]
         for name in _SHARD:
             counters[name] += changed.after[name] - changed.before[name]
         pages.index.gauges[str(number)] = (changed.stream_time, changed.after["windows_open"])
@@ -99,6 +100,7 @@ class Changed(NamedTuple):
         before: the counters before it.
         after: the counters after it.
         stream_time: stream time after it.
+        left_out: the records in no window, if they come back.
     """
 
     rows: list[pa.RecordBatch]
@@ -106,6 +108,7 @@ class Changed(NamedTuple):
     before: dict[str, int]
     after: dict[str, int]
     stream_time: int | None
+    left_out: Sequence[pa.RecordBatch] = ()
 
 
 class Shard:
@@ -182,8 +185,9 @@ class Shard:
             changes = list(returned_records.with_windows(returned, windows))
         else:
             changes = operator.push_micro_batch(records, progress, times)
+        left_out = [] if query.ledger is None else query.ledger.judged(records, operator)
         after = operator.counters()
-        return Changed(changes, operator.changed_pages(), before, after, operator.stream_time)
+        return Changed(changes, operator.changed_pages(), before, after, operator.stream_time, left_out)
 
     def _records(self, packed: pa.RecordBatch, control: Control) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
         """The records of blocks in order, and the times that judge each."""

@@ -18,10 +18,8 @@ import pyarrow as pa
 
 from windrow._executor.advance import opened_of_shard, shards_of
 from windrow._executor.batches import Batches
-from windrow._executor.opened import Opened
 from windrow._executor.stream.pages import Pages
 from windrow._executor.stream.query import Shipment, StreamQuery
-from windrow._native import Operator
 
 _FIELDS: list[pa.Field[Any]] = [
     pa.field("shard", pa.int32(), nullable=False),
@@ -35,40 +33,27 @@ _CHARACTERS = 1 << 24
 """The least length of the texts in a batch, except the last."""
 
 
-def pages_of(run: Operator, stream: Operator, opened: Opened, kind: Any) -> list[tuple[str, bytes | None]]:
-    """The pages of a stream that begins with a table of open windows.
-
-    Args:
-        run: a new operator of a run over the windows of the stream (rules 1.9). It takes the table.
-        stream: a new operator of the stream.
-        opened: the table, or the part of a shard.
-        kind: the type of times, for messages.
-
-    Raises:
-        ValueError: the table is damaged, incomplete or of another query.
-    """
-    opened.load(run, kind)
-    return run.handover(stream)
-
-
-def first_pages(batches: Batches, shipment: Shipment, run: str, spec: str, schema: bytes) -> Batches:
+def first_pages(batches: Batches, shipment: Shipment, spec: str, schema: bytes) -> Batches:
     """The entries of whole shards, in the columns `ENTRIES`.
 
     Args:
         batches: the rows of `pack_open`, each shard's one after the other.
         shipment: the query.
-        run: the plan of a run over its windows.
         spec: the plan of the open windows.
         schema: their columns, serialized.
+
+    Raises:
+        ValueError: the table is damaged, incomplete or of another query.
     """
     query = StreamQuery(shipment)
     time: Any = query.schema.field(query.time).type
     for key, parts in shards_of(batches):
-        operator, state = query.operator(run), Entries()
+        operator, state = query.operator(), Entries()
+        opened_of_shard(parts, spec, schema).load(operator, time)
         pages = Pages(state, query.shard_keys.index(key), (), "source")
         pages.index.start = shipment["start"]
         pages.see(())
-        pages.write(0, pages_of(operator, query.operator(), opened_of_shard(parts, spec, schema), time))
+        pages.write(0, operator.changed_pages())
         pages.index.gauges["0"] = (operator.stream_time, operator.counters()["windows_open"])
         pages.finish(query.stored)
         yield from state.batches(key)

@@ -15,7 +15,8 @@ fn it_is_the_largest_time_less_the_grace() {
             StreamTimes {
                 time: Some(Time(expected)),
                 close,
-                late: close
+                late: close,
+                own: Some(Time(expected))
             }
         );
     }
@@ -53,7 +54,8 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
         StreamTimes {
             time: None,
             close: Time::MIN,
-            late: Time(100)
+            late: Time(100),
+            own: Some(Time(100))
         }
     );
     assert_eq!(time.now(1), StreamTimes::START);
@@ -63,7 +65,8 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
         StreamTimes {
             time: Some(Time(30)),
             close: Time(30),
-            late: Time(100)
+            late: Time(100),
+            own: Some(Time(100))
         }
     );
     assert_eq!(
@@ -71,7 +74,8 @@ fn lateness_is_by_the_own_input_closing_by_the_slowest() {
         StreamTimes {
             time: Some(Time(30)),
             close: Time(30),
-            late: Time(30)
+            late: Time(30),
+            own: Some(Time(30))
         }
     );
 }
@@ -98,7 +102,8 @@ fn without_a_grace_nothing_closes() {
         StreamTimes {
             time: Some(Time::MAX),
             close: Time::MIN,
-            late: Time::MIN
+            late: Time::MIN,
+            own: Some(Time::MAX)
         }
     );
 }

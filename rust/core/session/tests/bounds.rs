@@ -110,7 +110,7 @@ fn an_unseen_input_of_a_cogroup_holds_everything_open() {
     assert_eq!(push(1, (0, 1000, 0), 0), RecordOutcome::Accepted);
     assert_eq!(
         push(2, (0, 50, 0), 0),
-        RecordOutcome::Late,
+        RecordOutcome::Late(Span(945)),
         "by its own input"
     );
     assert_eq!(

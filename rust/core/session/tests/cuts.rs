@@ -130,7 +130,7 @@ fn one_by_one(
             &mut states,
             &mut out,
         );
-        if outcome.unwrap() == RecordOutcome::Late {
+        if matches!(outcome.unwrap(), RecordOutcome::Late(_)) {
             late.push(row);
         }
         most = most.max(sessions.store().len());

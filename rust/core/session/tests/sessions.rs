@@ -61,7 +61,7 @@ impl RowSpan {
                 .push(record(number, event), &mut states, &mut out)
                 .unwrap();
             run.outcomes.push(outcome);
-            if outcome == RecordOutcome::Late {
+            if matches!(outcome, RecordOutcome::Late(_)) {
                 run.late.push(number);
             }
             assert_eq!(

@@ -256,8 +256,16 @@ proptest! {
         }
         for (n, &(key, time)) in events.iter().enumerate() {
             let late = time + difference < close[n];
-            prop_assert_eq!(run.outcomes[n] == RecordOutcome::Late, late);
+            prop_assert_eq!(matches!(run.outcomes[n], RecordOutcome::Late(_)), late);
             let own = if (0..difference).contains(&time) { 0 } else { time - difference };
+            let expected = if late {
+                RecordOutcome::Late(Span((close[n] - time - difference) as u64))
+            } else if run.finals.values().any(|members| members.contains(&n)) {
+                RecordOutcome::Accepted
+            } else {
+                RecordOutcome::Refused(Span((close[n] - own - difference) as u64))
+            };
+            prop_assert_eq!(run.outcomes[n], expected, "a record is in a window, or it is known at once that it never is");
             if own + difference >= close[n] {
                 prop_assert!(run.finals[&(key, own)].contains(&n), "a record is in its own window when that is open");
             }

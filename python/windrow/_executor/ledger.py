@@ -1,0 +1,178 @@
+"""The ledger: rows of the records that are in no window (rules 6.13).
+
+```text
+ key  window  aggregates  time  reason  late_by  stream_time  record  op
+ ann  [8, 9]     3         —      —        —          —         —     upsert     a window
+ ann  [7, 7]     —         7     late      1          9        {…}    left_out   a record
+```
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+import pyarrow as pa
+import pyarrow.compute
+
+from windrow._executor.batches import Batches, picked
+from windrow._executor.ledger_rows import of_records, of_windows
+from windrow._executor.stream.change_block import blocks_of
+from windrow._plan.flat import WINDOW
+from windrow._plan.plan import INPUT, ledger_columns
+
+if TYPE_CHECKING:
+    from windrow._native import Operator
+
+pc: Any = pyarrow.compute  # its stubs know no column of any type
+
+_LEAST = -(2**63)
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+class Ledger:
+    """Makes rows of the records that are in no window."""
+
+    def __init__(self, spec: str, schema: pa.Schema) -> None:
+        """Of a plan with `left_out` and the columns that it reads. They may be followed by others."""
+        plan = json.loads(spec)
+        inputs, self._inputs = plan["inputs"], plan["left_out"]["inputs"]
+        self._plan = plan
+        self._input: str | None = None if inputs is None else inputs["column"]
+        self._record: list[tuple[str, str]] = plan["left_out"]["record"]
+        self._time: str = plan["time"]
+        kind: Any = schema.field(self._time).type
+        self._unit: str = kind.unit
+        record = pa.struct([schema.field(column).with_name(name).with_nullable(True) for name, column in self._record])
+        kinds: dict[str, Any] = {"time": kind, "late_by": pa.duration(kind.unit), "stream_time": kind, "record": record}
+        names = ledger_columns(self._input is not None)
+        self.fields: list[pa.Field[Any]] = [pa.field(name, kinds.get(name, pa.string())) for name in names]
+        """The columns that come before `op`."""
+        self.bare = pa.schema(list(schema)[: plan["left_out"]["columns"]])
+        """The columns that windows need."""
+
+    @classmethod
+    def of(cls, spec: str, schema: pa.Schema) -> Self | None:
+        """The ledger of a plan; None if records in no window do not come back."""
+        return cls(spec, schema) if "left_out" in json.loads(spec) else None
+
+    def output(self, core: pa.Schema) -> pa.Schema:
+        """The columns of a result; `core` are those of its windows."""
+        *windows, op = (field.with_nullable(True) for field in core)
+        place = core.get_field_index(WINDOW)
+        bounds: Any = windows[place].type
+        windows[place] = pa.field(WINDOW, pa.struct([bounds.field(n).with_nullable(True) for n in range(2)]))
+        return pa.schema([*windows, *self.fields, op])
+
+    def joined(self, windows: Batches, records: Iterable[pa.RecordBatch], output: pa.Schema) -> Batches:
+        """All rows of a result."""
+        for batch in windows:
+            yield of_windows(batch, output)
+        for batch in records:
+            yield of_records(batch, output)
+
+    def blocks(self, rows: pa.RecordBatch) -> Iterator[bytes]:
+        """Blocks of the records that no window takes."""
+        unread = self.unread(rows)
+        if unread is not None:
+            yield from blocks_of(unread)
+
+    def judged(self, records: pa.RecordBatch, operator: Operator) -> list[pa.RecordBatch]:
+        """Rows of the records that an operator has left out, of those that it took last."""
+        judged = operator.left_out()
+        if judged is None or not judged.num_rows:
+            return []
+        left_out = picked(records, judged.column("row"))
+        return [self.rows(left_out, *(judged.column(name) for name in ("reason", "late_by", "stream_time")))]
+
+    def unread(self, rows: pa.RecordBatch) -> pa.RecordBatch | None:
+        """The records without a key, a time, a tie or a valid gap. None if there are none."""
+        reasons = self._reasons(rows)
+        if reasons is None or reasons.null_count == rows.num_rows:
+            return None
+        places = pc.indices_nonzero(reasons.is_valid())
+        return self.rows(picked(rows, places), reasons.take(places))
+
+    def rows(
+        self, records: pa.RecordBatch, reasons: Any, late_by: Any = None, stream_time: Any = None
+    ) -> pa.RecordBatch:
+        """Rows of these records, without the columns of windows that they lack.
+
+        Args:
+            records: the records.
+            reasons: the reason of each, or one for all.
+            late_by: the grace that each lacks, in ticks of the time column; None for no such records.
+            stream_time: the stream time that judged each, likewise.
+        """
+        count, time = records.num_rows, records.column(self._time)
+        arrays = [records.column(name) for _, name in self._record]
+        made: dict[str, Any] = {name: records.column(name) for name in self._plan["keys"]}
+        made[WINDOW] = self._windows_of(time)
+        made["time"] = time
+        made["reason"] = pa.repeat(pa.scalar(reasons), count) if isinstance(reasons, str) else reasons
+        for name, ticks in (("late_by", late_by), ("stream_time", stream_time)):
+            kind = next(field.type for field in self.fields if field.name == name)
+            made[name] = pa.nulls(count, kind) if ticks is None else ticks.cast(kind)
+        if self._input is not None:
+            made[INPUT] = pa.array(self._inputs, pa.string()).take(records.column(self._input))
+        made["record"] = pa.StructArray.from_arrays(arrays, fields=list(self.fields[-1].type))
+        return pa.RecordBatch.from_arrays([*made.values()], names=[*made])
+
+    def _reasons(self, rows: pa.RecordBatch) -> Any:
+        """Why each record is in no window; null where it is in one. None where all are."""
+        none = pa.scalar(None, pa.string())
+        gap, reasons = self._plan["windows"].get("gap_column"), None
+        if gap is not None:
+            column = rows.column(gap).cast(pa.int64())
+            # The core rounds gaps towards zero.
+            least = max(1, _PER_SECOND[rows.column(gap).type.unit] // _PER_SECOND[self._unit])
+            if not pc.all(pc.greater_equal(column, least), skip_nulls=False).as_py():
+                is_good = pc.fill_null(pc.greater_equal(column, least), False)
+                reasons = pc.if_else(is_good, none, "bad_gap")
+        for name, reason in ((self._plan["tie"], "null_tie"), (self._time, "null_time")):
+            if name is not None and (column := rows.column(name)).null_count:
+                reasons = pc.if_else(column.is_null(), reason, none if reasons is None else reasons)
+        keys = [rows.column(key) for key in self._plan["keys"]]
+        if all(_may_be_null(key) for key in keys):
+            lacks_key = functools.reduce(pc.and_, map(_is_null, keys))
+            reasons = pc.if_else(lacks_key, "null_key", none if reasons is None else reasons)
+        tick = self._plan["tick"]
+        if reasons is not None and tick is not None:
+            reasons = pc.if_else(pc.fill_null(rows.column(tick), False), none, reasons)
+        return reasons
+
+    def _windows_of(self, time: Any) -> pa.StructArray:
+        """The window that a record at each time would have; null without a time."""
+        windows, end = self._plan["windows"], time.cast(pa.int64())
+        start = end
+        if windows["kind"] == "sliding":
+            difference, resolution = (self._ticks(windows.get(name)) for name in ("difference", "resolution"))
+            end = _floor(end, resolution or 1)
+            start = pc.subtract(pc.max_element_wise(end, _LEAST + difference, skip_nulls=False), difference)
+            early = pc.and_(pc.greater_equal(end, 0), pc.less(start, 0))
+            start = pc.if_else(early, 0, start)
+            end = pc.if_else(early, difference, end)
+        arrays = [bound.cast(time.type) for bound in (start, end)]
+        return pa.StructArray.from_arrays(arrays, names=["start", "end"], mask=time.is_null())
+
+    def _ticks(self, micros: int | None) -> int:
+        """A length in ticks of the time column."""
+        return 0 if micros is None else micros * _PER_SECOND[self._unit] // 10**6
+
+
+def _may_be_null(column: Any) -> bool:
+    return bool(column.null_count) or (pa.types.is_dictionary(column.type) and bool(column.dictionary.null_count))
+
+
+def _is_null(column: Any) -> Any:
+    return (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).is_null()
+
+
+def _floor(ticks: Any, unit: int) -> Any:
+    """Each time, floored to a multiple of the unit."""
+    if unit == 1:
+        return ticks
+    whole = pc.multiply(pc.divide(ticks, unit), unit)  # rounded towards zero
+    return pc.if_else(pc.greater(whole, ticks), pc.subtract(pc.max_element_wise(whole, _LEAST + unit), unit), whole)

@@ -1,0 +1,53 @@
+"""The records in no window that one query in this process meets, for its result (rules 6.13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from windrow._executor.batches import Batches, stream_reader
+from windrow._executor.ledger import Ledger
+from windrow._local.counters import warn_left_out
+from windrow._plan.plan import Plan
+
+
+class Entries:
+    """Keeps the records that no window takes, if the query returns them."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Of a plan."""
+        self._ledger = None if plan.left_out is None else Ledger(plan.spec, plan.schema)
+        self._kept: list[pa.RecordBatch] = []
+
+    @property
+    def rows(self) -> int:
+        """How many records came so far."""
+        return sum(batch.num_rows for batch in self._kept)
+
+    def reading(self, stream: Any) -> Any:
+        """The stream in the columns that windows need. Records that no window takes are kept on the way."""
+        ledger = self._ledger
+        if ledger is None:
+            return stream
+        return pa.RecordBatchReader.from_batches(ledger.bare, self._batches(stream_reader(stream), ledger))
+
+    def output(self, core: pa.Schema) -> pa.Schema:
+        """The columns of the result; `core` are those of its windows."""
+        return core if self._ledger is None else self._ledger.output(core)
+
+    def joined(self, windows: Batches, output: pa.Schema) -> Batches:
+        """All rows of the result."""
+        return windows if self._ledger is None else self._ledger.joined(windows, self._kept, output)
+
+    def warn(self, counters: Mapping[str, int]) -> None:
+        """Warns the user of records left out that do not come back, and of gaps that were cut."""
+        warn_left_out(counters, returned=self._ledger is not None)
+
+    def _batches(self, reader: pa.RecordBatchReader, ledger: Ledger) -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            rows = ledger.unread(batch)
+            if rows is not None:
+                self._kept.append(rows)
+            yield batch.select(ledger.bare.names) if len(ledger.bare) < len(batch.schema) else batch

@@ -1,0 +1,208 @@
+"""The law of conservation: every record of a stream is in a window, or comes back as a record left out.
+
+Each row of a random scenario gets a number of its own as its value. A stream with `left_out` plays the rows. In the end
+ticks close all windows, which list the numbers of their records, and nothing may be missing:
+
+```text
+ rows                  1 2 3 4 5 6 7 8
+ final windows         1 2     5     8      sessions: each record in exactly one place
+ ledger                    3 4   6 7        sliding windows: in one window at least, or in the ledger
+```
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+import windrow as wr
+
+from ..oracle.micro_batch_generator import streaming_scenario
+from ..oracle.scenario import Row
+from ..oracle.streaming_scenario import StreamingScenario
+from .micro_batch_tables import schema_of, table_of
+from .steps import LocalStream
+
+REASONS = {
+    "late": "late",
+    "null_key": "null_keys",
+    "null_time": "null_times",
+    "bad_gap": "bad_gaps",
+    "ahead": "ahead",
+    "bad_tick": "bad_ticks",
+}
+"""The counter of each reason. `refused` has none: windows count their refusals, not records."""
+
+FAR = 2**60
+
+
+def conserved_scenario(seed: int) -> StreamingScenario:
+    """The scenario of a seed, without retention (rules 2.4), and with a number for each row.
+
+    An update of a second window with the bounds of a frozen one replaces it (rules 3.4), and windows of two sources
+    may have one key and the same bounds. So these give finals only.
+    """
+    asked = streaming_scenario(seed)
+    numbers = iter(range(1, 10**9))
+    batches = tuple(tuple(replace(row, x=next(numbers)) for row in rows) for rows in asked.batches)
+    finals = asked.kind == "dynamic" or (asked.sourced and not asked.slowest)
+    emit, every = ("close", False) if finals else (asked.emit, asked.every_record)
+    return replace(asked, until=None, batches=batches, values="built_in", emit=emit, every_record=every)
+
+
+def with_ledger(asked: StreamingScenario) -> Callable[..., Any]:
+    """The query of a scenario. Its windows list the numbers of their records."""
+
+    def micros(length: int) -> str:
+        return f"{length} microseconds"
+
+    grace = micros(asked.grace)
+    if asked.sliding:
+        unit = micros(asked.resolution)
+        windows: Any = wr.SlidingWindows.with_time_difference(micros(asked.length), grace=grace, resolution=unit)
+    elif asked.kind == "session":
+        windows = wr.SessionWindows.with_gap(micros(asked.length), grace=grace)
+    else:
+        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(asked.length), grace=grace)
+
+    def grouped(data: Any) -> Any:
+        sources, order = ["topic", "partition"] if asked.sourced else None, "offset" if asked.ordered else None
+        stream_time: Any = asked.stream_time
+        return wr.group_by(data, "k", time="ts", tick="tick", source=sources, order=order, stream_time=stream_time)
+
+    def windowed(data: Any, columns: list[str]) -> Any:
+        emit: Any = asked.emit
+        late: Any = asked.late
+        query = data.windowed_by(windows).emit(emit, every_record=asked.every_record).late(late)
+        lists = {f"all{number}": wr.collect_list(column) for number, column in enumerate(columns)}
+        return query.left_out("emit", columns=columns).agg(**lists)
+
+    if asked.inputs == 1:
+        return lambda data: windowed(grouped(data), ["v"])
+    return lambda **inputs: windowed(
+        wr.cogroup(**{name: grouped(data) for name, data in inputs.items()}), [f"{name}.v" for name in inputs]
+    )
+
+
+def tables(stream: LocalStream, asked: StreamingScenario, draw: random.Random, rows: tuple[Row, ...]) -> list[pa.Table]:
+    """The rows in splits, in the columns that the stream reads; with an order those of a source together."""
+    parts: list[list[Row]] = [[] for _ in range(draw.randint(1, 3))]
+    for row in rows:
+        place = ((row.source or 0) if asked.sourced else 0) if asked.ordered else draw.randrange(len(parts))
+        parts[place % len(parts)].append(row)
+    return [_named(stream, asked, part) for part in parts]
+
+
+def _named(stream: LocalStream, asked: StreamingScenario, rows: list[Row]) -> pa.Table:
+    table, plan = table_of(asked, rows), stream.plan
+    if plan.origins is None:
+        return table
+    assert plan.tick is not None
+    names = {plan.time: "ts", plan.tick: "tick", plan.origins.column: "input"}
+    names |= dict(zip(plan.stream.source, ["topic", "partition"], strict=False))
+    names |= {} if plan.stream.order is None else {plan.stream.order: "offset"}
+    columns: dict[str, Any] = {}
+    for field in stream.read:
+        name, _, column = field.name.partition(".")
+        if column == "v":  # the other input has none
+            own = [row.x if name == f"input{row.input}" else None for row in rows]
+            columns[field.name] = pa.array(own, field.type)
+        else:
+            columns[field.name] = table[names.get(field.name, field.name)].cast(field.type)
+    return pa.table(columns)
+
+
+def schemas(asked: StreamingScenario) -> Any:
+    """The columns of the data, or of each input."""
+    schema = schema_of(asked)
+    if asked.inputs == 1:
+        return schema
+    own = pa.schema([field for field in schema if field.name != "input"])
+    return {f"input{number}": own for number in range(asked.inputs)}
+
+
+def numbers_of(row: dict[str, Any]) -> Iterator[int]:
+    """The numbers of the records in a window."""
+    for name, values in row.items():
+        if name.startswith("all"):
+            yield from values or ()
+
+
+class Account:
+    """Where the records of a stream are."""
+
+    def __init__(self) -> None:
+        """Nowhere yet."""
+        self.finals: list[list[int]] = []
+        self.table: dict[tuple[Any, ...], list[int]] = {}
+        self.alone: Counter[int] = Counter()
+        self.ledger: Counter[int] = Counter()
+        self.reasons: Counter[str] = Counter()
+
+    def add(self, rows: list[dict[str, Any]], emit: str) -> None:
+        """Takes the rows of a micro-batch, in their order."""
+        for row in rows:
+            bounds = row["window"] or {"start": None, "end": None}
+            place = (row["k"], bounds["start"], bounds["end"])
+            match row["op"]:
+                case "left_out":
+                    self.ledger.update(value for value in row["record"].values() if value is not None)
+                    self.reasons[row["reason"]] += 1
+                case "late":
+                    self.alone.update(numbers_of(row))
+                case "delete":
+                    del self.table[place]
+                case _ if emit == "update":
+                    self.table[place] = [*numbers_of(row)]
+                case _:
+                    self.finals.append([*numbers_of(row)])
+
+    @property
+    def windows(self) -> Counter[int]:
+        """In how many windows each record is."""
+        return Counter(number for held in (*self.finals, *self.table.values()) for number in held)
+
+
+def conserves(seed: int) -> Counter[str]:
+    """Plays the scenario of a seed and checks the law. Returns how often each reason came."""
+    asked, draw = conserved_scenario(seed), random.Random(seed)
+    ahead = draw.choice([None, None, asked.length]) if not asked.restarts else None
+    stream = LocalStream(with_ledger(asked), schemas(asked), shards=draw.choice([1, 2, 5]), seed=seed, max_ahead=ahead)
+    account, place, drops = Account(), f"seed {seed}\n{asked.line()}", asked.late == "drop"
+    for number, rows in enumerate(asked.batches):
+        if (restart := asked.restart_before(number)) is not None:
+            asked = replace(asked, grace=restart.grace, late=restart.late)
+            drops = drops and asked.late == "drop"
+            stream.define(with_ledger(asked))
+        stream.clock = max((row.time or 0 for row in rows), default=0) - draw.choice([1, 3]) * asked.length
+        account.add(stream.push(tables(stream, asked, draw, rows)), asked.emit)
+    stream.clock = FAR
+    sources = {row.source for rows in asked.batches for row in rows if row.source is not None} | {0}
+    ticks = [Row(time=FAR, tick=True, input=number, source=each) for number in range(asked.inputs) for each in sources]
+    account.add(stream.push([_named(stream, asked, ticks)]), asked.emit)
+    check(asked, account, place)
+    if drops:
+        expected = {name: stream.counters[name] for name in REASONS.values()}
+        assert {counter: account.reasons[reason] for reason, counter in REASONS.items()} == expected, place
+    return account.reasons
+
+
+def check(asked: StreamingScenario, account: Account, place: str) -> None:
+    """Raises unless every record is in a window or in the ledger."""
+    records = {row.x for rows in asked.batches for row in rows if not row.tick}
+    bad_ticks = {row.x for rows in asked.batches for row in rows if row.tick} & set(account.ledger)
+    windows, outside = account.windows, account.ledger + account.alone
+    if asked.sliding:
+        # A late record that came back alone may also be in a window that was still open.
+        assert not set(windows) & set(account.ledger), place
+        assert set(windows) | (set(outside) - bad_ticks) == records, place
+        assert all(count == 1 for count in outside.values()), place
+    else:
+        everywhere = windows + outside
+        assert set(everywhere) - bad_ticks == records, place
+        assert all(count == 1 for count in everywhere.values()), place

@@ -1,0 +1,266 @@
+"""`left_out("emit")` on streams: the law of conservation, and what each record that is left out says.
+
+`make soak` plays more seeds (a sixth of WINDROW_STREAMS).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+from ..harness.conservation import REASONS, conserves
+from ..scenes import at
+
+SOON = 100
+LONG = int(os.environ.get("WINDROW_STREAMS", "12000")) // 6
+FIRST = int(os.environ.get("WINDROW_FIRST_SEED", str(SOON)))
+SCHEMA = pa.schema(
+    {"user": pa.string(), "ts": pa.timestamp("us"), "number": pa.int64(), "gap": pa.duration("us"), "tick": pa.bool_()}
+)
+
+
+def play(seeds: range) -> Counter[str]:
+    return sum(map(conserves, seeds), Counter[str]())
+
+
+def test_every_record_is_in_a_window_or_comes_back() -> None:
+    found = play(range(SOON))
+    assert all(found[reason] >= 3 for reason in (*REASONS, "refused")), found
+
+
+@pytest.mark.soak
+def test_every_record_of_many_streams_is_in_a_window_or_comes_back(soaked: Callable[[str], None]) -> None:
+    found = play(range(FIRST, FIRST + LONG))
+    soaked(f"{LONG} streams conserve their records; left out: {dict(found)}")
+
+
+def driver(windows: Any, *, late: Any = "drop", emit: Any = "close", **options: Any) -> StreamDriver:
+    wall_clock = options.pop("wall_clock", None)
+
+    def definition(data: Any) -> Any:
+        query = wr.group_by(data, "user", time="ts", tick="tick", **options).windowed_by(windows)
+        query = query.emit(emit).late(late).left_out("emit", columns=["number"])
+        return (query if wall_clock is None else query.max_ahead("1 hour")).agg(n=wr.count())
+
+    return StreamDriver(definition, SCHEMA, wall_clock=wall_clock)
+
+
+def gone(changes: Any) -> list[tuple[Any, ...]]:
+    """Records left out as (number, reason, minutes that it lacked, minutes of stream time after 8)."""
+    found = []
+    for change in changes:
+        if change.kind == "left_out":
+            minute = timedelta(minutes=1)
+            values = change.values
+            late_by, judged = values["late_by"], values["stream_time"]
+            found.append(
+                (
+                    values["record"]["number"],
+                    values["reason"],
+                    None if late_by is None else late_by / minute,
+                    None if judged is None else (judged - at(0)) / minute,
+                )
+            )
+    return found
+
+
+SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+
+
+@pytest.mark.parametrize(("minutes", "late_by"), [(14, None), (13.9, 0.1), (3, 11)])
+def test_a_late_record_says_how_much_grace_it_lacked(minutes: float, late_by: float | None) -> None:
+    # stream time 20, close time 20 - 5 - 1 = 14
+    stream = driver(SESSIONS)
+    stream.pipe(user="ann", ts=at(20), number=1)
+    found = gone(stream.pipe(user="bob", ts=at(minutes), number=2))
+    assert found == ([] if late_by is None else [(2, "late", pytest.approx(late_by), 20)])
+    if late_by is not None:
+        longer = wr.SessionWindows.with_gap("5 minutes", grace=timedelta(minutes=1 + late_by))
+        stream = driver(longer)
+        stream.pipe(user="ann", ts=at(20), number=1)
+        assert gone(stream.pipe(user="bob", ts=at(minutes), number=2)) == []
+
+
+def test_a_record_that_is_in_no_sliding_window_is_refused_at_once_and_in_none_ever_after() -> None:
+    # difference 10, grace 2, stream time 52, close time 50
+    #        34         44      50 52
+    #  ann    ├──────────x╎      ╎         its own window [34, 44] has closed; no other window contains 44
+    windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes")
+    stream = driver(windows)
+    stream.pipe(user="cid", ts=at(52), number=1)
+    assert gone(stream.pipe(user="ann", ts=at(44), number=2)) == [(2, "refused", 6, 52)]
+    assert gone(stream.pipe(user="ann", ts=at(40), number=3)) == [(3, "refused", 10, 52)]
+    assert gone(stream.pipe(user="ann", ts=at(39.9), number=4)) == [(4, "late", pytest.approx(0.1), 52)]
+    changes = [*stream.pipe(user="ann", ts=at(50), number=5), *stream.pipe(user="ann", ts=at(44), number=6)]
+    assert gone(changes) == []  # [40, 50] takes the second record at 44
+    finals = {(change.window.start, change.values["n"]) for change in stream.finish() if change.key["user"] == "ann"}
+    assert finals == {(at(40), 2), (at(44) + timedelta(milliseconds=1), 1)}
+    assert stream.counters["windows_refused"] == 3
+
+
+def test_all_reasons_of_a_driver() -> None:
+    stream = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0))
+    five = timedelta(minutes=5)
+    records: list[dict[str, Any]] = [
+        {"user": None, "ts": at(0), "gap": five},
+        {"user": "ann", "ts": None, "gap": five},
+        {"user": "ann", "ts": at(0), "gap": None},
+        {"user": "ann", "ts": at(60), "gap": five},
+        {"user": "ann", "ts": at(61), "gap": five},
+        {"user": "ann", "ts": at(0), "gap": five},
+        {"ts": at(61), "tick": True},
+        {"ts": None, "tick": True},
+    ]
+    table = pa.Table.from_pylist([{**row, "number": number} for number, row in enumerate(records)], SCHEMA)
+    expected = [
+        (0, "null_key", None, None),
+        (1, "null_time", None, None),
+        (2, "bad_gap", None, None),
+        (4, "ahead", None, None),
+        (5, "late", 54, 60),
+        (6, "bad_tick", None, None),
+        (7, "bad_tick", None, None),
+    ]
+    assert sorted(gone(stream.pipe_batch(table))) == expected
+    again = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0))
+    changes = [change for row in table.to_pylist() for change in again.pipe(**row)]
+    assert gone(changes) == expected
+    counted = {name: again.counters[name] for name in REASONS.values()}
+    assert counted == {
+        "late": 1, "null_keys": 1, "null_times": 1, "bad_gaps": 1, "ahead": 1, "bad_ticks": 2
+    }  # fmt: skip
+    rows = again.read_table()
+    assert rows.column_names == [
+        "user", "window", "n", "time", "reason", "late_by", "stream_time", "record", "op"
+    ]  # fmt: skip
+    assert rows.num_rows == len(expected)
+
+
+def test_a_change_of_a_record_has_its_key_its_window_and_its_time() -> None:
+    stream = driver(wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes"), emit="update")
+    stream.pipe(user="ann", ts=at(52), number=1)
+    (change,) = stream.pipe(user="bob", ts=at(30), number=2)
+    assert (change.kind, change.key, change.window, change.time) == (
+        "left_out",
+        {"user": "bob"},
+        (at(20), at(30)),
+        at(30),
+    )
+    assert set(change.values) == {"time", "reason", "late_by", "stream_time", "record"}
+    (change,) = stream.pipe(user="bob", number=3)
+    assert (change.window, change.time) == ((None, None), None)
+    (change,) = stream.pipe(user="bob", ts=at(52), number=4)
+    assert (change.kind, change.values) == ("upsert", {"n": 1})
+
+
+def test_a_late_record_that_comes_back_alone_is_not_left_out_too() -> None:
+    stream = driver(SESSIONS, late="emit")
+    stream.pipe(user="ann", ts=at(20), number=1)
+    changes = [*stream.pipe(user="bob", ts=at(3), number=2), *stream.pipe(ts=at(3), number=3)]
+    assert [change.kind for change in changes] == ["late", "left_out"]
+    assert stream.read_table()["op"].to_pylist() == ["late", "left_out"]
+
+
+def test_each_source_judges_its_own_records() -> None:
+    schema = SCHEMA.append(pa.field("part", pa.int32()))
+
+    def definition(data: Any, stream_time: Any) -> Any:
+        query = wr.group_by(data, "user", time="ts", source="part", stream_time=stream_time).windowed_by(SESSIONS)
+        return query.left_out("emit", columns=["number", "part"]).agg(n=wr.count())
+
+    rows = [("ann", 0, 0), ("ann", 60, 1), ("bob", 3, 0), ("bob", 3, 1), (None, 3, 1)]
+    table = pa.Table.from_pylist(
+        [{"user": user, "ts": at(minutes), "part": part, "number": n} for n, (user, minutes, part) in enumerate(rows)],
+        schema,
+    )
+    for stream_time, expected in (("source", [(3, "late", 51, 60), (4, "null_key", None, None)]), ("slowest", [])):
+        stream = StreamDriver(lambda data: definition(data, stream_time), schema)  # noqa: B023
+        found = gone(stream.pipe_batch(table))
+        assert sorted(found) == (expected or [(4, "null_key", None, None)])
+
+
+def test_each_input_of_a_cogroup_judges_its_own_records() -> None:
+    def definition(clicks: Any, orders: Any) -> Any:
+        grouped = {"clicks": wr.group_by(clicks, "user", time="ts"), "orders": wr.group_by(orders, "user", time="ts")}
+        query = wr.cogroup(**grouped).windowed_by(SESSIONS)
+        return query.left_out("emit", columns=["clicks.number", "orders.number"]).agg(n=wr.count())
+
+    stream = StreamDriver(definition, {"clicks": SCHEMA, "orders": SCHEMA})
+    stream.pipe("clicks", user="ann", ts=at(60), number=1)
+    stream.pipe("orders", user="ann", ts=at(20), number=2)
+    (late,) = stream.pipe("orders", user="bob", ts=at(3), number=3)
+    assert late.values["record"] == {"clicks.number": None, "orders.number": 3}
+    assert (late.values["input"], late.values["late_by"], late.values["stream_time"]) == (
+        "orders", timedelta(minutes=11), at(20)
+    )  # fmt: skip
+    (late,) = stream.pipe("clicks", user="bob", ts=at(20), number=4)
+    assert (late.values["input"], late.values["stream_time"]) == ("clicks", at(60))
+
+
+def test_a_late_group_of_one_batch_is_left_out_record_by_record() -> None:
+    # one micro-batch, judged by the stream time before it: 20, close time 14
+    #   bob   2     6            both late; they would be one session [2, 6]
+    stream = driver(SESSIONS)
+    stream.pipe(user="ann", ts=at(20), number=1)
+    batch = pa.Table.from_pylist(
+        [{"user": "bob", "ts": at(2), "number": 2}, {"user": "bob", "ts": at(6), "number": 3}], SCHEMA
+    )
+    assert gone(stream.pipe_batch(batch)) == [(2, "late", 12, 20), (3, "late", 8, 20)]
+
+
+def test_a_restart_may_add_the_ledger_and_take_it_away() -> None:
+    def plain(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).agg(n=wr.count())
+
+    stream = StreamDriver(plain, SCHEMA)
+    stream.pipe(user="ann", ts=at(20))
+    stream = driver(SESSIONS).restore(stream.snapshot())
+    assert gone(stream.pipe(user="bob", ts=at(3), number=2)) == [(2, "late", 11, 20)]
+    stream = StreamDriver(plain, SCHEMA).restore(stream.snapshot())
+    assert stream.pipe(user="bob", ts=at(3)) == []
+    assert stream.counters["late"] == 2
+
+
+def test_a_value_that_is_null_as_in_kafka_is_a_reason_of_the_driver() -> None:
+    def definition(data: Any) -> Any:
+        windows = wr.SlidingWindows.with_time_difference("10 seconds", grace="2 seconds")
+        query = wr.group_by(data, "user", time="ts").windowed_by(windows)
+        return query.left_out("emit", columns=["user"]).agg(total=wr.sum("number"))
+
+    stream = StreamDriver(definition, SCHEMA, value="number")
+    (change,) = stream.pipe(user="ann", ts=at(0))
+    assert change.values["reason"] == "null_value"
+
+
+def test_the_numbers_of_rows_go_on_over_the_steps_of_a_large_batch() -> None:
+    draw = random.Random(5)
+    rows = 150_000  # more than two steps of the core
+    minutes = [60.0, *(draw.choice([58, 3]) for _ in range(rows))]
+    users = ["ann", *(draw.choice(["bob", "cid", None]) for _ in range(rows))]
+    table = pa.table(
+        {
+            "user": pa.array(users, pa.string()),
+            "ts": pa.array([at(minute) for minute in minutes], pa.timestamp("us")),
+            "number": pa.array(range(rows + 1)),
+            "gap": pa.nulls(rows + 1, pa.duration("us")),
+            "tick": pa.nulls(rows + 1, pa.bool_()),
+        }
+    )
+    stream = driver(SESSIONS)
+    found = {number: reason for number, reason, *_ in gone(stream.pipe_batch(table, rows=rows + 1))}
+    expected = {
+        number: "null_key" if user is None else "late"
+        for number, (user, minute) in enumerate(zip(users, minutes, strict=True))
+        if user is None or minute == 3
+    }
+    assert found == expected
