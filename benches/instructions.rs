@@ -64,7 +64,7 @@ const WORKLOADS: [Workload; 6] = [
     ("sliding", 99_900, sliding),
     ("micro-batch-close", 4_576, || micro_batch(r#""close""#)),
     ("micro-batch-update", 68_184, || micro_batch(UPDATE)),
-    ("micro-batch-paced", 68_184, || micro_batch(PACED)),
+    ("micro-batch-paced", 57_892, || micro_batch(PACED)),
 ];
 
 /// Sessions of all events, with count, sum, min and max.
