@@ -87,7 +87,7 @@ class RowColumns:
     def read_all(self, threads: int | None = None) -> list[pa.RecordBatch]:
         """All batches at once."""
 
-def change_clock(clock: bytes, to: int | None = None, without: tuple[int, int] = (0, 0)) -> bytes:
+def change_clock(clock: bytes, to: int | None = None, without: tuple[int, int] = ...) -> bytes:
     """The clock row at another time, or of a table without some rows: their number and the sum of their checksums."""
 
 def join_clocks(clocks: Sequence[bytes]) -> tuple[bytes, int]:

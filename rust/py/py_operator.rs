@@ -257,7 +257,7 @@ impl PyOperator {
     fn left_out<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let left_out = self.work(py, Operator::take_left_out)?;
         left_out
-            .map(|rows| Ok(PyRecordBatch::new(rows).into_pyarrow(py)?))
+            .map(|rows| PyRecordBatch::new(rows).into_pyarrow(py))
             .transpose()
     }
 
