@@ -310,7 +310,6 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     refused(lambda: grouped.with_columns(n=3), TypeError, "an aggregate of windrow")
     refused(lambda: grouped.emit("update").with_columns(), ValueError, "got \"emit('update')\"", "comes back once")
     refused(lambda: grouped.with_columns(u=wr.reduce("url", max)), ValueError, "reduce(...)", "built-in")
-    refused(lambda: grouped.agg(i=wr.window_id()), ValueError, "window_id()", "with_columns")
     refused(lambda: grouped.with_columns(i=wr.window_id().where("url")), ValueError, "no condition")
     named = CLICKS.rename_columns(["user", "ts", "Window"])
     refused(lambda: wr.group_by(named, "user", time="ts").windowed_by(SESSIONS).with_columns(), ValueError, "'Window'")
