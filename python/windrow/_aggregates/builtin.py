@@ -195,7 +195,7 @@ def max(column: ColumnName) -> Aggregate:
 
 
 def first(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
-    """The value of the earliest record, by event time; equal times go by tie or arrival.
+    """The value of the earliest record, by event time; at equal times by tie or arrival.
 
     With `ignore_nulls` it is the earliest value that is not null. The column may have any type; the result has the same
     type.
@@ -210,7 +210,7 @@ def first(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
 
 
 def last(column: ColumnName, *, ignore_nulls: bool = False) -> Aggregate:
-    """The value of the latest record, by event time; equal times go by tie or arrival.
+    """The value of the latest record, by event time; at equal times by tie or arrival.
 
     With `ignore_nulls` it is the latest value that is not null. The column may have any type; the result has the same
     type.

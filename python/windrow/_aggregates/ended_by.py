@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def ended_by() -> Aggregate:
-    """Why the session ended, as a string: the first of these that holds.
+    """Why the session ended, as a string: the first row of this table that holds.
 
     | value | the session ended because |
     |---|---|
@@ -28,8 +28,9 @@ def ended_by() -> Aggregate:
     | `max_duration` | the next record is too far from its start |
     | `open` | it has not ended: the key has no next record |
 
-    The last session of a key in a batch is `open` unless one of the first two holds. On a stream that session is
-    `gap` once it is final. It is null for a late record that `late("emit")` gives. Sliding windows have none.
+    In a batch, the last session of a key is `open` unless one of the first two rows holds. On a stream that session is
+    `gap` once it is final. The result is null for a late record that `late("emit")` gives. Sliding windows refuse
+    `ended_by`.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -49,8 +50,8 @@ class EndedBy(AggregateCall):
 
     def where(self, column: ColumnName) -> Never:
         """Raises `ValueError`: the end of a session depends on all of its records."""
-        raise bad_value("ended_by().where(column=)", column, "no condition: a session ends by all of its records")
+        raise bad_value("ended_by().where(column=)", column, "no condition: all records decide why a session ended")
 
     def framed(self, frame: Frame) -> Never:
-        """Raises `ValueError`: it is about the whole session."""
-        raise bad_value("ended_by().over", frame, "no over(...): it says how the session itself ended")
+        """Raises `ValueError`: the result is about the whole session."""
+        raise bad_value("ended_by().over", frame, "no over(...): it says why the whole session ended")

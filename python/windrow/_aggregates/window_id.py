@@ -18,7 +18,7 @@ def window_id() -> Aggregate:
     """A number for the window: the same in every run, in Spark and in this process.
 
     An int64 (in Spark a bigint), never null in a window: the 64-bit hash xxh3 of the key and the start of the window.
-    Sessions that rules end may share a start (`group_by(tie=)`): then their place among these sessions is part of it.
+    With rules, sessions may share a start (`group_by(tie=)`). Then the number includes the session's place among them.
     Two windows have the same number with a probability of one in 10^19. The hash takes the start in nanoseconds, so
     time columns with different units give the same numbers. It depends on the type of a key but not on its width: an
     int32 and an int64 with the same value have the same hash.

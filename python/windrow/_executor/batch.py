@@ -193,7 +193,7 @@ def _result(windows: Batches, core: pa.Schema, ledger: Ledger | None, given: _Gi
     """The rows of a result. Rows of the counters follow."""
     output = core if ledger is None else ledger.output(core)
     if ledger is not None:
-        # The rows of records are there once all windows have been read.
+        # The rows of records are complete only after all windows have been read.
         of_blocks = (batch.select([LEFT_OUT]) for batch in given.left_out)
         windows = ledger.joined(windows, rows_of(of_blocks), output)
     blank = dict.fromkeys(given.observed.values())

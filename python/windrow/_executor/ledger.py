@@ -36,7 +36,7 @@ class Ledger:
     """Makes rows of the records that are in no window."""
 
     def __init__(self, spec: str, schema: pa.Schema) -> None:
-        """Of a plan with `left_out` and the columns that it reads. They may be followed by others."""
+        """Takes a plan with `left_out`, and the columns that it reads. Other columns may follow them."""
         plan = json.loads(spec)
         inputs, self._inputs = plan["inputs"], plan["left_out"]["inputs"]
         self._plan = plan
@@ -55,11 +55,11 @@ class Ledger:
 
     @classmethod
     def of(cls, spec: str, schema: pa.Schema) -> Self | None:
-        """The ledger of a plan; None if records in no window do not come back."""
+        """The ledger of a plan; None if the query does not return records in no window."""
         return cls(spec, schema) if "left_out" in json.loads(spec) else None
 
     def output(self, core: pa.Schema) -> pa.Schema:
-        """The columns of a result; `core` are those of its windows."""
+        """The columns of a result; `core` has the columns of its windows."""
         *windows, op = (field.with_nullable(True) for field in core)
         place = core.get_field_index(WINDOW)
         bounds: Any = windows[place].type
@@ -80,7 +80,7 @@ class Ledger:
             yield from blocks_of(unread)
 
     def judged(self, records: pa.RecordBatch, operator: Operator) -> list[pa.RecordBatch]:
-        """Rows of the records that an operator has left out, of those that it took last."""
+        """Rows of the records that an operator has left out of the batch that it took last."""
         judged = operator.left_out()
         if judged is None or not judged.num_rows:
             return []
@@ -98,12 +98,12 @@ class Ledger:
     def rows(
         self, records: pa.RecordBatch, reasons: Any, late_by: Any = None, stream_time: Any = None
     ) -> pa.RecordBatch:
-        """Rows of these records, without the columns of windows that they lack.
+        """Rows of these records, without the columns that only windows have.
 
         Args:
             records: the records.
             reasons: the reason of each, or one for all.
-            late_by: the grace that each lacks, in ticks of the time column; None for no such records.
+            late_by: how much more grace each needed, in ticks of the time column; None for no such records.
             stream_time: the stream time that judged each, likewise.
         """
         count, time = records.num_rows, records.column(self._time)
@@ -121,7 +121,7 @@ class Ledger:
         return pa.RecordBatch.from_arrays([*made.values()], names=[*made])
 
     def _reasons(self, rows: pa.RecordBatch) -> Any:
-        """Why each record is in no window; null where it is in one. None where all are."""
+        """Why each record is in no window; null if it is in one. None if all records are in windows."""
         none = pa.scalar(None, pa.string())
         gap, reasons = self._plan["windows"].get("gap_column"), None
         if gap is not None:

@@ -25,7 +25,7 @@ def of_windows(windows: pa.RecordBatch, output: pa.Schema, after: int = 1) -> pa
 
 
 def of_records(rows: pa.RecordBatch, output: pa.Schema) -> pa.RecordBatch:
-    """Rows of records with the columns of windows that they lack."""
+    """Rows of records with the columns that only windows have, all null."""
     columns: list[Any] = []
     for field in output:
         if field.name == WINDOW:

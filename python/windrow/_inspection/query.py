@@ -113,7 +113,7 @@ def _sorted(windows: list[Any]) -> list[Any]:
 
 
 def _check_rules(grouped: Grouping[Any], windows: SessionWindows | SlidingWindows) -> None:
-    """Raises `ValueError` for ties, and for rules for sessions, that a trace does not know."""
+    """Raises `ValueError` for ties, and for the rules for sessions that a trace does not know."""
     if grouped._tie is not None:
         raise bad_value("windowed: tie", grouped._tie, "a query without a tie")
     if not isinstance(windows, SessionWindows):

@@ -17,7 +17,7 @@ class Entries:
     """Keeps the records that no window takes, if the query returns them."""
 
     def __init__(self, plan: Plan) -> None:
-        """Of a plan."""
+        """Takes a plan."""
         self._ledger = None if plan.left_out is None else Ledger(plan.spec, plan.schema)
         self._kept: list[pa.RecordBatch] = []
 
@@ -27,14 +27,14 @@ class Entries:
         return sum(batch.num_rows for batch in self._kept)
 
     def reading(self, stream: Any) -> Any:
-        """The stream in the columns that windows need. Records that no window takes are kept on the way."""
+        """The stream in the columns that windows need. Keeps the records that no window takes."""
         ledger = self._ledger
         if ledger is None:
             return stream
         return pa.RecordBatchReader.from_batches(ledger.bare, self._batches(stream_reader(stream), ledger))
 
     def output(self, core: pa.Schema) -> pa.Schema:
-        """The columns of the result; `core` are those of its windows."""
+        """The columns of the result; `core` has the columns of its windows."""
         return core if self._ledger is None else self._ledger.output(core)
 
     def joined(self, windows: Batches, output: pa.Schema) -> Batches:
@@ -42,7 +42,7 @@ class Entries:
         return windows if self._ledger is None else self._ledger.joined(windows, self._kept, output)
 
     def warn(self, counters: Mapping[str, int]) -> None:
-        """Warns the user of records left out that do not come back, and of gaps that were cut."""
+        """Warns the user of records that were left out and not returned, and of gaps that were cut."""
         warn_left_out(counters, returned=self._ledger is not None)
 
     def _batches(self, reader: pa.RecordBatchReader, ledger: Ledger) -> Iterator[pa.RecordBatch]:

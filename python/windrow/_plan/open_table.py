@@ -17,11 +17,10 @@ STATE = "state"
 """The column of the bytes that the next run reads."""
 
 STATUS = "status"
-"""The column that says whether a row of a run is of a window that is closed, or of the table of open windows."""
+"""The column that says whether a row of a run is a closed window or a row of the table of open windows."""
 
 Reading = Callable[[Plan, list[Any]], pa.Table]
-"""Reads a table of open windows in this process for a plan, with those of some fields that it has: in the columns that
-the core reads."""
+"""Reads a table of open windows in this process for a plan: the wanted fields that it has, as the core reads them."""
 
 RESERVED = (STATE, "source", STREAM_TIME, STATUS)
 """Names that no key and no aggregate of a run may have."""

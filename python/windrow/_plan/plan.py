@@ -43,7 +43,7 @@ class Options:
     Attributes:
         emit: when windows give rows.
         every_record: whether each change of a window gives a row, not only the last one of a batch.
-        every: how far stream time moves between two updates of a window, in microseconds; None for not at all.
+        every: how far stream time moves between two updates of a window, in microseconds; None without a pace.
         sequence: whether a column orders the rows of each window.
         late: what becomes of late records.
         left_out: the columns of records in no window, which come back in rows of their own; None for no such rows.
@@ -139,7 +139,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How records in no window come back.
+    """How a query returns the records that are in no window.
 
     Attributes:
         record: the fields of the column `record`, and the columns of the schema that they hold.
@@ -167,7 +167,7 @@ class Plan:
         stream: what a stream reads in addition to the schema, and how it keeps time; no effect in a batch.
         finish: what is computed of finished aggregates; None where the core's columns are the result.
         tie: the integer column that orders records of one time, if there is one.
-        left_out: how records in no window come back; None where they do not.
+        left_out: how the query returns records that are in no window; None if it does not.
     """
 
     keys: tuple[str, ...]

@@ -48,8 +48,8 @@ class DailyJob(Beginning[Result], Generic[Result]):
         """Takes the records of a day, closes the windows that end early enough before `to`, and keeps the others.
 
         A daily job calls it once a day, with the windows that its last run left open. So a session may run over
-        midnight, and no run reads the history again. However a history is cut into days by time, the runs close the
-        windows of one `agg` over all of it; those that the last run leaves open are the others. A run is one
+        midnight, and no run reads the history again. You may cut a history at any times. All runs together close the
+        same windows as one `agg` over the whole history, except the windows that the last run leaves open. A run is one
         micro-batch of a stream (rules 1.9): the `to` of the earlier run judges its records, and then stream time is
         `to`. Sessions close that end before `to - gap - grace`, sliding windows that end before `to - grace`; without a
         grace it is zero.
@@ -80,7 +80,7 @@ class DailyJob(Beginning[Result], Generic[Result]):
             ValueError: `open` belongs to another query, or was changed, cut, doubled or mixed; `to` is before the
                 earlier one or no point in time; `emit("update")`; a reserved name of a key or an aggregate; with
                 rules for sessions a grace, or a record before the earlier `to` or after `to`, which would move the
-                cuts of sessions. Otherwise as for `agg`. In Spark the job raises what is wrong with the rows of `open`.
+                cuts of sessions. Otherwise as for `agg`. In Spark, errors in the rows of `open` come when the job runs.
             OverflowError, RuntimeError: as for `agg`.
 
         >>> first = sessions.advance(None, to="2026-01-01 09:30", n=wr.count())

@@ -121,7 +121,7 @@ class CogroupedData(GroupedData[Result]):
 
     def _with_rule(self, argument: str, column: Reference) -> tuple[Self, str]:
         if argument == "cut_on":
-            raise bad_value("cut_on", column, "None for a cogroup: records of one input have no value of another's")
+            raise bad_value("cut_on", column, "None for a cogroup: a record has no values of other inputs")
         return super()._with_rule(argument, column)
 
     def _projections(self) -> Mapping[str, Projection[Result]]:

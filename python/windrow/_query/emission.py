@@ -44,10 +44,10 @@ class Emission(Generic[Result]):
         is `upsert` in each row of a batch, so that one sink serves batch and stream. A micro-batch gives one row for
         each window that it changed, or with `every_record` for each change, as Kafka does without a cache.
 
-        `every` lets fewer rows leave a stream. The first row of a window leaves at once. Further changes wait until
-        stream time has moved on by `every` since the window's last row, and at the latest until the window closes. So
-        the last values always leave. Without new records or ticks, stream time does not move, and nothing leaves. A
-        batch gives the same rows with and without `every`. `docs/explanation/streams.md` has a picture.
+        With `every` a stream gives fewer rows. The first row of a window leaves at once. Further changes wait until
+        stream time has moved on by `every` since the window's last row, or until the window closes. So the last values
+        always leave. Without new records or ticks, stream time does not move, and nothing leaves. A batch gives the
+        same rows with and without `every`. `docs/explanation/streams.md` has a picture.
 
         `sequence` adds the column `sequence` (bigint), for sinks that may get rows in another order, as in pipelines
         (`docs/how-to/pipelines.md`). Of two rows of one window, the later has the larger number: the number of the
@@ -68,8 +68,8 @@ class Emission(Generic[Result]):
         >>> sessions.emit("update").agg(n=wr.count()).column_names
         ['user', 'window', 'n', 'op']
 
-        A driver shows what leaves a stream. The record at 8:00 leaves at once. The one at 8:02 waits, and leaves with
-        the one at 8:05, which replaces the first row:
+        A driver shows what leaves a stream. The record at 8:00 gives a row at once. The record at 8:02 waits. At 8:05
+        one row with all three records replaces the first row:
 
         >>> from windrow.testing import StreamDriver
         >>> def paced(payments):

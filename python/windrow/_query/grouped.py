@@ -111,9 +111,10 @@ def group_by(
             data: `F.lower("user")`, `pl.col("user").str.to_lowercase()`, `pc.utf8_lower(pc.field("user"))`. The result
             calls a key by its alias, or by the name that the library gives it.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
-        tie: an integer column that orders records of one time, such as an offset or a sequence number. It decides
-            wherever the order of records counts: in `first`, `last`, `position`, `funnel`, `path`, `collect_list` and
-            in rules for sessions. A record without a tie is left out and counted (`null_ties`). It need not be unique.
+        tie: an integer column that orders records with the same time, such as an offset or a sequence number. It
+            matters wherever the order of records counts: in `first`, `last`, `position`, `funnel`, `path`,
+            `collect_list` and in rules for sessions. A record without a tie is left out and counted (`null_ties`). It
+            need not be unique.
         tick: a boolean column. A row in which it is true is no record: on a stream it moves stream time, in a batch it
             is left out.
         source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or
@@ -162,7 +163,7 @@ def group_by(
     opened = projection.input
     fields = [*(_key_field(opened, key) for key in names), _time_field(opened, times)]
     if ties is not None:
-        fields.append(integer_field("tie", opened, ties, "as offsets are"))
+        fields.append(integer_field("tie", opened, ties, "such as offsets"))
     if ticks is not None:
         fields.append(boolean_field("tick", opened, ticks))
     if stream_time not in get_args(StreamTime):

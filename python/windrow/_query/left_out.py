@@ -23,7 +23,7 @@ class LeftOutRecords(Generic[Result]):
         """The same. Raises `ValueError` for a key with the name of the column `op`."""
 
     def left_out(self, policy: LeftOutPolicy, *, columns: Sequence[str] | None = None) -> Self:
-        """Chooses what becomes of records that are in no window: `"drop"` (the default) counts, `"emit"` returns them.
+        """Chooses what happens to records in no window: `"drop"` (the default) counts them, `"emit"` returns them.
 
         With `"emit"` each such record becomes a row of its own, with `left_out` in the column `op`. It has the record's
         key and the window that the record would have had, `[t, t]` for sessions and `[t - difference, t]` for sliding
@@ -32,21 +32,21 @@ class LeftOutRecords(Generic[Result]):
         * `time`: the time of the record.
         * `reason` (string): `null_key`, `null_time`, `null_tie`, `bad_gap`; on a stream also `late`, `ahead`,
           `bad_tick` and `refused` (a record of sliding windows whose own window has closed, and that is in no other).
-        * `late_by` (a duration): how much more grace would have taken a record that is `late` or `refused`.
+        * `late_by` (a duration): how much more grace a record needed that is `late` or `refused`.
         * `stream_time`: the stream time that judged such a record.
         * `input`: for a cogroup, the name of the record's input.
         * `record`: a struct of `columns`, as the record has them.
 
-        A late record that `late("emit")` returns is not among these rows. `docs/how-to/left-out-records.md` writes them
-        to a table. Kafka Streams only counts such records.
+        If `late("emit")` returns a late record, it does not come back here again. `docs/how-to/left-out-records.md`
+        writes these rows to a table. Kafka Streams only counts such records.
 
         Args:
             policy: `"drop"` or `"emit"`.
-            columns: the columns of `record`, one at least; for a cogroup with their input, as in `"clicks.url"`.
+            columns: the columns of `record`, at least one; in a cogroup with their input, as in `"clicks.url"`.
 
         Raises:
             ValueError: another word, `"emit"` without columns, `"drop"` with them, a column twice, or a key with the
-                name of a column that this adds. `agg` raises it for a column that the data lacks.
+                name of a column that this option adds. `agg` raises it for a column that the data does not have.
             TypeError: `columns` is not a list of names.
 
         >>> from datetime import datetime

@@ -41,14 +41,14 @@ class Beginning(Generic[Result]):
     def start_from(self, open: Any, /) -> Self:
         """Begins a stream with the open windows of a history, and with its time.
 
-        The result is that of a stream whose first micro-batch is the history, after which stream time is the `to` of
-        the history's last run: windows continue with the records of the stream, and windows whose keys never come
-        again close by time. Only the rows of that first micro-batch are missing: the history has its closed windows,
-        and `open` has the others. The counters begin at zero.
+        The result is the same as if the history were the first micro-batch of the stream, and stream time were then the
+        `to` of the history's last run. Windows continue with the records of the stream, and windows whose keys never
+        come again close by time. Only the rows of that first micro-batch are missing: the history has its closed
+        windows, and `open` has the others. The counters begin at zero.
 
-        `open` is read when the first micro-batch runs, and again if that is repeated. Later only its clock row is read,
-        each time when the query is built: a query that is started again must have the same `open`, or no `start_from`
-        at all. `docs/how-to/from-batch-to-stream.md` shows all steps.
+        The stream reads `open` in its first micro-batch, and again if that is repeated. Later it reads only the clock
+        row, each time the query is built. So if you start the query again, give it the same `open`, or leave out
+        `start_from`. `docs/how-to/from-batch-to-stream.md` shows all steps.
 
         Args:
             open: the table of open windows: what `advance` returned as `still_open`, also after a round trip through
@@ -56,12 +56,11 @@ class Beginning(Generic[Result]):
                 for a `StreamDriver` a table in this process.
 
         Raises:
-            TypeError: `open` is no such table, or the data is a batch.
-            ValueError: a reserved name of a key; a stream with `source=`, whose sources have times of their own that
-                `open` lacks; a query in a declarative pipeline, which may run no job. In `agg`: the open windows of
-                another query, no clock row, or a reserved name of an aggregate. In the first micro-batch: a row that
-                was changed, lost, doubled or taken from another table. After that: another `open` than that of the
-                checkpoint.
+            TypeError: `open` is not such a table, or the data is a batch.
+            ValueError: a reserved name of a key; a stream with `source=`, because `open` has no times of sources; a
+                query in a declarative pipeline, because it may run no job. In `agg`: the open windows of another query,
+                no clock row, or a reserved name of an aggregate. In the first micro-batch: a row that was changed,
+                lost, doubled or taken from another table. After that: an `open` that is not the one of the checkpoint.
 
         >>> def sessions_of(clicks):
         ...     windows = wr.SessionWindows.with_gap("30 minutes", grace="0 seconds")

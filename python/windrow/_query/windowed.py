@@ -229,7 +229,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
             column; two columns after `flat()`), one column for each aggregate, those of `left_out("emit")`, and `op`
             after any of `emit("update")`, `late("emit")`, `left_out("emit")`. Keys, and aggregates that choose a value
             of their column, have the library's type of that column. Rows have no particular order. A query that leaves
-            records out warns (`windrow.LeftOut`) unless they come back; `observe` reports the counters.
+            records out warns (`windrow.LeftOut`), unless it returns them; `observe` reports the counters.
 
         Raises:
             ValueError: no aggregate, a column that the data lacks or has twice, an expression that is no single column,

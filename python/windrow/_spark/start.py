@@ -3,8 +3,8 @@
 ```text
 select(open windows) ─ mapInArrow(pack_open) ─ repartition("shard") ─ mapInArrow(first_pages) ─▶ initialState
 ```
-Spark reads it for the first micro-batch only. So its clock row is read when the query is built: the hash of it is the
-name of the table, which each state keeps. A state of another name is an error.
+Spark reads it for the first micro-batch only. So windrow reads the clock row when the query is built. Its hash is in
+the name of the table, which each state keeps. A state with another name is an error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ENTRIES = StructType(
 )
 
 _CLOCKS = 100
-"""How many clock rows are read, of which a table has one."""
+"""How many clock rows to read at most. A table has one."""
 
 
 class Start:

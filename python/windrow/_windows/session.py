@@ -81,8 +81,8 @@ class SessionWindows(Windows):
         Two records exactly `gap` apart are in one session. Lengths count in ticks of the time column, rounded down;
         `windowed_by` refuses a `gap` or `max_duration` shorter than one tick.
 
-        With rules, the records of a key are taken in the order of time, then of `group_by(tie=)`. A record opens a new
-        session if the gap or a rule ends the one before it. The sessions depend on the records alone and not on the
+        With rules, windrow takes the records of a key in the order of time, then of `group_by(tie=)`. A record begins a
+        new session if the gap or a rule ends the session before it. The sessions depend only on the records, not on the
         order of the rows. Records of the same time (and tie) stay together: if `end_when` is true in one of them, the
         session ends after all of them. `windrow.ended_by()` says why a session ended. On a stream such sessions need
         `emit("close")`, and a record further behind stream time than `grace` is late.
@@ -100,8 +100,9 @@ class SessionWindows(Windows):
                 equal. Not for a cogroup.
             cut_at: a time of day that ends sessions, such as `"00:00"` or `datetime.time(4)`, in whole seconds.
             zone: the time zone of `cut_at`, such as `"Europe/Madrid"`. Needed if the time column has a zone (in Spark
-                TIMESTAMP); otherwise there is none.
-            max_records: the largest number of records. Without `tie=`, records of one time may exceed it.
+                TIMESTAMP); otherwise leave it out.
+            max_records: the largest number of records. Without `tie=`, a session may have more, because records of one
+                time stay together.
             retention: how long a session stays visible after it closes. On a stream a later record may then still join
                 a closed session, as in Kafka (`SessionWindows.until`, before KIP-616). A batch query does not need it,
                 and a stream with rules refuses it.

@@ -1,4 +1,4 @@
-"""Rules that end sessions even though no gap passed."""
+"""Rules that end sessions before their gap does."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SessionRules:
         if zone is not None and not isinstance(zone, str):
             raise bad_type("zone", zone, 'the name of a time zone, such as "Europe/Madrid"')
         if zone is not None and given["cut_at"] is None:
-            raise bad_value("zone", zone, "a zone with cut_at only, whose time of day it shows")
+            raise bad_value("zone", zone, "None without cut_at: it is the zone of that time of day")
         return cls(
             max_duration=None if duration is None else microseconds("max_duration", duration),
             end_when=columns["end_when"],

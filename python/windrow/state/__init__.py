@@ -105,12 +105,12 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
 
 
 def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int = 0) -> DataFrame:
-    """The table of open windows of a streaming query: what `advance` and `start_from` continue.
+    """The table of open windows of a streaming query, which `advance` and `start_from` can continue.
 
-    The state is that after the last micro-batch that was committed, of a stopped query or of one that runs. It is the
-    table that a run of `advance` over the same records returns as `still_open`
-    (`docs/how-to/daily-job.md#the-table-of-open-windows`). So another query may continue the windows, with a new
-    checkpoint (`docs/how-to/change-a-query.md`). A small job of Spark runs at the call.
+    The table has the state after the last committed micro-batch. The query may run or be stopped. `advance` over the
+    same records returns the same table as `still_open` (`docs/how-to/daily-job.md#the-table-of-open-windows`). So
+    another query may continue the windows, with a new checkpoint (`docs/how-to/change-a-query.md`). A small job of
+    Spark runs at the call.
 
     Args:
         spark: the session that reads.
@@ -119,10 +119,10 @@ def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
 
     Returns:
         A row for each open window, in no order: the keys, `window`, the aggregates so far, `stream_time` (null), and
-        `state`, bytes. Columns of computed results are the aggregates in them. For sliding windows there are also rows
+        `state`, bytes. For a computed result, the columns are its aggregates. For sliding windows there are also rows
         without a window, which hold what later windows need. One row, the clock row, has neither a key nor a window. It
         has stream time, and the number of the micro-batch (`windrow.state.clock`). Write the table before the query
-        continues: Spark keeps the states of the last micro-batches only, so a later action fails.
+        continues: Spark keeps only the states of the last micro-batches, so an action that runs much later fails.
 
     Raises:
         TypeError: arguments of other types.
@@ -145,13 +145,13 @@ def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
 
 
 def clock(open: Any, /) -> Clock:
-    """How far a table of open windows is.
+    """The time that a table of open windows has reached, and its micro-batch or run.
 
     Args:
         open: the table, as a frame of any kind that `advance` takes. In Spark a small job reads it.
 
     Returns:
-        Stream time, and the number of the micro-batch or the run that the table was written after.
+        Stream time, and the number of the micro-batch or the run after which the table was written.
 
     Raises:
         TypeError: no table.
@@ -168,15 +168,15 @@ def clock(open: Any, /) -> Clock:
 
 
 def without_keys(open: Any, /, **keys: Any) -> Any:
-    """A table of open windows without the rows of some keys: someone's right to be forgotten.
+    """A table of open windows without the rows of some keys, for example when a user wants to be forgotten.
 
     Args:
         open: the table, as a frame of any kind that `advance` takes.
-        keys: for a key column its value, or a list of values, None among them. With several columns, rows go that have
-            wanted values in all of them.
+        keys: the value of a key column, or a list of values; None is allowed. With several columns, this removes the
+            rows that match in all of them.
 
     Returns:
-        The table in the kind of `open`, with a new clock row, so it is whole again. It is the same table if no row has
+        A table of the kind of `open`, with a clock row for the rows that are left. It is the same table if no row has
         such a key. In Spark it is lazy, and two small jobs run at the call.
 
     Raises:
@@ -199,17 +199,17 @@ def without_keys(open: Any, /, **keys: Any) -> Any:
 def with_clock(open: Any, /, to: Instant) -> Any:
     """A table of open windows at another stream time.
 
-    One record with a wrong time may move stream time ahead by years, after which every record is late. Set the clock
-    back to continue: then the query that continues takes records from `to` less its grace on. Sessions that were closed
-    too early do not come back, so such records begin new ones, and a sliding window may be final again with more
-    records. Set forward, the clock closes windows with the next run or micro-batch.
+    One record with a wrong time may move stream time ahead by years, and then every record is late. To continue, set
+    the clock back. The next query then accepts records from `to` less its grace on. Sessions that were closed too early
+    do not come back, so such records begin new sessions. A sliding window may be final a second time, with more
+    records. If you set the clock forward, the next run or micro-batch closes windows.
 
     Args:
         open: the table, as a frame of any kind that `advance` takes.
         to: the new stream time, as in `advance`.
 
     Returns:
-        The table in the kind of `open`, with a new clock row. In Spark it is lazy, and a small job runs at the call.
+        A table of the kind of `open`, with a new clock row. In Spark it is lazy, and a small job runs at the call.
 
     Raises:
         TypeError: no table, or no time.
@@ -302,10 +302,10 @@ def offsets(
     *,
     source: int | str | None = None,
 ) -> str:
-    r"""Where a stream of Kafka begins that continues another one: the value of Spark's option `startingOffsets`.
+    r"""Where one query of Kafka stopped and another may begin: a value for Spark's option `startingOffsets`.
 
-    The offsets are those after a micro-batch: the first record of each partition that it has not read. Partitions that
-    the topic got later are missing; add them with -2, which is the earliest record.
+    For each partition, this is the offset of the first record that the query had not read after a micro-batch.
+    Partitions that the topic got later are missing. Add them with -2, which means the earliest record.
 
     Args:
         spark: the session that reads.

@@ -25,12 +25,12 @@ _TIME = re.compile(r"timestamp\((\w+),(.*)\)")
 
 @dataclass(frozen=True)
 class Clock:
-    """How far a table of open windows is.
+    """The time that a table of open windows has reached, and its micro-batch or run.
 
     Attributes:
-        time: stream time, which the clock row has in `stream_time`.
-        batch: of the table of a streaming query, the number of its last micro-batch; of that of `advance`, how many
-            runs were before.
+        time: stream time, from the column `stream_time` of the clock row.
+        batch: for the table of a streaming query, the number of its last micro-batch; for a table of `advance`, how
+            many runs came before.
     """
 
     time: datetime

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def open_frame(stored: DataFrame, batch: int) -> DataFrame:
-    """The table of the entries that a micro-batch has left."""
+    """The table, from the entries that a micro-batch has left."""
     from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
     shards = dict[int, dict[str, str]]()

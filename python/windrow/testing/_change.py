@@ -29,10 +29,10 @@ class Change:
         kind: `"upsert"`, `"delete"`, `"late"` or `"left_out"`, as in the column `op`; `"final"` for the last value of a
             window.
         key: the key, by column.
-        window: the window. Of a record left out the one that it would have had, with None for both bounds if the record
-            has no time.
-        values: the aggregates, by name; empty for a delete. Of a record left out the columns that `left_out("emit")`
-            adds.
+        window: the window. For a record that was left out, it is the window that the record would have had; both bounds
+            are None without a time.
+        values: the aggregates, by name; empty for a delete. For a record that was left out, the columns that
+            `left_out("emit")` adds.
         time: the time of the change: the end of a session, the largest time of a sliding window's records, or the time
             of the record that is left out.
     """

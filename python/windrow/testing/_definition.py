@@ -69,7 +69,7 @@ class Blank(Input[Answer]):
         """Accepts anything: a driver takes record by record."""
 
     def check_start(self, opened: object) -> None:
-        """Raises `TypeError` for a table of Spark, as a driver works in this process."""
+        """Raises `TypeError` for a table of Spark, because a driver works in this process."""
         if any(kind.__module__.startswith("pyspark.") for kind in type(opened).__mro__):
             raise bad_type("open", opened, "a table in this process, such as still_open.toArrow() gives")
 

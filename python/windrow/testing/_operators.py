@@ -49,13 +49,13 @@ class Operators(ABC):
             self.change_schema = ledger.output(pa.schema(columns)).append(time.with_name(TIME).with_nullable(True))
 
     def left_out(self, fed: Fed, reason: str) -> list[pa.RecordBatch]:
-        """The rows of records that are left out, if they come back."""
+        """The rows of records that are left out, if the query returns them."""
         if self._ledger is None or not fed.batch.num_rows:
             return []
         return [self._of_records(self._ledger.rows(fed.batch, reason))]
 
     def _pushed(self, operator: Operator, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """The changes that rows make, and the rows of records in no window if they come back."""
+        """The changes that rows make, and the rows of records in no window if the query returns them."""
         changes = self._changes(operator.push(batch))
         return [*changes, *map(self._of_records, self._ledger.judged(batch, operator) if self._ledger else ())]
 

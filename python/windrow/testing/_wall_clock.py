@@ -41,7 +41,7 @@ class WallClock:
         self._now = to
 
     def admitted(self, fed: Fed) -> tuple[Fed, Fed, Fed]:
-        """The rows whose time is not too far ahead, the records whose time is, and such ticks."""
+        """The rows whose time is not too far ahead, then the records and the ticks whose time is."""
         latest, none = self._latest, Fed(fed.batch.slice(0, 0), [])
         if latest is None:
             return fed, none, none

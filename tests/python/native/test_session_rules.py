@@ -259,7 +259,7 @@ def final_sessions(found: list[Session], rules: Rules, close: int) -> list[Sessi
 
 
 BAD = [
-    ({"zone": "Europe/Madrid"}, "zone: got 'Europe/Madrid'; allowed: a zone with cut_at only"),
+    ({"zone": "Europe/Madrid"}, "zone: got 'Europe/Madrid'; allowed: None without cut_at"),
     ({"cut_at": "24:00"}, "cut_at: got '24:00'"),
     ({"cut_at": 3}, "cut_at: got 3"),
     ({"cut_at": "00:00", "zone": "Mars/Olympus"}, "zone: got 'Mars/Olympus'"),

@@ -6,7 +6,7 @@
 ```
 
 The pages are those that a micro-batch would have written. Spark puts them into the state before the first micro-batch.
-Every shard gets some, as each of them needs the time of the history.
+Every shard gets some pages, because each shard needs the time of the history.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def first_pages(batches: Batches, shipment: Shipment, spec: str, schema: bytes) 
 
 
 class Entries:
-    """The entries of a shard's state, before Spark has them."""
+    """The entries of a shard's state, before Spark gets them."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Begins without entries."""
         self._texts = dict[str, str]()
 
     def getValue(self, key: tuple[str]) -> Any:  # noqa: N802 (Spark's name)
