@@ -14,7 +14,7 @@ use super::changed_query::{self, ROWS, Specification};
 use super::fingerprint::{Fingerprint, hash, unnamed};
 
 /// The parts of a specification that the open windows do not depend on.
-const FREE: [&str; 5] = ["shards", "emit", "until", "sources", "kafka"];
+const FREE: [&str; 6] = ["shards", "emit", "every", "until", "sources", "kafka"];
 
 /// How a query continues the open windows of another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -81,7 +81,7 @@ def open_table(data: object) -> Any:
         if data.isStreaming:
             raise bad_value("open", "a streaming DataFrame", allowed)
         return data
-    if data is None:
+    if data is None or isinstance(data, type):
         raise bad_type("open", data, allowed)
     from windrow._local.advance import open_rows
     from windrow._local.sources import columns_of

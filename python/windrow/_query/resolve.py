@@ -66,6 +66,8 @@ def resolved(
         _check_fits(argument, call, windows, rows)
         if call.frame is not None:
             call.frame.check(argument, windows, rows, fields[grouped.time])
+        if grouped._tie is not None:
+            _check_tie(grouped._tie, argument, call, windows)
         resolved_parts[name] = grouped._resolved(argument, call)
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])
@@ -148,6 +150,13 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
                 hint = ", or flat()" if name == WINDOW else ""
                 raise bad_value(argument, column, f"any name but {name!r}, which the result adds: rename it{hint}")
     return {**dict.fromkeys(grouped._keys, "a key"), **taken, WINDOW: "the column of windows", **added}
+
+
+def _check_tie(tie: str, argument: str, call: AggregateCall, windows: SessionWindows | SlidingWindows) -> None:
+    """Raises `ValueError` for a Python function over sliding windows, which takes records by their times alone."""
+    if isinstance(windows, SlidingWindows) and isinstance(call, Reduction | Accumulation):
+        allowed = f"None, or sessions: {argument} is a Python function, which has no ties over sliding windows"
+        raise bad_value("tie", tie, allowed)
 
 
 def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows | SlidingWindows, rows: bool) -> None:

@@ -126,9 +126,9 @@ def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
 
     Raises:
         TypeError: arguments of other types.
-        ValueError: as `read`; a query whose sources have windows of their own (`source=` without
-            `stream_time="slowest"`); an input without a stream time; a key or an aggregate with a name that the table
-            uses. Damaged pages fail the action.
+        ValueError: as `read`; a query with `emit("update", every=...)`, or whose sources have windows of their own
+            (`source=` without `stream_time="slowest"`); an input without a stream time; a key or an aggregate with a
+            name that the table uses. Damaged pages fail the action.
 
     >>> opened = open_windows(spark, checkpoint)
     >>> opened.select("user", "count", "stream_time").orderBy("user", "stream_time").show()
@@ -201,8 +201,9 @@ def with_clock(open: Any, /, to: Instant) -> Any:
 
     One record with a wrong time may move stream time ahead by years, and then every record is late. To continue, set
     the clock back. The next query then accepts records from `to` less its grace on. Sessions that were closed too early
-    do not come back, so such records begin new sessions. A sliding window may be final a second time, with more
-    records. If you set the clock forward, the next run or micro-batch closes windows.
+    do not come back, so such records begin new sessions. A sliding window may be final a second time. It may then lack
+    older records, because the table has only what was needed at its own time. If you set the clock forward, the next
+    run or micro-batch closes windows.
 
     Args:
         open: the table, as a frame of any kind that `advance` takes.
@@ -213,7 +214,8 @@ def with_clock(open: Any, /, to: Instant) -> Any:
 
     Raises:
         TypeError: no table, or no time.
-        ValueError: no point in time; a table without a clock row, with several, or with one that was changed.
+        ValueError: no point in time, or an earlier one for sessions with rules; a table without a clock row, with
+            several, or with one that was changed.
 
     >>> opened = open_windows(spark, checkpoint)
     >>> clock(with_clock(opened, "2026-01-01 08:02")).time.minute

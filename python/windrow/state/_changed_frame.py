@@ -67,7 +67,7 @@ class OpenFrame:
 
         clock, zone = self.clock_row(), self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
         moved = ticks("to", to, pa.field(STREAM_TIME, clock.time), zone)
-        state = change_clock(clock.state, moved)
+        state = clock.moved(moved)
         time = F.timestamp_micros(F.lit(moved))
         if isinstance(self._frame.schema[STREAM_TIME].dataType, TimestampNTZType):
             # A cast from TIMESTAMP would shift it by the session's time zone.

@@ -66,7 +66,7 @@ class OpenTable:
         """The table at another time."""
         time: Any = self._rows[STREAM_TIME].type
         ticks_of_query = ticks("to", to, pa.field(STREAM_TIME, self.clock.time), getattr(time, "tz", None))
-        state = change_clock(self.clock.state, ticks_of_query)
+        state = self.clock.moved(ticks_of_query)
         moved = pa.scalar(ticks_of_query, pa.int64()).cast(self.clock.time).cast(time)
         rows, place = self._with_state(state), self._rows.column_names.index(STREAM_TIME)
         times: Any = pc.if_else(self._is_clock, moved, self._rows[STREAM_TIME])

@@ -13,10 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value, listed
-from windrow._native import read_clock
+from windrow._arguments.instant import shown
+from windrow._native import change_clock, read_clock
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import SERIES
+from windrow._windows.session_rules import RULES
 
 ALLOWED = "a table of open windows: what windrow.state.open_windows or the still_open of advance returns"
 
@@ -78,6 +80,16 @@ class ClockRow:
             raise ValueError("open: the clock row has no type of times: it is damaged")
         unit, zone = found.groups()
         return pa.timestamp(unit, None if zone == "none" else zone)
+
+    def moved(self, to: int) -> bytes:
+        """Its bytes at another stream time. `ValueError` for an earlier one of sessions with rules."""
+        if to < self.ticks and RULES & set(self.specification["windows"]):
+            allowed = (
+                f"{shown(self.ticks, self.time)}, which the table has reached, or later: its sessions have rules, and "
+                "earlier records would move where these sessions ended"
+            )
+            raise ValueError(f"to: got {shown(to, self.time)}; allowed: {allowed}")
+        return change_clock(self.state, to)
 
     def keys(self, names: Sequence[str]) -> list[str]:
         """The key columns of a table with these columns."""

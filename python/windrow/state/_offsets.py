@@ -15,13 +15,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.integer import integer
-
-if TYPE_CHECKING:
-    pass
 
 _COMMITTED = "the checkpointLocation of a streaming query that has committed a micro-batch"
 
