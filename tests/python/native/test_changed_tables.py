@@ -162,6 +162,15 @@ def test_wrong_arguments_and_damaged_tables_are_named(call: Any, error: type[Exc
         call()
 
 
+def test_the_clock_of_sessions_with_rules_does_not_go_back() -> None:
+    windows = wr.SessionWindows.with_gap("1 hour", max_records=2)
+    grouped = wr.group_by(pairs(("ann", 0), ("ann", 5)), "user", time="ts").windowed_by(windows)
+    opened = grouped.advance(None, to=at(10), n=wr.count()).still_open
+    assert state.clock(state.with_clock(opened, at(10))).time == at(10)
+    with pytest.raises(ValueError, match=r"to: got 2026-\S+ 08:09:59.999999; allowed: .* its sessions have rules"):
+        state.with_clock(opened, at(10) - timedelta(microseconds=1))
+
+
 def test_a_query_without_keys_has_none_to_remove() -> None:
     run = wr.group_by(DAY, time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
     opened = run.advance(None, to=at(5), n=wr.count()).still_open

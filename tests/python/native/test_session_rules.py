@@ -301,6 +301,15 @@ def test_a_record_without_a_tie_is_counted() -> None:
     assert (answer["count"].to_pylist(), wr.counters(answer)["null_ties"]) == ([1], 1)
 
 
+def test_python_functions_over_sliding_windows_refuse_a_tie() -> None:
+    windows = wr.SlidingWindows.with_time_difference("1 minute")
+    table = pa.table({"user": ["ann"], "ts": [datetime(2026, 1, 1)], "seq": [1]})
+    grouped = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows)
+    assert grouped.agg(n=wr.first("seq")).num_rows == 1
+    with pytest.raises(ValueError, match="tie: got 'seq'; allowed: None, or sessions: aggregate \"n\" is a Python"):
+        grouped.agg(n=wr.reduce("seq", max))
+
+
 def test_a_stream_refuses_updates_a_retention_and_an_end_without_rules() -> None:
     def driver(windows: Any, emit: str = "close", **asked: Any) -> StreamDriver:
         return StreamDriver(

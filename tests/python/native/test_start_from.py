@@ -239,6 +239,29 @@ def test_pages_of_a_driver_hold_the_history() -> None:
         assert [final.values for final in other.tick(at(200))] == [{"n": 1}, {"n": 2}]
 
 
+def test_updates_at_a_pace_join_windows_of_the_history() -> None:
+    windows = wr.SessionWindows.with_gap("10 minutes", grace="2 minutes")
+
+    def windowed(data: Any) -> Any:
+        return wr.group_by(data, "k", time="ts").windowed_by(windows)
+
+    history = pa.table({"k": ["ann"], "ts": [at(0)]}, pa.schema([("k", pa.string()), ("ts", pa.timestamp("us"))]))
+    opened = windowed(history).advance(None, to=at(1), n=wr.count()).still_open
+    driver = StreamDriver(
+        lambda data: windowed(data).start_from(opened).emit("update", every="5 minutes").agg(n=wr.count()),
+        history.schema,
+    )
+    changes = [
+        [(change.kind, change.window.end, change.values) for change in driver.pipe(k="ann", ts=at(minute))]
+        for minute in (2, 3, 7)
+    ]
+    assert changes == [
+        [("delete", at(0), {}), ("upsert", at(2), {"n": 2})],
+        [],
+        [("delete", at(2), {}), ("upsert", at(7), {"n": 4})],
+    ]
+
+
 def test_updates_join_windows_of_the_history() -> None:
     opened = opened_at(60, ("ann", 30))
     driver = StreamDriver(lambda data: sessions_of(data).emit("update").start_from(opened).agg(n=wr.count()), SCHEMA)
