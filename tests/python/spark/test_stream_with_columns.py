@@ -15,7 +15,6 @@ from pyspark.sql import DataFrame, SparkSession
 import windrow as wr
 import windrow.state
 
-from ..harness.spark_tables import frame_of
 from ..harness.streams import Run, play
 from ..oracle.stream_rows import RowStream, StreamRecord
 from ..scenes import EPOCH, MIDNIGHT, utc
@@ -97,7 +96,8 @@ def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark
     assert held == {row["id"] for row in rows[:70]} - {row["id"] for row in run.rows} != set()
     assert all(row.n == len(row.records) for row in waiting)
     play(spark, tmp_path, [table([]), table(rows[70:]), tick(600)], query, DDL, run=run)  # from its checkpoint
-    expected = query(frame_of(spark, table(rows))).collect()
+    # Spark 4.1 turns a null map of Arrow into an empty one in createDataFrame, so the batch reads the files.
+    expected = query(spark.read.schema(DDL).parquet(str(tmp_path / "in")).where("NOT `is tick`")).collect()
     assert by_id(run.rows) == by_id([row.asDict(recursive=True) for row in expected])
     left_out = [row["id"] for row in run.rows if row["window"] is None]
     counted = sum(run.total(counter) for counter in ("null_keys", "null_times", "bad_gaps"))
