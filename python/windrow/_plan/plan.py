@@ -143,7 +143,7 @@ class LeftOut:
 
     Attributes:
         record: the fields of the column `record`, and the columns of the schema that they hold.
-        columns: how many columns of the schema come before those that only `record` has.
+        columns: how many columns the windows need, the first of the schema. The others are for `record` alone.
     """
 
     record: tuple[tuple[str, str], ...]

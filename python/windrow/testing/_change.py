@@ -33,8 +33,8 @@ class Change:
             are None without a time.
         values: the aggregates, by name; empty for a delete. For a record that was left out, the columns that
             `left_out("emit")` adds.
-        time: the time of the change: the end of a session, the largest time of a sliding window's records, or the time
-            of the record that is left out.
+        time: the time of the change: the end of a session, the largest time of a sliding window's records, or for a
+            record that was left out its own time.
     """
 
     kind: Kind

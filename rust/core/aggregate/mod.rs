@@ -17,7 +17,7 @@
 //! | [`funnel_chains`] | how far rows get through the steps of a funnel |
 //! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
-//! | [`window_results`], [`unknown_results`] | the results of windows: those that do not fit their type, and those that no state knows |
+//! | [`window_results`], [`unknown_results`] | the results of windows; some do not fit their type, and some are unknown because their records came before the aggregate |
 //! | [`states`], [`batch_states`] | what record-by-record operators update |
 
 pub(crate) mod function;

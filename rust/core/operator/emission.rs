@@ -29,7 +29,8 @@ impl<K: WindowKind> WindowOperator<K> {
         (&mut self.store, self.pace.as_mut())
     }
 
-    /// Counts closed windows and emits their last values, in update mode those that wait.
+    /// Counts closed windows and emits their last values. In update mode only values that wait are
+    /// emitted.
     pub(crate) fn emit_finals<S: States>(
         &mut self,
         closed: &[(StoreKey, K::Entry)],

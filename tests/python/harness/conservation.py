@@ -25,7 +25,8 @@ import windrow as wr
 from ..oracle.micro_batch_generator import streaming_scenario
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
-from .micro_batch_tables import schema_of, table_of
+from .micro_batch_tables import table_of
+from .scenario_queries import columns_read, schemas
 from .steps import LocalStream
 
 REASONS = {
@@ -99,14 +100,10 @@ def tables(stream: LocalStream, asked: StreamingScenario, draw: random.Random, r
 
 
 def _named(stream: LocalStream, asked: StreamingScenario, rows: list[Row]) -> pa.Table:
-    table, plan = table_of(asked, rows), stream.plan
-    if plan.origins is None:
+    table = table_of(asked, rows)
+    if stream.plan.origins is None:
         return table
-    assert plan.tick is not None
-    names = {plan.time: "ts", plan.tick: "tick", plan.origins.column: "input"}
-    names |= dict(zip(plan.stream.source, ["topic", "partition"], strict=False))
-    names |= {} if plan.stream.order is None else {plan.stream.order: "offset"}
-    columns: dict[str, Any] = {}
+    names, columns = columns_read(stream), dict[str, Any]()
     for field in stream.read:
         name, _, column = field.name.partition(".")
         if column == "v":  # the other input has none
@@ -115,15 +112,6 @@ def _named(stream: LocalStream, asked: StreamingScenario, rows: list[Row]) -> pa
         else:
             columns[field.name] = table[names.get(field.name, field.name)].cast(field.type)
     return pa.table(columns)
-
-
-def schemas(asked: StreamingScenario) -> Any:
-    """The columns of the data, or of each input."""
-    schema = schema_of(asked)
-    if asked.inputs == 1:
-        return schema
-    own = pa.schema([field for field in schema if field.name != "input"])
-    return {f"input{number}": own for number in range(asked.inputs)}
 
 
 def numbers_of(row: dict[str, Any]) -> Iterator[int]:

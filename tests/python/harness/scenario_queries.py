@@ -75,15 +75,21 @@ def schemas(asked: StreamingScenario) -> Any:
     return {f"input{number}": own for number in range(asked.inputs)}
 
 
-def named(stream: LocalStream, table: pa.Table) -> pa.Table:
-    """A table of a scenario in the columns that a plan reads."""
+def columns_read(stream: LocalStream) -> dict[str, str]:
+    """The column of a scenario's table for each column of a cogroup's plan, where the names differ."""
     plan = stream.plan
-    if plan.origins is None:
-        return table
+    assert plan.origins is not None
     assert plan.tick is not None
     names = {plan.time: "ts", plan.tick: "tick", plan.origins.column: "input"}
     names |= dict(zip(plan.stream.source, ["topic", "partition"], strict=False))
-    names |= {} if plan.stream.order is None else {plan.stream.order: "offset"}
+    return names | ({} if plan.stream.order is None else {plan.stream.order: "offset"})
+
+
+def named(stream: LocalStream, table: pa.Table) -> pa.Table:
+    """A table of a scenario in the columns that a plan reads."""
+    if stream.plan.origins is None:
+        return table
+    names = columns_read(stream)
     return pa.table(
         {name: table[names.get(name, name)].cast(stream.read.field(name).type) for name in stream.read.names}
     )

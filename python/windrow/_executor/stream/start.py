@@ -5,7 +5,7 @@
                                                     one operator a shard
 ```
 
-The pages are those that a micro-batch would have written. Spark puts them into the state before the first micro-batch.
+A micro-batch would have written the same pages. Spark puts them into the state before the first micro-batch.
 Every shard gets some pages, because each shard needs the time of the history.
 """
 
