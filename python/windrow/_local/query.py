@@ -50,9 +50,9 @@ class LocalInput(Input[Any]):
         self.expressions = {}
 
     @classmethod
-    def of(cls, data: object, libraries: set[str]) -> Self:
+    def of(cls, data: object) -> Self:
         """Opens any Arrow data. Raises `TypeError` for anything else."""
-        return cls(columns_of(data, libraries))
+        return cls(columns_of(data))
 
     @property
     def columns(self) -> Sequence[str]:
@@ -178,8 +178,7 @@ class LocalInput(Input[Any]):
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
         """One run of a daily job, in the kind of the data."""
-        libraries = {kind.__module__.partition(".")[0] for kind in type(opened).__mro__}
-        before = None if opened is None else columns_of(opened, libraries, "open")
+        before = None if opened is None else columns_of(opened, "open")
         query = Query.of_rows(plan.spec_in_order, plan.schema)
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, Entries(plan))))
         rows, of_run = rows_of(plan, before, records, to)

@@ -17,7 +17,7 @@ from windrow._local.results import pyarrow_table, without_views
 from windrow._local.sources import columns_of
 from windrow._native import change_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
-from windrow.state._clock_row import ClockRow, check_columns, wanted_values
+from windrow.state._clock_row import ALLOWED, ClockRow, check_columns, wanted_values
 
 
 class OpenTable:
@@ -25,8 +25,7 @@ class OpenTable:
 
     def __init__(self, given: Any) -> None:
         """Reads the table, and looks for its clock row."""
-        libraries = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
-        self._columns: Columns = columns_of(given, libraries, "open")
+        self._columns: Columns = columns_of(given, "open", ALLOWED)
         names = list(self._columns.names)
         check_columns(names)
         rows = stream_reader(self._columns.stream(range(len(names)))).read_all()
