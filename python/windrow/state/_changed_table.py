@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from windrow._arguments.errors import bad_column_type
 from windrow._arguments.instant import Instant, ticks
 from windrow._executor.batches import stream_reader
-from windrow._executor.opened import Opened
+from windrow._executor.open_windows import OpenWindows
 from windrow._local.columns import Columns
 from windrow._local.results import pyarrow_table, without_views
 from windrow._local.sources import columns_of
@@ -40,7 +40,7 @@ class OpenTable:
         if not pa.types.is_timestamp(times.type) and times.null_count != len(times):
             raise bad_column_type("open", STREAM_TIME, times.type, "a timestamp")
         kind: Any = times.type if pa.types.is_timestamp(times.type) else pa.timestamp("us")
-        return ClockRow.of(Opened.counted(times.cast(kind), self._states), kind)
+        return ClockRow.of(OpenWindows.counted(times.cast(kind), self._states), kind)
 
     def without_keys(self, given: Mapping[str, Any]) -> Any:
         """The table without the rows of some keys."""
@@ -49,7 +49,7 @@ class OpenTable:
         is_gone: Any = pc.invert(self._is_clock)
         for name, values in wanted_values(given, {name: column.type for name, column in plain.items()}).items():
             is_gone = pc.and_(is_gone, pc.is_in(plain[name], value_set=values))
-        gone = Opened.counted(self._rows[STREAM_TIME].filter(is_gone), self._states.filter(is_gone))
+        gone = OpenWindows.counted(self._rows[STREAM_TIME].filter(is_gone), self._states.filter(is_gone))
         state = change_clock(self.clock.state, None, (gone.rows, gone.checksum))
         return self._result(self._with_state(state).filter(pc.invert(is_gone)))
 
