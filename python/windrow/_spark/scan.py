@@ -158,7 +158,8 @@ def checked_filter(condition: object, schema: StructType) -> Filter:
     try:
         return Filter(pickle.dumps(condition), tuple(filter_columns(condition, pa.schema(fields))))
     except (pa.ArrowException, TypeError) as error:
-        raise bad_value("filter", str(condition), f"an expression over the columns {schema.names} ({error})") from error
+        names, reason = [field.name for field in fields], str(error).partition("\n")[0]
+        raise bad_value("filter", str(condition), f"an expression over the columns {names} ({reason})") from error
 
 
 def balanced(parts: Sequence[tuple[AnyPart, int]], cores: int) -> list[list[AnyPart]]:
