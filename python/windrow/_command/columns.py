@@ -139,7 +139,7 @@ def _converted(column: str, kind: pa.DataType) -> Cast:
     def converted(values: pa.Array[Any]) -> pa.Array[Any]:
         try:
             return values.cast(kind)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except pa.ArrowException as error:
             allowed = f"a type that holds every value of the column, which has type {values.type}"
             raise ValueError(f"--type {column}: got {type_name(kind)!r}; allowed: {allowed} ({error})") from None
 
