@@ -74,8 +74,14 @@ class IcebergPart:
             keep = self._keep(fragment.metadata.num_rows)
             for batch in kept(scanner.to_batches(), keep, fragment.metadata, self.row_groups):
                 rows = batch if condition is None else filtered(batch, condition)
-                options = {"downcast_ns_timestamp_to_us": self._is_microseconds, "projected_missing_fields": missing}
-                rows = _to_requested_schema(projection, in_file, rows, allow_timestamp_tz_mismatch=True, **options)
+                rows = _to_requested_schema(
+                    projection,
+                    in_file,
+                    rows,
+                    downcast_ns_timestamp_to_us=self._is_microseconds,
+                    projected_missing_fields=missing,
+                    allow_timestamp_tz_mismatch=True,
+                )
                 arrays = [converted(rows.column(field.name), field.type) for field in columns]
                 yield pa.RecordBatch.from_arrays(arrays, schema=columns)
 
@@ -140,5 +146,5 @@ class IcebergPart:
         if not self.task.delete_files:
             return None
         deletes = (_read_deletes(self.table.io, file).get(self.file) for file in self.task.delete_files)
-        numbers = (number for positions in deletes if positions is not None for number in positions.to_pylist())
+        numbers: Any = (number for positions in deletes if positions is not None for number in positions.to_pylist())
         return mask_without(numbers, size)

@@ -15,7 +15,9 @@ from windrow._executor.scan.filter import filtered, read_filter
 class Part(Protocol):
     """What one task reads at a time: some row groups of a file, or all of a file that has none."""
 
-    row_groups: tuple[int, ...]
+    @property
+    def row_groups(self) -> tuple[int, ...]:
+        """The numbers of the row groups."""
 
     @property
     def file(self) -> str:
