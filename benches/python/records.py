@@ -194,11 +194,13 @@ def streams(title: str, options: argparse.Namespace, queries: Mapping[str, Any],
         data = pa.table(
             {"user": random.integers(0, users, batch), "ts": pa.array(ts, pa.timestamp("us")), "amount": amount}
         )
-        once = measured({name: lambda name=name: push(name, data) for name in made}, 1)
+        once = measured({name: lambda name=name, data=data: push(name, data) for name in made}, 1)
         if number >= BEFORE:
             for name, took in once.items():
                 seconds[name].append(took)
-    medians = {name: (statistics.median(wall), statistics.median(cpu)) for name, (wall, cpu) in columns(seconds).items()}
+    medians = {
+        name: (statistics.median(wall), statistics.median(cpu)) for name, (wall, cpu) in columns(seconds).items()
+    }
     shown(
         f"{title}: micro-batches of {batch:,} events of a stream, {users:,} users",
         medians,
