@@ -83,3 +83,40 @@ pub(super) fn extents(records: &Records, gap: Gap) -> impl Iterator<Item = Exten
     let times = records.times().iter().zip(gaps);
     times.map(|(&time, gap)| Extent::of(time, gap))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::time::Span;
+
+    #[test]
+    fn a_record_is_late_with_the_partial_session_of_its_key_that_it_is_in() {
+        // late      ├─3──6─┤   ├9┤        of key 1; [13, 15] of key 1 and [3, 6] of key 2 are in time
+        let session = |start, end| Extent {
+            start: Time(start),
+            end: Time(end),
+            reach: Time(end + 1),
+        };
+        let partials = Spans {
+            keys: [1, 1, 1, 2].map(KeyId).into(),
+            extents: vec![session(3, 6), session(9, 9), session(13, 15), session(3, 6)],
+        };
+        let record = |(row, key, time)| (row, KeyId(key), Extent::of(Time(time), Span(1)));
+        let behind = [
+            (0, 1, 3),
+            (1, 1, 6),
+            (2, 1, 9),
+            (3, 1, 13),
+            (4, 1, 15),
+            (5, 2, 4),
+            (6, 1, 5),
+        ];
+        let mut records = JudgedRecords {
+            behind: behind.map(record).into(),
+            late: Vec::new(),
+        };
+        records.find_late(&partials, &[true, true, false, false]);
+        let late: Vec<u32> = records.late.iter().map(|(row, ..)| *row).collect();
+        assert_eq!(late, [0, 1, 2, 6]);
+    }
+}
