@@ -143,9 +143,10 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 	"$(PY)" benches/python/rolling.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/functions.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/funnel.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/records.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
-bench-check: ## the instructions of six workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
+bench-check: ## the instructions of nine workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
 	@tools/toolchain.sh callgrind
 	@"$$(tools/toolchain.sh python)" benches/python/instructions.py $(RECORD)
 

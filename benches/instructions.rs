@@ -1,4 +1,4 @@
-//! Six fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
+//! Nine fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
 //! `instructions NAME TIMES` prepares a workload and runs it so often: the difference between two
 //! counts is the work alone. Without arguments each workload runs once. Each asserts its answer.
 
@@ -13,9 +13,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow_select::concat::concat_batches;
 use windrow::batch::packer::Packer;
 use windrow::core::operator::stream_time::Source;
@@ -28,7 +28,7 @@ use windrow::state::source_time::SourceTime;
 
 #[path = "events.rs"]
 mod events;
-use events::{DISTANCE, Events, GAP, query, rows, run};
+use events::{DISTANCE, Events, GAP, Random, query, rows, run};
 
 /// Events of a workload over a whole input.
 const EVENTS: usize = 200_000;
@@ -54,12 +54,21 @@ type Work = Box<dyn Fn() -> usize>;
 /// The name of a workload, the rows of its answer, and what prepares it.
 type Workload = (&'static str, usize, fn() -> Work);
 
-const WORKLOADS: [Workload; 6] = [
+const WORKLOADS: [Workload; 9] = [
     ("sessions-in-order-int64", 15_733, || {
         sessions("user", &Events::in_order(EVENTS, 100))
     }),
     ("sessions-shuffled-string", 15_733, || {
         sessions("name", &Events::in_order(EVENTS, 100).shuffled())
+    }),
+    ("sessions-start-when", 25_061, || {
+        sessions_with(r#""begins": "begins""#)
+    }),
+    ("sessions-cut-on", 24_972, || {
+        sessions_with(r#""cut_on": ["device"]"#)
+    }),
+    ("sessions-max-records", 28_142, || {
+        sessions_with(r#""most": 10"#)
     }),
     ("sliding", 99_900, sliding),
     ("micro-batch-close", 4_576, || micro_batch(r#""close""#)),
@@ -71,6 +80,52 @@ const WORKLOADS: [Workload; 6] = [
 fn sessions(key: &str, events: &Events) -> Work {
     let aggregates = format!("[{COUNT}, {OF_AMOUNT}]");
     let (query, batches) = (query(key, SESSIONS, &aggregates), events.batches());
+    Box::new(move || rows(&run(&query, &batches)))
+}
+
+/// The first sessions, which a rule ends as well. One record in twenty begins a session, or has
+/// another value than the record of its user before it.
+fn sessions_with(rule: &str) -> Work {
+    let events = Events::in_order(EVENTS, 100);
+    let mut random = Random(11);
+    let mut devices = vec![0; EVENTS];
+    let device = |user: &i64| {
+        let device: &mut i64 = &mut devices[*user as usize];
+        *device = (*device + i64::from(random.below(20) == 0)) % 7;
+        *device
+    };
+    let device: Vec<i64> = events.users.iter().map(device).collect();
+    let begins: Vec<bool> = device.iter().map(|_| random.below(20) == 0).collect();
+    let mut from = 0;
+    let with_columns = |batch: RecordBatch| {
+        let own = from..from + batch.num_rows();
+        from = own.end;
+        let added: [(&str, ArrayRef); 2] = [
+            (
+                "device",
+                Arc::new(Int64Array::from(device[own.clone()].to_vec())),
+            ),
+            ("begins", Arc::new(BooleanArray::from(begins[own].to_vec()))),
+        ];
+        let named = batch
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect::<Vec<_>>();
+        let columns = named
+            .iter()
+            .map(String::as_str)
+            .zip(batch.columns().iter().cloned());
+        RecordBatch::try_from_iter(columns.chain(added)).unwrap()
+    };
+    let batches: Vec<RecordBatch> = events.batches().into_iter().map(with_columns).collect();
+    let spec = format!(
+        r#"{{"keys": ["user"], "time": "ts", "windows": {{"kind": "session", "gap": {GAP}, {rule}}},
+            "aggregates": [{COUNT}, {OF_AMOUNT}], "shards": 32}}"#
+    );
+    let query = Query::new(&Spec::parse(&spec).unwrap(), &batches[0].schema()).unwrap();
+    let query = Arc::new(query);
     Box::new(move || rows(&run(&query, &batches)))
 }
 

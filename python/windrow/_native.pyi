@@ -377,9 +377,11 @@ class ShardSessions:
         """Loads a saved head, of this class or `Operator`. `ValueError` if it is damaged or of another plan."""
     def push(self, packed: pa.RecordBatch, progress: _Progress) -> list[str]:
         """Takes packed blocks of partial sessions with their record counts, in any order, and the progress of sources:
-        the input (0), the source number, and ticks of the time column. Returns the names of the pages that `finish`
-        needs. `ValueError` for blocks that are damaged or of another query.
+        the input (0), the source number, and ticks. Returns the pages that `finish` needs. `ValueError`: wrong blocks.
         """
+    def push_records(self, records: pa.RecordBatch, progress: _Progress) -> list[str]:
+        """As `push`, for records that have a key, a time, a tie and a gap. `left_out` has the late ones."""
+    def left_out(self) -> pa.RecordBatch | None: ...
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
         """Merges sessions and closes due ones. `pages` are those that `push` named, in any order.
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
@@ -30,7 +30,7 @@ pub(crate) struct Records {
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
     gaps: Option<Vec<Span>>,
-    marks: Vec<u64>,
+    marks: ScalarBuffer<u64>,
     seq_nos: Vec<SeqNo>,
     inputs: Vec<ArrayRef>,
     /// All output columns, if the query returns rows.
@@ -125,7 +125,7 @@ impl Records {
     pub(crate) fn of(
         times: ArrayRef,
         gaps: Option<Vec<Span>>,
-        marks: Vec<u64>,
+        marks: ScalarBuffer<u64>,
         seq_nos: Vec<SeqNo>,
         inputs: Vec<ArrayRef>,
     ) -> Self {
@@ -155,7 +155,7 @@ impl Records {
                 .as_ref()
                 .map(|gaps| sort::pick(gaps, rows.values()))
                 .transpose()?,
-            marks: sort::pick_optional(&self.marks, rows.values())?,
+            marks: sort::pick_optional(&self.marks, rows.values())?.into(),
             seq_nos: sort::pick_optional(&self.seq_nos, rows.values())?,
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
             output: self.output.iter().map(pick).collect::<Result<_>>()?,
@@ -184,7 +184,10 @@ impl Records {
                 Some(gaps) => Some(gaps.ok_or_else(missing)?.to_vec()),
                 None => None,
             },
-            marks: numbers(&self.marks)?,
+            marks: match self.marks.is_empty() {
+                true => ScalarBuffer::default(),
+                false => self.marks.slice(rows.start, rows.len()),
+            },
             seq_nos: numbers(&self.seq_nos)?,
             inputs: self.inputs.iter().map(slice).collect(),
             output: self.output.iter().map(slice).collect(),

@@ -2,7 +2,7 @@
 //! ordered (rules 2.7).
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
-use arrow_buffer::BooleanBuffer;
+use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 
 use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
@@ -20,7 +20,7 @@ pub(crate) struct RuleColumns {
     /// The tie of each row.
     ties: Option<Int64Array>,
     /// The mark of each row, if records have marks.
-    marks: Option<Vec<u64>>,
+    marks: Option<ScalarBuffer<u64>>,
 }
 
 impl RuleColumns {
@@ -55,8 +55,11 @@ impl RuleColumns {
     }
 
     /// The marks of the `kept` rows; empty if records have no marks.
-    pub(crate) fn marks(&self, kept: &BooleanBuffer) -> Vec<u64> {
-        let marks = self.marks.as_deref().unwrap_or_default();
+    pub(crate) fn marks(&self, kept: &BooleanBuffer) -> ScalarBuffer<u64> {
+        let marks = self.marks.clone().unwrap_or_default();
+        if kept.count_set_bits() == marks.len() {
+            return marks;
+        }
         let kept = kept.set_indices().filter_map(|row| marks.get(row));
         kept.copied().collect()
     }
@@ -90,7 +93,7 @@ fn marks(
     begins: Option<&BooleanArray>,
     values: &[ArrayRef],
     rows: usize,
-) -> Result<Vec<u64>> {
+) -> Result<ScalarBuffer<u64>> {
     let begins = begins.map(are_true);
     let does_begin = |row: usize| begins.as_ref().is_some_and(|begins| begins.value(row));
     if values.is_empty() {

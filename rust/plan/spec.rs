@@ -92,7 +92,6 @@ impl Spec {
         self.aggregates.iter().all(is_built_in)
             && self.inputs.is_none()
             && self.late == Late::Drop
-            && self.left_out.is_none()
             && !self.every_record
             && !self.is_cut()
     }

@@ -41,6 +41,23 @@ impl PyShardSessions {
         Ok(py.detach(|| lock(&self.0)?.push(&packed, &progress))?)
     }
 
+    fn push_records(
+        &self,
+        py: Python<'_>,
+        records: PyRecordBatch,
+        progress: Vec<(usize, u32, i64)>,
+    ) -> PyResult<Vec<String>> {
+        let (records, progress) = (records.into_inner(), source_times(progress));
+        Ok(py.detach(|| lock(&self.0)?.push_records(&records, &progress))?)
+    }
+
+    fn left_out<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let left_out = lock(&self.0)?.take_left_out()?;
+        left_out
+            .map(|rows| PyRecordBatch::new(rows).into_pyarrow(py))
+            .transpose()
+    }
+
     fn finish<'py>(
         &self,
         py: Python<'py>,

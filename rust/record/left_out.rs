@@ -30,7 +30,7 @@ struct Entry {
 
 impl LeftOut {
     /// No records yet. A late record that is emitted alone is not left out.
-    pub(super) fn new(late: Late) -> Self {
+    pub(crate) fn new(late: Late) -> Self {
         Self {
             late,
             first: 0,
@@ -44,7 +44,7 @@ impl LeftOut {
     }
 
     /// Keeps a record unless it is in a window. `now` are the times that judged it, if any did.
-    pub(super) fn note(&mut self, row: usize, outcome: RecordOutcome, now: Option<StreamTimes>) {
+    pub(crate) fn note(&mut self, row: usize, outcome: RecordOutcome, now: Option<StreamTimes>) {
         let (reason, late_by) = match outcome {
             RecordOutcome::Accepted => return,
             RecordOutcome::Late(late_by) => ("late", Some(late_by)),
@@ -76,7 +76,7 @@ impl LeftOut {
 
     /// The columns `row`, `reason`, `late_by` and `stream_time`, the last two in ticks of the time
     /// column, in the order of rows.
-    pub(super) fn into_batch(mut self) -> Result<RecordBatch> {
+    pub(crate) fn into_batch(mut self) -> Result<RecordBatch> {
         self.entries.sort_unstable_by_key(|entry| entry.row);
         let entries = self.entries.iter();
         let rows = entries.clone().map(|entry| entry.row as i64);

@@ -30,7 +30,7 @@ pub(crate) mod change_batch;
 pub(crate) mod changes;
 pub(crate) mod checkpoint;
 mod judgement;
-mod left_out;
+pub(crate) mod left_out;
 pub(crate) mod micro_batch;
 mod open_reader;
 mod open_rows;

@@ -3,7 +3,7 @@
 use crate::core::aggregate::SeqNo;
 use crate::core::operator::counters::Counters;
 use crate::core::operator::pace::last_due;
-use crate::core::operator::stream_time::{Source, StreamTime};
+use crate::core::operator::stream_time::{Source, StreamTime, StreamTimes};
 use crate::core::session::session_windows::SessionWindows;
 use crate::core::store::segment_width;
 use crate::core::time::{Span, Time};
@@ -57,6 +57,11 @@ impl ShardClock {
     /// Stream time.
     pub(super) fn time(&self) -> Option<Time> {
         self.time.slowest().time
+    }
+
+    /// The times that judge the records of the next micro-batch.
+    pub(super) fn now(&self) -> StreamTimes {
+        self.time.slowest()
     }
 
     /// What was emitted at this time or before may be emitted again, if updates have a pace.

@@ -7,6 +7,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_select::take::take_record_batch;
 
+use super::judged_records::{JudgedRecords, extents};
 use super::lateness::{Spans, are_late};
 use crate::array::named::unnamed;
 use crate::batch::batch_operator::BatchOperator;
@@ -14,12 +15,16 @@ use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
+use crate::core::operator::stream_time::StreamTimes;
 use crate::core::session::session_windows::Gap;
 use crate::core::time::Time;
 use crate::format::block::{self, BlockKind};
 use crate::format::packed::PackedRow;
 use crate::format::partial_sessions::PartialSessions;
+use crate::input::read_counters::ReadCounters;
+use crate::input::records::Records;
 use crate::plan::query::Query;
+use crate::record::left_out::LeftOut;
 
 /// The sessions of a micro-batch.
 pub(super) struct Incoming {
@@ -33,6 +38,16 @@ pub(super) struct Incoming {
     pub least: Option<Time>,
     /// The number of records, including late ones.
     pub records: u64,
+    /// The records that may be late, if records come themselves.
+    judged: Option<JudgedRecords>,
+}
+
+/// The rows of a micro-batch.
+pub(super) enum MicroBatchRows<'a> {
+    /// Blocks of partial sessions.
+    Packed(Vec<PackedRow<'a>>),
+    /// The records themselves, which have a key, a time, a tie and a valid gap.
+    Records(&'a RecordBatch),
 }
 
 /// Partial sessions, some behind the close time. These are late unless a stored session continues
@@ -46,10 +61,10 @@ pub(super) struct Behind {
 }
 
 impl Incoming {
-    /// Reads blocks. Some of their records may be behind `close`. `counted` is the query with the
+    /// Reads rows. Some of their records may be behind `close`. `counted` is the query with the
     /// number of records as an additional last aggregate, like the blocks.
     pub(super) fn read(
-        rows: &[PackedRow<'_>],
+        rows: &MicroBatchRows<'_>,
         query: &Arc<Query>,
         counted: &Arc<Query>,
         gap: Gap,
@@ -63,13 +78,45 @@ impl Incoming {
             behind: None,
             least: None,
             records: 0,
+            judged: None,
         };
-        if rows.iter().any(|row| row.first < close) {
-            incoming.add_behind(rows, counted, close, interrupt)?;
-        } else {
-            incoming.add(rows, interrupt)?;
+        match rows {
+            MicroBatchRows::Records(records) => {
+                incoming.add_records(records, counted, close, interrupt)?
+            }
+            MicroBatchRows::Packed(rows) if rows.iter().any(|row| row.first < close) => {
+                incoming.add_behind(rows, counted, close, interrupt)?;
+            }
+            MicroBatchRows::Packed(rows) => incoming.add(rows, interrupt)?,
         }
         Ok(incoming)
+    }
+
+    /// Adds the records themselves.
+    fn add_records(
+        &mut self,
+        records: &RecordBatch,
+        counted: &Arc<Query>,
+        close: Time,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let read = |query: &Query| Records::read(query, records, 0, &mut ReadCounters::default());
+        let own = read(&self.query)?;
+        if own.rows() < records.num_rows() {
+            return Err(wrong("a record that no window takes".into()));
+        }
+        if own.times().iter().any(|&time| time < close) {
+            let table = &mut self.sessions;
+            self.judged = Some(JudgedRecords::new(&own, self.gap, close, table)?);
+            let mut sessions = SessionTable::new(Arc::clone(counted), self.gap)?;
+            sessions.add(read(counted)?)?;
+            return self.keep_behind(&mut sessions, close, interrupt);
+        }
+        self.judged = Some(JudgedRecords::default());
+        self.records = own.rows() as u64;
+        self.least = extents(&own, self.gap).map(|own| own.reach).min();
+        self.sessions.add(own)?;
+        self.sessions.process(0, interrupt)
     }
 
     /// Adds blocks that have no record behind the close time.
@@ -113,6 +160,17 @@ impl Incoming {
             let (kind, block) = block::decode(row.block)?;
             sessions.add_block(kind, &block)?;
         }
+        self.keep_behind(&mut sessions, close, interrupt)
+    }
+
+    /// Keeps sessions with their numbers of records until they are judged. Adds them if all are in
+    /// time.
+    fn keep_behind(
+        &mut self,
+        sessions: &mut SessionTable,
+        close: Time,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         let (rows, records) = split_records(&sessions.partials(interrupt)?)?;
         let partials = PartialSessions::read(&self.query, self.gap, &rows)?;
         self.records += records.iter().sum::<u64>();
@@ -145,6 +203,9 @@ impl Incoming {
             return Ok((Vec::new(), 0));
         };
         let is_late = are_late(&behind.spans, stored, close, interrupt)?;
+        if let Some(judged) = &mut self.judged {
+            judged.find_late(&behind.spans, &is_late);
+        }
         let rows = (0..).zip(&is_late);
         let in_time = rows.filter_map(|(row, &is_late)| (!is_late).then_some(row));
         let in_time = UInt32Array::from_iter_values(in_time);
@@ -155,14 +216,22 @@ impl Incoming {
         let late = late.filter_map(|(&records, &is_late)| is_late.then_some(records));
         Ok((slots, late.sum()))
     }
+
+    /// The late records, if records came themselves. `now` are the times that judged them.
+    pub(super) fn left_out(&self, now: StreamTimes) -> Option<LeftOut> {
+        Some(self.judged.as_ref()?.left_out(now))
+    }
+}
+
+fn wrong(reason: String) -> Error {
+    Error::Format {
+        what: "micro-batch",
+        reason,
+    }
 }
 
 /// Splits the last column off a block: the number of records of each partial session.
 fn split_records(block: &RecordBatch) -> Result<(RecordBatch, Vec<u64>)> {
-    let wrong = |reason: String| Error::Format {
-        what: "micro-batch",
-        reason,
-    };
     let columns = || wrong(format!("unexpected columns {:?}", block.schema().fields()));
     let (records, rest) = block.columns().split_last().ok_or_else(columns)?;
     let records = records

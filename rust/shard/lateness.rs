@@ -16,7 +16,7 @@ pub(super) struct Spans {
 }
 
 impl Spans {
-    fn iter(&self) -> impl Iterator<Item = (KeyId, &Extent)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (KeyId, &Extent)> {
         self.keys.iter().copied().zip(&self.extents)
     }
 }

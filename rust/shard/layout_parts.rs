@@ -173,6 +173,22 @@ impl PartsRead {
     }
 }
 
+/// Writes the visible ones of whole sessions, which were stored in another layout.
+pub(super) fn write_all(
+    shard: &mut ShardState,
+    table: &SessionTable,
+    sessions: &SessionColumns,
+) -> Result<ChangedPages> {
+    let (after, mut kept) = (shard.clock.horizon(), BTreeMap::<i64, Vec<u32>>::new());
+    let each = sessions.extents.iter().zip(shard.segments_of(sessions));
+    for (row, (extent, segment)) in (0..).zip(each) {
+        if extent.is_visible(after) {
+            kept.entry(segment).or_default().push(row);
+        }
+    }
+    PartsRead::default().write(shard, table, sessions, kept, &[])
+}
+
 /// Appends a run of sessions to a segment. A short run has no index; its pages are read instead.
 fn append(
     shard: &mut ShardState,

@@ -21,7 +21,9 @@
 //! | [`shard_sessions`] | the sessions of a shard: a micro-batch in, rows and changed pages out |
 //! | `shard_state` | the memory of a shard between two micro-batches |
 //! | `clock` | stream time and counters, and which sessions close |
+//! | `micro_batch` | a micro-batch between two calls |
 //! | `incoming` | the partial sessions of a micro-batch |
+//! | `judged_records` | the records of a micro-batch that may be late, if late records come back |
 //! | `lateness` | which partial sessions are late, and which sessions continue in later segments |
 //! | `layout_parts` | sessions in parts: reads, joins and appends them |
 //! | `layout_ranges` | whole sessions by ranges of keys: reads, joins and rewrites them |
@@ -32,10 +34,12 @@
 
 mod clock;
 mod incoming;
+mod judged_records;
 mod key_names;
 mod lateness;
 mod layout_parts;
 mod layout_ranges;
+mod micro_batch;
 mod session_changes;
 mod session_pace;
 pub mod shard_sessions;

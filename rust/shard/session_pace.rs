@@ -47,10 +47,11 @@ pub(super) fn leaving(
         }
         *is_changed = true;
         changed.push(slot);
-        let replaced = emission.and_then(|emission| emission.replaced);
-        let replaced = replaced.into_iter().flatten();
-        let others = replaced.filter(|window| *window != extent.window());
-        gone.extend(others.map(|window| (slot, window)));
+        let replaced = emission
+            .and_then(|emission| emission.replaced)
+            .unwrap_or_default();
+        let others = replaced.without(extent.window());
+        gone.extend(others.as_slice().iter().map(|&window| (slot, window)));
         Emission::at(now)
     });
     let emissions = emissions.collect();

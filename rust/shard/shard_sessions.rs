@@ -1,15 +1,16 @@
 //! The sessions of a shard: a micro-batch in, rows and changed pages out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema;
 
 use super::clock::ShardClock;
-use super::incoming::Incoming;
-use super::layout_parts::PartsRead;
+use super::incoming::{Incoming, MicroBatchRows};
+use super::layout_parts::{self, PartsRead};
 use super::layout_ranges::{self, JoinedSessions};
+use super::micro_batch::MicroBatch;
 use super::session_changes::SessionChanges;
 use super::session_pace;
 use super::shard_state::ShardState;
@@ -24,13 +25,13 @@ use crate::core::operator::change::Emit;
 use crate::core::operator::counters::Counters;
 use crate::core::operator::pace::Pace;
 use crate::core::time::Time;
-use crate::core::window::Horizon;
 use crate::format::packed;
 use crate::keys::sort_key::SortKeys;
 use crate::plan::fingerprint::Fingerprint;
 use crate::plan::limits::Limits;
 use crate::plan::query::Query;
 use crate::plan::spec::{AggregateSpec, Spec};
+use crate::record::left_out::LeftOut;
 use crate::record::windows::Windows;
 use crate::state::page::{ChangedPage, PageName};
 use crate::state::segment_table::{Layout, SegmentGrid};
@@ -49,17 +50,8 @@ pub struct ShardSessions {
     counted: Arc<Query>,
     layout: Layout,
     pushed: Option<MicroBatch>,
-}
-
-/// A micro-batch between [`ShardSessions::push`] and [`ShardSessions::finish`].
-struct MicroBatch {
-    incoming: Incoming,
-    /// The horizon that its records see.
-    before: Horizon,
-    /// The reads of sessions in parts. `None` for whole sessions, or for a state of another layout.
-    parts: Option<PartsRead>,
-    /// The pages that it needs.
-    needed: BTreeSet<PageName>,
+    /// The late records of the last micro-batch, if records came themselves.
+    left_out: Option<LeftOut>,
 }
 
 impl ShardSessions {
@@ -106,6 +98,7 @@ impl ShardSessions {
             },
             layout,
             pushed: None,
+            left_out: None,
         })
     }
 
@@ -135,6 +128,28 @@ impl ShardSessions {
     /// [`Error::Format`] for blocks of another query, or if the previous micro-batch is not
     /// finished. Errors of the interrupt.
     pub fn push(&mut self, packed: &RecordBatch, progress: &[SourceTime]) -> Result<Vec<String>> {
+        self.push_rows(&MicroBatchRows::Packed(packed::unpack(packed)?), progress)
+    }
+
+    /// The same for the records themselves, which have a key, a time, a tie and a valid gap. The late
+    /// ones are then in [`Self::take_left_out`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::push`].
+    pub fn push_records(
+        &mut self,
+        records: &RecordBatch,
+        progress: &[SourceTime],
+    ) -> Result<Vec<String>> {
+        self.push_rows(&MicroBatchRows::Records(records), progress)
+    }
+
+    fn push_rows(
+        &mut self,
+        rows: &MicroBatchRows<'_>,
+        progress: &[SourceTime],
+    ) -> Result<Vec<String>> {
         if self.pushed.is_some() {
             return Err(wrong("the previous one is not finished"));
         }
@@ -142,10 +157,9 @@ impl ShardSessions {
             // Join parts first, so that no part closes by itself.
             self.state.snapshot.read_all();
         }
-        let before = self.state.clock.horizon();
-        let rows = packed::unpack(packed)?;
+        let (now, before) = (self.state.clock.now(), self.state.clock.horizon());
         let incoming = Incoming::read(
-            &rows,
+            rows,
             &self.state.query,
             &self.counted,
             self.state.clock.windows.gap,
@@ -170,6 +184,7 @@ impl ShardSessions {
         let names = needed.iter().map(PageName::to_string).collect();
         self.pushed = Some(MicroBatch {
             incoming,
+            now,
             before,
             parts,
             needed,
@@ -186,13 +201,14 @@ impl ShardSessions {
     /// [`Error::Overflow`] for a result that does not fit its type. Errors of the interrupt.
     pub fn finish(&mut self, pages: &[&[u8]]) -> Result<Finished> {
         let batch = self.pushed.take().ok_or_else(|| wrong("none was pushed"))?;
-        let finished = self.close(batch, pages);
-        finished.map_err(|error| self.state.query.name_overflow(error, &[], &[]))
+        self.close(batch, pages)
+            .map_err(|error| self.state.query.name_overflow(error, &[], &[]))
     }
 
     fn close(&mut self, batch: MicroBatch, pages: &[&[u8]]) -> Result<Finished> {
         let MicroBatch {
             mut incoming,
+            now,
             before,
             parts,
             needed,
@@ -220,6 +236,7 @@ impl ShardSessions {
             }
         };
         self.state.clock.counters.overflows += self.state.query.overflows() - overflows;
+        self.left_out = incoming.left_out(now);
         Ok((
             rows,
             self.state
@@ -281,19 +298,7 @@ impl ShardSessions {
         if self.layout == Layout::Ranges {
             return layout_ranges::write(&mut self.state, table, &joined);
         }
-        let mut kept = BTreeMap::<i64, Vec<u32>>::new();
-        let sessions = &joined.sessions;
-        let after = self.state.clock.horizon();
-        let each = sessions
-            .extents
-            .iter()
-            .zip(self.state.segments_of(sessions));
-        for (row, (extent, segment)) in (0..).zip(each) {
-            if extent.is_visible(after) {
-                kept.entry(segment).or_default().push(row);
-            }
-        }
-        PartsRead::default().write(&mut self.state, &incoming.sessions, sessions, kept, &[])
+        layout_parts::write_all(&mut self.state, table, &joined.sessions)
     }
 
     /// Emits the changes that may leave at the pace of the query.
@@ -353,6 +358,15 @@ impl ShardSessions {
         let mut emit = |batch| rows.push(batch);
         let table = &incoming.sessions;
         table.results(sessions, finals, &mut emit, &self.state.interrupt)
+    }
+
+    /// The late records of the last micro-batch. `None` if no records came themselves.
+    ///
+    /// # Errors
+    ///
+    /// None of a micro-batch that is finished.
+    pub fn take_left_out(&mut self) -> Result<Option<RecordBatch>> {
+        self.left_out.take().map(LeftOut::into_batch).transpose()
     }
 
     /// The counters.

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{Int64Builder, ListBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_array::{Array, ArrayRef, Int64Array, ListArray};
+use arrow_buffer::OffsetBuffer;
+use arrow_schema::{DataType, Field};
 
 use super::page::{broken, ticks};
 use super::page_writer::PageColumns;
 use crate::core::error::Result;
 use crate::core::operator::pace::Emission;
+use crate::core::operator::shown_windows::ShownWindows;
 use crate::core::time::Time;
 use crate::core::window::Window;
 
@@ -23,15 +25,20 @@ pub(crate) fn columns<'e>(
 ) -> PageColumns {
     let times = emissions.clone().map(|emission| emission.time.0);
     let times: ArrayRef = Arc::new(Int64Array::from_iter_values(times));
-    let mut replaced = ListBuilder::with_capacity(Int64Builder::new(), emissions.len());
-    for emission in emissions {
-        let windows = emission.replaced.iter().flatten();
-        for Window { start, end } in windows {
-            replaced.values().append_slice(&[start.0, end.0]);
-        }
-        replaced.append(emission.replaced.is_some());
-    }
-    let columns: [ArrayRef; 2] = [times, Arc::new(replaced.finish())];
+    let shown = emissions.map(|emission| emission.replaced.as_ref());
+    let windows = |shown: Option<&'e ShownWindows>| shown.map_or(&[][..], ShownWindows::as_slice);
+    let lengths = OffsetBuffer::from_lengths(shown.clone().map(|shown| 2 * windows(shown).len()));
+    let bounds = shown.clone().flat_map(windows);
+    let bounds: Vec<i64> = bounds
+        .flat_map(|window| [window.start.0, window.end.0])
+        .collect();
+    let replaced = ListArray::new(
+        Arc::new(Field::new_list_field(DataType::Int64, true)),
+        lengths,
+        Arc::new(Int64Array::from(bounds)),
+        Some(shown.map(|shown| shown.is_some()).collect()),
+    );
+    let columns: [ArrayRef; 2] = [times, Arc::new(replaced)];
     NAMES.map(str::to_owned).into_iter().zip(columns).collect()
 }
 
@@ -60,7 +67,7 @@ pub(super) fn read(times: &ArrayRef, replaced: &ArrayRef) -> Result<Vec<Emission
         };
         let windows = || {
             let bounds = bounds().ok_or_else(other)?;
-            bounds.chunks(2).map(window).collect::<Result<Vec<_>>>()
+            bounds.chunks(2).map(window).collect::<Result<_>>()
         };
         let replaced = lists.is_valid(row).then(windows).transpose()?;
         Ok(Emission {

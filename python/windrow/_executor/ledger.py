@@ -25,7 +25,7 @@ from windrow._plan.flat import WINDOW
 from windrow._plan.plan import INPUT, ledger_columns
 
 if TYPE_CHECKING:
-    from windrow._native import Operator
+    from windrow._native import Operator, ShardSessions
 
 pc: Any = pyarrow.compute  # its stubs know no column of any type
 
@@ -79,7 +79,7 @@ class Ledger:
         if unread is not None:
             yield from blocks_of(unread)
 
-    def judged(self, records: pa.RecordBatch, operator: Operator) -> list[pa.RecordBatch]:
+    def judged(self, records: pa.RecordBatch, operator: Operator | ShardSessions) -> list[pa.RecordBatch]:
         """Rows of the records that an operator has left out of the batch that it took last."""
         judged = operator.left_out()
         if judged is None or not judged.num_rows:

@@ -83,7 +83,7 @@ pub(in crate::batch) fn read(
     }
     Ok((
         keys,
-        Records::of(times, gaps, marks, seq_nos, inputs.to_vec()),
+        Records::of(times, gaps, marks.into(), seq_nos, inputs.to_vec()),
     ))
 }
 

@@ -87,7 +87,7 @@ impl<K: WindowKind> WindowOperator<K> {
         out: &mut impl Sink<S>,
     ) -> Result<()> {
         for Leaving { key, deletes, .. } in &leaving {
-            for &window in deletes {
+            for &window in deletes.as_slice() {
                 let delete = WindowChange::delete(window, window.end, true);
                 self.emit(*key, delete, states, out)?;
             }
@@ -114,7 +114,7 @@ impl<K: WindowKind> WindowOperator<K> {
         };
         let shown = pace.remove(slot);
         states.release(slot);
-        shown.into_iter().try_for_each(|window| {
+        shown.as_slice().iter().try_for_each(|&window| {
             let delete = WindowChange::delete(window, window.end, true);
             self.emit(key, delete, states, out)
         })

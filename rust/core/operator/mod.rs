@@ -8,6 +8,7 @@
 //! | [`record`] | a record as it arrives, and its outcome |
 //! | [`change`] | one change of one window |
 //! | [`pace`] | how long changed windows wait for their next emission |
+//! | [`shown_windows`] | the windows that a sink has in place of one that waits |
 //! | [`session_end`] | how a session ended |
 //! | [`stream_time`] | how far each input is, and the close times |
 //! | `slowest_source` | the slowest source of an input |
@@ -20,6 +21,7 @@ mod emission;
 pub mod pace;
 pub mod record;
 pub mod session_end;
+pub mod shown_windows;
 mod slowest_source;
 pub mod stream_time;
 pub mod window_operator;

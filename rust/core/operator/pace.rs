@@ -14,6 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::change::WindowChange;
+use super::shown_windows::ShownWindows;
 use crate::core::aggregate::slot::{PerSlot, Slot};
 use crate::core::aggregate::states::States;
 use crate::core::store::StoreKey;
@@ -27,13 +28,13 @@ pub struct Emission {
     pub time: Time,
     /// The windows that a sink has in place of this one. `None` if nothing waits: a sink has this
     /// window.
-    pub replaced: Option<Vec<Window>>,
+    pub replaced: Option<ShownWindows>,
 }
 
 /// Before the first emission.
 pub static NEVER: Emission = Emission {
     time: Time::MIN,
-    replaced: Some(Vec::new()),
+    replaced: Some(ShownWindows::None),
 };
 
 impl Emission {
@@ -48,7 +49,7 @@ impl Emission {
     /// The emission of a window that changes now. `window` are its bounds before the change.
     pub fn changed(self, window: Window) -> Self {
         Self {
-            replaced: Some(self.replaced.unwrap_or_else(|| vec![window])),
+            replaced: Some(self.replaced.unwrap_or(ShownWindows::One(window))),
             ..self
         }
     }
@@ -56,7 +57,8 @@ impl Emission {
     /// The emission of a merged session, whose pace counts from the latest emission of its parts.
     pub fn merged(self, other: Self) -> Self {
         let mut replaced = self.replaced.unwrap_or_default();
-        replaced.extend(other.replaced.into_iter().flatten());
+        let others = other.replaced.unwrap_or_default();
+        replaced.extend(others.as_slice().iter().copied());
         Self {
             time: self.time.max(other.time),
             replaced: Some(replaced),
@@ -80,7 +82,7 @@ pub fn last_due(now: Option<Time>, every: Span) -> Option<Time> {
 pub(super) struct Leaving {
     pub key: StoreKey,
     pub upsert: WindowChange,
-    pub deletes: Vec<Window>,
+    pub deletes: ShownWindows,
 }
 
 /// A stored window.
@@ -100,7 +102,7 @@ impl PacedWindow {
     /// Takes out what leaves at stream time `now`. `None` if nothing waits.
     fn leave(&mut self, now: Option<Time>) -> Option<Leaving> {
         let replaced = match &mut self.emission {
-            None => Vec::new(),
+            None => ShownWindows::None,
             Some(emission) => emission.replaced.take()?,
         };
         self.emission = Some(Emission::at(now));
@@ -108,10 +110,7 @@ impl PacedWindow {
         Some(Leaving {
             key: self.key,
             upsert: self.upsert,
-            deletes: replaced
-                .into_iter()
-                .filter(|gone| *gone != window)
-                .collect(),
+            deletes: replaced.without(window),
         })
     }
 }
@@ -240,9 +239,9 @@ impl Pace {
     }
 
     /// Forgets a window. Returns the windows that a sink has in its place.
-    pub(crate) fn remove(&mut self, slot: Slot) -> Vec<Window> {
+    pub(crate) fn remove(&mut self, slot: Slot) -> ShownWindows {
         let Some(window) = self.take(slot) else {
-            return Vec::new();
+            return ShownWindows::None;
         };
         let emission = window.emission;
         let shown = emission.map(|emission| emission.changed(window.upsert.window));

@@ -138,21 +138,23 @@ impl Cut {
 
     /// Why a session ends before the next records of its key; none if they belong to it.
     pub fn ended_by(&self, session: &CutSession, next: &CutSession) -> Option<EndedBy> {
+        if let Some(own_end) = self.own_end(session) {
+            return Some(own_end);
+        }
         let length = Span(next.start.0.abs_diff(session.start.0));
-        let alike = session.values.is_some() && session.values == next.values;
-        let has_border = session.border > Time::MIN;
-        let rules = [
-            (next.start > session.reach, EndedBy::Gap),
-            (next.begins, EndedBy::StartWhen),
-            (!alike, EndedBy::CutOn),
-            (has_border && next.start >= session.border, EndedBy::CutAt),
-            (
-                self.longest.is_some_and(|longest| length > longest),
-                EndedBy::MaxDuration,
-            ),
-        ];
-        let first = || rules.into_iter().find(|(holds, _)| *holds);
-        self.own_end(session).or_else(|| Some(first()?.1))
+        if next.start > session.reach {
+            Some(EndedBy::Gap)
+        } else if next.begins {
+            Some(EndedBy::StartWhen)
+        } else if session.values.is_none() || session.values != next.values {
+            Some(EndedBy::CutOn)
+        } else if session.border > Time::MIN && next.start >= session.border {
+            Some(EndedBy::CutAt)
+        } else if self.longest.is_some_and(|longest| length > longest) {
+            Some(EndedBy::MaxDuration)
+        } else {
+            None
+        }
     }
 
     /// The last time at which a record may still join.

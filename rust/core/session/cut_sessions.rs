@@ -54,8 +54,10 @@ impl CutSessions {
         Slot::of(self.keys.len() + keys.len())?;
         let mut slots = vec![Slot(0); keys.len()];
         let mut put = |row: u32, slot: Slot| -> Result<()> {
-            let own = slots.get_mut(row as usize);
-            *own.ok_or(Error::Internal("a record has no row"))? = slot;
+            let Some(own) = slots.get_mut(row as usize) else {
+                return Err(Error::Internal("a record has no row"));
+            };
+            *own = slot;
             Ok(())
         };
         let record = |&(time, row): &(Time, u32)| {
@@ -63,9 +65,10 @@ impl CutSessions {
         };
         let mut tied = Vec::new();
         for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
+            let mut open = self.open(key);
             for at_once in rows.chunk_by(|(left, _), (right, _)| left == right) {
                 if let [alone] = at_once {
-                    put(alone.1, self.follow(key, record(alone), cut))?;
+                    put(alone.1, self.follow(&mut open, key, record(alone), cut))?;
                     continue;
                 }
                 tied.clear();
@@ -78,28 +81,47 @@ impl CutSessions {
                     others
                         .iter()
                         .for_each(|(other, _)| first.add_together(other));
-                    let slot = self.follow(key, first, cut);
+                    let slot = self.follow(&mut open, key, first, cut);
                     together.iter().try_for_each(|&(_, row)| put(row, slot))?;
                 }
+            }
+            if let Some((slot, session)) = open {
+                self.sessions[slot] = session;
             }
         }
         Ok(slots)
     }
 
-    /// The slot of the next records of a key.
-    fn follow(&mut self, key: KeyId, next: CutSession, cut: &Cut) -> Slot {
-        let last = self.last.get(key.0 as usize).copied().flatten();
+    /// The last session of a key.
+    fn open(&self, key: KeyId) -> Option<(Slot, CutSession)> {
+        let slot = self.last.get(key.0 as usize).copied().flatten()?;
+        Some((slot, self.sessions[slot]))
+    }
+
+    /// The slot of the next records of a key. `open` is the last session of the key, which is stored
+    /// once it has ended.
+    #[inline(always)]
+    fn follow(
+        &mut self,
+        open: &mut Option<(Slot, CutSession)>,
+        key: KeyId,
+        next: CutSession,
+        cut: &Cut,
+    ) -> Slot {
         let mut before = None;
-        if let Some(last) = last {
-            let session = &mut self.sessions[last];
+        if let Some((slot, session)) = open {
             let Some(ended_by) = cut.ended_by(session, &next) else {
                 cut.extend(session, &next);
-                return last;
+                return *slot;
             };
+            self.sessions[*slot] = *session;
+            self.ended[*slot] = Some(ended_by);
             before = Some(*session);
-            self.ended[last] = Some(ended_by);
         }
-        self.put(key, cut.begin(next, before.as_ref()))
+        let session = cut.begin(next, before.as_ref());
+        let slot = self.put(key, session);
+        *open = Some((slot, session));
+        slot
     }
 
     /// Adds the last session of a key.

@@ -39,7 +39,8 @@ class Shipment(TypedDict):
         source: the source columns; empty if there is one source.
         order: the column that orders the records of a source; None judges all by the start of a micro-batch.
         slowest: whether all sources share the stream time of the slowest; else each has its own.
-        partials: whether blocks hold partial sessions; else they hold records.
+        joins: whether shards join the records of a micro-batch to partial sessions; else they take them one by one.
+        partials: whether blocks already hold these partial sessions; else they hold records.
         clock: the column of the wall clock; None for no limit.
         max_ahead: how far a record may be ahead of the wall clock, in microseconds.
         record_result: the columns of the result if the query returns records, serialized; else None.
@@ -56,6 +57,7 @@ class Shipment(TypedDict):
     source: tuple[str, ...]
     order: str | None
     slowest: bool
+    joins: bool
     partials: bool
     clock: str | None
     max_ahead: int
@@ -109,7 +111,8 @@ def shipment_of(
         source=plan.stream.source,
         order=plan.stream.order,
         slowest=plan.stream.stream_time == "slowest" and bool(plan.stream.source),
-        partials=_takes_partials(plan),
+        joins=_joins(plan),
+        partials=_joins(plan) and plan.left_out is None,
         clock=clock,
         max_ahead=plan.options.max_ahead or 0,
         record_result=None if record_result is None else record_result.serialize().to_pybytes(),
@@ -118,11 +121,14 @@ def shipment_of(
     )
 
 
-def _takes_partials(plan: Plan) -> bool:
-    """Whether records of a micro-batch may be merged into partial sessions before they are judged."""
+def _joins(plan: Plan) -> bool:
+    """Whether records of a micro-batch may be joined to partial sessions before they are judged."""
+    windows = plan.windows
     is_plain = not plan.functions and plan.origins is None and plan.stream.order is None
-    is_plain = is_plain and plan.options.late == "drop" and plan.left_out is None
-    return isinstance(plan.windows, SessionWindows) and is_plain
+    if not isinstance(windows, SessionWindows) or not is_plain or plan.options.late != "drop":
+        return False
+    # A late record that joins a closed session lacks less grace than the record alone.
+    return plan.left_out is None or windows.retention is None
 
 
 class StreamQuery:

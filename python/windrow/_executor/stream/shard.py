@@ -55,8 +55,8 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     pages.operators = len(tasks)
     for number, rows_of_task, progress in tasks:
         changed = (
-            work.join(number, rows_of_task, progress)
-            if shipment["partials"]
+            work.join(number, rows_of_task, progress, control)
+            if shipment["joins"]
             else work.push(number, rows_of_task, progress, control)
         )
         given += changed.rows
@@ -120,17 +120,21 @@ class Shard:
         self._query = query
         self._pages = pages
 
-    def join(self, number: int, rows: list[Any], progress: Progress) -> Effect:
-        """Merges partial sessions into an operator, of which it loads only the pages that they need."""
+    def join(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Effect:
+        """Joins partial sessions or records in an operator, of which it loads only the pages that it needs."""
         query, pages = self._query, self._pages
         sessions = ShardSessions(query.operator_spec, query.schema, pages.index.shard)
         head = pages.head(number)
         if head is not None:
             sessions.restore(head)
-        before = sessions.counters()
-        needed = sessions.push(_packed(rows), progress)
-        emitted, changed = sessions.finish(pages.some(number, needed))
-        return Effect(emitted, changed, before, sessions.counters(), sessions.stream_time)
+        before, left_out = sessions.counters(), list[pa.RecordBatch]()
+        if query.ledger is None:
+            emitted, changed = sessions.finish(pages.some(number, sessions.push(_packed(rows), progress)))
+        else:
+            records, _ = self._records(_packed(rows), control)
+            emitted, changed = sessions.finish(pages.some(number, sessions.push_records(records, progress)))
+            left_out = query.ledger.judged(records, sessions)
+        return Effect(emitted, changed, before, sessions.counters(), sessions.stream_time, left_out)
 
     def _operator(
         self, number: int, keys: pa.RecordBatch, progress: Progress, times: pa.RecordBatch | None = None
