@@ -24,14 +24,14 @@ const DURATIONS: [(&str, &str); 4] = [
     ("longest", "max_duration"),
 ];
 
-const RULES: [(&str, &str); 6] = [
-    ("ends", "end_when"),
-    ("begins", "start_when"),
-    ("cut_on", "cut_on"),
+const RULES: [(&str, &str); 3] = [
     ("cut_at", "cut_at"),
     ("zone", "zone"),
     ("most", "max_records"),
 ];
+
+/// The options that name a column of records, which may have another name.
+const OF_RECORDS: [(&str, &str); 2] = [("ends", "end_when"), ("begins", "start_when")];
 
 /// The differences between a saved specification and this one, on one line.
 pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
@@ -49,13 +49,14 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
     differences.extend(plural("keys", listed));
     differences.extend(of_result(saved, own));
     differences.extend(of_aggregates(saved, own));
-    for name in ["tie", "emit"] {
-        differences.extend(changed(name, saved.get(name), own.get(name), quoted));
-    }
-    let every = [saved, own].map(|each| each.get("every"));
-    if every[0].is_some() != every[1].is_some() {
-        differences.extend(changed("every", every[0], every[1], duration));
-    }
+    differences.extend(changed("emit", saved.get("emit"), own.get("emit"), quoted));
+    differences.extend(added("tie", saved.get("tie"), own.get("tie"), quoted));
+    differences.extend(added(
+        "every",
+        saved.get("every"),
+        own.get("every"),
+        duration,
+    ));
     differences.extend(plural("shards", text));
     if is_changed(saved, own, "inputs") {
         let count = |each: &Specification| match each
@@ -112,6 +113,18 @@ fn changed(
     (was != is).then(|| format!("{option} was {}, is {}", show(was), show(is)))
 }
 
+/// The difference of an option whose value may change, but which a query either has or lacks.
+fn added(
+    option: &str,
+    saved: Option<&Value>,
+    own: Option<&Value>,
+    show: impl Fn(Option<&Value>) -> String,
+) -> Option<String> {
+    (saved.is_some() != own.is_some())
+        .then(|| changed(option, saved, own, show))
+        .flatten()
+}
+
 fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
     let of = |windows: Option<&Value>, name: &str| {
         windows.and_then(|windows| windows.get(name)).cloned()
@@ -140,7 +153,12 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
     let lengths = DURATIONS.iter();
     let lengths = lengths.filter_map(|each| differs(each, duration));
     let rules = RULES.iter().filter_map(|each| differs(each, quoted));
-    lengths.chain(rules).collect()
+    let lists = differs(&("cut_on", "cut_on"), listed);
+    let columns = OF_RECORDS.iter().filter_map(|(name, option)| {
+        let [was, is] = [of(saved, name), of(own, name)];
+        added(option, was.as_ref(), is.as_ref(), quoted)
+    });
+    lengths.chain(columns).chain(lists).chain(rules).collect()
 }
 
 /// Whether the query returns windows or records.

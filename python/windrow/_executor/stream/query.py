@@ -122,7 +122,7 @@ def _takes_partials(plan: Plan) -> bool:
     """Whether records of a micro-batch may be merged into partial sessions before they are judged."""
     is_plain = not plan.functions and plan.origins is None and plan.stream.order is None
     is_plain = is_plain and plan.options.late == "drop" and plan.left_out is None
-    return isinstance(plan.windows, SessionWindows) and is_plain
+    return isinstance(plan.windows, SessionWindows) and not plan.windows.rules and is_plain
 
 
 class StreamQuery:
