@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::duration_words::duration;
+use super::value_words::{listed, quoted, short, text};
 
 /// A specification as JSON.
 pub(super) type Specification = Map<String, Value>;
@@ -12,9 +13,6 @@ pub(super) const ROWS: &str = "windrow.rows";
 
 /// The largest number of differences in an error.
 const MOST: usize = 3;
-
-/// The largest number of characters of a value in an error.
-const LONGEST: usize = 80;
 
 /// The options whose values are durations, and their names in the API.
 const DURATIONS: [(&str, &str); 4] = [
@@ -293,41 +291,6 @@ fn of_types(
         .filter(|name| !within.is_empty() && !saved.contains_key(*name))
     {
         differences.push(format!("column {name:?} is new"));
-    }
-}
-
-/// A value between single quotes if it is a string.
-fn quoted(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::String(value)) => format!("'{value}'"),
-        other => text(other),
-    }
-}
-
-/// The values of a list, quoted.
-fn listed(values: Option<&Value>) -> String {
-    let values = values.and_then(Value::as_array).into_iter().flatten();
-    let texts: Vec<String> = values.map(|value| quoted(Some(value))).collect();
-    if texts.is_empty() {
-        "none".into()
-    } else {
-        short(&texts.join(", "))
-    }
-}
-
-fn text(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => "none".into(),
-        Some(Value::String(value)) => short(value),
-        Some(other) => short(&other.to_string()),
-    }
-}
-
-/// At most so many characters of a text.
-fn short(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }
 

@@ -155,9 +155,8 @@ class StreamDriver:
         time = plan.schema.field(plan.time)
         self._wall_clock = WallClock(wall_clock, plan.options.max_ahead, time, self._feed.tick)
         self._operators = self._new()
-        self._start: str | None = None
-        if plan.options.start is not None and isinstance(self._operators, SharedOperator):
-            self._start = self._operators.start(plan)
+        start, operators = plan.options.start, self._operators
+        self._start = operators.start(plan) if start is not None and isinstance(operators, SharedOperator) else None
         self._began = self._start
         self._finish = None if plan.finish is None else plan.finish.typed(self._operators.change_schema)
         self._set_aside = Counter[str]()

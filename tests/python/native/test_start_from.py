@@ -320,11 +320,8 @@ def test_a_driver_refuses_a_state_of_another_history() -> None:
             begun_with(other).restore(states[name])
     with pytest.raises(ValueError, match="start_from was 'the open windows up to .* 09:00:00"):
         begun_with(other).restore(states["continued"])
-    driver = begun_with(one)
-    driver.restore(plain.snapshot()).restore(states["one"])
-    plain.restore(states["none"])
     with pytest.raises(ValueError, match="start_from was none"):
-        begun_with(one).restore(plain.snapshot())
+        begun_with(one).restore(plain.restore(states["none"]).snapshot())
 
 
 def test_a_state_that_began_without_a_history_takes_none() -> None:
