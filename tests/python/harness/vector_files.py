@@ -136,6 +136,10 @@ def plain(name: str, value: Any) -> Any:
     """A value without the last digits of floats, and without an order of sets. A batch closes its last sessions not."""
     if name == "why":
         return "gap" if value == "open" else value
+    if isinstance(value, datetime):  # Parquet files of Spark have no zones, and pyarrow reads them in nanoseconds
+        return value.replace(tzinfo=None).isoformat()
+    if isinstance(value, timedelta):  # they are numbers there
+        return value // timedelta(microseconds=1)
     if isinstance(value, float):
         return float(f"{value:.9g}") + 0.0
     if isinstance(value, list):

@@ -9,7 +9,7 @@ from ..harness import vector_files as files
 from ..harness.spark_tables import frame_of, table_of
 from ..harness.vectors import QUERIES
 
-WRITERS = ["this-process", *(f"spark-{version}" for version in ("3.5", "4.0", "4.1", "4.2", "4.3"))]
+WRITERS = [*(f"spark-{version}" for version in ("3.5", "4.0", "4.1", "4.2", "4.3")), "this-process"]
 RUNS = [name for name, query in QUERIES.items() if query.is_run]
 
 
