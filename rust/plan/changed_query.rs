@@ -14,22 +14,25 @@ pub(super) const ROWS: &str = "windrow.rows";
 /// The largest number of differences in an error.
 const MOST: usize = 3;
 
-/// The options whose values are durations, and their names in the API.
-const DURATIONS: [(&str, &str); 4] = [
-    ("gap", "gap"),
-    ("difference", "difference"),
-    ("resolution", "resolution"),
-    ("longest", "max_duration"),
+/// The lengths of windows.
+const LENGTHS: [&str; 3] = ["gap", "difference", "resolution"];
+
+/// A value in an error.
+type Words = fn(Option<&Value>) -> String;
+
+/// The rules of sessions, with their names and values in the API.
+pub(super) const RULES: [(&str, &str, Words); 7] = [
+    ("longest", "max_duration", duration),
+    ("ends", "end_when", quoted),
+    ("begins", "start_when", quoted),
+    ("cut_on", "cut_on", listed),
+    ("cut_at", "cut_at", quoted),
+    ("zone", "zone", quoted),
+    ("most", "max_records", quoted),
 ];
 
-const RULES: [(&str, &str); 3] = [
-    ("cut_at", "cut_at"),
-    ("zone", "zone"),
-    ("most", "max_records"),
-];
-
-/// The options that name a column of records, which may have another name.
-const OF_RECORDS: [(&str, &str); 2] = [("ends", "end_when"), ("begins", "start_when")];
+/// The rules that name a column of records, which may have another name.
+const OF_RECORDS: [&str; 2] = ["ends", "begins"];
 
 /// The differences between a saved specification and this one, on one line.
 pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
@@ -144,19 +147,18 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
         };
         return vec![format!("gap was {}, is {}", gap(saved, was), gap(own, is))];
     }
-    let differs = |(name, option): &(&str, &str), show: fn(Option<&Value>) -> String| {
+    let differs = |(name, option, show): (&str, &str, Words)| {
         let [was, is] = [of(saved, name), of(own, name)];
-        changed(option, was.as_ref(), is.as_ref(), show)
+        let (was, is) = (was.as_ref(), is.as_ref());
+        if OF_RECORDS.contains(&name) {
+            added(option, was, is, show)
+        } else {
+            changed(option, was, is, show)
+        }
     };
-    let lengths = DURATIONS.iter();
-    let lengths = lengths.filter_map(|each| differs(each, duration));
-    let rules = RULES.iter().filter_map(|each| differs(each, quoted));
-    let lists = differs(&("cut_on", "cut_on"), listed);
-    let columns = OF_RECORDS.iter().filter_map(|(name, option)| {
-        let [was, is] = [of(saved, name), of(own, name)];
-        added(option, was.as_ref(), is.as_ref(), quoted)
-    });
-    lengths.chain(columns).chain(lists).chain(rules).collect()
+    let lengths = LENGTHS.map(|name| (name, name, duration as Words));
+    let options = lengths.into_iter().chain(RULES);
+    options.filter_map(differs).collect()
 }
 
 /// Whether the query returns windows or records.
