@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
 .PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
@@ -99,16 +100,19 @@ demo: package ## sessions and sliding windows of a year of flights, in Spark, ch
 demo-kafka: package maven ## an evening of flights on a real Kafka: windows open and close as events and ticks arrive (a minute)
 	@"$(PY)" demo/kafka.py
 
-test: test-rust test-python test-spark test-kafka ## every test: Rust, Python, Spark, Kafka, docstrings, and the examples of README and docs
+# pip waits for a network, and compilers have steps of one thread: the package is made beside the tests of the core.
+test: toolchain maven ## every test: Rust, Python, Spark, Kafka, docstrings, and the examples of README and docs
+	@$(MAKE) package & package=$$!; $(MAKE) test-rust || { wait $$package; exit 1; }; wait $$package
+	@$(MAKE) test-python test-spark test-kafka
 
 test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
-	cargo test --locked
+	cargo test --locked --lib
 
 test-python: package ## all Python tests that need no Spark, on all cores; no Java is found
-	JAVA_HOME=/dev/null $(PYTEST) -n auto --dist worksteal -m "not soak and not spark" --doctest-modules python/windrow tests/python
+	JAVA_HOME=/dev/null $(PYTEST) -n auto --dist worksteal -m "not soak and not spark" --ignore=tests/python/spark --doctest-modules python/windrow tests/python
 
 test-spark: package ## the tests and examples that start a Spark, in two Sparks side by side
-	$(PYTEST) -n 2 --dist loadfile -m "spark and not soak" --doctest-modules python/windrow tests/python
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "spark and not soak" --doctest-modules tests/python/spark tests/python/test_docs.py python/windrow
 
 test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, kills, and Kafka Streams beside windrow
 	$(PYTEST) tests/kafka

@@ -26,6 +26,15 @@ settings.register_profile(
 settings.load_profile("windrow")
 
 
+SPARK = ("python/windrow", "tests/kafka", "tests/python/spark", "tests/python/test_docs.py")
+"""Where tests may start a Spark: `make test-spark` and `make test-kafka` look nowhere else."""
+LONGEST = (
+    "tests/python/spark/test_stream_faults.py",
+    "tests/python/test_docs.py",
+    "tests/python/spark/test_pipelines.py",
+)
+"""These files come first, so that in the end no process waits for another one."""
+
 FIGURES = pytest.StashKey[list[str]]()
 
 
@@ -59,10 +68,14 @@ def shared() -> Path:
 def spark() -> Iterator[SparkSession]:
     """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python.
 
-    Its JVM compiles for a quick start: most plans run once.
+    Its JVM compiles for a quick start: most plans run once. A stream renames the files of its checkpoint as Spark does
+    where a file system has no `FileContext`. With one, it asks a process of `readlink` about each file, some hundreds
+    in a test. The streams of `tests/python/faults`, on Spark Connect and of `tests/kafka` rename as in production.
     """
     import pyspark.sql
 
+    package = "checkpointing." if pyspark.__version__ >= "4.1" else ""
+    manager = f"org.apache.spark.sql.execution.streaming.{package}FileSystemBasedCheckpointFileManager"
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     session = (
@@ -80,6 +93,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
+        .config("spark.sql.streaming.checkpointFileManagerClass", manager)
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
@@ -96,9 +110,12 @@ def shows_spark(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) or shows_spark(item):
             item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark") and not item.nodeid.startswith(SPARK):
+            raise pytest.UsageError(f"{item.nodeid} starts a Spark; allowed: in {', '.join(SPARK)}")
         if isinstance(item, pytest.Function) and "given" in item.function.__code__.co_names:
             item.add_marker(pytest.mark.hypothesis)  # its property is inside, so the plugin does not see it
 

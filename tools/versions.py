@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "tests" / "versions"
 ENVIRONMENTS = ROOT / "target" / "versions"
-TESTS = ["tests/python/spark", "tests/python/conformance"]
+TESTS = ["tests/python/spark"]
 SMOKE = [
     f"tests/python/spark/test_{name}.py"
     for name in ("spark_sessions", "spark_with_columns", "spark_functions", "stream_sessions", "stream_state")
@@ -87,8 +87,9 @@ def tried(version: str, smoke: bool) -> Outcome:
     outcome = Outcome(version, shown.stdout.strip(), pins_of(version))
     results = ENVIRONMENTS / version / "tests.xml"
     results.unlink(missing_ok=True)
-    command = [python, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", "spark and not soak", "-q"]
-    command += ["-p", "no:cacheprovider", f"--junitxml={results}", *(SMOKE if smoke else TESTS)]
+    command = [python, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", "-q"]
+    command += ["-m", "spark and not soak", "-p", "no:cacheprovider", f"--junitxml={results}"]
+    command += SMOKE if smoke else TESTS
     if not smoke:
         command.append("--ignore=tests/python/spark/test_recipes.py")  # they have a soak of their own
     own = {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python)}

@@ -9,14 +9,14 @@ use crate::core::error::{Error, Result};
 ///
 /// # Errors
 ///
-/// The errors of `make`. [`Error::Crowded`] only if a single row does not fit.
+/// The errors of `make`. [`Error::ArrayCapacity`] only if a single row does not fit.
 pub(crate) fn in_halves<T>(
     rows: Range<usize>,
     make: &mut impl FnMut(Range<usize>) -> Result<T>,
     emit: &mut (impl FnMut(T) + ?Sized),
 ) -> Result<()> {
     match make(rows.clone()) {
-        Err(Error::Crowded { .. }) if rows.len() > 1 => {
+        Err(Error::ArrayCapacity { .. }) if rows.len() > 1 => {
             let middle = rows.start + rows.len() / 2;
             in_halves(rows.start..middle, make, emit)?;
             in_halves(middle..rows.end, make, emit)

@@ -72,7 +72,7 @@ pub(crate) fn array(column: Column<'static>) -> Result<ArrayRef> {
 ///
 /// # Errors
 ///
-/// [`Error::Crowded`] if the values are too long for one array of the type.
+/// [`Error::ArrayCapacity`] if the values are too long for one array of the type.
 pub(crate) fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef> {
     let array = array(column)?;
     typed(&array, data_type)
@@ -82,8 +82,8 @@ pub(crate) fn result(column: Column<'static>, data_type: &DataType) -> Result<Ar
 const MOST: usize = i32::MAX as usize;
 
 /// The error for values that are too long for one array. The caller adds the column name.
-pub(crate) fn crowded(length: usize, what: &str, data_type: &DataType) -> Error {
-    Error::Crowded {
+pub(crate) fn capacity_error(length: usize, what: &str, data_type: &DataType) -> Error {
+    Error::ArrayCapacity {
         column: String::new(),
         reason: format!("{length} {what} are more than {data_type} holds ({MOST})"),
     }
@@ -100,7 +100,7 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
                 .iter()
                 .map(|&offset| i32::try_from(offset))
                 .collect::<std::result::Result<_, _>>()
-                .map_err(|_| crowded(lists.values().len(), "elements", to))?;
+                .map_err(|_| capacity_error(lists.values().len(), "elements", to))?;
             let values = typed(lists.values(), field.data_type())?;
             Ok(Arc::new(ListArray::try_new(
                 Arc::clone(field),
@@ -134,7 +134,7 @@ fn typed(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
             if !matches!(to, LargeUtf8 | LargeBinary)
                 && array.as_binary::<i64>().value_data().len() > MOST =>
         {
-            Err(crowded(
+            Err(capacity_error(
                 array.as_binary::<i64>().value_data().len(),
                 "bytes",
                 to,

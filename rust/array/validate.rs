@@ -15,7 +15,7 @@ use super::dictionary::unpacked;
 use crate::core::error::{Error, Result};
 
 const NO_TEXT: &str = "it has a string whose bytes are no UTF-8; allowed: strings in UTF-8, or the same bytes as binary (a cast)";
-const ASTRAY: &str = "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
+const OUT_OF_RANGE: &str = "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
 
 /// Checks that the column is valid for its type, at any depth.
 ///
@@ -38,19 +38,19 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
         DataType::LargeUtf8 => fault_of_strings(array.as_string::<i64>()),
         DataType::Utf8View => {
             let cells = array.as_string_view().clone().to_binary_view();
-            astray(&cells).or_else(|| {
+            fault_of_values(&cells).or_else(|| {
                 (!cells.iter().flatten().all(|cell| from_utf8(cell).is_ok())).then_some(NO_TEXT)
             })
         }
-        DataType::BinaryView => astray(array),
+        DataType::BinaryView => fault_of_values(array),
         DataType::ListView(_) => fault_of_views(array.as_list_view::<i32>()),
         DataType::LargeListView(_) => fault_of_views(array.as_list_view::<i64>()),
-        DataType::RunEndEncoded(..) => astray(array).or_else(|| {
+        DataType::RunEndEncoded(..) => fault_of_values(array).or_else(|| {
             let data = array.to_data();
             let values = data.child_data().get(1)?;
             fault(&make_array(values.clone()))
         }),
-        DataType::Union(fields, _) => astray(array).or_else(|| {
+        DataType::Union(fields, _) => fault_of_values(array).or_else(|| {
             let members = fields.iter();
             members
                 .map(|(id, _)| array.as_union().child(id))
@@ -59,7 +59,7 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
         DataType::Binary => fault_of_offsets(array.as_binary::<i32>().value_offsets()),
         DataType::LargeBinary => fault_of_offsets(array.as_binary::<i64>().value_offsets()),
         DataType::Dictionary(..) => {
-            astray(array).or_else(|| fault(array.as_any_dictionary().values()))
+            fault_of_values(array).or_else(|| fault(array.as_any_dictionary().values()))
         }
         DataType::Struct(_) => array
             .as_struct()
@@ -71,7 +71,7 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
         DataType::Map(..) => {
             let map = array.as_map();
             let parts = [map.keys(), map.values()];
-            astray(array).or_else(|| {
+            fault_of_values(array).or_else(|| {
                 parts
                     .iter()
                     .find_map(|part| fault_of_elements(part, map.value_offsets()))
@@ -83,12 +83,16 @@ fn fault(array: &dyn Array) -> Option<&'static str> {
 }
 
 /// Checks the array itself, but not its children.
-fn astray(array: &dyn Array) -> Option<&'static str> {
-    array.to_data().validate_values().is_err().then_some(ASTRAY)
+fn fault_of_values(array: &dyn Array) -> Option<&'static str> {
+    array
+        .to_data()
+        .validate_values()
+        .is_err()
+        .then_some(OUT_OF_RANGE)
 }
 
 fn fault_of_lists<O: OffsetSizeTrait>(lists: &GenericListArray<O>) -> Option<&'static str> {
-    astray(lists).or_else(|| fault_of_elements(lists.values(), lists.value_offsets()))
+    fault_of_values(lists).or_else(|| fault_of_elements(lists.values(), lists.value_offsets()))
 }
 
 /// Checks list views. Each has its own offset and size, in any order.
@@ -102,7 +106,7 @@ fn fault_of_views<O: OffsetSizeTrait>(lists: &GenericListViewArray<O>) -> Option
             .and_then(|(offset, size)| offset.checked_add(size))
             .filter(|&end| end <= values.len());
         let (Some(offset), Some(end)) = (offset.to_usize(), end) else {
-            return Some(ASTRAY);
+            return Some(OUT_OF_RANGE);
         };
         if offset < end {
             used = used.start.min(offset)..used.end.max(end);
@@ -139,7 +143,7 @@ fn fault_of_offsets<O: OffsetSizeTrait>(offsets: &[O]) -> Option<&'static str> {
         .iter()
         .zip(offsets.iter().skip(1))
         .fold(true, |sorted, (from, to)| sorted & (from <= to));
-    (!sorted).then_some(ASTRAY)
+    (!sorted).then_some(OUT_OF_RANGE)
 }
 
 fn fault_of_strings<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> Option<&'static str> {

@@ -56,7 +56,7 @@ pub enum Error {
     /// The results do not fit one batch (`OverflowError`). With several windows, a smaller batch
     /// may fit.
     #[error("column {column:?}: {reason}")]
-    Crowded {
+    ArrayCapacity {
         /// The result column.
         column: String,
         /// What does not fit.

@@ -89,7 +89,7 @@ impl Records {
             None => gaps,
         };
         if matches!(query.output_kind, QueryOutput::RowsWithWindows { .. }) {
-            kept = BooleanBuffer::new_set(data.len()); // excluded rows and ticks are returned too
+            kept = data; // excluded records are returned too
         }
         let arrivals = number(&kept);
         let seq_nos = rules.seq_nos(&kept).unwrap_or(arrivals);

@@ -172,7 +172,7 @@ impl BytesKeys {
             cells.push(cell);
         }
         let narrow = || {
-            i32::try_from(length).map_err(|_| Error::Crowded {
+            i32::try_from(length).map_err(|_| Error::ArrayCapacity {
                 column: self.field.name().clone(),
                 reason: format!(
                     "{length} bytes of keys in one batch, more than {} holds",

@@ -92,7 +92,7 @@ impl RowKeys {
         let rows = ids.iter().map(row).collect::<Result<Vec<_>>>()?;
         let length: usize = rows.iter().map(|row| row.as_ref().len()).sum();
         if i32::try_from(length).is_err() {
-            return Err(Error::Crowded {
+            return Err(Error::ArrayCapacity {
                 column: "keys".into(),
                 reason: format!("{length} bytes of keys in one batch, 2^31 or more"),
             });

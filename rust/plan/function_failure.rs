@@ -15,7 +15,7 @@ pub struct FunctionFailure {
     /// The position among several slots or windows.
     pub nth: Option<usize>,
     /// Whether the values of fewer slots may fit, because all of them do not fit one array.
-    pub crowded: bool,
+    pub exceeds_capacity: bool,
 }
 
 /// Result of a function of the user.
@@ -38,8 +38,8 @@ impl Query {
             .nth(nth)
             .map(|planned| planned.name.clone())
             .unwrap_or_default();
-        if failure.crowded {
-            return Error::Crowded {
+        if failure.exceeds_capacity {
+            return Error::ArrayCapacity {
                 column: aggregate,
                 reason: failure.cause.to_string(),
             };

@@ -40,7 +40,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// [`Error::Overflow`] for a result that does not fit its type, [`Error::Crowded`] for a column
+    /// [`Error::Overflow`] for a result that does not fit its type, [`Error::ArrayCapacity`] for a column
     /// that does not fit one batch. With [`Overflow::Null`] the result of a single window always fits.
     pub fn result_with(
         &self,
@@ -124,8 +124,8 @@ impl Query {
         };
         let columns = self.aggregates.iter().map(|aggregate| {
             column(aggregate).or_else(|error| match error {
-                Error::Crowded { reason, .. } => {
-                    let null = self.crowded(aggregate, reason, keys, windows)?;
+                Error::ArrayCapacity { reason, .. } => {
+                    let null = self.null_beyond_capacity(aggregate, reason, keys, windows)?;
                     overflows += 1;
                     Ok(null)
                 }
@@ -140,8 +140,8 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// [`Error::Crowded`] otherwise: fewer windows may fit.
-    fn crowded(
+    /// [`Error::ArrayCapacity`] otherwise: fewer windows may fit.
+    fn null_beyond_capacity(
         &self,
         aggregate: &AggregatePlan,
         reason: String,
@@ -154,7 +154,7 @@ impl Query {
         }
         let place = windows.first().filter(|_| is_alone);
         let place = place.map(|window| self.place(window, keys, 0));
-        Err(Error::Crowded {
+        Err(Error::ArrayCapacity {
             column: aggregate.name.clone(),
             reason: reason + &place.unwrap_or_default(),
         })

@@ -161,7 +161,7 @@ impl FoldFunctions {
             function: self.name(FoldFunction::Add).to_owned(),
             cause: what.into(),
             nth: None,
-            crowded: false,
+            exceeds_capacity: false,
         }
     }
 
@@ -201,21 +201,21 @@ impl FoldFunctions {
         values: impl ExactSizeIterator<Item = Option<&'v Bound<'py, PyAny>>>,
     ) -> Outcome<ArrayRef> {
         let to_type = |raised| self.failure(py, "conversion to its type", raised);
-        let crowded = |cause: &str| FunctionFailure {
+        let too_large = |cause: &str| FunctionFailure {
             function: "conversion to its type".to_owned(),
             cause: cause.into(),
             nth: None,
-            crowded: true,
+            exceeds_capacity: true,
         };
         let values = PyList::new(py, values).map_err(to_type)?;
         match self.to_arrow.bind(py).call1((values,)) {
             // pyarrow splits long strings and binaries into chunks.
             Ok(array) if array.hasattr("chunks").map_err(to_type)? => {
-                Err(crowded("the values do not fit one array"))
+                Err(too_large("the values do not fit one array"))
             }
             Ok(array) => Ok(array.extract::<PyArray>().map_err(to_type)?.into_inner().0),
             Err(raised) => match raised.get_type(py).name() {
-                Ok(name) if name == "ArrowCapacityError" => Err(crowded(&raised.to_string())),
+                Ok(name) if name == "ArrowCapacityError" => Err(too_large(&raised.to_string())),
                 _ => Err(to_type(raised)),
             },
         }
@@ -228,7 +228,7 @@ impl FoldFunctions {
         values: &[Option<&Bound<'_, PyAny>>],
     ) -> Outcome<ArrayRef> {
         self.array(py, values.iter().copied()).map_err(|failure| {
-            if failure.crowded {
+            if failure.exceeds_capacity {
                 return failure;
             }
             let fails = |value: &Option<&Bound<'_, PyAny>>| {
@@ -268,7 +268,7 @@ impl FoldFunctions {
             function: function.to_owned(),
             cause: Box::new(UserException { error, user_frame }),
             nth: None,
-            crowded: false,
+            exceeds_capacity: false,
         }
     }
 

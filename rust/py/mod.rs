@@ -60,7 +60,7 @@ impl From<Error> for PyErr {
             Error::Overflow { .. }
             | Error::ResultOverflow { .. }
             | Error::TimeOverflow { .. }
-            | Error::Crowded { .. } => PyOverflowError::new_err(message),
+            | Error::ArrayCapacity { .. } => PyOverflowError::new_err(message),
             Error::Function { cause, .. } => match cause.downcast::<UserException>() {
                 Ok(raised) => Python::attach(|py| function_error(py, message, raised.error)),
                 Err(_) => PyRuntimeError::new_err(message),

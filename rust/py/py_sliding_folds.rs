@@ -133,7 +133,7 @@ fn missing_functions() -> RunFailure {
             function: "aggregate".into(),
             cause: "it has no functions".into(),
             nth: None,
-            crowded: false,
+            exceeds_capacity: false,
         },
         row: None,
     }

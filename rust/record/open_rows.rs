@@ -13,7 +13,7 @@ use super::operator_states::save;
 use super::state_store::{StateStore, key_columns};
 use super::window_row::WindowRow;
 use crate::array::halves::in_halves;
-use crate::array::result_array::{self, crowded};
+use crate::array::result_array::{self, capacity_error};
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::session_end::SessionEnd;
@@ -273,7 +273,7 @@ fn part<E: WindowRow>(
         sum = sum.wrapping_add(checksum);
         total += bytes.len();
         if i32::try_from(total).is_err() {
-            return Err(crowded(total, "bytes", &DataType::Binary));
+            return Err(capacity_error(total, "bytes", &DataType::Binary));
         }
         sealed.append_value(bytes);
     }

@@ -106,7 +106,7 @@ impl Operator {
     /// # Errors
     ///
     /// [`Error::Record`] for a row that the query refuses. [`Error::Overflow`] for a result or
-    /// bound that does not fit its type. [`Error::Crowded`] if the result of a single window does
+    /// bound that does not fit its type. [`Error::ArrayCapacity`] if the result of a single window does
     /// not fit an array. [`Error::Function`] for a failed user-defined function. Errors of the
     /// interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {

@@ -102,7 +102,7 @@ impl<'a> OperatorStates<'a> {
 ///
 /// # Errors
 ///
-/// `Error::Function` for a value that does not fit its type. `Error::Crowded` if the values do
+/// `Error::Function` for a value that does not fit its type. `Error::ArrayCapacity` if the values do
 /// not fit one array.
 pub(crate) fn save(
     query: &Query,

@@ -208,7 +208,7 @@ impl StateStore {
 ///
 /// # Errors
 ///
-/// [`Error::Crowded`] for keys that do not fit one array.
+/// [`Error::ArrayCapacity`] for keys that do not fit one array.
 pub(crate) fn key_columns<'n>(
     sort_keys: &SortKeys,
     names: impl ExactSizeIterator<Item = &'n [u8]> + Clone,
@@ -222,7 +222,7 @@ pub(crate) fn key_columns<'n>(
     };
     let fields = sort_keys.fields();
     if i32::try_from(bytes).is_err() && !fields.iter().all(is_wide) {
-        return Err(Error::Crowded {
+        return Err(Error::ArrayCapacity {
             column: fields
                 .iter()
                 .map(|field| field.name().as_str())

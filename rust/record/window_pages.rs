@@ -37,7 +37,7 @@ use crate::state::stored_windows::StoredWindows;
 /// # Errors
 ///
 /// [`crate::core::error::Error::Function`] for an accumulator that does not fit its type.
-/// [`crate::core::error::Error::Crowded`] if a single accumulator does not fit an array.
+/// [`crate::core::error::Error::ArrayCapacity`] if a single accumulator does not fit an array.
 pub(super) fn sorted<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,

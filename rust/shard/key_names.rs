@@ -17,7 +17,7 @@ const STEP: usize = 1 << 12;
 ///
 /// # Errors
 ///
-/// [`crate::core::error::Error::Crowded`] for a key that does not fit an array.
+/// [`crate::core::error::Error::ArrayCapacity`] for a key that does not fit an array.
 pub(super) fn each_sort_key(
     sort_keys: &SortKeys,
     query: &SessionTable,

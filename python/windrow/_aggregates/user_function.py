@@ -21,7 +21,9 @@ from windrow._folds.user_code import returns_nothing, takes
 if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
-_MADE = "types without unions, and without extension types inside of others: cast these to what they are stored in"
+_ALLOWED_TYPES = (
+    "types without unions, and without extension types inside of others: cast these to what they are stored in"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +50,7 @@ class Reduction(AggregateCall):
         (column,) = self.columns
         kind = schema.field(column).type
         if not is_made(kind):
-            raise bad_column_type("reduce", column, kind, _MADE)
+            raise bad_column_type("reduce", column, kind, _ALLOWED_TYPES)
         fold = _filtered(of_reduce(self.fn, schema.field(column), kafka=kafka), self.condition)
         if self.input is None:
             return fold
@@ -244,7 +246,7 @@ def aggregate(
     if is_deeper(kind, DEEPEST):
         raise bad_value("aggregate(schema=)", schema, f"at most {DEEPEST} lists, maps and structs nested in each other")
     if not is_made(kind):
-        raise bad_value("aggregate(schema=)", schema, _MADE)
+        raise bad_value("aggregate(schema=)", schema, _ALLOWED_TYPES)
     fields = [field.name for field in kind] if isinstance(kind, pa.StructType) else []
     if len(set(fields)) < len(fields):
         raise bad_value("aggregate(schema=)", schema, "each name once")

@@ -89,9 +89,9 @@ class Columns:
             sample, is_text = first(sample), False
         if use == "time" or (use == "gap" and self.gap is not None):
             if is_text and self.format.decimal != "." and (use == "gap" or self.time.unit is not None):
-                first = self._pointed
+                first = self._with_points
             times: Any = self.time if use == "time" else self.gap
-            return _behind(first, times.cast(sample.type, first(sample) if is_text else sample))
+            return _chain(first, times.cast(sample.type, first(sample) if is_text else sample))
         if not is_text or use == "value":
             return sample.type, first
         if use == "boolean":
@@ -112,7 +112,7 @@ class Columns:
             return _joined([sample[:rows] for sample, _ in samples]), True
         return samples[0]
 
-    def _pointed(self, values: pa.Array[Any]) -> pa.Array[Any]:
+    def _with_points(self, values: pa.Array[Any]) -> pa.Array[Any]:
         return pc.replace_substring(values, self.format.decimal, ".")
 
 
@@ -128,7 +128,7 @@ def _same(values: pa.Array[Any]) -> pa.Array[Any]:
     return values
 
 
-def _behind(first: Cast, then: tuple[pa.DataType, Cast]) -> tuple[pa.DataType, Cast]:
+def _chain(first: Cast, then: tuple[pa.DataType, Cast]) -> tuple[pa.DataType, Cast]:
     kind, second = then
     return kind, second if first is _same else lambda values: second(first(values))
 
@@ -139,7 +139,7 @@ def _converted(column: str, kind: pa.DataType) -> Cast:
     def converted(values: pa.Array[Any]) -> pa.Array[Any]:
         try:
             return values.cast(kind)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except pa.ArrowException as error:
             allowed = f"a type that holds every value of the column, which has type {values.type}"
             raise ValueError(f"--type {column}: got {type_name(kind)!r}; allowed: {allowed} ({error})") from None
 

@@ -134,7 +134,7 @@ class Sink:
             return
         rows = flat(table)
         if self.decimal != ".":
-            rows = _pointed(rows, self.decimal)
+            rows = _with_decimal_mark(rows, self.decimal)
         options = pc_csv.WriteOptions(delimiter=self.delimiter, quoting_style="needed")
         try:
             pc_csv.write_csv(rows, stream, options)
@@ -142,11 +142,11 @@ class Sink:
             raise bad_value("--out", "CSV", f"a Parquet file for columns that CSV does not have ({error})") from None
 
 
-def _pointed(table: pa.Table, decimal: str) -> pa.Table:
-    """The numbers with another decimal point."""
+def _with_decimal_mark(table: pa.Table, mark: str) -> pa.Table:
+    """The numbers with this decimal mark."""
     for place, field in enumerate(table.schema):
         if pa.types.is_floating(field.type) or pa.types.is_decimal(field.type):
-            text: Any = pc.replace_substring(table.column(place).cast(pa.string()), ".", decimal)
+            text: Any = pc.replace_substring(table.column(place).cast(pa.string()), ".", mark)
             table = table.set_column(place, field.name, text)
     return table
 

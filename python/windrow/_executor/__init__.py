@@ -7,6 +7,12 @@
 | `batch` | the steps of a batch query |
 | `row_windows` | the step of a batch query that returns rows with their windows |
 | `stream/` | the steps of a streaming query |
+| `advance` | the steps of one run of a daily job |
+| `run` | one run over one operator, and the columns of its rows |
+| `run_blocks` | packed rows of a run |
+| `open_windows` | a table of open windows, as an operator reads it |
+| `ledger`, `ledger_rows` | rows of the records that are in no window |
+| `scan/` | the steps that read files in place of Spark |
 | `tasks` | one record operator for each source |
 | `batches` | record batches: as Arrow IPC streams, in the form the core takes, with counters |
 | `declared` | the columns that a user declares, against those that Spark sends |

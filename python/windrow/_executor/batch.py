@@ -28,7 +28,8 @@ LEFT_OUT_BLOCKS = "windrow_left_out"
 """The column with blocks of records in no window, if the query returns them. Their other columns are empty."""
 
 _BLOCKS = 128
-_EARLIEST = -(2**63)
+EARLIEST = -(2**63)
+"""The time of packed rows without records, which come first."""
 
 
 def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator | SlidingFolds:
@@ -66,11 +67,11 @@ def _packed(
     batches: Batches, spec: str, columns: pa.Schema, observed: tuple[str, ...], query: Callable[[str, pa.Schema], Query]
 ) -> Batches:
     blank, ledger = dict.fromkeys(observed), Ledger.of(spec, columns)
-    packer = query(spec, columns if ledger is None else ledger.bare).packer(partition())
+    packer = query(spec, columns if ledger is None else ledger.window_columns).packer(partition())
 
     def row(shard: int, counters: Mapping[str, int | None], left_out: bytes | None = None) -> pa.RecordBatch:
         """A row without a block."""
-        columns: list[Any] = [pa.array([shard], pa.int32()), pa.array([_EARLIEST], pa.int64())]
+        columns: list[Any] = [pa.array([shard], pa.int32()), pa.array([EARLIEST], pa.int64())]
         columns.append(pa.array([b""], pa.binary()))
         return whole(pa.RecordBatch.from_arrays(columns, names=["shard", "first", "block"]), counters, left_out)
 
@@ -88,7 +89,7 @@ def _packed(
         if ledger is not None:
             keys = shard_keys(json.loads(spec)["shards"])
             yield from (row(keys[partition() % len(keys)], blank, block) for block in ledger.blocks(records))
-            records = records.select(ledger.bare.names)
+            records = records.select(ledger.window_columns.names)
         yield from (whole(packed, blank) for packed in packer.push(records))
     yield from (whole(packed, blank) for packed in packer.finish())
     if observed:
@@ -99,7 +100,7 @@ def _packed(
 def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
     """Merges packed blocks of whole shards, in order, into windows. Rows of the counters `observed` follow."""
     columns, tally = read_schema(schema), Tally()
-    plan, given = Query(spec, columns), _Given(batches, observed)
+    plan, given = Query(spec, columns), _PackedRows(batches, observed)
     windows = merged(plan, given.blocks(), tally)
     yield from _result(windows, plan.output_schema, Ledger.of(spec, columns), given, tally)
 
@@ -117,9 +118,9 @@ def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], f
     """As `merge`, for blocks of `pack_rows`. `functions` are the pickled aggregates with Python functions."""
     columns = read_schema(schema)
     ledger = Ledger.of(spec, columns)
-    of_windows = columns if ledger is None else ledger.bare
+    of_windows = columns if ledger is None else ledger.window_columns
     folds = [pickle.loads(function).fold(of_windows, kafka=False) for function in functions]
-    given, tally = _Given(batches, observed), Tally()
+    given, tally = _PackedRows(batches, observed), Tally()
     windows = folded(spec, of_windows, folds, given.blocks(), tally)
     yield from _result(windows, folds_in_order(spec, of_windows, folds).output_schema, ledger, given, tally)
 
@@ -164,7 +165,7 @@ def _overflows(count: int, observed: Mapping[str, str], output: pa.Schema) -> Ba
         yield counters_alone(counters, output, observed.values())
 
 
-class _Given:
+class _PackedRows:
     """The packed rows of whole shards: blocks, counters, and records in no window."""
 
     def __init__(self, batches: Batches, observed: Mapping[str, str]) -> None:
@@ -189,7 +190,7 @@ class _Given:
             yield blocks.select(["shard", "first", "block"])
 
 
-def _result(windows: Batches, core: pa.Schema, ledger: Ledger | None, given: _Given, tally: Tally) -> Batches:
+def _result(windows: Batches, core: pa.Schema, ledger: Ledger | None, given: _PackedRows, tally: Tally) -> Batches:
     """The rows of a result. Rows of the counters follow."""
     output = core if ledger is None else ledger.output(core)
     if ledger is not None:

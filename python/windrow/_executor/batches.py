@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow._executor.empty_arrays import has_lists, rebuilt, with_offsets
 from windrow._native import RowColumns
@@ -124,6 +125,16 @@ def picked(batch: pa.RecordBatch, rows: pa.Array[Any]) -> pa.RecordBatch:
     for number, column in enumerate(batch.columns):
         columns.append(pa.concat_arrays([column.slice(0, 0), *(rows_of.column(number) for rows_of in batches)]))
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def filtered(rows: pa.Table, mask: pa.Array[Any]) -> pa.Table:
+    """The rows that a mask marks. As `picked`, for columns of any type."""
+    places: Any = pc.indices_nonzero(mask)
+    batches = [rebased(batch) for batch in rows.to_batches()] or [no_rows(rows.schema)]
+    found = RowColumns(batches, pa.record_batch({"row": places.cast(pa.int64())}), None, 1).read_all()
+    return pa.Table.from_batches(
+        [pa.RecordBatch.from_arrays(each.columns, schema=rows.schema) for each in found], rows.schema
+    )
 
 
 def with_counters(batch: pa.RecordBatch, counters: Mapping[str, int | None]) -> pa.RecordBatch:

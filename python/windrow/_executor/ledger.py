@@ -50,7 +50,7 @@ class Ledger:
         names = ledger_columns(self._input is not None)
         self.fields: list[pa.Field[Any]] = [pa.field(name, kinds.get(name, pa.string())) for name in names]
         """The columns that come before `op`."""
-        self.bare = pa.schema(list(schema)[: plan["left_out"]["columns"]])
+        self.window_columns = pa.schema(list(schema)[: plan["left_out"]["columns"]])
         """The columns that windows need."""
 
     @classmethod

@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow._aggregates.evaluation import Tally
 from windrow._executor.batch import merged
@@ -64,8 +66,18 @@ def _at_once(
     some = windows or [no_rows(query.output_schema)]
     added = [batch.select(names) for batch in some]
     rows = pa.Table.from_batches(batches, schema)
-    positions = [each["name"] for each in json.loads(spec)["aggregates"] if each["function"] == "position"]
-    return _beside(rows, RowColumns(added, of_row, free_memory(), 1, positions), output), counters
+    plan = json.loads(spec)
+    positions = [each["name"] for each in plan["aggregates"] if each["function"] == "position"]
+    shown = _beside(rows, RowColumns(added, of_row, free_memory(), 1, positions), output)
+    return (_records(batch, plan["tick"]) for batch in shown), counters
+
+
+def _records(rows: pa.RecordBatch, tick: str | None) -> pa.RecordBatch:
+    """The rows that are no ticks."""
+    if tick is None:
+        return rows
+    column: Any = rows.column(tick)
+    return rows.filter(pc.invert(pc.fill_null(column, False)))
 
 
 def _beside(rows: pa.Table, columns: Batches, output: pa.Schema) -> Batches:

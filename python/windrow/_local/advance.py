@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_column_type, bad_value, listed
-from windrow._executor.advance import clock_row, joined, operator_counters, run, run_schema
 from windrow._executor.batches import rebased, stream_reader
 from windrow._executor.empty_arrays import rebuilt
-from windrow._executor.opened import END, START, Opened, shown_aggregates
+from windrow._executor.open_windows import END, START, OpenWindows, shown_aggregates
+from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._local.columns import Columns
 from windrow._local.results import without_views
 from windrow._native import Operator, join_clocks
@@ -43,7 +43,7 @@ def rows_of(
 
 
 def _with_clock(
-    operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: int, plan: Plan
+    operator: Operator, opened: OpenWindows | None, records: pa.RecordBatch, to: int, plan: Plan
 ) -> Iterator[pa.RecordBatch]:
     clock = yield from run(operator, opened, rebased(records), to, plan.to_dict())
     yield clock_row(*join_clocks([clock]), run_schema(operator.output_schema))
@@ -62,9 +62,9 @@ def with_bounds(closed: pa.Table) -> pa.Table:
     return closed.set_column(place, pa.field(WINDOW, bounds, nullable=False), windows)
 
 
-def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> Opened:
+def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> OpenWindows:
     """A table of open windows, with those of these aggregates that it has."""
-    opened = Opened(len(plan.keys))
+    opened = OpenWindows(len(plan.keys))
     for batch in open_rows(table, plan, aggregates).to_batches():
         opened.add(batch)
     return opened

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_type
 from windrow._arguments.expression import PYARROW, ColumnExpression
-from windrow._executor.batches import stream_reader
+from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
 from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
@@ -97,6 +97,10 @@ class Columns(ABC):
         """The same columns with their rows in memory: a stream is read, and a lazy query runs."""
         return HeldColumns(self, stream_reader(self.stream(range(len(self.names)))).read_all())
 
+    def filtered(self, mask: pa.Array[Any]) -> Columns:
+        """The held rows that a mask marks."""
+        raise bad_type("data", self, "rows in memory")
+
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """The rows of the data with more columns, in its kind; only if the rows are held."""
         raise bad_type("data", self, "rows in memory")
@@ -134,6 +138,9 @@ class TableColumns(Columns):
     def held(self) -> Columns:
         return self
 
+    def filtered(self, mask: pa.Array[Any]) -> Columns:
+        return TableColumns(filtered(self._table, mask))
+
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         rows = appended(self._table, added)
         return described(pyarrow_table(rows, kinds), counted, self._table.schema, rows=True)
@@ -149,6 +156,9 @@ class HeldColumns(TableColumns):
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
         return self._of.over(self._table).with_expressions(expressions)
+
+    def filtered(self, mask: pa.Array[Any]) -> Columns:
+        return HeldColumns(self._of, filtered(self._table, mask))
 
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         rows = appended(self._of.shown(self._table), added)

@@ -31,7 +31,7 @@ class Entries:
         ledger = self._ledger
         if ledger is None:
             return stream
-        return pa.RecordBatchReader.from_batches(ledger.bare, self._batches(stream_reader(stream), ledger))
+        return pa.RecordBatchReader.from_batches(ledger.window_columns, self._batches(stream_reader(stream), ledger))
 
     def output(self, core: pa.Schema) -> pa.Schema:
         """The columns of the result; `core` has the columns of its windows."""
@@ -50,4 +50,4 @@ class Entries:
             rows = ledger.unread(batch)
             if rows is not None:
                 self._kept.append(rows)
-            yield batch.select(ledger.bare.names) if len(ledger.bare) < len(batch.schema) else batch
+            yield batch.select(ledger.window_columns.names) if len(ledger.window_columns) < len(batch.schema) else batch

@@ -26,6 +26,7 @@ from windrow._arguments.expression import (
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import Columns
 from windrow._local.results import Kinds
+from windrow._plan.input import libraries_of
 from windrow._plan.time_casts import TimeCasts
 
 _ANY = (FIELD, CONSTANT)
@@ -204,5 +205,6 @@ def _arrow_expression(expression: ColumnExpression) -> Any:
 
 def _is_of_library(error: Exception) -> bool:
     """Whether a library of data raises this error for a wrong expression."""
-    libraries = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
-    return bool(libraries & {"polars", "duckdb", "_duckdb", "pyarrow"}) or isinstance(error, TypeError | ValueError)
+    return bool(libraries_of(error) & {"polars", "duckdb", "_duckdb", "pyarrow"}) or isinstance(
+        error, TypeError | ValueError
+    )

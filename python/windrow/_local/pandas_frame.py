@@ -82,6 +82,9 @@ class PandasColumns(Columns):
     def held(self) -> Columns:
         return self
 
+    def filtered(self, mask: pa.Array[Any]) -> Columns:
+        return PandasColumns(self._frame[mask.to_numpy(zero_copy_only=False)])
+
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         frame = self._frame.assign()  # a copy, as deep as this pandas needs
         for name in added.column_names:

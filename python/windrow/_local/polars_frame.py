@@ -104,6 +104,11 @@ class PolarsColumns(Columns):
     def held(self) -> Columns:
         return self if self._rows is not None else PolarsColumns(self._frame.collect(), lazy=True)
 
+    def filtered(self, mask: pa.Array[Any]) -> Columns:
+        import polars as pl
+
+        return PolarsColumns(self._given.filter(pl.Series(mask)), lazy=self._lazy)
+
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         frame = self._given.hstack(polars_frame(added, kinds).get_columns())
         return frame.lazy() if self._lazy else frame

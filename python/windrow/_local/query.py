@@ -50,9 +50,9 @@ class LocalInput(Input[Any]):
         self.expressions = {}
 
     @classmethod
-    def of(cls, data: object, libraries: set[str]) -> Self:
+    def of(cls, data: object) -> Self:
         """Opens any Arrow data. Raises `TypeError` for anything else."""
-        return cls(columns_of(data, libraries))
+        return cls(columns_of(data))
 
     @property
     def columns(self) -> Sequence[str]:
@@ -178,8 +178,7 @@ class LocalInput(Input[Any]):
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
         """One run of a daily job, in the kind of the data."""
-        libraries = {kind.__module__.partition(".")[0] for kind in type(opened).__mro__}
-        before = None if opened is None else columns_of(opened, libraries, "open")
+        before = None if opened is None else columns_of(opened, "open")
         query = Query.of_rows(plan.spec_in_order, plan.schema)
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, Entries(plan))))
         rows, of_run = rows_of(plan, before, records, to)
@@ -203,8 +202,14 @@ class LocalInput(Input[Any]):
         query = Query.with_rows(plan.spec, plan.schema, free_memory())
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
-        computed = copy(self)
-        computed._source = with_expressions(held, self.expressions) if self.expressions else held
+        computed, ticks = self._computed(held), 0
+        if plan.tick is not None:
+            column = stream_reader(computed._source.stream([self.columns.index(plan.tick)])).read_all()
+            marks: Any = column[0].combine_chunks()
+            is_tick = pc.fill_null(marks, False)
+            ticks = pc.sum(is_tick).as_py() or 0
+            held = held.filtered(pc.invert(is_tick))
+            computed = self._computed(held)
         places = [self.columns.index(name) for name in plan.schema.names]
         stream = _typed(computed._source.stream(places), plan.schema)
         counted_rows = stream if progress is None else progress.reading(stream, held.rows)
@@ -226,9 +231,17 @@ class LocalInput(Input[Any]):
         }
         added = pa.table(columns)
         warn_left_out(counters)
-        counted = _reported(plan, {**counters, **_overflows(query.overflows, finish), "windows": windows.num_rows})
+        counted = _reported(
+            plan, {**counters, "ticks": ticks, **_overflows(query.overflows, finish), "windows": windows.num_rows}
+        )
         further = flat(added) if plan.options.flat else added
         return held.with_columns(further, self._kinds(plan, further), counted)
+
+    def _computed(self, held: Columns) -> Self:
+        """The same over rows in memory."""
+        other = copy(self)
+        other._source = with_expressions(held, self.expressions) if self.expressions else held
+        return other
 
     def _held(self) -> Columns:
         """All columns with their rows. Raises a `TypeError` that names a column without Arrow data."""

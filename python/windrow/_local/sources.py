@@ -15,14 +15,14 @@ from windrow._local.duckdb_relation import RelationColumns
 from windrow._local.pandas_frame import PandasColumns
 from windrow._local.polars_frame import PolarsColumns
 from windrow._local.results import Kinds
-from windrow._plan.input import ALLOWED
+from windrow._plan.input import ALLOWED, libraries_of
 from windrow._plan.plan import INPUT, Origins
 
 _spent: WeakSet[pa.RecordBatchReader] = WeakSet()
 
 
-def columns_of(data: Any, libraries: set[str], argument: str = "data") -> Columns:
-    """The columns of `data`. `libraries` define its type. Raises `TypeError` if it has no Arrow data."""
+def columns_of(data: Any, argument: str = "data", allowed: str = ALLOWED) -> Columns:
+    """The columns of `data`. Raises `TypeError` with the `allowed` values if it has no Arrow data."""
     if isinstance(data, pa.Table):
         return TableColumns(data)
     if isinstance(data, pa.RecordBatch):
@@ -31,19 +31,19 @@ def columns_of(data: Any, libraries: set[str], argument: str = "data") -> Column
         return _Reader(data)
     if isinstance(data, list | tuple) and data and all(isinstance(each, pa.RecordBatch | pa.Table) for each in data):
         return TableColumns(_joined(data))
-    kind = type(data).__name__
+    kind, libraries = type(data).__name__, libraries_of(data)
     if "polars" in libraries and kind in ("DataFrame", "LazyFrame"):
         return PolarsColumns(data, lazy=kind == "LazyFrame")
     if {"duckdb", "_duckdb"} & libraries and kind == "DuckDBPyRelation":
         return RelationColumns(data)
     if "pandas" in libraries and hasattr(data, "iloc") and hasattr(data, "columns"):
         return PandasColumns(data)
-    if hasattr(data, "__arrow_c_stream__"):
+    if hasattr(data, "__arrow_c_stream__") and not isinstance(data, type):
         try:
             return _Reader(stream_reader(data))
         except pa.ArrowException as error:
             raise bad_type(argument, data, f"{ALLOWED} of columns with names ({error})") from error
-    raise bad_type(argument, data, _instead(data) or ALLOWED)
+    raise bad_type(argument, data, _instead(data) or allowed)
 
 
 def _joined(data: Sequence[pa.RecordBatch | pa.Table]) -> pa.Table:

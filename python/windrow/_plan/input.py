@@ -50,6 +50,11 @@ ALLOWED = (
 )
 
 
+def libraries_of(data: object) -> set[str]:
+    """The libraries that define the type of an object."""
+    return {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
+
+
 class Input(ABC, Generic[Result]):
     """The columns that a query may name, and how to run a query over them.
 

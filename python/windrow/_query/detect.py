@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._plan.input import ALLOWED, Input
+from windrow._plan.input import Input, libraries_of
 from windrow._query.scans import Scan
 
 _FILE = (
@@ -33,11 +33,9 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
     if isinstance(data, Scan):
         _check_undeclared(schema, streaming, "None for a scan, whose files say their columns")
         return data._input
-    if isinstance(data, type):
-        raise bad_type("data", data, ALLOWED)
     if isinstance(data, str | os.PathLike):
         raise bad_type("data", data, _FILE)
-    libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
+    libraries = libraries_of(data)
     if "pyspark" in libraries:
         from windrow._spark.environment import check_pyspark
 
@@ -61,7 +59,7 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
         raise bad_type("data", data, _FILE)
     from windrow._local.query import LocalInput
 
-    return LocalInput.of(data, libraries)
+    return LocalInput.of(data)
 
 
 def open_table(data: object) -> Any:
@@ -72,8 +70,7 @@ def open_table(data: object) -> Any:
         ValueError: a streaming DataFrame.
     """
     allowed = "the open windows of advance(...).still_open: a batch DataFrame, or a table in this process"
-    libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
-    if "pyspark" in libraries:
+    if "pyspark" in libraries_of(data):
         from windrow._spark.release import is_frame
 
         if not is_frame(data):
@@ -81,12 +78,10 @@ def open_table(data: object) -> Any:
         if data.isStreaming:
             raise bad_value("open", "a streaming DataFrame", allowed)
         return data
-    if data is None or isinstance(data, type):
-        raise bad_type("open", data, allowed)
     from windrow._local.advance import open_rows
     from windrow._local.sources import columns_of
 
-    return functools.partial(open_rows, columns_of(data, libraries, "open").held())
+    return functools.partial(open_rows, columns_of(data, "open", allowed).held())
 
 
 def _check_undeclared(schema: object, streaming: bool | None, allowed: str) -> None:

@@ -12,6 +12,7 @@ from windrow._arguments.errors import bad_type
 if TYPE_CHECKING:
     import pyarrow.compute as pc
     import pyarrow.dataset as ds
+    from pyarrow import fs
     from pyspark.sql import DataFrame, SparkSession
 
     from windrow._plan.input import Input
@@ -39,6 +40,7 @@ def scan_parquet(
     *,
     columns: Sequence[str] | None = None,
     filter: pc.Expression | None = None,
+    filesystem: fs.FileSystem | None = None,
 ) -> Scan:
     """Parquet files that the executors read with Arrow, so that no row passes through Spark's JVM.
 
@@ -50,11 +52,14 @@ def scan_parquet(
     Args:
         spark: the session, classic or Connect.
         paths: files, folders or globs, as for `spark.read.parquet`. Arrow reads the files: on each executor it needs
-            access to them, with credentials from the environment (for `s3a://` those that AWS's own tools find).
+            access to them.
         columns: the columns to take; all without it. A column of a type that windrow cannot read need not be taken.
         filter: a condition of pyarrow over any columns of the files, such as `pc.field("amount") > 10`. Row groups
             whose statistics exclude it are not read; Arrow finds them by columns that have no null there. Rows for
             which it is false or null are left out and not counted.
+        filesystem: what reads the paths on executors, with its credentials, such as
+            `pyarrow.fs.S3FileSystem(endpoint_override="store.example.com")`. Without it the scheme of a path chooses,
+            with credentials from the environment of each executor (for `s3a://` those that AWS's own tools find).
 
     Raises:
         TypeError: an argument of a wrong type, or a column of a type that windrow cannot read.
@@ -75,7 +80,7 @@ def scan_parquet(
     _check_session(spark)
     from windrow._spark.parquet_scan import parquet_files
 
-    return _scan(parquet_files(spark, paths, columns, filter))
+    return _scan(parquet_files(spark, paths, columns, filter, filesystem))
 
 
 def scan(
@@ -119,21 +124,25 @@ def scan(
     return _scan(dataset_files(spark, dataset, columns, filter))
 
 
-def scan_delta(spark: SparkSession, table: object) -> Scan:
+def scan_delta(spark: SparkSession, table: object, *, filesystem: fs.FileSystem | None = None) -> Scan:
     """A Delta table that the executors read with Arrow. It needs the package `deltalake` in this process only.
 
-    `deltalake` reads the log here, and a task reads whole data files. Deletion vectors, partitions, and column mapping
-    of columns that are not nested apply. The scan is of the version of the table that was opened.
+    `deltalake` reads the log here, one Spark job reads the footers, and a task reads row groups. Deletion vectors,
+    partitions, and column mapping of columns that are not nested apply. The scan is of the version of the table that
+    was opened.
 
     Args:
         spark: the session, classic or Connect.
         table: a `deltalake.DeltaTable`, also of an older version (`DeltaTable(path, version=3)`), or the path of a
-            table. Executors read its files with credentials from their environment, as for `scan_parquet`.
+            table.
+        filesystem: what reads its files on executors, as for `scan_parquet`.
 
     Raises:
         ImportError: no `deltalake`.
-        TypeError: no session, no table, a nested column with column mapping, or a column that windrow cannot read.
-        ValueError: a path without a table.
+        TypeError: no session, no table, a nested column with column mapping, a column that windrow cannot read, or no
+            filesystem of pyarrow.
+        ValueError: a path without a table, or a filesystem that cannot be sent to executors.
+        RuntimeError: a file that is missing, or is not as the log of the table says. The error names the file.
 
     >>> import tempfile
     >>> from datetime import datetime
@@ -147,16 +156,18 @@ def scan_delta(spark: SparkSession, table: object) -> Scan:
     Scan(columns=('card', 'ts'), tasks=1)
     """
     _check_session(spark)
-    from windrow._spark.table_scan import delta_parts, table_files
+    from windrow._spark.row_groups import planner
+    from windrow._spark.table_scan import delta_parts
 
-    return _scan(table_files(spark, *delta_parts(table)))
+    return _table_scan(spark, *delta_parts(table, planner(spark), filesystem))
 
 
 def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     """An Iceberg table that the executors read with Arrow. It needs the package `pyiceberg` here and on executors.
 
-    PyIceberg plans the files here and reads them in the tasks, each as a whole, with the credentials of the table's
-    catalog. Deletes by position apply. A table with deletes by equality is refused, as PyIceberg does not read them.
+    PyIceberg plans the files here. One Spark job reads the footers, and a task reads row groups, with PyIceberg's rules
+    for columns that changed and with the credentials of the table's catalog. Deletes by position apply. A table with
+    deletes by equality is refused, as PyIceberg does not read them.
 
     Args:
         spark: the session, classic or Connect.
@@ -166,7 +177,8 @@ def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     Raises:
         ImportError: no `pyiceberg`.
         TypeError: no session, neither a table nor a scan, or a column of a type that Spark does not have.
-        ValueError: deletes that PyIceberg does not read, or a scan with a limit.
+        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, or a scan with a limit.
+        RuntimeError: a file that is missing, or is not as the metadata of the table says. The error names the file.
 
     >>> import tempfile
     >>> from datetime import datetime
@@ -182,9 +194,10 @@ def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     Scan(columns=('card', 'ts'), tasks=1)
     """
     _check_session(spark)
-    from windrow._spark.table_scan import iceberg_parts, table_files
+    from windrow._spark.row_groups import planner
+    from windrow._spark.table_scan import iceberg_parts
 
-    return _scan(table_files(spark, *iceberg_parts(table_or_scan)))
+    return _table_scan(spark, *iceberg_parts(table_or_scan, planner(spark)))
 
 
 def _check_session(spark: Any) -> None:
@@ -194,6 +207,12 @@ def _check_session(spark: Any) -> None:
     from windrow._spark.environment import check_pyspark
 
     check_pyspark("spark", "a SparkSession")
+
+
+def _table_scan(spark: Any, schema: Any, parts: Any) -> Scan:
+    from windrow._spark.scan import Files
+
+    return _scan(Files.of(spark, schema, schema.names, parts))
 
 
 def _scan(files: Any) -> Scan:

@@ -267,7 +267,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
             those of the data, unchanged (a pandas frame keeps its index), then `window` (a struct of `start` and `end`,
             both inclusive, of the type of the time column) and one column for each aggregate, if there is any. A record
             that is left out for a null key, a null time or a bad gap comes back, too, with a null `window` and null
-            aggregates. So do ticks, except on a stream.
+            aggregates. Ticks do not come back.
 
             A cogroup gives the records of all inputs, in this process one input after the other. The columns are those
             of all inputs by name, null if an input lacks them; `input`, the name of the record's input, comes before

@@ -22,9 +22,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
 from windrow._arguments.errors import bad_type, bad_value, listed
-from windrow._executor.advance import advance, heads, pack_open, packed_schema, rows_of_run, run_schema
-from windrow._executor.opened import END, START, shown_aggregates
+from windrow._executor.advance import advance, rows_of_run
+from windrow._executor.open_windows import END, START, shown_aggregates
 from windrow._executor.pickled import pickled_finish, pickled_functions
+from windrow._executor.run import run_schema
+from windrow._executor.run_blocks import heads, pack_open, packed_schema
 from windrow._executor.shipping import shipped
 from windrow._native import Operator
 from windrow._plan.flat import BOUNDS, WINDOW

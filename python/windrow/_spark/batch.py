@@ -40,11 +40,11 @@ from pyspark.sql.types import (
 
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type
-from windrow._executor.advance import pack_day
 from windrow._executor.batch import LEFT_OUT_BLOCKS, fold, merge, pack, pack_rows
 from windrow._executor.batches import Batches, ipc_streams
 from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
+from windrow._executor.run_blocks import pack_day
 from windrow._executor.shipping import shipped
 from windrow._plan.flat import WINDOW
 from windrow._plan.input import Run

@@ -13,8 +13,9 @@ from pyspark.sql.types import StructField, StructType
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._executor.scan.dataset_part import DatasetPart
 from windrow._executor.scan.filter import row_groups_in
+from windrow._executor.scan.location import Location
 from windrow._executor.scan.read import Part
-from windrow._spark.scan import Files, arrow_schema, balanced, checked_filter, chosen, cores_of
+from windrow._spark.scan import Files, checked_filter, chosen
 from windrow._spark.types import spark_type
 
 
@@ -35,39 +36,34 @@ def dataset_files(spark: Any, dataset: Any, columns: object, condition: Any) -> 
         elif columns is None or field.name in chosen(columns, dataset.schema.names):
             allowed = "types that Spark has; columns= chooses others"
             raise bad_column_type("columns", field.name, field.type, allowed)
-    names = chosen(columns, schema.names)
-    needed = [name for name in schema.names if name in {*names, *checked_filter(condition, schema)}]
+    names, checked = chosen(columns, schema.names), checked_filter(condition, schema)
     fragments = list(dataset.get_fragments() if condition is None else _matching(dataset, condition))
     if not all(isinstance(fragment, ds.FileFragment) for fragment in fragments):
         raise bad_type("dataset", dataset, "a dataset of files; for data in memory, spark.createDataFrame")
-    parts = [(_part(fragment, dataset.schema), size) for fragment, size in _sized(fragments, condition)]
-    return Files(spark, schema, arrow_schema(schema, needed), names, tuple(balanced(parts, cores_of(spark))), condition)
+    parts = [part for fragment in fragments for part in _parts(fragment, dataset.schema, condition)]
+    return Files.of(spark, schema, names, parts, checked)
 
 
 def _matching(dataset: Any, condition: Any) -> Any:
     try:
         return dataset.get_fragments(filter=condition)
-    except (pa.ArrowException, NotImplementedError, TypeError):
-        return dataset.get_fragments()  # types of files that the filter is not compared with; its rows are later
+    except (pa.ArrowException, TypeError):
+        return dataset.get_fragments()  # folders of another type than the filter; the rows are compared later
 
 
-def _sized(fragments: list[Any], condition: Any) -> Iterator[tuple[Any, int]]:
-    for fragment in fragments:
-        if not isinstance(fragment, ds.ParquetFileFragment):
-            info: Any = fragment.filesystem.get_file_info(fragment.path)
-            yield fragment, info.size or 1
-            continue
-        for group in row_groups_in(fragment, condition):
-            yield group, sum(each.total_byte_size for each in group.row_groups)
-
-
-def _part(fragment: Any, schema: pa.Schema) -> Part:
+def _parts(fragment: Any, schema: pa.Schema, condition: Any) -> Iterator[tuple[Part, int]]:
     try:
         pickle.dumps(fragment)
     except Exception as error:
         allowed = f"a dataset whose files can be sent to executors ({error})"
-        raise bad_value("dataset", getattr(fragment, "path", fragment), allowed) from error
-    return DatasetPart(fragment, schema)
+        raise bad_value("dataset", fragment.path, allowed) from error
+    location = Location.of(fragment.path, (fragment.filesystem, fragment.path))
+    if not isinstance(fragment, ds.ParquetFileFragment):
+        yield DatasetPart(fragment, location, schema), location.size or 1
+        return
+    for group in row_groups_in(fragment, condition):
+        (only,) = group.row_groups
+        yield DatasetPart(fragment, location, schema, (only.id,)), only.total_byte_size
 
 
 def spark_form(kind: Any) -> Any:

@@ -3,77 +3,60 @@
 from __future__ import annotations
 
 import os
-import pickle
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._executor.scan.location import Location, located
+from windrow._executor.scan.location import Location, located, path_in_store
 from windrow._executor.scan.parquet_part import ParquetPart
-from windrow._executor.scan.row_groups import PLANNED, row_groups
-from windrow._executor.shipping import shipped
+from windrow._executor.scan.row_groups import row_groups
 from windrow._spark.expressions import is_case_sensitive
 from windrow._spark.quoted_name import quoted
-from windrow._spark.scan import Files, arrow_schema, balanced, checked_filter, chosen, cores_of
-from windrow._spark.types import spark_type
+from windrow._spark.row_groups import pickled_filesystem, planned
+from windrow._spark.scan import Files, checked_filter, chosen, read_columns
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _REBASE = "spark.sql.parquet.{}RebaseModeInRead"
 
 
-def parquet_files(spark: Any, paths: object, columns: object, condition: Any) -> Files:
+def parquet_files(spark: Any, paths: object, columns: object, condition: Any, filesystem: object) -> Files:
     """The row groups of Parquet files that a filter needs, and their columns.
 
     Raises:
-        TypeError: paths, columns or a filter of a wrong type, or a column that windrow cannot read.
+        TypeError: paths, columns, a filter or a filesystem of a wrong type, or a column that windrow cannot read.
         ValueError: no files, a scheme that Arrow cannot read, a column that the files lack, or a filter that does not
             fit.
         RuntimeError: a file that is no Parquet, or has a column in another type. It names the file.
     """
-    wanted = _paths(paths)
+    wanted, sent = _paths(paths), pickled_filesystem(filesystem)
     schema, uris = _listed(spark, wanted)
-    for uri in uris:
-        if urlsplit(uri).scheme not in ("", "file"):
-            located(uri)
-            break
-    names = chosen(columns, schema.names)
-    needed = [name for name in schema.names if name in {*names, *checked_filter(condition, schema)}]
-    arrow = arrow_schema(schema, needed)
-    partitions = _partitions(wanted, uris, needed)
+    if sent is None:
+        located(uris[0])
+    names, checked = chosen(columns, schema.names), checked_filter(condition, schema)
+    arrow = read_columns(schema, names, checked)
+    partitions = _partitions(wanted, uris, arrow.names)
     ignore_case, is_strict = not is_case_sensitive(spark), _is_strict(spark)
-    filter_bytes = None if condition is None else pickle.dumps(condition)
-    cores = cores_of(spark)
     fields = [StructField(name, StringType()) for name in ("uri", *partitions)]
     values = [(uri, *(_segments(uri)[name] for name in partitions)) for uri in uris]
     located_files = spark.createDataFrame(values, StructType(fields))
     typed = located_files.select("uri", *(F.col(quoted(n)).cast(schema[n].dataType).alias(n) for n in partitions))
-    planned = spark_type(pa.struct(list(PLANNED)))
-    step = shipped(row_groups, arrow.serialize().to_pybytes(), filter_bytes, ignore_case)
-    rows = sorted(typed.mapInArrow(step, planned).collect(), key=lambda row: (row["uri"], row["row_group"]))
-    parts = [(_part(row, ignore_case, is_strict), row["bytes"]) for row in rows]
-    tasks = tuple(list(_joined(task)) for task in balanced(parts, cores))
-    return Files(spark, schema, arrow, names, tasks, condition)
+    rows = planned(typed, row_groups, arrow.serialize().to_pybytes(), checked.pickled, ignore_case, sent)
+    parts = [(parquet_part(row, filesystem, ignore_case, is_strict), row["bytes"]) for row in rows]
+    return Files.of(spark, schema, names, parts, checked)
 
 
-def _part(row: Any, ignore_case: bool, is_strict: bool) -> ParquetPart:
-    location = Location(row["uri"], row["size"], row["modified"])
+def parquet_part(
+    row: dict[str, Any], filesystem: Any, ignore_case: bool = False, is_strict: bool = False
+) -> ParquetPart:
+    """The row group of a row of `PLANNED`."""
+    place = None if filesystem is None else (filesystem, path_in_store(row["uri"]))
+    location = Location(row["uri"], row["size"], row["modified"], place)
     partition = None if row["partition"] is None else bytes(row["partition"])
     return ParquetPart(location, (row["row_group"],), partition, ignore_case, is_strict)
-
-
-def _joined(parts: Sequence[ParquetPart]) -> Iterator[ParquetPart]:
-    """The same row groups, those of a file together, so that a task opens it once."""
-    for _, of_file in groupby(parts, lambda part: part.location):
-        first, *others = of_file
-        numbers = (number for part in (first, *others) for number in part.row_groups)
-        yield replace(first, row_groups=tuple(numbers))
 
 
 def _paths(paths: object) -> list[str]:

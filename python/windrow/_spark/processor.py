@@ -49,7 +49,12 @@ def _processor(shipment: Shipment, form: str, *, probes: bool) -> StatefulProces
             # Types given as text would cost each task two calls to the JVM.
             name, page = (StructType([StructField(column, StringType())]) for column in ("name", "page"))
             self.pages = handle.getMapState("pages", name, page)
-            self.query = load_query()(shipment)
+            self.query: Any = None
+
+        def changes(self, rows: Iterator[Any]) -> Any:
+            # Each start of a query calls `init` in a new Python of the driver, which needs no windrow.
+            self.query = self.query or load_query()(shipment)
+            return load_changes()(rows, self.pages, self.query)
 
         def close(self) -> None:
             pass
@@ -59,7 +64,7 @@ def _processor(shipment: Shipment, form: str, *, probes: bool) -> StatefulProces
             self.pages.updateValue((initialState.name,), (initialState.page,))
 
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-            for block, counters in load_changes()(rows, self.pages, self.query):
+            for block, counters in self.changes(rows):
                 yield Row(block=block, **{name: counters.get(name) for name in counted})
 
     class OfPandas(Shards):
@@ -75,7 +80,7 @@ def _processor(shipment: Shipment, form: str, *, probes: bool) -> StatefulProces
             if probes:
                 load_probe()(self.pages)
             given = (row for frame in rows for row in frame.itertuples(index=False))
-            for block, counters in load_changes()(given, self.pages, self.query):
+            for block, counters in self.changes(given):
                 values = [block, *(counters.get(name) for name in counted)]
                 yield pandas.DataFrame([values], columns=["block", *counted], dtype=object)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from pyspark.sql.types import StructField, StructType
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batch import pack, pack_rows
-from windrow._executor.scan.filter import filter_columns
+from windrow._executor.scan.filter import NO_FILTER, Filter, filter_columns
 from windrow._executor.scan.read import Part, Source, read, read_and_pack, read_and_pack_rows
 from windrow._executor.shipping import shipped
 from windrow._spark.batch import BatchInput
@@ -48,32 +49,37 @@ class Files:
     Attributes:
         spark: the session.
         schema: the columns, in Spark's types.
-        arrow: the same in Arrow's types.
+        arrow: those that the scan reads, in Arrow's types.
         names: the columns that the scan gives; the others serve its filter.
-        tasks: the parts that each task reads.
-        filter: an expression of pyarrow.
+        tasks: the pickled parts that each task reads.
+        filter: the condition, and the columns that it reads.
     """
 
     spark: Any
     schema: StructType
     arrow: pa.Schema
     names: tuple[str, ...]
-    tasks: tuple[Sequence[Part], ...]
-    filter: Any
+    tasks: tuple[bytes, ...]
+    filter: Filter
+
+    @classmethod
+    def of(
+        cls,
+        spark: Any,
+        schema: StructType,
+        names: Sequence[str],
+        parts: Sequence[tuple[Part, int]],
+        filter: Filter = NO_FILTER,
+    ) -> Files:
+        """Parts with their bytes, dealt to tasks."""
+        tasks = tuple(pickle.dumps(joined(task)) for task in balanced(parts, cores_of(spark)))
+        return cls(spark, schema, read_columns(schema, names, filter), tuple(names), tasks, filter)
 
     def mapped(self, step: Callable[..., Any], names: Sequence[str], *query: Any, output: StructType) -> DataFrame:
         """A DataFrame of what a step makes of these columns."""
-        read_names = set(names)
-        if self.filter is not None:
-            read_names |= set(filter_columns(self.filter, self.arrow))
+        read_names = {*names, *self.filter.columns}
         columns = pa.schema([field for field in self.arrow if field.name in read_names])
-        condition = None if self.filter is None else pickle.dumps(self.filter)
-        source: Source = (
-            tuple(map(pickle.dumps, self.tasks)),
-            columns.serialize().to_pybytes(),
-            tuple(names),
-            condition,
-        )
+        source: Source = (self.tasks, columns.serialize().to_pybytes(), tuple(names), self.filter.pickled)
         numbers = self.spark.range(0, len(self.tasks), 1, max(len(self.tasks), 1))
         result: DataFrame = numbers.mapInArrow(shipped(step, source, *query), output)
         return result
@@ -124,13 +130,14 @@ def chosen(columns: object, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def arrow_schema(schema: StructType, names: Sequence[str]) -> pa.Schema:
-    """The Arrow types of the columns that are named. `TypeError` for one that windrow cannot read."""
-    return pa.schema([arrow_field("columns", schema[name], compared=False) for name in names])
+def read_columns(schema: StructType, names: Sequence[str], filter: Filter = NO_FILTER) -> pa.Schema:
+    """The Arrow types of the columns that are named or filtered. `TypeError` for one that windrow cannot read."""
+    wanted = {*names, *filter.columns}
+    return pa.schema([arrow_field("columns", field, compared=False) for field in schema if field.name in wanted])
 
 
-def checked_filter(condition: object, schema: StructType) -> tuple[str, ...]:
-    """The columns that `filter=` reads.
+def checked_filter(condition: object, schema: StructType) -> Filter:
+    """`filter=` over these columns.
 
     Raises:
         TypeError: not an expression of pyarrow.
@@ -139,7 +146,7 @@ def checked_filter(condition: object, schema: StructType) -> tuple[str, ...]:
     import pyarrow.compute as pc
 
     if condition is None:
-        return ()
+        return NO_FILTER
     if not isinstance(condition, pc.Expression):
         raise bad_type("filter", condition, 'an expression of pyarrow, such as pc.field("amount") > 10')
     fields = []
@@ -149,9 +156,10 @@ def checked_filter(condition: object, schema: StructType) -> tuple[str, ...]:
         except TypeError:
             continue  # a filter cannot read it, and need not
     try:
-        return tuple(filter_columns(condition, pa.schema(fields)))
+        return Filter(pickle.dumps(condition), tuple(filter_columns(condition, pa.schema(fields))))
     except (pa.ArrowException, TypeError) as error:
-        raise bad_value("filter", str(condition), f"an expression over the columns {schema.names} ({error})") from error
+        names, reason = [field.name for field in fields], str(error).partition("\n")[0]
+        raise bad_value("filter", str(condition), f"an expression over the columns {names} ({reason})") from error
 
 
 def balanced(parts: Sequence[tuple[AnyPart, int]], cores: int) -> list[list[AnyPart]]:
@@ -170,6 +178,14 @@ def balanced(parts: Sequence[tuple[AnyPart, int]], cores: int) -> list[list[AnyP
         tasks[min(int(middle * count / max(total, 1)), count - 1)].append(part)
         done += size
     return [task for task in tasks if task]
+
+
+def joined(task: Sequence[Any]) -> list[Any]:
+    """The same row groups, those of a file together, so that a task opens it once."""
+    files = [list(of_file) for _, of_file in groupby(task, lambda part: part.file)]
+    return [
+        replace(parts[0], row_groups=tuple(number for part in parts for number in part.row_groups)) for parts in files
+    ]
 
 
 def cores_of(spark: Any) -> int:

@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from windrow._executor.advance import pack_open
-from windrow._executor.opened import Opened, shown_aggregates
+from windrow._executor.open_windows import OpenWindows, shown_aggregates
+from windrow._executor.run_blocks import pack_open
 from windrow._executor.shipping import shipped
 from windrow._executor.stream.query import Shipment
 from windrow._executor.stream.start import ENTRIES, first_pages
@@ -61,14 +61,14 @@ class Start:
             spec, schema = open_spec(plan, rows.schema), rows.schema.serialize().to_pybytes()
             packed = list(pack_open(iter(rows.to_batches()), spec, schema, plan.options.shards))
             self._packed = spark.createDataFrame(pa.Table.from_batches(packed), PACKED_RUN)
-            opened = Opened.counted(rows[STREAM_TIME], rows[STATE])
+            opened = OpenWindows.counted(rows[STREAM_TIME], rows[STATE])
         else:
             frame, self._columns = open_columns(plan, plan.options.start, aggregates)
             spec, schema = open_spec(plan, self._columns), self._columns.serialize().to_pybytes()
             self._packed = frame.mapInArrow(shipped(pack_open, spec, schema, plan.options.shards), PACKED_RUN)
             time, state = (F.col(name) for name in frame.columns[-2:])
             clocks = frame.select(time, state).where(time.isNotNull() & state.isNotNull()).limit(_CLOCKS).toArrow()
-            opened = Opened.counted(*clocks.columns)
+            opened = OpenWindows.counted(*clocks.columns)
             opened.rows = opened.rows if opened.clocks else frame.count()
         kind: Any = plan.schema.field(plan.time).type
         clock, to = opened.clock(kind)

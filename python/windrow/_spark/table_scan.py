@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Sequence
+import pickle
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -14,29 +15,29 @@ from pyspark.sql.types import StructField, StructType
 
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._executor.batches import ipc_stream, stream_reader
-from windrow._executor.scan.delta_part import DeltaPart
-from windrow._executor.scan.iceberg_part import IcebergPart
-from windrow._executor.scan.read import Part
+from windrow._executor.scan.iceberg_part import IcebergPart, IcebergTable
+from windrow._executor.scan.parquet_part import ParquetPart
+from windrow._executor.scan.row_groups import iceberg_row_groups, row_groups
 from windrow._spark.dataset_scan import spark_form
-from windrow._spark.scan import Files, arrow_schema, balanced, cores_of
+from windrow._spark.parquet_scan import parquet_part
+from windrow._spark.row_groups import Planner, pickled_filesystem
+from windrow._spark.scan import read_columns
 from windrow._spark.types import spark_type
 
 _PHYSICAL = "delta.columnMapping.physicalName"
 
 
-def table_files(spark: Any, schema: StructType, parts: Sequence[tuple[Part, int]]) -> Files:
-    """The data files of a table, dealt to tasks by their bytes."""
-    tasks = tuple(balanced(parts, cores_of(spark)))
-    return Files(spark, schema, arrow_schema(schema, schema.names), tuple(schema.names), tasks, None)
-
-
-def delta_parts(table: object) -> tuple[StructType, list[tuple[DeltaPart, int]]]:
-    """The columns of a Delta table, and its data files with their bytes.
+def delta_parts(
+    table: object, plan: Planner, filesystem: object = None
+) -> tuple[StructType, list[tuple[ParquetPart, int]]]:
+    """The columns of a Delta table, and the row groups of its data files with their bytes.
 
     Raises:
         ImportError: no `deltalake`.
-        TypeError: not a table, or a nested column with column mapping.
+        TypeError: not a table, a nested column with column mapping, a column that windrow cannot read, or no
+            filesystem.
         ValueError: a path without a table.
+        RuntimeError: a file that is not as the log says.
     """
     library = _library("scan_delta", "deltalake", "delta")
     if isinstance(table, str | os.PathLike):
@@ -60,26 +61,39 @@ def delta_parts(table: object) -> tuple[StructType, list[tuple[DeltaPart, int]]]
         _path(path.as_py()): pa.array(mask.as_py(), pa.bool_())
         for path, mask in zip(vectors["filepath"], vectors["selection_vector"], strict=True)
     }
-    parts = []
+    sizes, partitions, keep = {}, {}, {}
     actions = stream_reader(opened.get_add_actions()).read_all().combine_chunks()
     for row in range(actions.num_rows):
-        path, size = actions["path"][row].as_py(), actions["size_bytes"][row].as_py()
+        path = actions["path"][row].as_py()
         uri = path if "://" in path else f"{opened.table_uri.rstrip('/')}/{path}"
-        partition = _partition(actions, row, names)
-        parts.append((DeltaPart(uri, size, partition, names, masks.pop(_path(uri), None)), size))
+        sizes[uri], partitions[uri] = actions["size_bytes"][row].as_py(), _partition(actions, row, names)
+        keep[uri] = masks.pop(_path(uri), None)
     if masks:
         raise ValueError(f"table: got deletion vectors of files that are not in the table: {sorted(masks)[:3]}")
     fields = [StructField(field.name, field.dataType) for field in schema.fields]
-    return StructType(fields), sorted(parts, key=lambda part: part[0].uri)
+    arrow = read_columns(StructType(fields), [field.name for field in fields])
+    in_file = pa.schema([field.with_name(names[field.name]) for field in arrow])
+    parts = []
+    sent = pickled_filesystem(filesystem)
+    for planned in plan(row_groups, list(sizes), in_file.serialize().to_pybytes(), None, False, sent):
+        uri = planned["uri"]
+        if planned["size"] != sizes[uri]:
+            raise RuntimeError(
+                f"{uri}: the file has {planned['size']} bytes, and {sizes[uri]} by the log of the Delta table"
+            )
+        part = replace(parquet_part(planned, filesystem), partition=partitions[uri], names=names, keep=keep[uri])
+        parts.append((part, planned["bytes"]))
+    return StructType(fields), parts
 
 
-def iceberg_parts(table_or_scan: object) -> tuple[StructType, list[tuple[IcebergPart, int]]]:
-    """The columns of an Iceberg table or a scan of one, and its data files with their bytes.
+def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, list[tuple[IcebergPart, int]]]:
+    """The columns of an Iceberg table or a scan of one, and the row groups of its data files with their bytes.
 
     Raises:
         ImportError: no `pyiceberg`.
         TypeError: neither a table nor a scan, or a column of a type that Spark does not have.
-        ValueError: deletes that PyIceberg does not read, or a scan with a limit.
+        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, or a scan with a limit.
+        RuntimeError: a file that is not as the metadata says.
     """
     library = _library("scan_iceberg", "pyiceberg.table", "iceberg")
     given: Any = table_or_scan
@@ -90,7 +104,7 @@ def iceberg_parts(table_or_scan: object) -> tuple[StructType, list[tuple[Iceberg
         raise bad_value("table_or_scan", f"a scan with limit={scan.limit}", "a scan without a limit")
     try:
         tasks = list(scan.plan_files())
-    except (ValueError, NotImplementedError) as error:
+    except (ValueError, NotImplementedError) as error:  # what PyIceberg raises for deletes by equality
         allowed = f"a table that PyIceberg reads ({error}); for others spark.read.format('iceberg')"
         raise bad_value("table_or_scan", type(given).__name__, allowed) from error
     projection = scan.projection()
@@ -104,8 +118,15 @@ def iceberg_parts(table_or_scan: object) -> tuple[StructType, list[tuple[Iceberg
         if kind is None:
             raise bad_column_type("table_or_scan", field.name, field.type, "types that Spark has; select(...) others")
         fields.append(StructField(field.name, kind))
-    shared = (scan.table_metadata, scan.io, projection, scan.row_filter, scan.case_sensitive)
-    return StructType(fields), [(IcebergPart(*shared, task), task.file.file_size_in_bytes) for task in tasks]
+    for task in tasks:
+        if task.file.file_format != "PARQUET":
+            allowed = "a table whose data files are Parquet; for others spark.read.format('iceberg')"
+            raise bad_value("table_or_scan", task.file.file_path, allowed)
+    shared = IcebergTable(scan.table_metadata, scan.io, projection, scan.row_filter, scan.case_sensitive)
+    of_file = {task.file.file_path: task for task in tasks}
+    rows = plan(iceberg_row_groups, [pickle.dumps(task) for task in tasks], pickle.dumps(shared))
+    parts = [(IcebergPart(shared, of_file[row["uri"]], (row["row_group"],)), row["bytes"]) for row in rows]
+    return StructType(fields), parts
 
 
 def _partition(actions: pa.Table, row: int, names: dict[str, str]) -> bytes | None:

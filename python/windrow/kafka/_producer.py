@@ -14,7 +14,7 @@ from windrow.kafka._cluster import Cluster, KafkaCluster
 from windrow.kafka._options import ProgressOptions, client_settings
 from windrow.kafka._sender import ControlSender, ProgressError
 from windrow.kafka._timer import Deadline, ThreadTimer, Timer
-from windrow.kafka._written import Ledger
+from windrow.kafka._written import Deliveries
 
 POLL = 100
 """How often to poll for acknowledgements while records are in flight, in milliseconds."""
@@ -96,10 +96,10 @@ class ProgressProducer:
         )
         self._timer: Timer = ThreadTimer("windrow progress") if timer is None else timer
         self._lock = threading.Lock()
-        self._ledger = Ledger(self._options)
+        self._deliveries = Deliveries(self._options)
         self._sender = ControlSender(
             options=self._options,
-            ledger=self._ledger,
+            deliveries=self._deliveries,
             lock=self._lock,
             cluster=self._cluster,
             timer=self._timer,
@@ -235,7 +235,7 @@ class ProgressProducer:
         with self._callbacks.held():
             self._producer.commit_transaction(*args)
         with self._lock:
-            self._ledger.commit(self._timer.now())
+            self._deliveries.commit(self._timer.now())
         self._timer.wake()
         self._raise()
 
@@ -248,7 +248,7 @@ class ProgressProducer:
         with self._callbacks.held():
             self._producer.abort_transaction(*args)
         with self._lock:
-            self._ledger.abort(self._timer.now())
+            self._deliveries.abort(self._timer.now())
         self._timer.wake()
         self._raise()
 
@@ -263,7 +263,7 @@ class ProgressProducer:
             time, which are ignored; and `raised`, callbacks that raised in the thread.
         """
         with self._lock:
-            counted = self._ledger.counters | Counter(raised=self._callbacks.raised)
+            counted = self._deliveries.counters | Counter(raised=self._callbacks.raised)
             return {name: counted[name] for name in COUNTERS}
 
     def close(self, timeout: float = -1) -> int:
@@ -336,8 +336,8 @@ class ProgressProducer:
         place = partition if isinstance(partition, int) and partition >= 0 else None
         time = timestamp if isinstance(timestamp, int) and timestamp else self._timer.wall_clock()
         with self._lock:
-            is_first = not self._ledger.has_flights
-            number = self._ledger.depart(topic, place, time)
+            is_first = not self._deliveries.has_flights
+            number = self._deliveries.depart(topic, place, time)
         if is_first:
             self._timer.wake()
         return number
@@ -346,32 +346,32 @@ class ProgressProducer:
         """Removes records that the library did not accept."""
         with self._lock:
             for number in numbers:
-                self._ledger.arrive(number)
+                self._deliveries.arrive(number)
 
     def _settled(self, number: int, delivered: Delivered | None, error: Any, message: Any) -> None:
         """Handles a record that was acknowledged or has failed."""
         with self._lock:
-            self._ledger.arrive(number)
+            self._deliveries.arrive(number)
             if error is None:
-                self._stands(message)
+                self._note_record(message)
         if delivered is not None:
             self._callbacks.call(delivered, error, message)
 
-    def _stands(self, message: Any) -> None:
+    def _note_record(self, message: Any) -> None:
         """Handles a record that is now in a partition. The thread is already awake and sees it in its next step."""
         now, offset, (kind, at) = self._timer.now(), message.offset(), message.timestamp()
         if offset is None or offset < 0 or kind == _UNTIMED:
-            self._ledger.counters["untimed"] += 1
+            self._deliveries.counters["untimed"] += 1
         elif self._transactional:
-            self._ledger.hold((message.topic(), message.partition()), offset, at, now)
+            self._deliveries.hold((message.topic(), message.partition()), offset, at, now)
         else:
-            self._ledger.acknowledge((message.topic(), message.partition()), offset, at, now)
+            self._deliveries.acknowledge((message.topic(), message.partition()), offset, at, now)
 
     def _step(self) -> int | None:
         """Serves callbacks and sends due messages. Returns how long to wait, or None to wait for a wake-up."""
         try:
             with self._lock:
-                serves = self._ledger.in_flight > 0
+                serves = self._deliveries.in_flight > 0
             if serves:
                 self._producer.poll(0)
                 self._sender.poll()
@@ -380,8 +380,8 @@ class ProgressProducer:
             self._callbacks.keep(error)
         now = self._timer.now()
         with self._lock:
-            due = self._ledger.next_due()
-            waits = [POLL] if self._ledger.in_flight else []
+            due = self._deliveries.next_due()
+            waits = [POLL] if self._deliveries.in_flight else []
             waits += [max(due - now, 1)] if due is not None else []
         return min(waits, default=None)
 

@@ -13,7 +13,7 @@ from windrow.kafka._control import ControlMessage, is_control
 from windrow.kafka._library import confluent_kafka
 from windrow.kafka._options import ProgressOptions
 from windrow.kafka._timer import Timer
-from windrow.kafka._written import Claim, Ledger
+from windrow.kafka._written import Claim, Deliveries
 
 _OF_RECORDS = ("transactional.id", "transaction.timeout.ms", "on_delivery")
 
@@ -37,7 +37,7 @@ class ProgressError(RuntimeError):
 
 
 class ControlSender:
-    """Sends the messages that are due in a ledger.
+    """Sends the messages that are due.
 
     ```text
      due ──▶ claim ──▶ where does the partition end? ──┬─ behind this producer's last record ──▶ void? ──▶ send
@@ -49,7 +49,7 @@ class ControlSender:
         self,
         *,
         options: ProgressOptions,
-        ledger: Ledger,
+        deliveries: Deliveries,
         lock: Lock,
         cluster: Cluster,
         timer: Timer,
@@ -58,9 +58,9 @@ class ControlSender:
         on_error: Callable[[ProgressError], None] | None,
         callbacks: Callbacks,
     ) -> None:
-        """Sends through the producer of the records until `separate` is called. `lock` guards the ledger."""
+        """Sends through the producer of the records until `separate` is called. `lock` guards the deliveries."""
         self._options = options
-        self._ledger = ledger
+        self._deliveries = deliveries
         self._lock = lock
         self._cluster = cluster
         self._timer = timer
@@ -103,7 +103,7 @@ class ControlSender:
         """Sends due control messages to partitions where this producer was the last to write."""
         now = self._timer.now()
         with self._lock:
-            claims = self._ledger.claims(now)
+            claims = self._deliveries.claims(now)
         if not claims:
             return
         try:
@@ -133,8 +133,8 @@ class ControlSender:
         now = self._timer.now()
         failed: Exception | None = None
         with self._lock:
-            counters, written = self._ledger.counters, self._ledger[claim.partition]
-            if self._ledger.is_void(claim):
+            counters, written = self._deliveries.counters, self._deliveries[claim.partition]
+            if self._deliveries.is_void(claim):
                 counters["void"] += 1
                 written.cycle.put_off(now)
                 return
@@ -143,11 +143,11 @@ class ControlSender:
                 written.cycle.stop()
                 return
             written.end = end.high
-            if self._ledger.is_out_of_range(claim, now):
+            if self._deliveries.is_out_of_range(claim, now):
                 counters["out_of_range"] += 1
                 written.cycle.sent(now)
                 return
-            time = self._ledger.tells(claim, now) if end.stable == end.high else None
+            time = self._deliveries.tells(claim, now) if end.stable == end.high else None
             if time is None:
                 counters["put_off"] += 1
                 written.cycle.put_off(now)
@@ -185,15 +185,15 @@ class ControlSender:
         """Handles a control message that was acknowledged or has failed."""
         now = self._timer.now()
         with self._lock:
-            written = self._ledger[claim.partition]
+            written = self._deliveries[claim.partition]
             written.telling = False
             if error is None:
-                self._ledger.counters["acknowledged"] += 1
+                self._deliveries.counters["acknowledged"] += 1
                 written.sent_time = max(written.sent_time, time)
                 if message.offset() == written.end:  # else another record is in between; the next check sees it
                     written.end += 1
             else:
-                self._ledger.counters["failed"] += 1
+                self._deliveries.counters["failed"] += 1
                 if written.version == claim.version:
                     written.cycle.retry(now)
         if error is not None:
@@ -202,8 +202,8 @@ class ControlSender:
     def _unanswered(self, claim: Claim, error: Exception) -> None:
         now = self._timer.now()
         with self._lock:
-            self._ledger.counters["unanswered"] += 1
-            self._ledger[claim.partition].cycle.put_off(now)
+            self._deliveries.counters["unanswered"] += 1
+            self._deliveries[claim.partition].cycle.put_off(now)
         self._tell(ProgressError(claim.partition, "the end of the partition is unknown", error))
 
     def _tell(self, error: ProgressError) -> None:

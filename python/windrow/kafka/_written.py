@@ -35,7 +35,7 @@ class Flight(NamedTuple):
 
 
 @dataclass
-class Written:
+class WrittenPartition:
     """A partition that this producer has written to.
 
     Attributes:
@@ -79,7 +79,7 @@ class Claim(NamedTuple):
     newest: int
 
 
-class Ledger:
+class Deliveries:
     """Tracks the records of one producer, from `produce` to the event time of their partitions.
 
     Attributes:
@@ -91,10 +91,10 @@ class Ledger:
         self._options = options
         self._flights: dict[int, Flight] = {}
         self._numbers = 0
-        self._partitions: dict[TopicPartition, Written] = {}
+        self._partitions: dict[TopicPartition, WrittenPartition] = {}
         self.counters = Counter[str]()
 
-    def __getitem__(self, partition: TopicPartition) -> Written:
+    def __getitem__(self, partition: TopicPartition) -> WrittenPartition:
         """The state of a partition."""
         return self._partitions[partition]
 
@@ -192,22 +192,22 @@ class Ledger:
         under_way = any((one.topic, one.partition) == tuple(claim.partition) for one in self._flights.values())
         return written.version != claim.version or written.telling or under_way
 
-    def _reached(self, written: Written, now: int) -> int | None:
+    def _reached(self, written: WrittenPartition, now: int) -> int | None:
         """The event time that a quiet partition has reached."""
         if written.event_time is None:
             return None
         return written.event_time + (now - written.since) - self._options.allowance
 
-    def _written(self, place: tuple[str, int], now: int) -> Written:
+    def _written(self, place: tuple[str, int], now: int) -> WrittenPartition:
         # A TopicPartition equals its tuple, which is cheaper to make.
-        written: Written | None = self._partitions.get(place)  # type: ignore[call-overload]
+        written: WrittenPartition | None = self._partitions.get(place)  # type: ignore[call-overload]
         if written is None:
             cycle = Cycle(self._options.schedule, now)
             cycle.stop()
-            written = self._partitions[TopicPartition(*place)] = Written(cycle)
+            written = self._partitions[TopicPartition(*place)] = WrittenPartition(cycle)
         return written
 
-    def _begin(self, written: Written, offset: int, now: int) -> None:
+    def _begin(self, written: WrittenPartition, offset: int, now: int) -> None:
         if offset >= written.end:
             written.end = offset + 1
         written.newest = offset + 1

@@ -43,6 +43,7 @@ from windrow._arguments.errors import bad_type
 from windrow._arguments.instant import Instant
 from windrow._executor.shipping import shipped
 from windrow._executor.stream.index import QUERY
+from windrow._plan.input import libraries_of
 from windrow.state._changed_frame import OpenFrame
 from windrow.state._changed_table import OpenTable
 from windrow.state._checkpoint import entries
@@ -225,10 +226,7 @@ def with_clock(open: Any, /, to: Instant) -> Any:
 
 
 def _open_table(given: Any) -> OpenTable | OpenFrame:
-    libraries = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
-    if "pyspark" not in libraries:
-        if isinstance(given, type) or given is None:
-            raise bad_type("open", given, ALLOWED)
+    if "pyspark" not in libraries_of(given):
         return OpenTable(given)
     from windrow._spark.release import is_frame
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.instant import Instant, ticks
-from windrow._executor.opened import Opened
+from windrow._executor.open_windows import OpenWindows
 from windrow._native import change_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._spark.quoted_name import quoted
@@ -86,7 +86,7 @@ class OpenFrame:
         ]
         return self._frame.select(*columns)
 
-    def _read(self, is_wanted: Column | None) -> tuple[ClockRow, Opened]:
+    def _read(self, is_wanted: Column | None) -> tuple[ClockRow, OpenWindows]:
         """The clock row, and the counts of wanted rows."""
         from pyspark.sql import functions as F
         from pyspark.sql.types import TimestampNTZType, TimestampType
@@ -101,7 +101,7 @@ class OpenFrame:
         state = F.when(self._is_clock, F.col(STATE)).otherwise(F.substring(F.col(STATE), 1, _PREFIX))
         read = rows.select(time, state).collect()
         times = pa.array([row[0] for row in read], pa.timestamp("us"))
-        opened = Opened.counted(times, pa.array([row[1] for row in read], pa.binary()))
+        opened = OpenWindows.counted(times, pa.array([row[1] for row in read], pa.binary()))
         return ClockRow.of(opened, pa.timestamp("us")), opened
 
 

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from windrow._arguments.errors import bad_column_type
 from windrow._arguments.instant import Instant, ticks
 from windrow._executor.batches import stream_reader
-from windrow._executor.opened import Opened
+from windrow._executor.open_windows import OpenWindows
 from windrow._local.columns import Columns
 from windrow._local.results import pyarrow_table, without_views
 from windrow._local.sources import columns_of
 from windrow._native import change_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
-from windrow.state._clock_row import ClockRow, check_columns, wanted_values
+from windrow.state._clock_row import ALLOWED, ClockRow, check_columns, wanted_values
 
 
 class OpenTable:
@@ -25,8 +25,7 @@ class OpenTable:
 
     def __init__(self, given: Any) -> None:
         """Reads the table, and looks for its clock row."""
-        libraries = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
-        self._columns: Columns = columns_of(given, libraries, "open")
+        self._columns: Columns = columns_of(given, "open", ALLOWED)
         names = list(self._columns.names)
         check_columns(names)
         rows = stream_reader(self._columns.stream(range(len(names)))).read_all()
@@ -41,7 +40,7 @@ class OpenTable:
         if not pa.types.is_timestamp(times.type) and times.null_count != len(times):
             raise bad_column_type("open", STREAM_TIME, times.type, "a timestamp")
         kind: Any = times.type if pa.types.is_timestamp(times.type) else pa.timestamp("us")
-        return ClockRow.of(Opened.counted(times.cast(kind), self._states), kind)
+        return ClockRow.of(OpenWindows.counted(times.cast(kind), self._states), kind)
 
     def without_keys(self, given: Mapping[str, Any]) -> Any:
         """The table without the rows of some keys."""
@@ -50,7 +49,7 @@ class OpenTable:
         is_gone: Any = pc.invert(self._is_clock)
         for name, values in wanted_values(given, {name: column.type for name, column in plain.items()}).items():
             is_gone = pc.and_(is_gone, pc.is_in(plain[name], value_set=values))
-        gone = Opened.counted(self._rows[STREAM_TIME].filter(is_gone), self._states.filter(is_gone))
+        gone = OpenWindows.counted(self._rows[STREAM_TIME].filter(is_gone), self._states.filter(is_gone))
         state = change_clock(self.clock.state, None, (gone.rows, gone.checksum))
         return self._result(self._with_state(state).filter(pc.invert(is_gone)))
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.instant import shown
-from windrow._executor.opened import Opened
+from windrow._executor.open_windows import OpenWindows
 from windrow._native import change_clock, read_clock
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
@@ -48,7 +48,7 @@ class ClockRow:
     state: bytes
 
     @classmethod
-    def of(cls, opened: Opened, kind: Any) -> Self:
+    def of(cls, opened: OpenWindows, kind: Any) -> Self:
         """The one clock row of a table, whose `stream_time` has the type `kind`. `ValueError` if it was changed."""
         state, ticks = opened.clock(kind)
         row, time = cls(state), pa.scalar(ticks, pa.int64()).cast(kind)

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._executor.advance import clock_row
 from windrow._executor.batches import Batches, ipc_stream, read_schema
 from windrow._executor.empty_arrays import rebuilt
+from windrow._executor.run import clock_row
 from windrow._executor.stream.index import INDEX
 from windrow._native import Operator, decode_page, join_clocks
 from windrow._plan.flat import WINDOW

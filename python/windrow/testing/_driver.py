@@ -14,7 +14,7 @@ import pyarrow as pa
 from windrow._arguments.duration import Duration
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batches import stream_reader
-from windrow._executor.opened import check_start
+from windrow._executor.open_windows import check_start
 from windrow._executor.tasks import Source
 from windrow._folds.python_values import values_of
 from windrow._plan.flat import shown

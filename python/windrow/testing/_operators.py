@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from windrow._arguments.column import Names
 from windrow._executor.ledger import Ledger
 from windrow._executor.ledger_rows import of_records, of_windows
-from windrow._executor.opened import Opened, shown_aggregates
+from windrow._executor.open_windows import OpenWindows, shown_aggregates
 from windrow._executor.tasks import Source, Tasks
 from windrow._native import Operator
 from windrow._plan.plan import Plan
@@ -134,7 +134,7 @@ class SharedOperator(Operators):
     def start(self, plan: Plan) -> str:
         """Begins with the open windows of a plan. Returns their name."""
         rows: pa.Table = plan.options.start(plan, shown_aggregates(plan, self.output_schema))
-        opened = Opened(len(plan.keys))
+        opened = OpenWindows(len(plan.keys))
         for batch in rows.to_batches():
             opened.add(batch)
         kind: Any = plan.schema.field(plan.time).type

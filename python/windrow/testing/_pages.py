@@ -35,7 +35,7 @@ _DOTS = b"sha256:" + b"." * 64
 _TASK_FIELDS: list[tuple[str, pa.DataType]] = [("source", pa.int64()), ("page", pa.binary())]
 
 
-class Saved(NamedTuple):
+class SavedState(NamedTuple):
     """The pages of a state, read.
 
     Attributes:
@@ -66,7 +66,7 @@ def task_page(number: int, page: bytes) -> bytes:
     return _sealed(_TASK, [pa.array([number], pa.int64()), pa.array([page], pa.binary())], pa.schema(_TASK_FIELDS), {})
 
 
-def read(pages: Iterable[bytes], stream: Stream) -> Saved:
+def read(pages: Iterable[bytes], stream: Stream) -> SavedState:
     """Reads pages. An operator reads all pages except `driver` and `task`.
 
     Raises:
@@ -85,7 +85,7 @@ def read(pages: Iterable[bytes], stream: Stream) -> Saved:
     if not heads and not stream.source:
         if any(number is not None for number, _ in plain):
             raise _broken("the page of the driver is missing")
-        return Saved([], {}, None, plain)
+        return SavedState([], {}, None, plain)
     if len(heads) != 1:
         raise _broken("a state of sources has one page of the driver")
     text = heads[0].schema.metadata
@@ -96,7 +96,7 @@ def read(pages: Iterable[bytes], stream: Stream) -> Saved:
     if saved != specification:
         raise _broken(changed_query(_shown(saved), _shown(specification)))
     columns = [column.to_pylist() for column in heads[0].columns]
-    return Saved(list(zip(*columns, strict=True)), counters, start, plain)
+    return SavedState(list(zip(*columns, strict=True)), counters, start, plain)
 
 
 def _fields(stream: Stream) -> Sequence[pa.Field[pa.DataType]]:

@@ -67,7 +67,7 @@ impl UserFunction for NarrowCount {
                 function: "conversion".into(),
                 cause: "too long".into(),
                 nth: None,
-                crowded: true,
+                exceeds_capacity: true,
             });
         }
         Ok(Arc::new(Int64Array::from_iter_values(counts)))

@@ -34,7 +34,7 @@ def replayed(path: Path, run: dict[str, Any], *options: str) -> int:
         ("--batch", "64"),
         pytest.param(("--restart", "1"), marks=pytest.mark.soak),  # `make test-rust` restarts after every record
         ("--batch", "random", "--restart", "random"),
-        ("--batch", "random", "--restart", "random", "--seed", "1"),
+        pytest.param(("--batch", "random", "--restart", "random", "--seed", "1"), marks=pytest.mark.soak),
     ],
     ids=" ".join,
 )

@@ -12,9 +12,9 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from windrow import SessionWindows
-from windrow._executor.advance import pack_open
 from windrow._executor.ledger import Ledger
-from windrow._executor.opened import shown_aggregates
+from windrow._executor.open_windows import shown_aggregates
+from windrow._executor.run_blocks import pack_open
 from windrow._executor.stream.change_block import unpack
 from windrow._executor.stream.pack import pack
 from windrow._executor.stream.query import StreamQuery, read_columns, shipment_of

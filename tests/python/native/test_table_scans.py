@@ -18,19 +18,40 @@ import pyroaring
 import pytest
 from pyiceberg.catalog import sql as catalog
 
-from windrow._executor.scan.delta_part import DeltaPart
-from windrow._spark.scan import arrow_schema
-from windrow._spark.table_scan import delta_parts, iceberg_parts
+from windrow._executor.scan.location import Location
+from windrow._executor.scan.parquet_part import ParquetPart
+from windrow._spark import table_scan
+from windrow._spark.row_groups import in_order
+from windrow._spark.scan import joined, read_columns
 
 TIME = datetime(2026, 1, 1, 8, 30, tzinfo=UTC)
 
 
+def plan(step: Any, values: list[Any], *query: Any) -> list[dict[str, Any]]:
+    """Plans in this process, with a batch for each file."""
+    batches = (pa.RecordBatch.from_arrays([pa.array([value])], names=["file"]) for value in values)
+    return in_order([row for batch in step(batches, *query) for row in batch.to_pylist()])
+
+
+def delta_parts(table: object) -> Any:
+    return table_scan.delta_parts(table, plan)
+
+
+def iceberg_parts(table_or_scan: object) -> Any:
+    return table_scan.iceberg_parts(table_or_scan, plan)
+
+
 def rows(planned: Any) -> list[dict[str, Any]]:
-    """All rows, as a task reads them after its parts have travelled."""
+    """All rows, as tasks read them after their parts have travelled: each part alone, and those of a file together."""
     schema, parts = planned
-    columns = arrow_schema(schema, schema.names)
+    columns = read_columns(schema, schema.names)
     sent = pickle.loads(pickle.dumps([part for part, _ in parts]))
-    return ordered(pa.Table.from_batches([batch for part in sent for batch in part.batches(columns)], columns))
+    alone, together = (
+        ordered(pa.Table.from_batches([batch for part in task for batch in part.batches(columns)], columns))
+        for task in (sent, joined(sent))
+    )
+    assert together == alone
+    return alone
 
 
 def ordered(table: pa.Table) -> list[dict[str, Any]]:
@@ -84,14 +105,19 @@ def vector(deleted: list[int]) -> dict[str, Any]:
     return {"storageType": "i", "pathOrInlineDv": text, "sizeInBytes": size, "cardinality": len(deleted)}
 
 
-def test_a_delta_table_with_a_deletion_vector(tmp_path: Path) -> None:
-    path = tmp_path / "table"
-    deltalake.write_deltalake(path, events(0, 20), configuration={"delta.enableDeletionVectors": "true"})
+def delete_by_vector(path: Path, deleted: list[int]) -> None:
+    """Version 1 of a table of one file, without some of its rows."""
     actions = (path / "_delta_log" / f"{0:020}.json").read_text().splitlines()
     add = next(json.loads(line)["add"] for line in actions if '"add"' in line)
     remove = {"path": add["path"], "deletionTimestamp": 1, "dataChange": True}
-    lines = [{"remove": remove}, {"add": add | {"deletionVector": vector([0, 3, 17])}}]
+    lines = [{"remove": remove}, {"add": add | {"deletionVector": vector(deleted)}}]
     (path / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, lines)))
+
+
+def test_a_delta_table_with_a_deletion_vector(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    deltalake.write_deltalake(path, events(0, 20), configuration={"delta.enableDeletionVectors": "true"})
+    delete_by_vector(path, [0, 3, 17])
     found = rows(delta_parts(path))
     assert [row["n"] for row in found] == [n for n in range(20) if n not in (0, 3, 17)]
     assert len(rows(delta_parts(deltalake.DeltaTable(path, version=0)))) == 20
@@ -102,9 +128,24 @@ def test_a_deletion_vector_applies_across_row_groups_and_may_end_early(tmp_path:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"col-1": range(25)}), path, row_group_size=10)
     keep = pa.array([n % 3 != 0 for n in range(length)], pa.bool_())
-    part = DeltaPart(path.as_uri(), path.stat().st_size, None, {"n": "col-1"}, keep)
+    location = Location.of(path.as_uri())
+    part = ParquetPart(location, (0, 1, 2), None, ignore_case=False, is_strict=False, names={"n": "col-1"}, keep=keep)
     found = [n for batch in part.batches(pa.schema({"n": pa.int64()})) for n in batch["n"].to_pylist()]
     assert found == [n for n in range(25) if n >= length or n % 3 != 0]
+
+
+def test_a_deletion_vector_hits_several_row_groups_that_several_tasks_read(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    properties = deltalake.WriterProperties(max_row_group_size=10)
+    deltalake.write_deltalake(
+        path, events(0, 35), writer_properties=properties, configuration={"delta.enableDeletionVectors": "true"}
+    )
+    deleted = [0, 9, 10, 11, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 34]
+    delete_by_vector(path, deleted)
+    planned = delta_parts(path)
+    assert [part.row_groups for part, _ in planned[1]] == [(0,), (1,), (2,), (3,)]
+    assert [row["n"] for row in rows(planned)] == [n for n in range(35) if n not in deleted]
+    assert len(rows(delta_parts(deltalake.DeltaTable(path, version=0)))) == 35
 
 
 def test_a_file_that_is_not_as_the_log_says_is_named(tmp_path: Path) -> None:
@@ -112,12 +153,19 @@ def test_a_file_that_is_not_as_the_log_says_is_named(tmp_path: Path) -> None:
     deltalake.write_deltalake(path, events(0, 20))
     planned = delta_parts(path)
     (file,) = path.glob("*.parquet")
-    file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(RuntimeError, match=rf"{file.name}: the file has \d+ bytes, and \d+ by the log"):
+    whole = file.read_bytes()
+    pq.write_table(events(0, 3), file)
+    with pytest.raises(RuntimeError, match=rf"{file.name}: the file was written after the scan was planned"):
         rows(planned)
+    with pytest.raises(RuntimeError, match=rf"{file.name}: the file has \d+ bytes, and {len(whole)} by the log"):
+        delta_parts(path)
+    file.write_bytes(whole[:-9])
+    with pytest.raises(RuntimeError, match=rf"{file.name}: .*[Pp]arquet"):
+        delta_parts(path)
     file.unlink()
-    with pytest.raises(RuntimeError, match=rf"{file.name}: there is no such file"):
-        rows(planned)
+    for late in (lambda: rows(planned), lambda: delta_parts(path)):
+        with pytest.raises(RuntimeError, match=rf"{file.name}: there is no such file"):
+            late()
 
 
 @pytest.fixture
@@ -138,22 +186,54 @@ def test_an_iceberg_table_with_deletes_snapshots_and_a_later_column(table: Any) 
         update.add_column("later", pyiceberg.types.StringType())
     assert rows(iceberg_parts(table)) == ordered(table.scan().to_arrow())
     assert len(rows(iceberg_parts(table))) == 70
+    later = table.scan(row_filter="later is null and n < 15", selected_fields=("n", "later"))
+    assert rows(iceberg_parts(later)) == [{"n": n, "later": None} for n in range(10, 15)]
     assert len(rows(iceberg_parts(table.scan(snapshot_id=first)))) == 40
     some = table.scan(row_filter="n > 60", selected_fields=("n", "who"))
     assert rows(iceberg_parts(some)) == ordered(some.to_arrow())
 
 
-def test_deletes_by_position_leave_rows_out(table: Any, tmp_path: Path) -> None:
+def delete_by_position(monkeypatch: pytest.MonkeyPatch, place: Path, positions: list[int]) -> None:
+    """Gives each data file that PyIceberg plans deletes by position, which it cannot write."""
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+    from pyiceberg.table import DataScan
 
-    _, parts = planned = iceberg_parts(table)
-    part = next(part for part, _ in parts if 0 in {row["n"] for row in rows((planned[0], [(part, 1)]))})
-    deletes = tmp_path / "deletes.parquet"
-    pq.write_table(pa.table({"file_path": [part.task.file.file_path] * 2, "pos": pa.array([1, 39])}), deletes)
+    plan_files = DataScan.plan_files
     content = {"content": DataFileContent.POSITION_DELETES, "file_format": FileFormat.PARQUET}
-    part.task.delete_files.add(DataFile.from_args(file_path=f"file://{deletes}", partition={}, **content))
-    left = [row["n"] for row in rows((planned[0], [(part, 1)]))]
-    assert left == [n for n in range(40) if n not in (1, 39)]
+
+    def planned(scan: Any) -> Any:
+        tasks = list(plan_files(scan))
+        for number, task in enumerate(tasks):
+            paths = [task.file.file_path, "another"] * len(positions)
+            both = [position for each in positions for position in (each, 5)]
+            pq.write_table(pa.table({"file_path": paths, "pos": pa.array(both)}), place / f"{number}.parquet")
+            task.delete_files.add(
+                DataFile.from_args(file_path=f"file://{place}/{number}.parquet", partition={}, **content)
+            )
+        return tasks
+
+    monkeypatch.setattr(DataScan, "plan_files", planned)
+
+
+@pytest.mark.parametrize("positions", [[0], [9, 10, 11], [*range(10, 20), 39], list(range(40))])
+def test_deletes_by_position_hit_several_row_groups(
+    table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, positions: list[int]
+) -> None:
+    with table.transaction() as change:
+        change.set_properties({"write.parquet.row-group-limit": "10"})
+        change.overwrite(events(0, 40))
+    old = table.metadata.snapshots[1].snapshot_id
+    delete_by_position(monkeypatch, tmp_path, positions)
+    for scan, first in ((table.scan(), 0), (table.scan(row_filter="n > 12 and user is not null"), 13)):
+        found = rows(iceberg_parts(scan))
+        assert found == ordered(scan.to_arrow())
+        left = [n for n in range(first, 40) if n not in positions and (not first or n % 5)]
+        assert [row["n"] for row in found] == left
+    assert [part.row_groups for part, _ in iceberg_parts(table)[1]] == [(0,), (1,), (2,), (3,)]
+    assert [part.row_groups for part, _ in iceberg_parts(table.scan(row_filter="n > 29"))[1]] == [(3,)]
+    before = table.scan(snapshot_id=old)
+    assert rows(iceberg_parts(before)) == ordered(before.to_arrow())
+    assert len(rows(iceberg_parts(before))) == 80 - 2 * len(positions)
 
 
 def test_deletes_by_equality_are_refused_by_name(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,11 +263,25 @@ def test_columns_of_types_that_spark_has_not_are_named(table: Any) -> None:
             update.delete_column("odd")
 
 
-def test_an_iceberg_file_that_is_missing_is_named(table: Any) -> None:
+def test_an_iceberg_file_that_changed_or_is_missing_is_named(table: Any) -> None:
     planned = iceberg_parts(table)
-    Path(planned[1][0][0].task.file.file_path.removeprefix("file://")).unlink()
-    with pytest.raises(RuntimeError, match=r"\.parquet: "):
-        rows(planned)
+    file = Path(planned[1][0][0].file.removeprefix("file://"))
+    file.write_bytes(file.read_bytes() + b"x")
+    for late in (lambda: rows(planned), lambda: iceberg_parts(table)):
+        with pytest.raises(RuntimeError, match=rf"{file.name}: the file has \d+ bytes, and \d+ by the metadata"):
+            late()
+    file.unlink()
+    for late in (lambda: rows(planned), lambda: iceberg_parts(table)):
+        with pytest.raises(RuntimeError, match=rf"{file.name}: "):
+            late()
+
+
+def test_an_iceberg_file_of_another_format_is_refused(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyiceberg.manifest import DataFile, FileFormat
+
+    monkeypatch.setattr(DataFile, "file_format", FileFormat.ORC)
+    with pytest.raises(ValueError, match="table_or_scan: got .*allowed: a table whose data files are Parquet"):
+        iceberg_parts(table)
 
 
 def test_wrong_arguments_are_named(tmp_path: Path, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -356,12 +356,6 @@ def test_two_columns_of_one_name_come_back() -> None:
     assert both.fetchall()[0][2:4] == (1, 2)
 
 
-def test_ticks_come_back_without_a_window() -> None:
-    table = CLICKS.append_column("tick", pa.array([False, False, True, False]))
-    answer = wr.group_by(table, "user", time="ts", tick="tick").windowed_by(SESSIONS).with_columns(n=wr.count())
-    assert answer["n"].to_pylist() == [1, 1, None, None]
-
-
 @pytest.mark.parametrize("kept", [2, 0], ids=["some are left out", "all are"])
 def test_rows_that_are_left_out_go_to_parquet_and_come_back(kept: int, tmp_path: Path) -> None:
     name = pa.struct([pa.field("first", pa.string(), nullable=False)])

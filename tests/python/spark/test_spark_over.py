@@ -14,10 +14,9 @@ import windrow as wr
 from ..harness.spark_tables import table_of
 from ..harness.streams import Run, play
 from ..oracle.frames import Frame
-from ..oracle.stream_rows import RowStream, StreamRecord
-from ..scenes import EPOCH
+from ..oracle.stream_rows import RowStream
 from .test_spark_with_columns import in_order, numbered
-from .test_stream_with_columns import DDL, TICK, USERS, by_id, events, grouped, table
+from .test_stream_with_columns import DDL, TICK, by_id, events, grouped, record_of, table
 
 MINUTE = 60_000_000
 BOUNDS: dict[str, tuple[int, int]] = {
@@ -115,16 +114,7 @@ def test_a_stream_has_the_values_of_the_accepted_records_also_with_other_times_a
         play(spark, tmp_path, map(table, own), query, DDL, run=run)
         oracle.frames = list(frames.values())
         for number, batch in enumerate(own, 2 * part):
-            records = [
-                StreamRecord(
-                    None if row["user"] is None else USERS.index(row["user"]),
-                    None if row["ts"] is None else (row["ts"] - EPOCH) // TICK,
-                    row["id"],
-                    row["id"],
-                )
-                for row in batch
-            ]
-            known = oracle.push(records)
+            known = oracle.push(list(map(record_of, batch)))
             assert [row["id"] for row in by_id(run.batches[number])] == [row["id"] for row in batch]
             for row in run.batches[number]:
                 if row["id"] not in known:

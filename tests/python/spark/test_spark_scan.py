@@ -281,12 +281,29 @@ def test_a_file_that_changes_after_the_plan_is_named(spark: SparkSession, tmp_pa
         counts.collect()
 
 
+@pytest.mark.parametrize("form", ["parquet", "feather"])
+@pytest.mark.parametrize("damage", ["removed", "written"])
+def test_a_file_of_a_dataset_that_changes_after_the_plan_is_named(
+    spark: SparkSession, tmp_path: Path, form: str, damage: str
+) -> None:
+    ds.write_dataset(table(), tmp_path, format=form)
+    (path,) = tmp_path.iterdir()
+    counts = windowed(wr.scan(spark, ds.dataset(tmp_path, format=form))).count()
+    if damage == "removed":
+        path.unlink()
+    else:
+        ds.write_dataset(table(0, 10), tmp_path, format=form, existing_data_behavior="overwrite_or_ignore")
+    said = "there is no such file" if damage == "removed" else "the file was written after the scan was planned"
+    with pytest.raises(Exception, match=rf"{path.name}: {said}"):
+        counts.collect()
+
+
 def test_a_file_of_another_schema_is_named(spark: SparkSession, tmp_path: Path) -> None:
     pq.write_table(table(), tmp_path / "a.parquet")
     other = table().set_column(2, "amount", pa.array(["x"] * COUNT))
     pq.write_table(other, tmp_path / "b.parquet")
     said = r"b\.parquet: column 'amount' has type string in this file; the files of the scan have int64"
-    with pytest.raises(Exception, match=said):
+    with pytest.raises(RuntimeError, match=said):
         wr.scan_parquet(spark, str(tmp_path))
     assert windowed(wr.scan_parquet(spark, str(tmp_path), columns=["user", "ts"])).count().count() > 0
 
@@ -344,6 +361,10 @@ def refused() -> dict[str, tuple[Callable[[SparkSession, str], Any], str]]:
         "a path as a dataset": (
             lambda spark, path: wr.scan(spark, path),
             "dataset: got '.*', a str; allowed: a dataset of pyarrow",
+        ),
+        "options as a filesystem": (
+            lambda spark, path: wr.scan_parquet(spark, path, filesystem={"secret_key": "x"}),
+            "filesystem: got <class 'dict'>, a type; allowed: a filesystem of pyarrow",
         ),
         "declared columns": (
             lambda spark, path: wr.group_by(wr.scan_parquet(spark, path), "user", time="ts", schema="user long"),

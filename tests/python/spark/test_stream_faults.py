@@ -58,7 +58,7 @@ def faults_of(draw: random.Random, count: int, kinds: dict[str, int]) -> list[Fa
     return [Fault(kind, draw.choice([0, 0, 0, 1]), wait) for kind, wait in zip(drawn, seconds, strict=True)]
 
 
-@pytest.mark.parametrize("query", ["sessions", "paced"])
+@pytest.mark.parametrize("query", [pytest.param("sessions", marks=pytest.mark.soak), "paced"])
 def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(
     spark: SparkSession, tmp_path: Path, query: str
 ) -> None:

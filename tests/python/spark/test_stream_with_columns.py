@@ -48,6 +48,12 @@ SESSIONS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes", max_ga
 SLIDING = wr.SlidingWindows.with_time_difference("3 minutes", grace="1 minute")
 
 
+def record_of(row: dict[str, Any]) -> StreamRecord:
+    """The record that the oracle takes for a row of `events`."""
+    key = None if row["user"] is None else USERS.index(row["user"])
+    return StreamRecord(key, None if row["ts"] is None else (row["ts"] - EPOCH) // TICK, row["id"], row["id"])
+
+
 def events(seed: int, count: int = 120, lag: float = 4) -> list[dict[str, Any]]:
     """Records of a few users, up to `lag` minutes out of order, some without a key, a time or a good pause."""
     draw = random.Random(seed)
@@ -121,16 +127,7 @@ def test_records_of_sliding_windows_come_back_at_once(spark: SparkSession, tmp_p
     play(spark, tmp_path, map(table, batches[2:]), query, DDL, run=run)
     oracle = RowStream(180_000_000, 60_000_000, 1, order is not None)
     for number, batch in enumerate(batches):
-        records = [
-            StreamRecord(
-                None if row["user"] is None else USERS.index(row["user"]),
-                None if row["ts"] is None else (row["ts"] - EPOCH) // TICK,
-                row["id"],
-                row["id"],
-            )
-            for row in batch
-        ]
-        windows = oracle.push(records)
+        windows = oracle.push(list(map(record_of, batch)))
         assert [row["id"] for row in by_id(run.batches[number])] == [row["id"] for row in batch]
         for row in run.batches[number]:
             found = tuple(None if row[name] is None else row[name].replace(tzinfo=UTC) for name in BOUNDS)

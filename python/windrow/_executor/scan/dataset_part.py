@@ -9,29 +9,40 @@ import pyarrow as pa
 
 from windrow._executor.batches import Batches
 from windrow._executor.scan.conversion import converted
+from windrow._executor.scan.location import Location
 from windrow._executor.scan.parquet_part import ROWS
 
 
 @dataclass(frozen=True)
 class DatasetPart:
-    """A fragment of a dataset: a file, or a row group of one.
+    """A fragment of a dataset: a file, or some row groups of one.
 
     Attributes:
-        fragment: the fragment, with its filesystem.
+        fragment: the whole file, with its filesystem.
+        location: its file as it was planned.
         schema: the columns of the dataset.
+        row_groups: the numbers of the row groups of a Parquet file.
     """
 
     fragment: Any
+    location: Location
     schema: pa.Schema
+    row_groups: tuple[int, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """The file, by which the parts of a task are joined."""
+        return self.location.uri
 
     def batches(self, columns: pa.Schema) -> Batches:
         """These columns of its rows, in Spark's types. `RuntimeError` names a file that does not have them."""
+        self.location.check()
         try:
-            scanner = self.fragment.scanner(
-                schema=self.schema, columns=columns.names, use_threads=False, batch_size=ROWS
-            )
+            fragment = self.fragment.subset(row_group_ids=list(self.row_groups)) if self.row_groups else self.fragment
+            scanner = fragment.scanner(schema=self.schema, columns=columns.names, use_threads=False, batch_size=ROWS)
             for batch in scanner.to_batches():
                 arrays = [converted(array, field.type) for array, field in zip(batch.columns, columns, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=columns)
         except (OSError, pa.ArrowException) as error:
-            raise RuntimeError(f"{getattr(self.fragment, 'path', self.fragment)}: {error}") from error
+            raise RuntimeError(f"{self.location.uri}: {error}") from error
+        self.location.check()

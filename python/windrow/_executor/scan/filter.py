@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+
+
+class Filter(NamedTuple):
+    """The pickled condition of a scan, and the columns that it reads."""
+
+    pickled: bytes | None
+    columns: tuple[str, ...]
+
+
+NO_FILTER = Filter(None, ())
 
 
 def read_filter(pickled: bytes | None) -> Any:
@@ -17,7 +27,7 @@ def row_groups_in(fragment: Any, condition: Any) -> list[Any]:
     """The row groups of a Parquet fragment that may match, each as a fragment; all if Arrow cannot compare them."""
     try:
         return list(fragment.split_by_row_group(condition))
-    except (pa.ArrowException, NotImplementedError, TypeError):
+    except (pa.ArrowException, TypeError):
         return list(fragment.split_by_row_group())  # statistics of another type; the rows are compared later
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +12,14 @@ import pyarrow.dataset as ds
 
 from windrow._executor.batches import Batches
 from windrow._executor.scan.conversion import converted, is_convertible, place_of
-from windrow._executor.scan.filter import row_groups_in
-from windrow._executor.scan.location import Location, located, unreadable
+from windrow._executor.scan.location import Location, unreadable
+from windrow._executor.scan.row_mask import kept
 
 ROWS = 1 << 17
 """Rows of a batch."""
 
 _OPTIONS: Any = ds.ParquetReadOptions
-_FORMAT = ds.ParquetFileFormat(read_options=_OPTIONS(coerce_int96_timestamp_unit="us"))
+FORMAT = ds.ParquetFileFormat(read_options=_OPTIONS(coerce_int96_timestamp_unit="us"))
 
 _GREGORIAN_DAYS = -141_427
 """1582-10-15, the first day of the Gregorian calendar."""
@@ -37,6 +38,8 @@ class ParquetPart:
         partition: an IPC stream with the values of the partition columns, in one row.
         ignore_case: whether Spark ignores the case of names.
         is_strict: whether Spark refuses old dates and times of files that do not say their calendar.
+        names: the name in the file of each column that has another one there.
+        keep: for each row of the file whether it is still there (Delta's deletion vector). Rows after its end are.
     """
 
     location: Location
@@ -44,21 +47,31 @@ class ParquetPart:
     partition: bytes | None
     ignore_case: bool
     is_strict: bool
+    names: Mapping[str, str] | None = None
+    keep: pa.BooleanArray | None = None
+
+    @property
+    def file(self) -> str:
+        """The file, by which the parts of a task are joined."""
+        return self.location.uri
 
     def batches(self, columns: pa.Schema) -> Batches:
         """These columns of its rows, in Spark's types. `RuntimeError` names a file that does not have them."""
         uri = self.location.uri
         self.location.check()
-        filesystem, path = located(uri)
+        filesystem, path = self.location.opened()
+        wanted = pa.schema([field.with_name((self.names or {}).get(field.name, field.name)) for field in columns])
         try:
-            fragment: Any = _FORMAT.make_fragment(path, filesystem, row_groups=list(self.row_groups))
+            fragment: Any = FORMAT.make_fragment(path, filesystem, row_groups=list(self.row_groups))
             own, constants = fragment.physical_schema, self._constants()
-            places = check_columns(uri, own, columns, constants, ignore_case=self.ignore_case)
-            names = list(dict.fromkeys(own.names[place] for place in places.values()))
+            places = check_columns(uri, own, wanted, constants, ignore_case=self.ignore_case)
+            in_file = {name: own.names[place] for name, place in places.items()}
+            names = list(dict.fromkeys(in_file.values()))
             scanner = fragment.scanner(columns=names, use_threads=False, batch_size=ROWS)
             is_old = _may_be_old(fragment.metadata, strict=self.is_strict)
-            for batch in scanner.to_batches():
-                yield self._converted(batch, columns, {n: own.names[p] for n, p in places.items()}, constants, is_old)
+            for batch in kept(scanner.to_batches(), self.keep, fragment.metadata, self.row_groups):
+                rows = self._converted(batch, wanted, in_file, constants, is_old)
+                yield pa.RecordBatch.from_arrays(rows.columns, schema=columns)
         except (OSError, pa.ArrowException) as error:
             raise unreadable(uri, error) from error
         self.location.check()
@@ -103,21 +116,6 @@ def check_columns(uri: str, own: pa.Schema, columns: pa.Schema, constants: Any, 
             )
         places[field.name] = place
     return places
-
-
-def row_groups_of(uri: str, filter: Any, partition: Any) -> tuple[list[tuple[int, int]], pa.Schema]:
-    """The number and bytes of each row group that may match the filter, and the columns of the file.
-
-    `partition` is an expression that holds for all rows. Raises `RuntimeError` for a file that is no Parquet.
-    """
-    filesystem, path = located(uri)
-    try:
-        given = {} if partition is None else {"partition_expression": partition}
-        fragment: Any = _FORMAT.make_fragment(path, filesystem, **given)
-        groups = [group for part in row_groups_in(fragment, filter) for group in part.row_groups]
-        return [(group.id, group.total_byte_size) for group in groups], fragment.physical_schema
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(uri, error) from error
 
 
 def _may_be_old(metadata: Any, *, strict: bool) -> bool:

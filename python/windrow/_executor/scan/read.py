@@ -13,7 +13,13 @@ from windrow._executor.scan.filter import filtered, read_filter
 
 
 class Part(Protocol):
-    """What one task reads at a time."""
+    """What one task reads at a time: some row groups of a file, or all of a file that has none."""
+
+    row_groups: tuple[int, ...]
+
+    @property
+    def file(self) -> str:
+        """The file, by which the parts of a task are joined."""
 
     def batches(self, columns: pa.Schema) -> Batches:
         """These columns of the rows."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from windrow._executor.opened import check_start
+from windrow._executor.open_windows import check_start
 from windrow._executor.stream import returned_records
 from windrow._executor.stream.change_block import blocks_of
 from windrow._executor.stream.control import Control
@@ -93,7 +93,7 @@ def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Sou
     return shard, blocks, left_out, control
 
 
-class Changed(NamedTuple):
+class Effect(NamedTuple):
     """The effect of a micro-batch on an operator.
 
     Attributes:
@@ -121,7 +121,7 @@ class Shard:
         self._query = query
         self._pages = pages
 
-    def join(self, number: int, rows: list[Any], progress: Progress) -> Changed:
+    def join(self, number: int, rows: list[Any], progress: Progress) -> Effect:
         """Merges partial sessions into an operator, of which it loads only the pages that they need."""
         query, pages = self._query, self._pages
         sessions = ShardSessions(query.operator_spec, query.schema, pages.index.shard)
@@ -131,7 +131,7 @@ class Shard:
         before = sessions.counters()
         needed = sessions.push(_packed(rows), progress)
         emitted, changed = sessions.finish(pages.some(number, needed))
-        return Changed(emitted, changed, before, sessions.counters(), sessions.stream_time)
+        return Effect(emitted, changed, before, sessions.counters(), sessions.stream_time)
 
     def _operator(
         self, number: int, keys: pa.RecordBatch, progress: Progress, times: pa.RecordBatch | None = None
@@ -175,7 +175,7 @@ class Shard:
             if by_source[each] or source in blocks or every:
                 yield each, blocks.get(source, []), by_source[each]
 
-    def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Changed:
+    def push(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Effect:
         """Pushes the records of blocks to an operator with the pages that they need."""
         query = self._query
         records, times = self._records(_packed(rows), control)
@@ -189,7 +189,7 @@ class Shard:
             changes = operator.push_micro_batch(records, progress, times)
         left_out = [] if query.ledger is None else query.ledger.judged(records, operator)
         after = operator.counters()
-        return Changed(changes, operator.changed_pages(), before, after, operator.stream_time, left_out)
+        return Effect(changes, operator.changed_pages(), before, after, operator.stream_time, left_out)
 
     def _records(self, packed: pa.RecordBatch, control: Control) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
         """The records of blocks in order, and the times that judge each."""

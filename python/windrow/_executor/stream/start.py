@@ -16,8 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._executor.advance import opened_of_shard, shards_of
 from windrow._executor.batches import Batches
+from windrow._executor.run_blocks import opened_of_shard, shards_of
 from windrow._executor.stream.pages import Pages
 from windrow._executor.stream.query import Shipment, StreamQuery
 

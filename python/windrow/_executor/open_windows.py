@@ -21,7 +21,7 @@ START, END = "windrow.start", "windrow.end"
 
 
 @dataclass
-class Opened:
+class OpenWindows:
     """A table of open windows, or a shard's part of one.
 
     Attributes:

@@ -1,0 +1,120 @@
+"""One run of a daily job over one operator, and the columns of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._arguments.instant import shown
+from windrow._executor.batches import no_rows
+from windrow._executor.empty_arrays import rebuilt
+from windrow._executor.open_windows import OpenWindows
+from windrow._native import Operator
+from windrow._plan.flat import WINDOW
+from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
+from windrow._windows.session_rules import has_rules
+
+Rows = Generator[pa.RecordBatch, None, bytes]
+"""The rows of a run; its result is the clock row of these rows."""
+
+
+def run(
+    operator: Operator, opened: OpenWindows | None, records: pa.RecordBatch, to: int, plan: Mapping[str, Any]
+) -> Rows:
+    """Takes the records of a run into a new operator. Yields its rows, without the clock row, in `run_schema`.
+
+    Returns the part of the clock row.
+    """
+    core = operator.output_schema
+    kind: Any = core.field(WINDOW).type.field(0).type
+    number, earlier = 0, None
+    if opened is not None:
+        earlier, last = opened.load(operator, kind)
+        number = last + 1
+        if to < earlier:
+            allowed = f"{shown(earlier, kind)}, which the earlier call reached, or later"
+            raise ValueError(f"to: got {shown(to, kind)}; allowed: {allowed}")
+    _check_cuts(records, earlier, to, kind, plan)
+    schema = run_schema(core)
+    for changes in operator.push_micro_batch(records, [(0, 0, to)]):
+        yield _row_batch(changes.columns[: len(core)], None, "closed", schema)
+    batches, clock = operator.open_windows(to, number)
+    for batch in batches:
+        columns: list[Any] = batch.columns[:-1]
+        op = [pa.nulls(batch.num_rows, pa.string())] if "op" in core.names else []
+        yield _row_batch([*columns, *op], batch.columns[-1], "open", schema)
+    return clock
+
+
+def _check_cuts(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any, plan: Mapping[str, Any]) -> None:
+    """Raises `ValueError` for a record that would move the cuts of sessions that have other records already."""
+    if not has_rules(plan["windows"]) or not records.num_rows:
+        return
+    times = records.column(plan["time"]).cast(pa.int64())
+    bounds: Any = pc.min_max(times)
+    for wrong, of_run in ((bounds["min"].as_py(), "before"), (bounds["max"].as_py(), "after")):
+        is_wrong = earlier is not None and wrong < earlier if of_run == "before" else wrong >= to
+        if is_wrong:
+            row = pc.index(times, pa.scalar(wrong, pa.int64())).as_py()
+            key = ", ".join(f"{name} = {records.column(name)[row].as_py()}" for name in plan["keys"])
+            bound = (
+                f"the earlier `to`, {shown(earlier or 0, kind)}" if of_run == "before" else f"`to`, {shown(to, kind)}"
+            )
+            place = "is before" if of_run == "before" else "is not before"
+            raise ValueError(
+                f"column {plan['time']!r}: the record of {key} at {shown(wrong, kind)} {place} {bound}; allowed with "
+                "rules that end sessions: records from the earlier `to` up to this one, as others would move the cuts "
+                "of sessions: leave them out with a filter"
+            )
+
+
+def run_schema(core: pa.Schema) -> pa.Schema:
+    """The rows of a run, before computed aggregates: the core's columns, `stream_time`, `state`, `status`."""
+    kind: Any = core.field(WINDOW).type.field(0).type
+    added = [pa.field(STREAM_TIME, kind), pa.field(STATE, pa.binary()), pa.field(STATUS, pa.string())]
+    bounds = pa.struct([("start", kind), ("end", kind)])
+    typed = (each.with_type(bounds) if each.name == WINDOW else each for each in core)
+    return pa.schema([*(each.with_nullable(True) for each in typed), *added])
+
+
+def _row_batch(columns: list[Any], states: Any, status: str, schema: pa.Schema) -> pa.RecordBatch:
+    rows = len(columns[0])
+    added = [
+        pa.nulls(rows, schema.field(STREAM_TIME).type),
+        pa.nulls(rows, pa.binary()) if states is None else states,
+        pa.array([status] * rows, pa.string()),
+    ]
+    typed = [rebuilt(column, each.type) for column, each in zip(columns, schema, strict=False)]
+    return pa.RecordBatch.from_arrays([*typed, *added], schema=schema)
+
+
+def clock_row(clock: bytes, to: int, schema: pa.Schema) -> pa.RecordBatch:
+    """The clock row: null in all columns but `stream_time`, `state` and `status`."""
+    values = {
+        STREAM_TIME: pa.array([to], pa.int64()).cast(schema.field(STREAM_TIME).type),
+        STATE: pa.array([clock], pa.binary()),
+        STATUS: pa.array(["open"], pa.string()),
+    }
+    columns = [values[each.name] if each.name in values else pa.nulls(1, each.type) for each in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """Sorted batches as one, which the operator judges together."""
+    parts = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
+    if len(parts) > 1:
+        raise OverflowError(
+            "advance: the records of one shard have more than 2 GiB of strings in a column; allowed: more shards, or "
+            "several calls with the records of shorter spans"
+        )
+    return parts[0] if parts else no_rows(schema)
+
+
+def operator_counters(operator: Operator) -> dict[str, int]:
+    """What an operator counts that a reader of records does not."""
+    names = ("late", "windows_refused", "late_emitted", "windows_open", "overflows")
+    counted = operator.counters()
+    return {name: counted[name] for name in names} | {"windows": counted["windows_closed"]}
