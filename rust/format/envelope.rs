@@ -31,7 +31,7 @@ use super::frame_of_reference;
 use crate::core::error::{Error, Result};
 
 /// The version of the whole format. Other versions are refused.
-pub(crate) const FORMAT: &str = "4";
+pub(crate) const FORMAT: &str = "1";
 const FORMAT_KEY: &str = "windrow.format";
 const CHECKSUM_KEY: &str = "windrow.checksum";
 
@@ -116,8 +116,8 @@ pub(crate) fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     match metadata.get(FORMAT_KEY).map(String::as_str) {
         Some(FORMAT) => Ok(metadata),
         other => Err(broken(format!(
-            "format is {}, this version reads {FORMAT}",
-            other.unwrap_or("missing")
+            "it has format {}, and this version of windrow reads format {FORMAT}",
+            other.unwrap_or("none")
         ))),
     }
 }

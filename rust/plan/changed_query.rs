@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::duration_words::duration;
+use super::value_words::{listed, quoted, short, text};
 
 /// A specification as JSON.
 pub(super) type Specification = Map<String, Value>;
@@ -12,9 +13,6 @@ pub(super) const ROWS: &str = "windrow.rows";
 
 /// The largest number of differences in an error.
 const MOST: usize = 3;
-
-/// The largest number of characters of a value in an error.
-const LONGEST: usize = 80;
 
 /// The lengths of windows.
 const LENGTHS: [&str; 3] = ["gap", "difference", "resolution"];
@@ -27,11 +25,14 @@ pub(super) const RULES: [(&str, &str, Words); 7] = [
     ("longest", "max_duration", duration),
     ("ends", "end_when", quoted),
     ("begins", "start_when", quoted),
-    ("cut_on", "cut_on", quoted),
+    ("cut_on", "cut_on", listed),
     ("cut_at", "cut_at", quoted),
     ("zone", "zone", quoted),
     ("most", "max_records", quoted),
 ];
+
+/// The rules that name a column of records, which may have another name.
+const OF_RECORDS: [&str; 2] = ["ends", "begins"];
 
 /// The differences between a saved specification and this one, on one line.
 pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
@@ -49,13 +50,14 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
     differences.extend(plural("keys", listed));
     differences.extend(of_result(saved, own));
     differences.extend(of_aggregates(saved, own));
-    for name in ["tie", "emit"] {
-        differences.extend(changed(name, saved.get(name), own.get(name), quoted));
-    }
-    let every = [saved, own].map(|each| each.get("every"));
-    if every[0].is_some() != every[1].is_some() {
-        differences.extend(changed("every", every[0], every[1], duration));
-    }
+    differences.extend(changed("emit", saved.get("emit"), own.get("emit"), quoted));
+    differences.extend(added("tie", saved.get("tie"), own.get("tie"), quoted));
+    differences.extend(added(
+        "every",
+        saved.get("every"),
+        own.get("every"),
+        duration,
+    ));
     differences.extend(plural("shards", text));
     if is_changed(saved, own, "inputs") {
         let count = |each: &Specification| match each
@@ -112,6 +114,18 @@ fn changed(
     (was != is).then(|| format!("{option} was {}, is {}", show(was), show(is)))
 }
 
+/// The difference of an option whose value may change, but which a query either has or lacks.
+fn added(
+    option: &str,
+    saved: Option<&Value>,
+    own: Option<&Value>,
+    show: impl Fn(Option<&Value>) -> String,
+) -> Option<String> {
+    (saved.is_some() != own.is_some())
+        .then(|| changed(option, saved, own, show))
+        .flatten()
+}
+
 fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
     let of = |windows: Option<&Value>, name: &str| {
         windows.and_then(|windows| windows.get(name)).cloned()
@@ -135,7 +149,12 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
     }
     let differs = |(name, option, show): (&str, &str, Words)| {
         let [was, is] = [of(saved, name), of(own, name)];
-        changed(option, was.as_ref(), is.as_ref(), show)
+        let (was, is) = (was.as_ref(), is.as_ref());
+        if OF_RECORDS.contains(&name) {
+            added(option, was, is, show)
+        } else {
+            changed(option, was, is, show)
+        }
     };
     let lengths = LENGTHS.map(|name| (name, name, duration as Words));
     let options = lengths.into_iter().chain(RULES);
@@ -274,41 +293,6 @@ fn of_types(
         .filter(|name| !within.is_empty() && !saved.contains_key(*name))
     {
         differences.push(format!("column {name:?} is new"));
-    }
-}
-
-/// A value between single quotes if it is a string.
-fn quoted(value: Option<&Value>) -> String {
-    match value {
-        Some(Value::String(value)) => format!("'{value}'"),
-        other => text(other),
-    }
-}
-
-/// The values of a list, quoted.
-fn listed(values: Option<&Value>) -> String {
-    let values = values.and_then(Value::as_array).into_iter().flatten();
-    let texts: Vec<String> = values.map(|value| quoted(Some(value))).collect();
-    if texts.is_empty() {
-        "none".into()
-    } else {
-        short(&texts.join(", "))
-    }
-}
-
-fn text(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => "none".into(),
-        Some(Value::String(value)) => short(value),
-        Some(other) => short(&other.to_string()),
-    }
-}
-
-/// At most so many characters of a text.
-fn short(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
     }
 }
 

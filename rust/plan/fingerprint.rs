@@ -22,7 +22,7 @@ const MAY_CHANGE: [&str; 7] = [
 ];
 
 /// The options of windows that may change: they only say how the next records are read.
-const OF_RECORDS: [&str; 2] = ["invalid_gap", "retention"];
+const OF_RECORDS: [&str; 2] = ["invalid_gap", "longest_gap"];
 
 /// A specification as JSON with sorted names, and the hash of what its state depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +46,10 @@ impl Fingerprint {
         };
         MAY_CHANGE.iter().for_each(|name| drop(asked.remove(*name)));
         let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));
-        let inputs = query.inputs.iter().map(|input| typed(&input.field));
-        let types: Map<String, Value> = query.keys.iter().map(typed).chain(inputs).collect();
+        let inputs = query.inputs.iter().map(|input| &input.field);
+        let cut_on = query.columns.rules.cut_on.iter().map(|(_, field)| field);
+        let fields = query.keys.iter().chain(inputs).chain(cut_on);
+        let types: Map<String, Value> = fields.map(typed).collect();
         // The states do not depend on frames, and those of one aggregate are stored once.
         if let Some(Value::Array(aggregates)) = asked.get_mut("aggregates") {
             let mut plans = query.aggregates.iter();
@@ -62,6 +64,9 @@ impl Fingerprint {
             .collect();
         asked.insert("types".into(), Value::Object(types));
         asked.insert("time_type".into(), json!(name(query.time.data_type())));
+        if let DataType::Timestamp(_, zone) = query.time.data_type() {
+            asked.insert("time_zone".into(), json!(zone.as_deref()));
+        }
         asked.insert("results".into(), Value::Array(results));
         let text = Value::Object(asked.clone()).to_string();
         let hash = hash(unnamed(asked));
@@ -82,19 +87,23 @@ pub(super) fn hash(specification: Map<String, Value>) -> String {
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
-/// A specification without the names of the time and gap columns and of the results, without the
-/// length of the pace of updates, and without the options of windows that may change.
+/// A specification without the names of results and of columns whose values only say how records are
+/// read, without the zone of times, the length of the pace of updates, and the options of windows that
+/// may change.
 pub(super) fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
-    asked.remove("time");
-    if let Some(every) = asked.get_mut("every") {
-        *every = json!(true);
+    for name in ["time", "time_zone"] {
+        asked.remove(name);
+    }
+    let there = |value: &mut Value| *value = json!(!value.is_null());
+    for name in ["every", "tie"] {
+        asked.get_mut(name).map(there);
     }
     if let Some(Value::Object(windows)) = asked.get_mut("windows") {
         OF_RECORDS
             .iter()
             .for_each(|name| drop(windows.remove(*name)));
-        if let Some(column) = windows.get_mut("gap_column") {
-            *column = json!(!column.is_null());
+        for name in ["gap_column", "ends", "begins"] {
+            windows.get_mut(name).map(there);
         }
     }
     if let Some(Value::Array(aggregates)) = asked.get_mut("aggregates") {
@@ -129,11 +138,11 @@ fn name(data_type: &DataType) -> String {
         | Decimal256(precision, scale) => {
             format!("decimal({precision},{scale})")
         }
-        Timestamp(unit, zone) => format!(
-            "timestamp({},{})",
-            unit_name(*unit),
-            zone.as_deref().unwrap_or("none")
-        ),
+        // Its values are in UTC, whatever zone shows them.
+        Timestamp(unit, zone) => {
+            let zone = zone.as_deref().map_or("none", |_| "UTC");
+            format!("timestamp({},{zone})", unit_name(*unit))
+        }
         Duration(unit) => format!("duration({})", unit_name(*unit)),
         Time32(unit) | Time64(unit) => format!("time({})", unit_name(*unit)),
         Dictionary(_, values) => name(values),

@@ -21,7 +21,7 @@
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
-//! | `changed_query`, `duration_words` | how the query of a saved state differs, in words |
+//! | `changed_query`, `duration_words`, `value_words` | how the query of a saved state differs, in words |
 //! | [`open_query`] | what a table of open windows belongs to, and which queries may continue it |
 
 pub(crate) mod aggregate;
@@ -43,6 +43,7 @@ pub(crate) mod rows_with_windows;
 pub(crate) mod rule_sources;
 pub(crate) mod source_column;
 pub mod spec;
+mod value_words;
 mod window_id;
 pub(crate) mod window_lengths;
 pub mod window_spec;

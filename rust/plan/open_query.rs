@@ -3,7 +3,7 @@
 //!
 //! | part of the query | another query |
 //! |---|---|
-//! | keys, their types, the kind of windows, the number of inputs | must have the same |
+//! | keys, `cut_on`, their types, the time's unit, the kind of windows, the number of inputs | must have the same |
 //! | a fixed gap | may have a longer one |
 //! | aggregates | may lack some, and may have more |
 //! | all others | may differ |
@@ -51,8 +51,8 @@ impl Fingerprint {
             for name in ["aggregates", "results"] {
                 fixed.remove(name);
             }
-            let keys = Value::Object(key_types(specification));
-            fixed.insert("types".into(), keys);
+            let types = Value::Object(fixed_types(specification));
+            fixed.insert("types".into(), types);
             fixed
         };
         let (before, after) = (
@@ -88,12 +88,18 @@ fn essence(mut specification: Specification) -> Specification {
     specification
 }
 
-/// The types of the key columns.
-fn key_types(specification: &Specification) -> Specification {
+/// The types of the columns whose values are in windows: keys, and those whose change ends a session.
+fn fixed_types(specification: &Specification) -> Specification {
     let types = specification.get("types").and_then(Value::as_object);
-    let keys = specification.get("keys").and_then(Value::as_array);
-    let keys = keys.into_iter().flatten().filter_map(Value::as_str);
-    keys.filter_map(|key| Some((key.to_owned(), types?.get(key)?.clone())))
+    let windows = specification.get("windows");
+    let lists = [
+        specification.get("keys"),
+        windows.and_then(|windows| windows.get("cut_on")),
+    ];
+    let names = lists.into_iter().filter_map(|list| list?.as_array());
+    let names = names.flatten().filter_map(Value::as_str);
+    names
+        .filter_map(|name| Some((name.to_owned(), types?.get(name)?.clone())))
         .collect()
 }
 
@@ -272,6 +278,10 @@ mod tests {
             (
                 other("keys", json!(["user", "id"])),
                 "keys were 'user', are 'user', 'id'",
+            ),
+            (
+                other("time_type", json!("timestamp(ns,none)")),
+                "the type of the time column was none, is timestamp(ns,none)",
             ),
             (other("types", typed), "column \"x\" was int64, is float64"),
             (

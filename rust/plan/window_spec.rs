@@ -14,9 +14,8 @@ pub enum WindowSpec {
         /// The duration column that holds each record's own gap.
         #[serde(default)]
         gap_column: Option<String>,
-        /// The largest gap of `gap_column`: larger ones are cut to it; none: no gap is cut. KIP-362
-        /// calls it retention, and so do saved states.
-        #[serde(default, rename = "retention")]
+        /// The largest gap of `gap_column`: larger ones are cut to it; none: no gap is cut.
+        #[serde(default)]
         longest_gap: Option<i64>,
         /// What happens to a record whose gap is null, zero or negative.
         #[serde(default)]

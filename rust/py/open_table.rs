@@ -34,7 +34,7 @@ pub(super) fn join_clocks<'py>(
     py: Python<'py>,
     clocks: Vec<PyBackedBytes>,
 ) -> PyResult<(Bound<'py, PyBytes>, i64)> {
-    let clocks = clocks.iter().map(|bytes| OpenClock::read_alone(bytes));
+    let clocks = clocks.iter().map(|bytes| OpenClock::read(bytes));
     let clocks = clocks.collect::<Result<Vec<_>, _>>()?;
     let clock = OpenClock::of_shards(&clocks)?;
     Ok((PyBytes::new(py, &clock.seal()?), clock.to))
@@ -43,7 +43,7 @@ pub(super) fn join_clocks<'py>(
 /// A clock row as JSON.
 #[pyfunction]
 pub(super) fn read_clock(clock: PyBackedBytes) -> PyResult<String> {
-    Ok(OpenClock::read_alone(&clock)?.to_json()?)
+    Ok(OpenClock::read(&clock)?.to_json()?)
 }
 
 /// The clock row of a table whose time is set to `to`, or that lacks some rows: their number, and the
@@ -56,7 +56,7 @@ pub(super) fn change_clock<'py>(
     to: Option<i64>,
     without: (u64, u64),
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let mut clock = OpenClock::read_alone(&clock)?;
+    let mut clock = OpenClock::read(&clock)?;
     clock.remove(without.0, without.1)?;
     if let Some(to) = to {
         clock.set(to);

@@ -334,14 +334,16 @@ impl PyOperator {
         tally: (u64, u64),
         rows: Vec<PyRecordBatch>,
     ) -> PyResult<(i64, u64)> {
-        let clock = OpenClock::read(&clock.0, clock.1)?;
+        let (clock, time) = (OpenClock::read(&clock.0)?, clock.1);
         let tally = OpenTally {
             clocks: Vec::new(),
             rows: tally.0,
             checksum: tally.1,
         };
         let rows: Vec<RecordBatch> = rows.into_iter().map(PyRecordBatch::into_inner).collect();
-        self.work(py, |operator| operator.resume_open(&clock, &tally, &rows))?;
+        self.work(py, |operator| {
+            operator.resume_open(&clock, time, &tally, &rows)
+        })?;
         Ok((clock.to, clock.batch))
     }
 

@@ -30,9 +30,10 @@ use crate::state::head::Clock;
 use crate::state::open_clock::{OpenClock, OpenInput, OpenTally, unreadable};
 
 impl Operator {
-    /// Loads a table of open windows into an operator that has seen nothing. `rows` are key columns,
-    /// the start and the end of each window as `Int64`, and `state`. `tally` counts all rows of the
-    /// table, of which `rows` may be a part. All sources of the table become one.
+    /// Loads a table of open windows into an operator that has seen nothing. `time` is the time in the
+    /// clock row. `rows` are key columns, the start and the end of each window as `Int64`, and `state`.
+    /// `tally` counts all rows of the table, of which `rows` may be a part. All sources of the table
+    /// become one.
     ///
     /// # Errors
     ///
@@ -40,6 +41,7 @@ impl Operator {
     pub(crate) fn resume_open(
         &mut self,
         clock: &OpenClock,
+        time: Option<i64>,
         tally: &OpenTally,
         rows: &[RecordBatch],
     ) -> Result<()> {
@@ -53,6 +55,7 @@ impl Operator {
                  None to begin anew"
             ))
         })?;
+        clock.check_time(time)?; // not before, as another unit of time has other ticks
         self.run(RESTORE, |operator| {
             operator.resume_clock(clock);
             operator.load_open(clock, tally, rows, &continued)

@@ -93,29 +93,32 @@ impl OpenClock {
         Ok(())
     }
 
-    /// Reads the bytes of a clock row whose column `stream_time` is `time`.
+    /// Reads the bytes of a clock row.
     ///
     /// # Errors
     ///
     /// [`Error::Format`] for bytes that are damaged or of another row.
-    pub(crate) fn read(bytes: &[u8], time: Option<i64>) -> Result<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         let named = |reason: String| unreadable(format!("the clock row cannot be read: {reason}"));
         let state = OpenState::read(bytes).map_err(named)?;
-        let text = state.payload(columns(time)).map_err(named)?;
-        serde_json::from_slice(text).map_err(|error| named(error.to_string()))
+        let clock = serde_json::from_slice::<Self>(state.unchecked());
+        let time = clock.as_ref().ok().map(|clock| clock.to);
+        state.payload(columns(time)).map_err(named)?;
+        clock.map_err(|error| named(error.to_string()))
     }
 
-    /// Reads the bytes of a clock row whose column `stream_time` is unknown.
+    /// Checks the column `stream_time` of the clock row.
     ///
     /// # Errors
     ///
-    /// As [`Self::read`].
-    pub(crate) fn read_alone(bytes: &[u8]) -> Result<Self> {
-        let time = OpenState::read(bytes).ok().and_then(|state| {
-            let clock: Self = serde_json::from_slice(state.unchecked()).ok()?;
-            Some(clock.to)
-        });
-        Self::read(bytes, time)
+    /// [`Error::Format`] if it has another time.
+    pub(crate) fn check_time(&self, time: Option<i64>) -> Result<()> {
+        if time == Some(self.to) {
+            return Ok(());
+        }
+        Err(unreadable(
+            "the clock row cannot be read: its `stream_time` was changed",
+        ))
     }
 
     /// Sets the time of the table. After a move back, windows that are not closed by then are open

@@ -84,7 +84,7 @@ impl<'b> OpenState<'b> {
         }
         if version != VERSION {
             return Err(format!(
-                "its `state` has format {version}, this version of windrow reads {VERSION}"
+                "its `state` has format {version}, and this version of windrow reads format {VERSION}"
             ));
         }
         let kinds = [RowKind::Clock, RowKind::Window];

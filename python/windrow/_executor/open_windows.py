@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -9,6 +10,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.errors import changed_query
 from windrow._arguments.instant import shown
 from windrow._native import Operator, tally_open
 from windrow._plan.open_table import STATE, STREAM_TIME
@@ -122,6 +124,20 @@ class OpenWindows:
             f"open: got {len(self.clocks)} clock rows, of runs up to {', '.join(times)}; allowed: the open windows of "
             "one run, which have one clock row: filter the table by its run"
         )
+
+    def name(self, kind: Any) -> str:
+        """The time of the table and a hash of its clock row, for people and for comparisons.
+
+        `kind` is the type of times.
+        """
+        clock, to = self.clock(kind)
+        return f"the open windows up to {shown(to or 0, kind)} ({hashlib.sha256(clock).hexdigest()[:16]})"
+
+
+def check_start(saved: str | None, own: str | None) -> None:
+    """Raises `ValueError` if a stream began with another table than `own`. None allows any."""
+    if own not in (None, saved):
+        raise ValueError(f"state: {changed_query({'start_from': saved}, {'start_from': own})}")
 
 
 _WHOLE = "the whole table of open windows of one run"

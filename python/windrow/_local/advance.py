@@ -115,7 +115,10 @@ def _columns(plan: Plan, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
         else:
             raise bad_column_type("open", WINDOW, window.type, "a struct of `start` and `end`")
     for name, column in zip((START, END, STREAM_TIME), (*bounds, given[STREAM_TIME]), strict=True):
-        columns[name] = _cast(name, column, time).cast(pa.int64())
+        # Another unit may lose digits. The core refuses it, as it compares the queries first.
+        is_time = pa.types.is_timestamp(column.type)
+        times = column.cast(time, safe=False) if is_time else _cast(name, column, time)
+        columns[name] = times.cast(pa.int64())
     columns[STATE] = _cast(STATE, given[STATE], pa.binary())
     return columns
 

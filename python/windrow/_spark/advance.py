@@ -175,6 +175,7 @@ def _check_type(given: StructField, wanted: pa.Field[Any]) -> None:
 def open_spec(plan: Plan, columns: pa.Schema) -> str:
     """A plan for the rows of open windows, which a packer brings to the shards of their keys."""
     name = packed_schema(columns).names[-1]
-    records = {"windows": {"kind": "session", "gap": 1_000_000}, "tick": None, "inputs": None, "time": name}
+    columns_of_records = {"tick": None, "tie": None, "inputs": None, "time": name}
+    records = {"windows": {"kind": "session", "gap": 1_000_000}} | columns_of_records
     counted = [{"name": "n", "function": "count", "columns": []}]
     return json.dumps(json.loads(plan.spec_in_order) | records | {"aggregates": counted, "op": False})

@@ -9,7 +9,6 @@ the name of the table, which each state keeps. A state with another name is an e
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
@@ -18,7 +17,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from windrow._arguments.instant import shown
 from windrow._executor.open_windows import OpenWindows, shown_aggregates
 from windrow._executor.run_blocks import pack_open
 from windrow._executor.shipping import shipped
@@ -76,7 +74,7 @@ class Start:
         clock, to = opened.clock(kind)
         counted = json.loads(read_clock(clock))
         operator.resume_open((clock, to), (counted["rows"], counted["checksum"]), [])
-        self.name = f"the open windows up to {shown(to or 0, kind)} ({hashlib.sha256(clock).hexdigest()[:16]})"
+        self.name = opened.name(kind)
 
     def entries(self, shipment: Shipment) -> DataFrame:
         """The entries of the states of all shards."""

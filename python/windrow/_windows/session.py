@@ -290,9 +290,9 @@ class SessionWindows(Windows):
 
     def _plan(self) -> dict[str, Any]:
         """What the core needs to know of these windows."""
-        # The keys are those of saved states; `retention` is KIP-362's word for the longest gap.
+        # The keys are those of saved states.
         if isinstance(self.gap, DynamicGap):
-            gap = {"gap_column": self.gap.column, "retention": self.gap.max_gap, "invalid_gap": self.gap.invalid}
+            gap = {"gap_column": self.gap.column, "longest_gap": self.gap.max_gap, "invalid_gap": self.gap.invalid}
         else:
             gap = {"gap": self.gap}
         return {"kind": "session"} | {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,8 +21,6 @@ from windrow._plan.plan import SERIES
 from windrow._windows.session_rules import has_rules
 
 ALLOWED = "a table of open windows: what windrow.state.open_windows or the still_open of advance returns"
-
-_TIME = re.compile(r"timestamp\((\w+),(.*)\)")
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class ClockRow:
         state, ticks = opened.clock(kind)
         row, time = cls(state), pa.scalar(ticks, pa.int64()).cast(kind)
         if not time.is_valid or time.cast(row.time).cast(pa.int64()).as_py() != row.ticks:
-            raise ValueError("open: the clock row cannot be read: its `stream_time` or its `state` was changed")
+            raise ValueError("open: the clock row cannot be read: its `stream_time` was changed")
         return row
 
     @cached_property
@@ -80,11 +77,8 @@ class ClockRow:
     @property
     def time(self) -> Any:
         """The type of the query's time column."""
-        found = _TIME.fullmatch(self.specification["time_type"])
-        if found is None:
-            raise ValueError("open: the clock row has no type of times: it is damaged")
-        unit, zone = found.groups()
-        return pa.timestamp(unit, None if zone == "none" else zone)
+        unit = self.specification["time_type"].removeprefix("timestamp(").partition(",")[0]
+        return pa.timestamp(unit, self.specification["time_zone"])
 
     def moved(self, to: int) -> bytes:
         """Its bytes at another stream time. `ValueError` for an earlier one of sessions with rules."""

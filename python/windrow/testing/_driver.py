@@ -14,6 +14,7 @@ import pyarrow as pa
 from windrow._arguments.duration import Duration
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batches import stream_reader
+from windrow._executor.open_windows import check_start
 from windrow._executor.tasks import Source
 from windrow._folds.python_values import values_of
 from windrow._plan.flat import shown
@@ -154,8 +155,9 @@ class StreamDriver:
         time = plan.schema.field(plan.time)
         self._wall_clock = WallClock(wall_clock, plan.options.max_ahead, time, self._feed.tick)
         self._operators = self._new()
-        if plan.options.start is not None and isinstance(self._operators, SharedOperator):
-            self._operators.start(plan)
+        start, operators = plan.options.start, self._operators
+        self._start = operators.start(plan) if start is not None and isinstance(operators, SharedOperator) else None
+        self._began = self._start
         self._finish = None if plan.finish is None else plan.finish.typed(self._operators.change_schema)
         self._set_aside = Counter[str]()
         self._unread: list[pa.RecordBatch] = []
@@ -323,7 +325,8 @@ class StreamDriver:
     def snapshot(self) -> list[bytes]:
         """The whole state as pages: Arrow IPC streams, as in a checkpoint.
 
-        With `source=` or `max_ahead` there is one more page, which lists the sources and what `max_ahead` left out.
+        With `source=`, `max_ahead` or `start_from` there is one more page, which lists the sources, what `max_ahead`
+        left out, and the open windows with which the stream began.
         """
         pages = self._operators.pages()
         return [self._driver_page(), *pages] if self._has_page else pages
@@ -346,7 +349,8 @@ class StreamDriver:
 
         Raises:
             TypeError: no pages, or a page that is not `bytes`.
-            ValueError: a page is damaged, missing, of another version or of another query.
+            ValueError: a page is damaged, missing, of another version or of another query, or the stream began with
+                other open windows than those of `start_from`.
         """
         if isinstance(pages, Mapping | str | bytes | bytearray | memoryview) or not isinstance(pages, Iterable):
             hint = "; of the dict that its changes made, the values()" if isinstance(pages, Mapping) else ""
@@ -356,19 +360,20 @@ class StreamDriver:
             if not isinstance(page, bytes | bytearray):
                 raise bad_type(f"pages[{number}]", page, "bytes, as snapshot() gives them")
         saved = read(listed, self._plan.stream)
+        check_start(saved.start, self._start)
         operators = self._new()
         operators.restore(saved.sources, saved.pages)
-        self._operators, self._set_aside = operators, Counter(saved.counters)
+        self._operators, self._set_aside, self._began = operators, Counter(saved.counters), saved.start
         self._unread.clear()
         return self
 
     @property
     def _has_page(self) -> bool:
-        sources = self._plan.stream.source
-        return bool(sources) or self._plan.options.max_ahead is not None or self._set_aside.total() > 0
+        options = (self._plan.stream.source or None, self._plan.options.max_ahead, self._began)
+        return any(option is not None for option in options) or self._set_aside.total() > 0
 
     def _driver_page(self) -> bytes:
-        return driver_page(self._plan.stream, self._operators.sources, self._set_aside)
+        return driver_page(self._plan.stream, self._operators.sources, self._set_aside, self._began)
 
     def _shown(self, ticks: int | None) -> Any:
         times = pa.array([ticks], pa.int64()).cast(self._schema.field(self._plan.time).type)

@@ -131,13 +131,15 @@ class SharedOperator(Operators):
         self._numbers: dict[Source, int] = {}
         super().__init__(self._operator, ledger)
 
-    def start(self, plan: Plan) -> None:
-        """Begins with the open windows of a plan."""
+    def start(self, plan: Plan) -> str:
+        """Begins with the open windows of a plan. Returns their name."""
         rows: pa.Table = plan.options.start(plan, shown_aggregates(plan, self.output_schema))
         opened = OpenWindows(len(plan.keys))
         for batch in rows.to_batches():
             opened.add(batch)
-        opened.load(self._operator, plan.schema.field(plan.time).type)
+        kind: Any = plan.schema.field(plan.time).type
+        opened.load(self._operator, kind)
+        return opened.name(kind)
 
     def push(self, fed: Fed) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""

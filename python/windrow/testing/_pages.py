@@ -1,4 +1,4 @@
-"""The pages of a driver in addition to those of its operators, if it has sources or a wall clock.
+"""The pages of a driver in addition to those of its operators, if it has sources, a wall clock or a history.
 
 | `windrow.page` | one row is | columns |
 |---|---|---|
@@ -6,8 +6,8 @@
 | `task` | one page of the operator of a source | `source` (int64), its number; `page` (binary) |
 
 Both are Arrow IPC streams. `windrow.checksum` is sha256 of all bytes, its own digits read as dots. The page `driver`
-has as `windrow.specification` what the definition says of sources, and as `windrow.counters` what `max_ahead` set
-aside.
+has as `windrow.specification` what the definition says of sources, as `windrow.counters` what `max_ahead` set aside,
+and as `windrow.start` the open windows with which the stream began.
 """
 
 from __future__ import annotations
@@ -41,20 +41,23 @@ class SavedState(NamedTuple):
     Attributes:
         sources: the sources, by their numbers.
         counters: what was set aside, by the name of its counter.
+        start: the open windows with which the stream began; None for none.
         pages: the pages of the operators, with the number of the source where the page says it.
     """
 
     sources: list[Source]
     counters: Mapping[str, int]
+    start: str | None
     pages: list[tuple[int | None, bytes]]
 
 
-def driver_page(stream: Stream, sources: Sequence[Source], counters: Mapping[str, int]) -> bytes:
+def driver_page(stream: Stream, sources: Sequence[Source], counters: Mapping[str, int], start: str | None) -> bytes:
     """The page `driver`."""
     columns = [
         pa.array([source[place] for source in sources], field.type) for place, field in enumerate(_fields(stream))
     ]
-    texts = {"specification": json.dumps(_specification(stream)), "counters": json.dumps(dict(counters))}
+    values = {"specification": _specification(stream), "counters": dict(counters), "start": start}
+    texts = {name: json.dumps(value) for name, value in values.items()}
     return _sealed(DRIVER, columns, pa.schema([field.with_nullable(True) for field in _fields(stream)]), texts)
 
 
@@ -82,15 +85,18 @@ def read(pages: Iterable[bytes], stream: Stream) -> SavedState:
     if not heads and not stream.source:
         if any(number is not None for number, _ in plain):
             raise _broken("the page of the driver is missing")
-        return SavedState([], {}, plain)
+        return SavedState([], {}, None, plain)
     if len(heads) != 1:
         raise _broken("a state of sources has one page of the driver")
     text = heads[0].schema.metadata
-    saved, specification = json.loads(text[b"windrow.specification"]), _specification(stream)
+    saved, counters, start = (
+        json.loads(text[f"windrow.{name}".encode()]) for name in ("specification", "counters", "start")
+    )
+    specification = _specification(stream)
     if saved != specification:
         raise _broken(changed_query(_shown(saved), _shown(specification)))
     columns = [column.to_pylist() for column in heads[0].columns]
-    return SavedState(list(zip(*columns, strict=True)), json.loads(text[b"windrow.counters"]), plain)
+    return SavedState(list(zip(*columns, strict=True)), counters, start, plain)
 
 
 def _fields(stream: Stream) -> Sequence[pa.Field[pa.DataType]]:
@@ -133,7 +139,8 @@ def _opened(page: bytes) -> pa.RecordBatch:
     reader = pa.ipc.open_stream(pa.py_buffer(page))
     version = reader.schema.metadata.get(b"windrow.format")
     if version != _FORMAT.encode():
-        raise _broken(f"it has version {version!r} of the format; this windrow reads {_FORMAT}")
+        written = "none" if version is None else version.decode("utf-8", "replace")
+        raise _broken(f"it has format {written}, and this version of windrow reads format {_FORMAT}")
     return reader.read_next_batch()
 
 

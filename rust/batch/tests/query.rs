@@ -66,7 +66,7 @@ fn lines(batches: &[RecordBatch]) -> Vec<String> {
 /// Sessions of the gap column, cut to the longest gap where there is one.
 fn own_gaps(longest: Option<i64>) -> String {
     let longest = longest.map_or(String::new(), |longest| {
-        format!(r#", "retention": {longest}"#)
+        format!(r#", "longest_gap": {longest}"#)
     });
     format!(r#"{{"kind": "session", "gap_column": "gap"{longest}}}"#)
 }
@@ -291,7 +291,7 @@ fn a_packer_goes_on_after_it_has_packed_and_forgotten_its_keys() {
 
 /// Windows of gaps of up to 9, where a bad one is an error.
 const STRICT: &str =
-    r#"{"kind": "session", "gap_column": "gap", "retention": 9, "invalid_gap": "error"}"#;
+    r#"{"kind": "session", "gap_column": "gap", "longest_gap": 9, "invalid_gap": "error"}"#;
 
 #[test]
 fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
@@ -362,7 +362,7 @@ fn sessions_with_gaps_of_their_own_leave_as_soon_as_nothing_reaches_them() {
         merge_bytes: 4000,
         ..Limits::default()
     };
-    let windows = r#"{"kind": "session", "gap_column": "gap", "retention": 100}"#;
+    let windows = r#"{"kind": "session", "gap_column": "gap", "longest_gap": 100}"#;
     let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
     let (packed, _) = packed(&query, &[&rows], &mut Random(1));
     let (results, early) = merged(&query, &packed, 1, &mut Random(1));

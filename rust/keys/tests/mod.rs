@@ -1,4 +1,5 @@
 //! Tests of this room.
 
 mod keys;
+mod sort_keys;
 mod values;

@@ -173,7 +173,7 @@ fn extremes() -> impl Strategy<Value = (String, String, Vec<Fed>)> {
     let windows = prop_oneof![
         any().prop_map(|gap| format!(r#"{{"kind":"session","gap":{gap}}}"#)),
         any().prop_map(|retention| format!(
-            r#"{{"kind":"session","gap_column":"gap","retention":{retention}}}"#
+            r#"{{"kind":"session","gap_column":"gap","longest_gap":{retention}}}"#
         )),
         (any(), any()).prop_map(|(length, tick)| format!(
             r#"{{"kind":"sliding","difference":{length},"resolution":{tick}}}"#
@@ -277,7 +277,7 @@ fn a_tick_of_no_input_moves_all_inputs_of_a_cogroup_at_once() {
 
 #[test]
 fn a_bad_gap_fails_by_name_where_that_was_asked() {
-    let windows = r#"{"kind":"session","gap_column":"gap","retention":20,"invalid_gap":"error"}"#;
+    let windows = r#"{"kind":"session","gap_column":"gap","longest_gap":20,"invalid_gap":"error"}"#;
     let mut operator = operator(&spec(windows, r#","grace":0"#));
     let told = operator
         .push(&batch(&[

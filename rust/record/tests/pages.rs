@@ -172,7 +172,7 @@ fn another_query_is_refused_by_what_differs() {
 
 /// The pages of this version of the format.
 fn vectors() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/pages-4")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/version-1/pages")
 }
 
 /// Kind of windows, and the records whose state was saved: enough keys that pages have integers in fewer
@@ -209,8 +209,8 @@ fn fixtures() -> [(&'static str, &'static str, Vec<Fed>); 3] {
     ]
 }
 
-/// Writes the pages of this version. For a new version, once: call it from the test below with a
-/// new folder's name.
+/// Writes the pages of this version. For a new version, once: call it from the test below, with a new
+/// folder in `vectors`.
 #[expect(dead_code, reason = "called by hand, once for each version")]
 fn write_vectors() {
     for (name, windows, records) in fixtures() {

@@ -39,6 +39,13 @@ def _functions() -> Any:
     return functions
 
 
+def _release() -> tuple[int, int]:
+    import pyspark
+
+    major, minor = pyspark.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
 def _server() -> bool:
     import pyspark
 
@@ -55,6 +62,8 @@ FOUND: dict[str, Callable[[], bool]] = {
     "Delta and Iceberg": lambda: all(map(find_spec, ("deltalake", "pyiceberg"))),
     "pictures": lambda: find_spec("matplotlib") is not None,
     "variants": lambda: hasattr(_types(), "VariantType"),
+    "PySpark 4.0": lambda: _release() == (4, 0),
+    **{f"PySpark 4.{minor} or later": lambda minor=minor: _release() >= (4, minor) for minor in range(4)},
 }
 
 

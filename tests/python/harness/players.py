@@ -224,7 +224,7 @@ def windows_spec(asked: Scenario) -> dict[str, Any]:
         case "session":
             return {"kind": "session", "gap": asked.length}
         case _:
-            return {"kind": "session", "gap_column": "gap", "retention": asked.length}
+            return {"kind": "session", "gap_column": "gap", "longest_gap": asked.length}
 
 
 def _aggregates(asked: Scenario) -> list[dict[str, Any]]:

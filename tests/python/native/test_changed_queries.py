@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow.testing import StreamDriver
 
 from ..harness.daily_jobs import days, half_hours, pairs, shown_windows
 from ..harness.examples import usually
@@ -196,3 +197,108 @@ OPEN = advanced(SESSIONS, n=wr.count(), x=wr.sum("x"), f=wr.reduce("x", min)).st
 def test_what_cannot_be_derived_is_refused_with_the_difference(windows: Any, asked: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=rf"^open: the open windows are of another query: {says}.*; allowed: "):
         advanced(windows, OPEN, **asked)
+
+
+ZONES = {"UTC": pa.timestamp("us", "UTC"), "Berlin": pa.timestamp("us", "Europe/Berlin"), "none": pa.timestamp("us")}
+UNITS = {unit: pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")}  # type: ignore[arg-type]
+
+
+def visits(kind: pa.DataType = ZONES["none"], *minutes: int, key: pa.DataType = ZONES["none"]) -> pa.Table:
+    """Records of one user, with two names for each column of a rule."""
+    rows = len(minutes)
+    rules = {name: [False] * rows for name in ("end", "finish", "begin", "enter")}
+    columns: dict[str, Any] = {**rules, "seq": range(rows), "number": range(rows), "page": ["a"] * rows}
+    columns = {name: list(values) for name, values in columns.items()} | {"place": pa.array(["a"] * rows)}
+    columns["ts"] = pa.array([60 * minute for minute in minutes], pa.timestamp("s")).cast(kind)
+    return pa.table({"user": pa.array([0] * rows, pa.int64()).cast(key), **columns})
+
+
+def of_visits(data: Any, *, tie: str | None = None, grace: Any = None, **rules: Any) -> Any:
+    windows = wr.SessionWindows.with_gap("30 minutes", grace=grace, **rules)
+    return wr.group_by(data, "user", time="ts", tie=tie).windowed_by(windows)
+
+
+def continued(before: pa.Table, after: pa.Table, one: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
+    """The sessions of a query that continues the open windows of another, and of a driver that does."""
+    asked: dict[str, Any] = {"n": wr.count(), "last": wr.max("ts")}
+    run = of_visits(before, **one).advance(None, to=end_of(before, 30), **asked)
+    rows: list[dict[str, Any]] = (
+        of_visits(after, **other).advance(run.still_open, to=end_of(after, 300), **asked).closed.to_pylist()
+    )
+
+    def driver(data: pa.Table, rules: dict[str, Any]) -> StreamDriver:
+        return StreamDriver(lambda data: of_visits(data, grace="1 minute", **rules).agg(**asked), data.schema)
+
+    first = driver(before, one)
+    first.pipe_batch(before)
+    second = driver(after, other).restore(first.snapshot())
+    second.pipe_batch(after)
+    second.finish()
+    assert second.read_table().to_pylist() == rows
+    return rows
+
+
+def end_of(data: pa.Table, minutes: int) -> datetime:
+    """A time as the time column shows it."""
+    kind: Any = data.schema.field("ts").type
+    return instant_of(minutes).replace(tzinfo=kind.tz and UTC)
+
+
+def instant_of(minutes: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"end_when": "end"}, {"end_when": "finish"}),
+        ({"start_when": "begin"}, {"start_when": "enter"}),
+        ({"end_when": "end", "tie": "seq"}, {"end_when": "end", "tie": "number"}),
+    ],
+)
+def test_the_columns_of_rules_and_ties_may_have_other_names(one: dict[str, Any], other: dict[str, Any]) -> None:
+    utc = ZONES["UTC"]
+    assert [row["n"] for row in continued(visits(utc, 5, 25), visits(utc, 45), one, other)] == [3]
+
+
+@pytest.mark.parametrize(("one", "other"), [("UTC", "Berlin"), ("Berlin", "UTC")])
+def test_times_may_have_another_zone(one: str, other: str) -> None:
+    before, after = (visits(ZONES[zone], *at, key=ZONES[zone]) for zone, at in ((one, (5, 25)), (other, (45,))))
+    (row,) = continued(before, after, {}, {})
+    assert (row["user"], row["n"], row["last"]) == (instant_of(0), 3, instant_of(45))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "one", "other", "says"),
+    [
+        (ZONES["none"], ZONES["UTC"], {}, {}, r"the time column was timestamp\(us,none\), is timestamp\(us,UTC\)"),
+        (UNITS["us"], UNITS["ns"], {}, {}, r"the time column was timestamp\(us,none\), is timestamp\(ns,none\)"),
+        (UNITS["ns"], UNITS["us"], {}, {}, r"the time column was timestamp\(ns,none\), is timestamp\(us,none\)"),
+        (UNITS["ms"], UNITS["s"], {}, {}, r"the time column was timestamp\(ms,none\), is timestamp\(s,none\)"),
+        (ZONES["UTC"], ZONES["UTC"], {"cut_on": ["page"]}, {"cut_on": ["place"]}, "cut_on was 'page', is 'place'"),
+        (ZONES["UTC"], ZONES["UTC"], {"end_when": "end"}, {}, "end_when was 'end', is none"),
+        (ZONES["UTC"], ZONES["UTC"], {}, {"start_when": "begin"}, "start_when was none, is 'begin'"),
+        (ZONES["UTC"], ZONES["UTC"], {"max_records": 9, "tie": "seq"}, {"max_records": 9}, "tie was 'seq', is none"),
+    ],
+)
+def test_what_windows_hold_is_the_same(
+    before: pa.DataType, after: pa.DataType, one: dict[str, Any], other: dict[str, Any], says: str
+) -> None:
+    history = visits(before, 5, 25)
+    with pytest.raises(ValueError, match=f"open: the open windows are of another query: .*{says}"):
+        continued(history, visits(after), one, other)
+
+
+def test_a_time_with_more_digits_than_the_next_query_has_is_no_damage() -> None:
+    history = visits(UNITS["ns"], 5)
+    times = pa.array([5 * 60 * 10**9 + 1], pa.int64()).cast(pa.timestamp("ns"))
+    history = history.set_column(history.column_names.index("ts"), "ts", times)
+    with pytest.raises(ValueError, match=r"the time column was timestamp\(ns,none\), is timestamp\(us,none\)"):
+        continued(history, visits(UNITS["us"]), {}, {})
+
+
+def test_the_values_that_cut_sessions_keep_their_type() -> None:
+    before, rules = visits(ZONES["UTC"], 5), {"cut_on": ["page"]}
+    after = before.set_column(before.column_names.index("page"), "page", pa.array([1]))
+    with pytest.raises(ValueError, match='column "page" was string, is int64'):
+        continued(before, after[:0], rules, rules)

@@ -153,7 +153,7 @@ def changed(**columns: Any) -> pa.Table:
         (
             lambda: state.clock(changed(stream_time=pa.array([None] * 4 + [at(3)], pa.timestamp("us")))),
             ValueError,
-            "the clock row cannot be read: its `stream_time` or its `state` was changed",
+            "the clock row cannot be read: its `stream_time` was changed",
         ),
     ],
 )

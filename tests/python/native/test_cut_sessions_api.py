@@ -20,6 +20,7 @@ from windrow.__main__ import main
 from windrow.plot import timeline
 from windrow.testing import StreamDriver
 
+from ..harness.steps import LocalStream
 from ..harness.tables import arrow
 from ..scenes import all_at, at
 
@@ -103,6 +104,21 @@ def one_more(held: int, row: Any) -> int:
 
 def added(one: int, other: int) -> int:
     return one + other
+
+
+def test_a_stream_of_built_in_aggregates_is_cut() -> None:
+    """Its records do not come as partial sessions, unlike those of a stream without rules."""
+
+    def query(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap(
+            "5 minutes", grace="1 minute", max_duration="10 minutes", end_when="logout"
+        )
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count())
+
+    stream = LocalStream(query, CLICKS.schema, shards=2)
+    last = pa.Table.from_pylist([{"user": "end", "ts": at(100)}], CLICKS.schema)
+    rows = [*stream.push([CLICKS]), *stream.push([last])]
+    assert shown(pa.Table.from_pylist(rows)) == SESSIONS
 
 
 def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:

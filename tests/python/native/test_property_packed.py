@@ -33,7 +33,7 @@ from ..oracle.records import null_keys, null_times
 from ..oracle.sessions import bad_gaps, clamped_gaps
 
 SESSION = {"kind": "session", "gap": 5}
-DYNAMIC = {"kind": "session", "gap_column": "gap", "retention": 20}
+DYNAMIC = {"kind": "session", "gap_column": "gap", "longest_gap": 20}
 SLIDING = {"kind": "sliding", "difference": 12, "resolution": 3}
 ORACLES = {"session": by_sessions(5), "dynamic": by_dynamic_gap("gap", 20), "sliding": by_sliding(12, 3)}
 PACKED = pa.schema(

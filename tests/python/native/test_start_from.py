@@ -306,6 +306,24 @@ def test_another_history_over_a_state_is_refused_and_named() -> None:
     assert [row["count"] for row in stream.push([pairs(("bob", 200))])] == [3]
 
 
+def test_a_driver_refuses_a_state_of_another_history() -> None:
+    """As a stream of Spark does. A driver without a history continues any state, and the state keeps its own."""
+    one, other = (opened_at(minutes, ("ann", 30)) for minutes in (60, 61))
+    states: dict[str, Any] = {"one": begun_with(one).snapshot()}
+    plain = StreamDriver(lambda data: sessions_of(data).agg(n=wr.count()), SCHEMA)
+    states["none"] = plain.snapshot()
+    states["continued"] = plain.restore(states["one"]).snapshot()
+    assert begun_with(one).restore(states["continued"]).stream_time == at(60)
+    for name, was in (("one", "the open windows up to 2026-01-01 09:00:00 .*"), ("none", "none")):
+        says = f"state: it belongs to another query\nstart_from was '?{was}, is 'the open windows up to .* 09:01:00 "
+        with pytest.raises(ValueError, match=says):
+            begun_with(other).restore(states[name])
+    with pytest.raises(ValueError, match="start_from was 'the open windows up to .* 09:00:00"):
+        begun_with(other).restore(states["continued"])
+    with pytest.raises(ValueError, match="start_from was none"):
+        begun_with(one).restore(plain.restore(states["none"]).snapshot())
+
+
 def test_a_state_that_began_without_a_history_takes_none() -> None:
     stream = LocalStream(lambda data: sessions_of(data).count(), SCHEMA, shards=2)
     stream.push([pairs(("ann", 61))])

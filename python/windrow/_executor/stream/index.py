@@ -8,7 +8,7 @@
 
 | in the index | |
 |---|---|
-| `format`, `shard` | 5; the number of the shard |
+| `format`, `shard` | 1, the version of the whole state; the number of the shard |
 | `source`, `stream_time` | the source columns, and how several sources share stream time |
 | `start` | the open windows with which the stream began; null if it began with none |
 | `sources`, `inputs` | the values of each source, by number, and the inputs that have seen it |
@@ -37,7 +37,8 @@ import pyarrow as pa
 
 from windrow._executor.tasks import Source
 
-FORMAT = 5
+FORMAT = 1
+"""The version of the state of a shard. Other versions are refused."""
 INDEX = "index"
 QUERY = "query"
 HEAD = "head"
@@ -134,21 +135,20 @@ class Index:
         try:
             fields = json.loads(text)
             version = fields["format"]
-            index = cls(
-                fields["shard"],
-                tuple(fields["source"]),
-                fields["stream_time"],
-                [tuple(source) for source in fields["sources"]],
-                [set(inputs) for inputs in fields["inputs"]],
-                {name: Page.read(page) for name, page in fields["pages"].items()},
-                {number: (time, count) for number, (time, count) in fields["gauges"].items()},
-                fields.get("start"),
-            )
+            if version == FORMAT:
+                return cls(
+                    fields["shard"],
+                    tuple(fields["source"]),
+                    fields["stream_time"],
+                    [tuple(source) for source in fields["sources"]],
+                    [set(inputs) for inputs in fields["inputs"]],
+                    {name: Page.read(page) for name, page in fields["pages"].items()},
+                    {number: (time, count) for number, (time, count) in fields["gauges"].items()},
+                    fields["start"],
+                )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"state: its index cannot be read ({error!r}): it is damaged") from None
-        if version != FORMAT:
-            raise ValueError(f"state: format was {version} and is {FORMAT}: another version of windrow wrote it")
-        return index
+        raise ValueError(f"state: it has format {version}, and this version of windrow reads format {FORMAT}")
 
     def write(self) -> str:
         """The index as JSON."""

@@ -91,12 +91,6 @@ class Pages:
         self.index = index
         self.numbers = {source: number for number, source in enumerate(index.sources)}
 
-    def check_start(self, start: str | None) -> None:
-        """Raises `ValueError` if the stream began with other open windows than `start`. None allows any."""
-        if start not in (None, self.index.start):
-            saved, own = {"start_from": self.index.start}, {"start_from": start}
-            raise ValueError(f"state: {changed_query(saved, own)}")
-
     def see(self, source: Source, number: int | None = None) -> None:
         """Adds a source if it is new, and notes the input that saw it."""
         index = self.index

@@ -125,7 +125,7 @@ def _joins(plan: Plan) -> bool:
     """Whether records of a micro-batch may be joined to partial sessions before they are judged."""
     windows = plan.windows
     is_plain = not plan.functions and plan.origins is None and plan.stream.order is None
-    if not isinstance(windows, SessionWindows) or not is_plain or plan.options.late != "drop":
+    if not isinstance(windows, SessionWindows) or windows.rules or not is_plain or plan.options.late != "drop":
         return False
     # A late record that joins a closed session lacks less grace than the record alone.
     return plan.left_out is None or windows.retention is None

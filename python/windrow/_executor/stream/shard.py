@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from windrow._executor.open_windows import check_start
 from windrow._executor.stream import returned_records
 from windrow._executor.stream.change_block import blocks_of
 from windrow._executor.stream.control import Control
@@ -45,7 +46,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     shipment = query.shipment
     shard, blocks, left_out, control = _received(rows, query.shard_keys)
     pages = Pages(state, shard, shipment["source"], "slowest" if shipment["slowest"] else "source")
-    pages.check_start(shipment["start"])
+    check_start(pages.index.start, shipment["start"])
     work = Shard(query, pages)
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:

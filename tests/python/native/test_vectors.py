@@ -1,0 +1,102 @@
+"""Pages of drivers and tables of open windows that earlier releases wrote are read and continued (`tests/vectors`)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from windrow import state
+
+from ..harness import vector_files as files
+from ..harness.vectors import QUERIES
+from ..test_docs import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore::windrow.LeftOut")
+
+RUNS = [name for name, query in QUERIES.items() if query.is_run]
+WRITERS = sorted(place.name for place in (files.FOLDER / "tables").iterdir())
+DRIVERS = [name for name, query in QUERIES.items() if not query.gives_records]
+
+
+def rows_of(writer: str, name: str) -> pa.Table:
+    return pq.read_table(files.FOLDER / "tables" / writer / f"{name}.parquet")
+
+
+def test_each_pyspark_has_files() -> None:
+    versions = {path.stem for path in (ROOT / "tests" / "versions").glob("spark-*.txt")}
+    assert set(WRITERS) == {"this-process", *versions}
+    written = {path.relative_to(files.FOLDER).as_posix() for path in files.FOLDER.rglob("*") if path.is_file()}
+    streams = {f"{version}/{name}.tar.gz" for version in versions - {"spark-3.5"} for name in QUERIES}
+    tables = {f"tables/{writer}/{name}.parquet" for writer in WRITERS for name in RUNS}
+    whole = {f"expected/{name}.parquet" for name in QUERIES} | {f"driver/{name}.zip" for name in DRIVERS}
+    pages = {path for path in written if path.startswith("pages/")}
+    assert written == streams | tables | whole | pages | {"records.parquet", "history/begun.parquet"}
+
+
+@pytest.mark.parametrize("name", DRIVERS)
+def test_a_driver_continues_pages(name: str) -> None:
+    query, (pages, given) = QUERIES[name], files.read_pages(files.FOLDER / "driver" / f"{name}.zip")
+    driver = files.driver(name).restore(pages)
+    assert driver.counters["windows_open"] > 0
+    files.feed(query, driver, range(files.STORED, files.BATCHES))
+    assert driver.counters["late"] == 8
+    rows = [*files.before(name), given, driver.read_table()]
+    assert files.outcome(query, rows) == files.outcome(query, [files.expected(name)])
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_run_continues_a_table(writer: str, name: str) -> None:
+    """In two runs, so that a table of today has windows of an earlier one."""
+    query, (closed, opened) = QUERIES[name], files.apart(rows_of(writer, name))
+    assert state.clock(opened) == state.Clock(files.MIDDLE, 0)
+    given, to = [closed], files.MIDDLE
+    for end in (files.LATER, files.END):
+        rows = files.selected(query, files.between(query, to, end))
+        run = query.windowed(rows, grace=None).advance(opened, to=end, **query.asked)
+        given.append(run.closed)
+        opened, to = run.still_open, end
+    assert opened.num_rows == 1
+    assert files.outcome(query, given) == files.outcome(query, [files.expected(name)])
+
+
+@pytest.mark.parametrize("kind", ["clock", "window"])
+def test_a_table_of_a_later_format_is_refused_and_named(kind: str) -> None:
+    query, (_, opened) = QUERIES["functions"], files.apart(rows_of("this-process", "functions"))
+    is_clock = [time is not None for time in opened["stream_time"].to_pylist()]
+    states: list[Any] = opened["state"].to_pylist()
+    place = is_clock.index(kind == "clock")
+    assert states[place][:3] == b"WR\x01"
+    states[place] = b"WR\x02" + states[place][3:]
+    later = opened.set_column(opened.column_names.index("state"), "state", pa.array(states, pa.binary()))
+    with pytest.raises(ValueError, match="its `state` has format 2, and this version of windrow reads format 1"):
+        query.windowed(files.whole(query)[:0], grace=None).advance(later, to=files.END, **query.asked)
+
+
+def later(page: bytes) -> bytes:
+    """A page of a driver with the next version of its format, and a checksum that is right."""
+    reader, dots = pa.ipc.open_stream(page), b"sha256:" + b"." * 64
+    metadata: dict[Any, Any] = {
+        **(reader.schema.metadata or {}),
+        b"windrow.format": b"2",
+        b"windrow.checksum": dots,
+    }
+    schema = reader.schema.with_metadata(metadata)
+    written = pa.BufferOutputStream()
+    with pa.ipc.new_stream(written, schema) as stream:
+        stream.write_batch(reader.read_next_batch().replace_schema_metadata(metadata))
+    dotted = written.getvalue().to_pybytes()
+    return dotted.replace(dots, b"sha256:" + hashlib.sha256(dotted).hexdigest().encode(), 1)
+
+
+def test_a_page_of_a_driver_of_a_later_format_is_refused_and_named() -> None:
+    pages, _ = files.read_pages(files.FOLDER / "driver" / "sources.zip")
+    kinds = [(pa.ipc.open_stream(page).schema.metadata or {})[b"windrow.page"] for page in pages]
+    place = kinds.index(b"driver")
+    pages[place] = later(pages[place])
+    with pytest.raises(ValueError, match="page: it has format 2, and this version of windrow reads format 1"):
+        files.driver("sources").restore(pages)
