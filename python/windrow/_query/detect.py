@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._plan.input import ALLOWED, Input
+from windrow._plan.input import ALLOWED, Input, check_table
 from windrow._query.scans import Scan
 
 _FILE = (
@@ -71,6 +71,7 @@ def open_table(data: object) -> Any:
         TypeError: no table.
         ValueError: a streaming DataFrame.
     """
+    check_table(data)
     allowed = "the open windows of advance(...).still_open: a batch DataFrame, or a table in this process"
     libraries = {kind.__module__.partition(".")[0] for kind in type(data).__mro__}
     if "pyspark" in libraries:

@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_column_type
 from windrow._arguments.instant import Instant, ticks
-from windrow._executor.batches import stream_reader
+from windrow._executor.batches import rebased, stream_reader
 from windrow._executor.opened import Opened
 from windrow._local.columns import Columns
 from windrow._local.results import pyarrow_table, without_views
 from windrow._local.sources import columns_of
-from windrow._native import change_clock, tally_open
+from windrow._native import change_clock, sort_keys, tally_open
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow.state._clock_row import ClockRow, check_names, wanted_values
 
@@ -27,6 +27,7 @@ class OpenTable:
         """Reads the table, and looks for its clock row."""
         libraries = {kind.__module__.partition(".")[0] for kind in type(given).__mro__}
         self._columns: Columns = columns_of(given, libraries, "open")
+        self._is_pandas = "pandas" in libraries
         names = list(self._columns.names)
         check_names(names)
         rows = stream_reader(self._columns.stream(range(len(names)))).read_all()
@@ -55,12 +56,20 @@ class OpenTable:
         plain = {name: _plain(self._rows[name]) for name in keys}
         is_gone: Any = pc.invert(self._is_clock)
         for name, values in wanted_values(given, {name: column.type for name, column in plain.items()}).items():
-            is_gone = pc.and_(is_gone, pc.is_in(plain[name], value_set=values))
+            wanted = pa.array(_names(name, pa.chunked_array([self._known(values)])), pa.large_binary())
+            is_wanted = pc.is_in(pa.array(_names(name, plain[name]), pa.large_binary()), value_set=wanted)
+            is_gone = pc.and_(is_gone, is_wanted)
         gone = pa.table({STATE: self._states.filter(is_gone)}).combine_chunks().to_batches()
         counts = [tally_open(batch)[1:3] for batch in gone]
         without = (sum(rows for rows, _ in counts), sum(checksum for _, checksum in counts) % 2**64)
         state = change_clock(self.clock.state, None, without)
         return self._result(self._with_state(state).filter(pc.invert(is_gone)))
+
+    def _known(self, values: Any) -> Any:
+        """Values of a key as the table has them: the NaNs of a pandas frame are nulls."""
+        if not self._is_pandas or not pa.types.is_floating(values.type):
+            return values
+        return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
 
     def with_clock(self, to: Instant) -> Any:
         """The table at another time."""
@@ -81,6 +90,11 @@ class OpenTable:
     def _result(self, rows: pa.Table) -> Any:
         names = {name: name for name in rows.column_names}
         return self._columns.result(rows, self._columns.dtypes(names), {})
+
+
+def _names(key: str, column: pa.ChunkedArray[Any]) -> list[bytes | None]:
+    """The bytes of keys, which are the same for equal keys."""
+    return [name for batch in pa.table({key: column}).to_batches() for name in sort_keys(rebased(batch))]
 
 
 def _plain(column: Any, kind: Any = None) -> Any:
