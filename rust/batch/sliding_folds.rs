@@ -18,7 +18,7 @@ use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::batch_operator::BatchOperator;
 use super::sliding::SlidingQuery;
-use crate::core::aggregate::{RowSpan, SeqNo};
+use crate::core::aggregate::RowSpan;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::sliding::row_buffer::RowBuffer;
@@ -42,10 +42,13 @@ pub(crate) struct RunFailure {
     pub row: Option<usize>,
 }
 
-/// Computes one user function for windows. The arguments are the index of the function, the arrival
-/// numbers of the rows, and the span of rows of each window.
+/// The place of a row among all rows that were added.
+pub(crate) type RowNumber = u64;
+
+/// Computes one user function for windows. The arguments are the index of the function, the numbers
+/// of the rows, and the span of rows of each window.
 pub(crate) type RunFold<'a> =
-    dyn FnMut(usize, &[SeqNo], &[RowSpan]) -> std::result::Result<ArrayRef, RunFailure> + 'a;
+    dyn FnMut(usize, &[RowNumber], &[RowSpan]) -> std::result::Result<ArrayRef, RunFailure> + 'a;
 
 /// Rows in time order that are still in open windows.
 pub(crate) struct SlidingFolds {
@@ -53,8 +56,7 @@ pub(crate) struct SlidingFolds {
     /// How many aggregates are user functions.
     functions: usize,
     sliding: SlidingQuery,
-    /// The number of the next row.
-    next: SeqNo,
+    next_row: RowNumber,
     /// Approximate bytes of the buffered rows.
     bytes: usize,
     /// The rows and bytes that remained after windows were last closed.
@@ -77,7 +79,7 @@ impl SlidingFolds {
             sliding: SlidingQuery::new(Arc::clone(&query), sliding)?,
             functions: functions.len(),
             query,
-            next: 0,
+            next_row: 0,
             bytes: 0,
             kept: (0, 0),
             interrupt: Interrupt::never(),
@@ -112,11 +114,11 @@ impl SlidingFolds {
         fold: &mut RunFold<'_>,
     ) -> Result<Vec<RecordBatch>> {
         self.interrupt.check()?;
-        let from = self.next;
-        self.next += batch.num_rows() as SeqNo;
+        let from = self.next_row;
+        self.next_row += batch.num_rows() as RowNumber;
         let numbers = |kept: &arrow_buffer::BooleanBuffer| {
             let rows = kept.set_indices();
-            rows.map(|row| from + row as SeqNo).collect()
+            rows.map(|row| from + row as RowNumber).collect()
         };
         let mut counters = ReadCounters::default();
         let records = Records::read_numbered(&self.query, batch, numbers, &mut counters)?;
@@ -148,9 +150,9 @@ impl SlidingFolds {
     }
 
     /// The number of the first row that a future window can contain.
-    pub(crate) fn first_row(&self) -> SeqNo {
-        let numbers = self.sliding.records().seq_nos().iter();
-        numbers.min().copied().unwrap_or(self.next)
+    pub(crate) fn first_row(&self) -> RowNumber {
+        let numbers = row_numbers(self.sliding.records()).iter();
+        numbers.min().copied().unwrap_or(self.next_row)
     }
 
     fn close(
@@ -161,7 +163,7 @@ impl SlidingFolds {
         let (query, functions) = (Arc::clone(&self.query), self.functions);
         let mut values = |records: &RowBuffer, spans: &[RowSpan], windows: &[Window]| {
             let columns = (0..functions).map(|nth| {
-                fold(nth, records.seq_nos(), spans).map_err(|RunFailure { failure, row }| {
+                fold(nth, row_numbers(records), spans).map_err(|RunFailure { failure, row }| {
                     let record = row.and_then(|row| records.times().get(row)).copied();
                     let window = failure.nth.and_then(|nth| windows.get(nth));
                     query.failed(nth, failure, record, window)
@@ -180,4 +182,9 @@ impl SlidingFolds {
         self.kept = (rows, self.bytes);
         Ok(windows)
     }
+}
+
+/// The numbers of these rows. Rows have no ties here, so these numbers order rows of one time.
+fn row_numbers(rows: &RowBuffer) -> &[RowNumber] {
+    rows.seq_nos()
 }

@@ -16,21 +16,21 @@ const MOST: usize = 3;
 /// The largest number of characters of a value in an error.
 const LONGEST: usize = 80;
 
-/// The options whose values are durations, and their names in the API.
-const DURATIONS: [(&str, &str); 4] = [
-    ("gap", "gap"),
-    ("difference", "difference"),
-    ("resolution", "resolution"),
-    ("longest", "max_duration"),
-];
+/// The lengths of windows.
+const LENGTHS: [&str; 3] = ["gap", "difference", "resolution"];
 
-const RULES: [(&str, &str); 6] = [
-    ("ends", "end_when"),
-    ("begins", "start_when"),
-    ("cut_on", "cut_on"),
-    ("cut_at", "cut_at"),
-    ("zone", "zone"),
-    ("most", "max_records"),
+/// A value in an error.
+type Words = fn(Option<&Value>) -> String;
+
+/// The rules of sessions, with their names and values in the API.
+pub(super) const RULES: [(&str, &str, Words); 7] = [
+    ("longest", "max_duration", duration),
+    ("ends", "end_when", quoted),
+    ("begins", "start_when", quoted),
+    ("cut_on", "cut_on", quoted),
+    ("cut_at", "cut_at", quoted),
+    ("zone", "zone", quoted),
+    ("most", "max_records", quoted),
 ];
 
 /// The differences between a saved specification and this one, on one line.
@@ -133,14 +133,13 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
         };
         return vec![format!("gap was {}, is {}", gap(saved, was), gap(own, is))];
     }
-    let differs = |(name, option): &(&str, &str), show: fn(Option<&Value>) -> String| {
+    let differs = |(name, option, show): (&str, &str, Words)| {
         let [was, is] = [of(saved, name), of(own, name)];
         changed(option, was.as_ref(), is.as_ref(), show)
     };
-    let lengths = DURATIONS.iter();
-    let lengths = lengths.filter_map(|each| differs(each, duration));
-    let rules = RULES.iter().filter_map(|each| differs(each, quoted));
-    lengths.chain(rules).collect()
+    let lengths = LENGTHS.map(|name| (name, name, duration as Words));
+    let options = lengths.into_iter().chain(RULES);
+    options.filter_map(differs).collect()
 }
 
 /// Whether the query returns windows or records.

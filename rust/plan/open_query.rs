@@ -10,7 +10,7 @@
 
 use serde_json::{Value, json};
 
-use super::changed_query::{self, ROWS, Specification};
+use super::changed_query::{self, ROWS, RULES, Specification};
 use super::fingerprint::{Fingerprint, hash, unnamed};
 
 /// The parts of a specification that the open windows do not depend on.
@@ -101,12 +101,10 @@ fn key_types(specification: &Specification) -> Specification {
 fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, bool) {
     let [mut windows, is] = [saved, own].map(|each| each.get("windows").cloned());
     let gap = |windows: Option<&Value>| {
-        let rules = ["longest", "ends", "begins", "cut_on", "cut_at", "most"];
-        let mut rules = rules
-            .map(|name| windows.and_then(|each| each.get(name)))
-            .into_iter();
-        let gap = windows.and_then(|windows| windows.get("gap"))?.as_i64()?;
-        rules.all(|rule| rule.is_none()).then_some(gap)
+        let has_rules = RULES
+            .iter()
+            .any(|(rule, ..)| windows.is_some_and(|windows| windows.get(rule).is_some()));
+        windows?.get("gap")?.as_i64().filter(|_| !has_rules)
     };
     let gaps = gap(windows.as_ref()).zip(gap(is.as_ref()));
     let longer = gaps.filter(|(was, is)| is > was).map(|(_, is)| is);

@@ -10,8 +10,8 @@ use pyo3_arrow::{PyRecordBatch, PySchema};
 
 use super::functions::{FoldFunctions, Step};
 use super::to_python;
-use crate::batch::sliding_folds::{RunFailure, RunFold, SlidingFolds};
-use crate::core::aggregate::{RowSpan, SeqNo};
+use crate::batch::sliding_folds::{RowNumber, RunFailure, RunFold, SlidingFolds};
+use crate::core::aggregate::RowSpan;
 use crate::core::error::{Error, Result};
 use crate::plan::function_failure::FunctionFailure;
 use crate::plan::spec::Spec;
@@ -22,8 +22,8 @@ pub(super) struct PySlidingFolds(Mutex<Folds>);
 struct Folds {
     windows: SlidingFolds,
     functions: Vec<RunFunctions>,
-    /// The number of the first row that the functions still keep.
-    first: SeqNo,
+    /// The first row that the functions still keep.
+    first_row: RowNumber,
 }
 
 /// The functions of one aggregate, and the rows as passed to them.
@@ -34,20 +34,20 @@ struct RunFunctions {
 }
 
 impl RunFunctions {
-    /// Computes the values of windows. `numbers` gives the number of each row; `first` is the
+    /// Computes the values of windows. `numbers` gives the number of each row; `first_row` is the
     /// number of the first row in `self.rows`.
     fn values(
         &self,
         py: Python<'_>,
-        first: SeqNo,
-        numbers: &[SeqNo],
+        first_row: RowNumber,
+        numbers: &[RowNumber],
         runs: &[RowSpan],
     ) -> std::result::Result<ArrayRef, RunFailure> {
         let from = runs.first().map_or(0, |run| run.from);
         let to = runs.iter().map(|run| run.to).max().unwrap_or(from);
         let numbers = numbers.get(from as usize..to as usize).unwrap_or_default();
         let rows = numbers.iter().filter_map(|number| {
-            let place = usize::try_from(number.checked_sub(first)?).ok()?;
+            let place = usize::try_from(number.checked_sub(first_row)?).ok()?;
             self.rows.get(place).map(|row| row.clone_ref(py))
         });
         let rows: Vec<Py<PyAny>> = rows.collect();
@@ -107,22 +107,22 @@ impl PySlidingFolds {
         let Folds {
             windows,
             functions,
-            first,
+            first_row,
         } = &mut *folds;
-        let mut fold = |nth: usize, numbers: &[SeqNo], runs: &[RowSpan]| {
+        let mut fold = |nth: usize, numbers: &[RowNumber], runs: &[RowSpan]| {
             let known: Option<&RunFunctions> = functions.get(nth);
             known.map_or_else(
                 || Err(missing_functions()),
-                |functions| functions.values(py, *first, numbers, runs),
+                |functions| functions.values(py, *first_row, numbers, runs),
             )
         };
         let results = work(windows, &mut fold)?;
         let kept = windows.first_row();
-        let before = usize::try_from(kept - *first).unwrap_or(usize::MAX);
+        let before = usize::try_from(kept - *first_row).unwrap_or(usize::MAX);
         for functions in functions {
             functions.rows.drain(..before.min(functions.rows.len()));
         }
-        *first = kept;
+        *first_row = kept;
         to_python(py, results)
     }
 }
@@ -158,7 +158,7 @@ impl PySlidingFolds {
         Ok(Self(Mutex::new(Folds {
             windows: windows.with_interrupt(super::signals()),
             functions,
-            first: 0,
+            first_row: 0,
         })))
     }
 

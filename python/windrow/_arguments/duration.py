@@ -42,18 +42,27 @@ class TimeUnit(NamedTuple):
 
     Attributes:
         name: what it is called in words.
-        microseconds: of how many microseconds each of its values is a multiple; 1 where it is finer.
+        per_second: how many ticks a second has.
     """
 
     name: str
-    microseconds: int
+    per_second: int
+
+    @property
+    def microseconds(self) -> int:
+        """The length of a tick; 1 if it is shorter."""
+        return max(1, 10**6 // self.per_second)
+
+    def ticks(self, microseconds: int) -> int:
+        """A length or a time in ticks, rounded down."""
+        return microseconds * self.per_second // 10**6
 
 
 TIME_UNITS = {
-    "s": TimeUnit("second", _UNITS["second"]),
-    "ms": TimeUnit("millisecond", _UNITS["millisecond"]),
-    "us": TimeUnit("microsecond", _UNITS["microsecond"]),
-    "ns": TimeUnit("nanosecond", _UNITS["microsecond"]),
+    "s": TimeUnit("second", 1),
+    "ms": TimeUnit("millisecond", 10**3),
+    "us": TimeUnit("microsecond", 10**6),
+    "ns": TimeUnit("nanosecond", 10**9),
 }
 """The units of time columns, by Arrow's names."""
 

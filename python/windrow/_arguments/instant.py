@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_type, bad_value
 
 Instant = str | date
 """A point in time: a `datetime`, a `date` (its midnight), or ISO 8601 text such as "2026-05-05"."""
 
-_UNITS = {"s": 1_000_000, "ms": 1_000}
 _FINER = re.compile(r"\.\d{7,}")
 
 
@@ -45,7 +45,7 @@ def ticks(argument: str, given: object, field: pa.Field[Any], zone: str | None =
         if not -(2**63) <= micros * 1_000 < 2**63:
             raise bad_value(argument, given, f"a time that the column {field.name!r} can hold, which has nanoseconds")
         return int(micros * 1_000)
-    whole, rest = divmod(micros, _UNITS.get(kind.unit, 1))
+    whole, rest = divmod(micros, TIME_UNITS[kind.unit].microseconds)
     if rest:
         raise bad_value(argument, given, f"a time in whole {kind.unit}, the unit of the time column {field.name!r}")
     return int(whole)

@@ -29,7 +29,7 @@ from windrow._command.source import Source
 from windrow._command.time_column import TimeColumn
 from windrow._command.time_format import TimeFormat
 from windrow._inspection.text import counted
-from windrow._local.counters import LeftOut, counters
+from windrow._local.counters import LEFT_OUT_COUNTERS, LeftOut, counters
 from windrow._native import Query
 from windrow._query.grouped import group_by
 from windrow._query.windowed import WindowedData
@@ -40,12 +40,6 @@ from windrow._windows.sliding import SlidingWindows
 SERIES, ALL = "series", "all records"
 """The key of records without a key, and its column, which is not written."""
 
-_LEFT_OUT = {
-    "null_keys": "without a key",
-    "null_times": "without a time",
-    "null_ties": "without a tie",
-    "bad_gaps": "with a gap that is null, zero or negative",
-}
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
 _OPTIONS |= {
     name: f"--{name.replace('_', '-')}"
@@ -194,7 +188,7 @@ def _windowed(
 def _summary(counts: dict[str, int], out: str) -> list[str]:
     """A line about records and windows, then lines about records left out, gaps cut and null results, if any."""
     lines = [f"windrow: {counted(counts['records'], 'record')}, {counted(counts['windows'], 'window')}: {out}"]
-    left = [f"{counts[name]:,} {why} ({name})" for name, why in _LEFT_OUT.items() if counts.get(name)]
+    left = [f"{counts[name]:,} {why} ({name})" for name, why in LEFT_OUT_COUNTERS.items() if counts.get(name)]
     lines += [f"windrow: left out: {', '.join(left)}"] if left else []
     cut = counts.get("clamped_gaps", 0)
     was = "was" if cut == 1 else "were"

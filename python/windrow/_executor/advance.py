@@ -29,7 +29,7 @@ from windrow._executor.opened import END, START, Opened
 from windrow._native import Operator, Query, join_clocks, shard_keys
 from windrow._plan.flat import WINDOW
 from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
-from windrow._windows.session_rules import RULES
+from windrow._windows.session_rules import has_rules
 
 HEAD, CONTROL, OPEN, RECORDS = range(4)
 """The kinds of packed rows before the shuffle, in the order in which a shard reads them."""
@@ -75,7 +75,7 @@ def run(operator: Operator, opened: Opened | None, records: pa.RecordBatch, to: 
 
 def _check_cuts(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any, plan: Mapping[str, Any]) -> None:
     """Raises `ValueError` for a record that would move the cuts of sessions that have other records already."""
-    if not RULES & set(plan["windows"]) or not records.num_rows:
+    if not has_rules(plan["windows"]) or not records.num_rows:
         return
     times = records.column(plan["time"]).cast(pa.int64())
     bounds: Any = pc.min_max(times)

@@ -24,7 +24,7 @@ from windrow._native import Operator, Query, SlidingFolds, Sorter, shard_keys
 if TYPE_CHECKING:
     from windrow._folds.fold import Fold
 
-LEFT_OUT = "windrow_left_out"
+LEFT_OUT_BLOCKS = "windrow_left_out"
 """The column with blocks of records in no window, if the query returns them. Their other columns are empty."""
 
 _BLOCKS = 128
@@ -81,7 +81,7 @@ def _packed(
         if ledger is None:
             return counted
         added = pa.array([left_out] * packed.num_rows, pa.binary())
-        return pa.RecordBatch.from_arrays([*counted.columns, added], names=[*counted.schema.names, LEFT_OUT])
+        return pa.RecordBatch.from_arrays([*counted.columns, added], names=[*counted.schema.names, LEFT_OUT_BLOCKS])
 
     for batch in batches:
         records = conformed(batch, columns)
@@ -179,7 +179,7 @@ class _Given:
         counter = next(iter(self.observed), None)
         for batch in self._batches:
             blocks = batch
-            for name, kept in ((counter, self.counted), (LEFT_OUT, self.left_out)):
+            for name, kept in ((counter, self.counted), (LEFT_OUT_BLOCKS, self.left_out)):
                 if name in batch.schema.names:
                     is_other = blocks.column(name).is_valid()
                     others = blocks.filter(is_other)
@@ -194,7 +194,7 @@ def _result(windows: Batches, core: pa.Schema, ledger: Ledger | None, given: _Gi
     output = core if ledger is None else ledger.output(core)
     if ledger is not None:
         # The rows of records are complete only after all windows have been read.
-        of_blocks = (batch.select([LEFT_OUT]) for batch in given.left_out)
+        of_blocks = (batch.select([LEFT_OUT_BLOCKS]) for batch in given.left_out)
         windows = ledger.joined(windows, rows_of(of_blocks), output)
     blank = dict.fromkeys(given.observed.values())
     yield from (with_counters(batch, blank) for batch in windows)

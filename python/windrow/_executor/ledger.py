@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 import pyarrow.compute
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._executor.batches import Batches, picked
 from windrow._executor.ledger_rows import of_records, of_windows
 from windrow._executor.stream.change_block import blocks_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 pc: Any = pyarrow.compute  # its stubs know no column of any type
 
 _LEAST = -(2**63)
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Ledger:
@@ -44,7 +44,7 @@ class Ledger:
         self._record: list[tuple[str, str]] = plan["left_out"]["record"]
         self._time: str = plan["time"]
         kind: Any = schema.field(self._time).type
-        self._unit: str = kind.unit
+        self._unit = TIME_UNITS[kind.unit]
         record = pa.struct([schema.field(column).with_name(name).with_nullable(True) for name, column in self._record])
         kinds: dict[str, Any] = {"time": kind, "late_by": pa.duration(kind.unit), "stream_time": kind, "record": record}
         names = ledger_columns(self._input is not None)
@@ -127,7 +127,7 @@ class Ledger:
         if gap is not None:
             column = rows.column(gap).cast(pa.int64())
             # The core rounds gaps towards zero.
-            least = max(1, _PER_SECOND[rows.column(gap).type.unit] // _PER_SECOND[self._unit])
+            least = max(1, TIME_UNITS[rows.column(gap).type.unit].per_second // self._unit.per_second)
             if not pc.all(pc.greater_equal(column, least), skip_nulls=False).as_py():
                 is_good = pc.fill_null(pc.greater_equal(column, least), False)
                 reasons = pc.if_else(is_good, none, "bad_gap")
@@ -148,7 +148,7 @@ class Ledger:
         windows, end = self._plan["windows"], time.cast(pa.int64())
         start = end
         if windows["kind"] == "sliding":
-            difference, resolution = (self._ticks(windows.get(name)) for name in ("difference", "resolution"))
+            difference, resolution = (self._unit.ticks(windows.get(name) or 0) for name in ("difference", "resolution"))
             end = _floor(end, resolution or 1)
             start = pc.subtract(pc.max_element_wise(end, _LEAST + difference, skip_nulls=False), difference)
             early = pc.and_(pc.greater_equal(end, 0), pc.less(start, 0))
@@ -156,10 +156,6 @@ class Ledger:
             end = pc.if_else(early, difference, end)
         arrays = [bound.cast(time.type) for bound in (start, end)]
         return pa.StructArray.from_arrays(arrays, names=["start", "end"], mask=time.is_null())
-
-    def _ticks(self, micros: int | None) -> int:
-        """A length in ticks of the time column."""
-        return 0 if micros is None else micros * _PER_SECOND[self._unit] // 10**6
 
 
 def _may_be_null(column: Any) -> bool:

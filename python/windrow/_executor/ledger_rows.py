@@ -8,9 +8,6 @@ import pyarrow as pa
 
 from windrow._plan.flat import WINDOW
 
-LEFT_OUT = "left_out"
-"""The value of the column `op` in the row of a record."""
-
 _REASON = "reason"
 
 
@@ -31,7 +28,7 @@ def of_records(rows: pa.RecordBatch, output: pa.Schema) -> pa.RecordBatch:
         if field.name == WINDOW:
             columns.append(_window(rows.column(WINDOW), field.type))
         elif field.name == "op":
-            columns.append(pa.repeat(pa.scalar(LEFT_OUT, field.type), rows.num_rows))
+            columns.append(pa.repeat(pa.scalar("left_out", field.type), rows.num_rows))
         elif field.name in rows.schema.names:
             column = rows.column(field.name)
             columns.append(column if column.type == field.type else column.cast(field.type))

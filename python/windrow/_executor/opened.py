@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.instant import shown
 from windrow._native import Operator, tally_open
-from windrow._plan.open_table import STATE
+from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
 
 START, END = "windrow.start", "windrow.end"
@@ -35,6 +35,14 @@ class Opened:
     rows: int = 0
     checksum: int = 0
     batches: list[pa.RecordBatch] = field(default_factory=list)
+
+    @classmethod
+    def counted(cls, times: Any, states: Any) -> Self:
+        """The clock rows of a table and the counts of its other rows, from its columns `stream_time` and `state`."""
+        opened = cls(0)
+        for batch in pa.table({STREAM_TIME: times.cast(pa.int64()), STATE: states}).to_batches():
+            opened.add(batch)
+        return opened
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Adds rows of a table: keys, the bounds of windows in ticks, aggregates, `stream_time` in ticks, `state`."""
@@ -65,11 +73,9 @@ class Opened:
         ]
 
     def _shown(self, batch: pa.RecordBatch, row: int) -> str:
-        if not self.keys:
-            return f"row {row}"
         names = batch.schema.names[: self.keys]
         named = ", ".join(f"{name} = {batch.column(place)[row].as_py()}" for place, name in enumerate(names))
-        return f"the row of {named}"
+        return f"the row of {named}" if named else f"row {row}"
 
     def check_shown(self, kept: list[pa.RecordBatch]) -> None:
         """Raises `ValueError` for a row whose aggregates are not those of `kept`, the rows that its state gives."""

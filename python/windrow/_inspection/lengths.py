@@ -38,7 +38,7 @@ class Lengths:
         """The lengths of windows over a time column."""
 
         def ticks(microseconds: int | None) -> int | None:
-            return None if microseconds is None else ticks_of(time.type.unit, microseconds)
+            return None if microseconds is None else TIME_UNITS[time.type.unit].ticks(microseconds)
 
         if isinstance(windows, SlidingWindows):
             resolution = max(ticks(windows.resolution) or 1, 1)
@@ -58,8 +58,3 @@ class Lengths:
         if self.difference is not None:
             return end + grace
         return (reach if self.gap is None else end + self.gap) + grace
-
-
-def ticks_of(unit: str, microseconds: int) -> int:
-    """Microseconds in ticks of a time column, rounded down."""
-    return microseconds * 1_000 if unit == "ns" else microseconds // TIME_UNITS[unit].microseconds

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_value
 from windrow._inspection.keys import places
 from windrow._inspection.lengths import Lengths
@@ -107,7 +108,6 @@ def _records(
 
 def gap_ticks(gaps: Any, unit: str) -> list[int | None]:
     """Gaps in ticks of a time column, rounded down. None for null, zero and negative gaps."""
-    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-    have, want = per_second[gaps.type.unit], per_second[unit]
+    have, want = TIME_UNITS[gaps.type.unit].per_second, TIME_UNITS[unit].per_second
     counts = gaps.cast(pa.int64()).to_pylist()
     return [None if count is None or count <= 0 else count * want // have for count in counts]

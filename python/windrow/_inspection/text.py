@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.duration import words
-from windrow._inspection.lengths import ticks_of
+from windrow._arguments.duration import TIME_UNITS, words
 from windrow._inspection.trace import Key, Window
 
 
@@ -30,7 +29,7 @@ class Text:
 
     def length(self, ticks: int) -> str:
         """A length in words."""
-        one = ticks_of(self._type.unit, 1_000_000)
+        one = TIME_UNITS[self._type.unit].per_second
         microseconds, rest = divmod(ticks * 1_000_000, one)
         return words(microseconds) if not rest else f"{ticks} nanoseconds"
 

@@ -15,8 +15,15 @@ from windrow._local.stream_progress import counters_of_progress, is_progress
 ATTRIBUTE = "windrow"
 """The counters in `DataFrame.attrs`."""
 
+LEFT_OUT_COUNTERS = {
+    "null_keys": "without a key",
+    "null_times": "without a time",
+    "null_ties": "without a tie",
+    "bad_gaps": "with a gap that is null, zero or negative",
+}
+"""The counters of records left out, and which records each one counts."""
+
 _PREFIX = "windrow."
-_LEFT_OUT = ("null_keys", "null_times", "null_ties", "bad_gaps")
 _CUT = "clamped_gaps"
 _ALLOWED = (
     "what agg, count or to_reader gives in this process, or a pandas DataFrame or Parquet file that was made of it (a "
@@ -47,7 +54,7 @@ class LeftOut(UserWarning):
 
     def __init__(self, counters: Mapping[str, int]) -> None:
         """Takes the counters of a query."""
-        self.counters = {name: counters[name] for name in ("records", *_LEFT_OUT, _CUT)}
+        self.counters = {name: counters[name] for name in ("records", *LEFT_OUT_COUNTERS, _CUT)}
         super().__init__(_summary(counters))
 
 
@@ -132,14 +139,14 @@ def described(
 def warn_left_out(counted: Mapping[str, int], *, returned: bool = False) -> None:
     """Warns the user if records were left out or gaps were cut. `returned`: the result has the records."""
     if returned:
-        counted = {**counted, **dict.fromkeys(_LEFT_OUT, 0)}
-    if any(counted[name] for name in (*_LEFT_OUT, _CUT)):
+        counted = {**counted, **dict.fromkeys(LEFT_OUT_COUNTERS, 0)}
+    if any(counted[name] for name in (*LEFT_OUT_COUNTERS, _CUT)):
         warnings.warn(LeftOut(counted), stacklevel=calls_to_user())
 
 
 def _summary(counted: Mapping[str, int]) -> str:
     parts = []
-    left_out = {name: counted[name] for name in _LEFT_OUT if counted[name]}
+    left_out = {name: counted[name] for name in LEFT_OUT_COUNTERS if counted[name]}
     if left_out:
         named = ", ".join(f"{name} {count:,}" for name, count in left_out.items())
         parts.append(f"{sum(left_out.values()):,} of {counted['records']:,} records are left out ({named})")

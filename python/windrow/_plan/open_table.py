@@ -26,7 +26,7 @@ RESERVED = (STATE, "source", STREAM_TIME, STATUS)
 """Names that no key and no aggregate of a run may have."""
 
 
-def check_names(argument: str, names: Iterable[str], call: str) -> None:
+def check_reserved(argument: str, names: Iterable[str], call: str) -> None:
     """Raises `ValueError` for a name that a table of open windows uses itself."""
     for name in names:
         if name.casefold() in RESERVED:

@@ -21,7 +21,7 @@ from windrow._arguments.duration import words
 from windrow._arguments.errors import bad_value
 from windrow._arguments.instant import Instant, ticks
 from windrow._plan.input import Input, Result, Run, check_table
-from windrow._plan.open_table import check_names
+from windrow._plan.open_table import check_reserved
 from windrow._plan.plan import Options, Plan
 from windrow._query.resolve import without_names
 from windrow._query.start import Beginning
@@ -103,8 +103,8 @@ class DailyJob(Beginning[Result], Generic[Result]):
         if self.options.left_out is not None:
             allowed = "'drop' in advance: open windows travel from run to run without the columns of their records"
             raise bad_value("left_out", "emit", allowed)
-        check_names("keys", self.grouped.keys, "advance")
-        check_names("aggregates", aggregates, "advance")
+        check_reserved("keys", self.grouped.keys, "advance")
+        check_reserved("aggregates", aggregates, "advance")
         windows = self.windows
         if isinstance(windows, SessionWindows) and windows.rules and windows.grace:
             allowed = "None with rules that end sessions: each record comes in the run of its day"

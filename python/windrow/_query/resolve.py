@@ -20,7 +20,7 @@ from windrow._native import compares
 from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input
-from windrow._plan.open_table import check_names
+from windrow._plan.open_table import check_reserved
 from windrow._plan.plan import INPUT, LeftOut, Options, Plan, ledger_columns
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
@@ -43,7 +43,7 @@ def resolved(
     if not chosen and not rows:
         raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
     if options.start is not None:
-        check_names("aggregates", chosen, "start_from")
+        check_reserved("aggregates", chosen, "start_from")
         if rows:
             raise bad_value("with_columns", "start_from(...)", "agg(...), as open windows hold no records to return")
     taken = _taken(grouped, options, rows)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from windrow._arguments.errors import bad_value
 from windrow._plan.input import Result
-from windrow._plan.open_table import check_names
+from windrow._plan.open_table import check_reserved
 from windrow._query.detect import open_table
 from windrow._query.grouping import Grouping
 from windrow._windows.session import SessionWindows
@@ -86,6 +86,6 @@ class Beginning(Generic[Result]):
         if isinstance(self.windows, SessionWindows) and self.windows.rules:
             allowed = "a stream of windows without rules that end sessions, which begins without a history"
             raise bad_value("start_from", f"{self.windows!r}", allowed)
-        check_names("keys", self.grouped.keys, "start_from")
+        check_reserved("keys", self.grouped.keys, "start_from")
         begun: Self = self._with(start=open_table(open))
         return begun

@@ -41,7 +41,7 @@ from pyspark.sql.types import (
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type
 from windrow._executor.advance import pack_day
-from windrow._executor.batch import LEFT_OUT, fold, merge, pack, pack_rows
+from windrow._executor.batch import LEFT_OUT_BLOCKS, fold, merge, pack, pack_rows
 from windrow._executor.batches import Batches, ipc_streams
 from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
@@ -108,7 +108,7 @@ class BatchInput(FrameInput):
         finish, finish_broadcasts = pickled_finish(plan, core)
         steps: tuple[Callable[..., Batches], ...] = (pack_rows, fold) if plan.functions else (pack, merge)
         of_functions = (functions,) if plan.functions else ()
-        left_out = [] if plan.left_out is None else [StructField(LEFT_OUT, BinaryType())]
+        left_out = [] if plan.left_out is None else [StructField(LEFT_OUT_BLOCKS, BinaryType())]
         packed = StructType([*_PACKED, *_nullable_longs(observed), *left_out])
         result = (
             self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed)

@@ -63,19 +63,20 @@ class Start:
             spec, schema = open_spec(plan, rows.schema), rows.schema.serialize().to_pybytes()
             packed = list(pack_open(iter(rows.to_batches()), spec, schema, plan.options.shards))
             self._packed = spark.createDataFrame(pa.Table.from_batches(packed), PACKED_RUN)
-            opened = Opened(len(plan.keys), _clocks(rows.select([STREAM_TIME, STATE])), rows.num_rows)
+            opened = Opened.counted(rows[STREAM_TIME], rows[STATE])
         else:
             frame, self._columns = open_columns(plan, plan.options.start, aggregates)
             spec, schema = open_spec(plan, self._columns), self._columns.serialize().to_pybytes()
             self._packed = frame.mapInArrow(shipped(pack_open, spec, schema, plan.options.shards), PACKED_RUN)
-            times = frame.select(*frame.columns[-2:]).where(F.col(frame.columns[-2]).isNotNull())
-            clocks = _clocks(times.limit(_CLOCKS).toArrow())
-            opened = Opened(len(plan.keys), clocks, 0 if clocks else frame.count())
-        time: Any = plan.schema.field(plan.time).type
-        clock, to = opened.clock(time)
+            time, state = (F.col(name) for name in frame.columns[-2:])
+            clocks = frame.select(time, state).where(time.isNotNull() & state.isNotNull()).limit(_CLOCKS).toArrow()
+            opened = Opened.counted(*clocks.columns)
+            opened.rows = opened.rows if opened.clocks else frame.count()
+        kind: Any = plan.schema.field(plan.time).type
+        clock, to = opened.clock(kind)
         counted = json.loads(read_clock(clock))
         operator.resume_open((clock, to), (counted["rows"], counted["checksum"]), [])
-        self.name = f"the open windows up to {shown(to or 0, time)} ({hashlib.sha256(clock).hexdigest()[:16]})"
+        self.name = f"the open windows up to {shown(to or 0, kind)} ({hashlib.sha256(clock).hexdigest()[:16]})"
 
     def entries(self, shipment: Shipment) -> DataFrame:
         """The entries of the states of all shards."""
@@ -83,10 +84,3 @@ class Start:
         step = shipped(first_pages, shipment, open_spec(plan, self._columns), schema)
         by_shard: DataFrame = self._packed.repartition("shard").sortWithinPartitions("shard", "kind", "first")
         return by_shard.mapInArrow(step, _ENTRIES)
-
-
-def _clocks(rows: pa.Table) -> list[tuple[bytes, int | None]]:
-    """The bytes and the time in ticks of clock rows, among rows of `stream_time` and `state`."""
-    times: Any = rows.column(0).cast(pa.int64())
-    pairs: Any = zip(rows.column(1).to_pylist(), times.to_pylist(), strict=True)
-    return [(state, time) for state, time in pairs if None not in (state, time)]

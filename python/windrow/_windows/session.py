@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow._arguments.duration import LONGEST, Duration, microseconds, words
 from windrow._arguments.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
 from windrow._arguments.expression import column_reference
-from windrow._windows.session_rules import SessionRules
+from windrow._windows.session_rules import RuleArguments, SessionRules
 from windrow._windows.specification import Windows
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ InvalidGap = Literal["drop", "error"]
 """A record whose own gap is null, zero or negative is left out and counted, or fails the query."""
 
 _DAY = 86_400_000_000
-_RULES = ("max_duration", "end_when", "start_when", "cut_on", "cut_at", "zone", "max_records")
-_OPTIONS = ("grace", *_RULES, "retention")
+_OPTIONS = ("grace", *RuleArguments.__annotations__, "retention")
 _DYNAMIC_OPTIONS = ("grace", "max_gap", "invalid_gap", *_OPTIONS[1:])
 
 

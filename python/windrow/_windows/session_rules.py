@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import time
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -20,8 +20,8 @@ _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _RECORDS = 2**63 - 1
 _COUNT = f"an int from 1 to {_RECORDS}"
 
-RULES = {"longest", "ends", "begins", "cut_on", "cut_at", "most"}
-"""The rules in the plan of windows."""
+_NAMES = {"max_duration": "longest", "end_when": "ends", "start_when": "begins", "max_records": "most"}
+"""The rules that the plan names in another way. The names in the plan are those of saved states."""
 
 
 class RuleArguments(TypedDict):
@@ -112,32 +112,26 @@ class SessionRules:
 
     @property
     def plan(self) -> dict[str, Any]:
-        """What the core needs to know of the rules that there are. The keys are those of saved states."""
-        rules = {
-            "longest": self.max_duration,
-            "ends": self.end_when,
-            "begins": self.start_when,
-            "cut_on": list(self.cut_on) or None,
-            "cut_at": self.cut_at,
-            "zone": self.zone,
-            "most": self.max_records,
-        }
-        return {name: value for name, value in rules.items() if value is not None}
+        """What the core needs to know of the rules that there are."""
+        rules = {**vars(self), "cut_on": list(self.cut_on) or None}
+        return {_NAMES.get(name, name): value for name, value in rules.items() if value is not None}
 
     def __str__(self) -> str:
         """The rules as arguments of a call, each after a comma."""
         at = self.cut_at
         clock = None if at is None else str(time(at // 3600, at // 60 % 60, at % 60)).removesuffix(":00")
         rules = {
+            **vars(self),
             "max_duration": None if self.max_duration is None else words(self.max_duration),
-            "end_when": self.end_when,
-            "start_when": self.start_when,
             "cut_on": list(self.cut_on) or None,
             "cut_at": clock if at is None or at % 3600 else f"{at // 3600:02}:00",
-            "zone": self.zone,
-            "max_records": self.max_records,
         }
         return "".join(f", {name}={value!r}" for name, value in rules.items() if value is not None)
+
+
+def has_rules(windows: Mapping[str, Any]) -> bool:
+    """Whether the windows of a plan have a rule."""
+    return any(_NAMES.get(name, name) in windows for name in RuleArguments.__annotations__)
 
 
 def _column(argument: str, column: Any) -> Any:

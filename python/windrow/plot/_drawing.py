@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._inspection.text import Text, counted, key_text
 from windrow._inspection.trace import Key, Record, Trace, Window
 from windrow.plot._axis import shortened, time_axis
@@ -41,7 +42,6 @@ _LEAST = 0.06  # the width of a bar
 _OWN_GAPS = 3  # lines below the records, of their own gaps
 _OWN_GAP = 0.06  # between two of these lines
 _FAINT = 0.5  # how much of a dot is seen where there are more
-_DAY = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 
 
 def check_matplotlib() -> None:
@@ -57,7 +57,7 @@ def drawn(trace: Trace, keys: Sequence[Key], title: str) -> Figure:
     from matplotlib.figure import Figure
 
     first, last = bounds(trace, bands(trace, keys, 0))
-    second = _DAY[trace.time.type.unit] // 86_400
+    second = TIME_UNITS[trace.time.type.unit].per_second
     is_instant = len({record.time for record in trace.records}) == 1 and last - first <= second
     wide = max(last - first, 2 * second if is_instant else second // 1000, 1)
     rows = bands(trace, keys, wide // 100)
@@ -94,7 +94,7 @@ class _Scale:
 
     def __init__(self, trace: Trace) -> None:
         self._type = trace.time.type
-        self._day = _DAY[self._type.unit]
+        self._day = 86_400 * TIME_UNITS[self._type.unit].per_second
 
     def days(self, ticks: Sequence[int]) -> list[float]:
         times: Any = pa.array(ticks, pa.int64())

@@ -10,10 +10,10 @@ import pyarrow as pa
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.instant import Instant, ticks
 from windrow._executor.opened import WHOLE, Opened
-from windrow._native import change_clock, tally_open
+from windrow._native import change_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._spark.quoted_name import quoted
-from windrow.state._clock_row import ALLOWED, ClockRow, check_names, wanted_values
+from windrow.state._clock_row import ALLOWED, ClockRow, check_columns, wanted_values
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -34,7 +34,7 @@ class OpenFrame:
 
         if given.isStreaming:
             raise bad_value("open", "a streaming DataFrame", ALLOWED)
-        check_names(given.columns)
+        check_columns(given.columns)
         self._frame: DataFrame = given
         self._is_clock = F.col(STREAM_TIME).isNotNull()
 
@@ -60,8 +60,7 @@ class OpenFrame:
                 is_wanted = F.coalesce(F.array_contains(F.array(*literals), column), F.lit(False))
             is_gone = is_gone & (is_wanted | column.isNull() if values.null_count else is_wanted)
         clock, gone = self._read(is_gone)
-        _, rows, checksum, _ = tally_open(pa.record_batch({STATE: pa.array(gone, pa.binary())}))
-        state = change_clock(clock.state, None, (rows, checksum))
+        state = change_clock(clock.state, None, (gone.rows, gone.checksum))
         return self._changed({STATE: _binary(state)}).where(~is_gone)
 
     def with_clock(self, to: Instant) -> DataFrame:
@@ -91,8 +90,8 @@ class OpenFrame:
         ]
         return self._frame.select(*columns)
 
-    def _read(self, is_wanted: Column | None) -> tuple[ClockRow, list[bytes]]:
-        """The clock row, and of wanted rows the first bytes of their states."""
+    def _read(self, is_wanted: Column | None) -> tuple[ClockRow, Opened]:
+        """The clock row, and the counts of wanted rows."""
         from pyspark.sql import functions as F
         from pyspark.sql.types import BinaryType, TimestampNTZType, TimestampType
 
@@ -109,23 +108,12 @@ class OpenFrame:
         if isinstance(kind, TimestampType):
             time = F.unix_micros(time)
         state = F.when(self._is_clock, F.col(STATE)).otherwise(F.substring(F.col(STATE), 1, _PREFIX))
-        opened, gone = Opened(0), list[bytes]()
-        for row in rows.select(time.alias(STREAM_TIME), state.alias(STATE)).collect():
-            if row[STATE] is None:
-                reason = "a row has no `state`: a closed window, or a row that is not of windrow"
-                raise ValueError(f"open: {reason}; allowed: {WHOLE}")
-            if row[STREAM_TIME] is None:
-                gone.append(bytes(row[STATE]))
-                continue
-            at = row[STREAM_TIME]
-            at = at if isinstance(at, int) else pa.scalar(at, pa.timestamp("us")).value
-            opened.clocks.append((bytes(row[STATE]), at))
+        read = rows.select(time, state).collect()
+        times = pa.array([row[0] for row in read], pa.timestamp("us"))
+        opened = Opened.counted(times, pa.array([row[1] for row in read], pa.binary()))
         if not opened.clocks:
             raise ValueError(f"open: got no clock row; allowed: {WHOLE}")
-        found, micros = opened.clock(pa.timestamp("us"))
-        clock, moment = ClockRow(found), pa.scalar(micros, pa.int64())
-        clock.check(moment.cast(pa.timestamp("us")).cast(pa.timestamp("us", clock.time.tz)))
-        return clock, gone
+        return ClockRow.of(opened, pa.timestamp("us")), opened
 
 
 def _literal(value: Any, kind: Any) -> Column:

@@ -15,9 +15,9 @@ from windrow._executor.opened import Opened
 from windrow._local.columns import Columns
 from windrow._local.results import pyarrow_table, without_views
 from windrow._local.sources import columns_of
-from windrow._native import change_clock, sort_keys, tally_open
+from windrow._native import change_clock, sort_keys
 from windrow._plan.open_table import STATE, STREAM_TIME
-from windrow.state._clock_row import ClockRow, check_names, wanted_values
+from windrow.state._clock_row import ClockRow, check_columns, wanted_values
 
 
 class OpenTable:
@@ -29,7 +29,7 @@ class OpenTable:
         self._columns: Columns = columns_of(given, libraries, "open")
         self._is_pandas = "pandas" in libraries
         names = list(self._columns.names)
-        check_names(names)
+        check_columns(names)
         rows = stream_reader(self._columns.stream(range(len(names)))).read_all()
         self._rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
         self._is_clock: Any = self._rows[STREAM_TIME].is_valid()
@@ -38,17 +38,11 @@ class OpenTable:
 
     def _clock_row(self) -> ClockRow:
         """The one clock row."""
-        times, opened = self._rows[STREAM_TIME], Opened(0)
+        times = self._rows[STREAM_TIME]
         if not pa.types.is_timestamp(times.type) and times.null_count != len(times):
             raise bad_column_type("open", STREAM_TIME, times.type, "a timestamp")
         kind: Any = times.type if pa.types.is_timestamp(times.type) else pa.timestamp("us")
-        columns: dict[str, Any] = {STREAM_TIME: times.cast(kind).cast(pa.int64()), STATE: self._states}
-        for batch in pa.table(columns).to_batches():
-            opened.add(batch)
-        state, time = opened.clock(kind)
-        row, scalar = ClockRow(state), pa.scalar(time, pa.int64())
-        row.check(scalar.cast(kind))
-        return row
+        return ClockRow.of(Opened.counted(times.cast(kind), self._states), kind)
 
     def without_keys(self, given: Mapping[str, Any]) -> Any:
         """The table without the rows of some keys."""
@@ -59,10 +53,8 @@ class OpenTable:
             wanted = pa.array(_names(name, pa.chunked_array([self._known(values)])), pa.large_binary())
             is_wanted = pc.is_in(pa.array(_names(name, plain[name]), pa.large_binary()), value_set=wanted)
             is_gone = pc.and_(is_gone, is_wanted)
-        gone = pa.table({STATE: self._states.filter(is_gone)}).combine_chunks().to_batches()
-        counts = [tally_open(batch)[1:3] for batch in gone]
-        without = (sum(rows for rows, _ in counts), sum(checksum for _, checksum in counts) % 2**64)
-        state = change_clock(self.clock.state, None, without)
+        gone = Opened.counted(self._rows[STREAM_TIME].filter(is_gone), self._states.filter(is_gone))
+        state = change_clock(self.clock.state, None, (gone.rows, gone.checksum))
         return self._result(self._with_state(state).filter(pc.invert(is_gone)))
 
     def _known(self, values: Any) -> Any:

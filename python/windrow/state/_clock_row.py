@@ -8,17 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.instant import shown
+from windrow._executor.opened import Opened
 from windrow._native import change_clock, read_clock
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import SERIES
-from windrow._windows.session_rules import RULES
+from windrow._windows.session_rules import has_rules
 from windrow.testing._values import cell_of
 
 ALLOWED = "a table of open windows: what windrow.state.open_windows or the still_open of advance returns"
@@ -50,6 +51,15 @@ class ClockRow:
 
     state: bytes
 
+    @classmethod
+    def of(cls, opened: Opened, kind: Any) -> Self:
+        """The one clock row of a table, whose `stream_time` has the type `kind`. `ValueError` if it was changed."""
+        state, ticks = opened.clock(kind)
+        row, time = cls(state), pa.scalar(ticks, pa.int64()).cast(kind)
+        if not time.is_valid or time.cast(row.time).cast(pa.int64()).as_py() != row.ticks:
+            raise ValueError("open: the clock row cannot be read: its `stream_time` or its `state` was changed")
+        return row
+
     @cached_property
     def values(self) -> dict[str, Any]:
         """Its content. `ValueError` if it was changed."""
@@ -61,11 +71,6 @@ class ClockRow:
         """Stream time, in the unit of the query's time column."""
         ticks: int = self.values["to"]
         return ticks
-
-    def check(self, time: pa.Scalar[Any]) -> None:
-        """Raises `ValueError` unless this is its `stream_time`."""
-        if not time.is_valid or time.cast(self.time).cast(pa.int64()).as_py() != self.ticks:
-            raise ValueError("open: the clock row cannot be read: its `stream_time` or its `state` was changed")
 
     @cached_property
     def specification(self) -> dict[str, Any]:
@@ -84,7 +89,7 @@ class ClockRow:
 
     def moved(self, to: int) -> bytes:
         """Its bytes at another stream time. `ValueError` for an earlier one of sessions with rules."""
-        if to < self.ticks and RULES & set(self.specification["windows"]):
+        if to < self.ticks and has_rules(self.specification["windows"]):
             allowed = (
                 f"{shown(self.ticks, self.time)}, which the table has reached, or later: its sessions have rules, and "
                 "earlier records would move where these sessions ended"
@@ -102,7 +107,7 @@ class ClockRow:
         return list(names[: names.index(WINDOW if WINDOW in names else BOUNDS[0])])
 
 
-def check_names(names: Sequence[str]) -> None:
+def check_columns(names: Sequence[str]) -> None:
     """Raises `ValueError` unless these are columns of a table of open windows."""
     missing = [name for name in (STREAM_TIME, STATE) if list(names).count(name) != 1]
     if not missing and WINDOW not in names and BOUNDS[0] not in names:

@@ -15,7 +15,7 @@ from windrow._executor.stream.index import Index
 from windrow._folds.fold import Fold
 from windrow._native import Operator, Query, shard_keys
 from windrow._plan.plan import SERIES
-from windrow._windows.session_rules import RULES
+from windrow._windows.session_rules import has_rules
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class StoredQuery:
                 "state: got that of with_columns over sliding windows; allowed: one with open windows (that query "
                 "keeps times of records, and gives each its window at once)"
             )
-        if RULES & set(stored.spec["windows"]):
+        if has_rules(stored.spec["windows"]):
             raise ValueError(
                 "state: got that of sessions with rules; allowed: one of other windows (with rules some records wait, "
                 "and are in no session yet)"

@@ -63,9 +63,7 @@ class WallClock:
         """The latest time that is not too far ahead, in ticks of the time column; None for any."""
         if self._now is None or self._max_ahead is None:
             return None
-        latest = self._now + self._max_ahead
-        latest = latest * 1_000 if self._unit == "ns" else latest // TIME_UNITS[self._unit].microseconds
-        return min(latest, LONGEST)
+        return min(TIME_UNITS[self._unit].ticks(self._now + self._max_ahead), LONGEST)
 
     def _ticks(self, argument: str, time: Any) -> int:
         ticks: int | None = cell_of(argument, time, self._kind).cast(pa.int64())[0].as_py()

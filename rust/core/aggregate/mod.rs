@@ -78,7 +78,7 @@ use slot::Slot;
 pub struct InputRows<'a> {
     /// Event times, in full resolution.
     pub times: &'a [Time],
-    /// The number of each row among all rows of the input; breaks ties of equal times.
+    /// What orders rows of one time.
     pub seq_nos: &'a [SeqNo],
     /// The columns that the aggregate takes, in its own order.
     pub inputs: &'a [Column<'a>],
@@ -118,10 +118,10 @@ impl<'a> InputRows<'a> {
     }
 }
 
-/// A row's number in the order of arrival.
+/// What orders rows of one time: the tie of a row, or without ties its place in the order of arrival.
 pub type SeqNo = u64;
 
-/// The position of a row among all rows: by event time, ties by arrival.
+/// The position of a row among all rows.
 pub type RowPosition = (Time, SeqNo);
 
 /// A span of sorted rows that makes up one sliding window: `from` inclusive, `to` exclusive.

@@ -184,7 +184,7 @@ def test_the_rows_of_a_run_are_no_table_of_open_windows(spark: SparkSession) -> 
         lambda: windrow.state.with_clock(rows, START + timedelta(minutes=70)),
         lambda: windrow.state.without_keys(rows, user="ann"),
     ):
-        with pytest.raises(ValueError, match=r"open: a row has no `state`: a closed window, .*the status 'open'"):
+        with pytest.raises(ValueError, match=r"open: row \d+: it has no `state`: a closed .*the status 'open'"):
             call()
     assert windrow.state.clock(rows.where("status = 'open'")).batch == 0
     with pytest.raises(TypeError, match="open: column 'state' has type string; allowed: binary"):

@@ -39,6 +39,9 @@ _FIELDS: list[pa.Field[Any]] = [
 PACKED = pa.schema(_FIELDS)
 """A row on its way to a shard: a block or a control."""
 
+NO_SOURCE = "null"
+"""The source of a block of records that are left out, which goes past the state."""
+
 _ARRIVAL_BITS = 40
 """The low bits of a record's number are its place in its split. The higher bits number the split."""
 
@@ -155,7 +158,7 @@ class Split:
         query = self._query
         shard = query.shard_keys[partition() % len(query.shard_keys)]
         for block in blocks:
-            row = {"shard": shard, "source": returned_records.LEFT_OUT, "first": 0, "block": block, "control": None}
+            row = {"shard": shard, "source": NO_SOURCE, "first": 0, "block": block, "control": None}
             yield pa.RecordBatch.from_pylist([row], schema=PACKED)
 
     def _ahead(self, batch: pa.RecordBatch, clock: str) -> Any:

@@ -30,10 +30,8 @@ from windrow._windows.session import SessionWindows
 
 pc: Any = pyarrow.compute  # its stubs know no column of any type
 
-LEFT_OUT = "null"
-"""Marks blocks of records that are left out. Stands in for the source values of a block."""
-
-_KIND, _OF_LEFT_OUT = b"windrow.records", b"left out"
+_WITHOUT_WINDOW = {b"windrow.records": b"without a window"}
+"""The metadata of records without a window."""
 
 
 def check(plan: Plan) -> None:
@@ -110,7 +108,7 @@ def is_tick(query: StreamQuery, rows: pa.RecordBatch) -> Any:
 def left_out(query: StreamQuery, rows: pa.RecordBatch) -> Iterator[bytes]:
     """Blocks of records that are left out."""
     records = rows.select(query.record_names)
-    return blocks_of(records.replace_schema_metadata({_KIND: _OF_LEFT_OUT}))
+    return blocks_of(records.replace_schema_metadata(_WITHOUT_WINDOW))
 
 
 def with_row(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -144,7 +142,7 @@ def unpack_records(batches: Batches, shipment: Shipment, observed: Mapping[str, 
 
 def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
     schema, columns_of_records = query.record_result, len(query.record_names)
-    if (rows.schema.metadata or {}).get(_KIND) == _OF_LEFT_OUT:
+    if rows.schema.metadata == _WITHOUT_WINDOW:
         nulls = [pa.nulls(rows.num_rows, field.type) for field in list(schema)[columns_of_records:]]
         return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=schema)
     if not query.waits:

@@ -12,6 +12,7 @@ from windrow._executor.stream import returned_records
 from windrow._executor.stream.change_block import blocks_of
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.order import judging_times
+from windrow._executor.stream.pack import NO_SOURCE
 from windrow._executor.stream.pages import Pages, PageState
 from windrow._executor.stream.query import StreamQuery
 from windrow._executor.tasks import Source
@@ -84,7 +85,7 @@ def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Sou
         shard = shard_keys.index(row.shard)
         if row.control is not None:
             control.add(Control.read(row.control))
-        elif row.source == returned_records.LEFT_OUT:
+        elif row.source == NO_SOURCE:
             left_out.append(row.block)
         else:
             blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
