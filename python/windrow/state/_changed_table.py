@@ -84,7 +84,7 @@ class OpenTable:
         return self._columns.result(rows, self._columns.dtypes(names), {})
 
 
-def _names(key: str, column: pa.ChunkedArray[Any]) -> list[bytes | None]:
+def _names(key: str, column: Any) -> list[bytes | None]:
     """The bytes of keys, which are the same for equal keys."""
     return [name for batch in pa.table({key: column}).to_batches() for name in sort_keys(rebased(batch))]
 

@@ -139,8 +139,10 @@ def _values(argument: str, given: Any, kind: Any) -> pa.Array[Any]:
     values = [_plain(each) for each in (given if is_list else [given])]
     if pa.types.is_nested(kind):
         # pa.array would leave out a name that a struct does not have.
-        cells = [cell_of(argument, each, kind) for each in values]
-        return pa.concat_arrays(cells) if cells else pa.nulls(0, kind)
+        cells: pa.Array[Any] = pa.concat_arrays(
+            [pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)]
+        )
+        return cells
     try:
         return pa.array(values, kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
