@@ -99,6 +99,9 @@ def read_clock(clock: bytes) -> str:
 def tally_open(states: pa.RecordBatch) -> tuple[list[int], int, int, tuple[int, str] | None]:
     """Of states: places of clock rows, number and checksum of the others, the first bad row and why."""
 
+def sort_keys(keys: pa.RecordBatch) -> list[bytes | None]:
+    """The bytes of each row's key, the same for equal keys; None where all columns are null. `TypeError` for a type."""
+
 def shard_keys(shards: int) -> list[int]:
     """The grouping keys of shards in Spark: Spark's hash of each key is the shard number."""
 
@@ -264,8 +267,6 @@ class Operator:
     @property
     def source_times(self) -> list[tuple[int, int, int]]:
         """The largest time of each known source: input, source (0 without `sources`), ticks. Raises as `counters`."""
-    def sort_keys(self, keys: pa.RecordBatch) -> list[bytes | None]:
-        """The sort bytes of each row of key columns; None if all its keys are null."""
     def push(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Takes records in order, in the columns of the schema.
 

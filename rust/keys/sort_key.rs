@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, LargeBinaryArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, LargeBinaryArray, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::{DataType, Field};
@@ -30,6 +30,22 @@ pub(crate) enum SortKeyRows {
     Bytes(LargeBinaryArray),
     /// Rows, and which of them are null in every column.
     Rows(Rows, Option<NullBuffer>),
+}
+
+/// The sort key of each row of these columns; null where all of them are null.
+///
+/// # Errors
+///
+/// A type that cannot be grouped, or no columns.
+pub(crate) fn sort_keys(keys: &RecordBatch) -> Result<LargeBinaryArray> {
+    let schema = keys.schema();
+    let fields: Vec<Field> = schema
+        .fields()
+        .iter()
+        .map(|field| field.as_ref().clone())
+        .collect();
+    let sorted = SortKeys::new(&fields)?.of(keys.columns())?;
+    Ok((0..keys.num_rows()).map(|row| sorted.get(row)).collect())
 }
 
 impl SortKeys {

@@ -32,7 +32,7 @@ use pyo3::exceptions::{
     PyException, PyMemoryError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use pyo3_arrow::input::AnyRecordBatch;
 use pyo3_arrow::{PyDataType, PyRecordBatch, PySchema};
 
@@ -320,6 +320,14 @@ fn groupable(data_type: PyDataType) -> bool {
     keys::groupable(&data_type.into_inner())
 }
 
+/// The bytes of the key of each row, by which stores order keys. `None` if all key columns are null.
+#[pyfunction]
+fn sort_keys(py: Python<'_>, keys: PyRecordBatch) -> PyResult<Vec<Option<Bound<'_, PyBytes>>>> {
+    let sorted = keys::sort_key::sort_keys(&keys.into_inner())?;
+    let bytes = |key: Option<&[u8]>| key.map(|key| PyBytes::new(py, key));
+    Ok(sorted.iter().map(bytes).collect())
+}
+
 /// Whether a function compares the values of its input column at this position with each other.
 #[pyfunction]
 fn compares(function: &str, column: usize) -> PyResult<bool> {
@@ -358,6 +366,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(groupable, module)?)?;
     module.add_function(wrap_pyfunction!(compares, module)?)?;
+    module.add_function(wrap_pyfunction!(sort_keys, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::encode_page, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::decode_page, module)?)?;
     module.add_function(wrap_pyfunction!(encoding::encode_changes, module)?)?;

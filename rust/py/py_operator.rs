@@ -210,16 +210,6 @@ impl PyOperator {
             .collect())
     }
 
-    fn sort_keys<'py>(
-        &self,
-        py: Python<'py>,
-        keys: PyRecordBatch,
-    ) -> PyResult<Vec<Option<Bound<'py, PyBytes>>>> {
-        let keys = self.lock()?.sort_keys(keys.into_inner().columns())?;
-        let bytes = |key: Option<Vec<u8>>| key.map(|key| PyBytes::new(py, &key));
-        Ok(keys.into_iter().map(bytes).collect())
-    }
-
     fn push<'py>(&self, py: Python<'py>, batch: PyRecordBatch) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let batch = batch.into_inner();
         self.push_with_rows(py, &batch, |operator| operator.push(&batch))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
 
 use super::bulk::{self, BatchContext};
@@ -374,19 +374,6 @@ impl Operator {
             let sources = known.sources.iter();
             sources.map(move |&(source, time)| (input, source, time))
         })
-    }
-
-    /// The sort key of each row of key columns. `None` if all its keys are null.
-    ///
-    /// # Errors
-    ///
-    /// For columns of other types.
-    pub fn sort_keys(&self, keys: &[ArrayRef]) -> Result<Vec<Option<Vec<u8>>>> {
-        let rows = keys.first().map_or(0, |column| column.len());
-        let sorted = self.state.sort_keys.of(keys)?;
-        Ok((0..rows)
-            .map(|row| sorted.get(row).map(<[u8]>::to_vec))
-            .collect())
     }
 }
 

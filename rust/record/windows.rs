@@ -339,6 +339,8 @@ fn pace(spec: &Spec, unit: TimeUnit) -> Result<Option<Span>> {
     match below.zip(ticks).filter(|_| every > 0) {
         // Stream time moves in whole ticks, so a part of a tick counts as a whole one.
         Some((below, ticks)) => Ok(Some(ticks.max(below.saturating_add(Span(1))))),
-        None => Err(wrong("more than zero")),
+        None => Err(wrong(
+            "more than zero, and at most what the time column can count",
+        )),
     }
 }

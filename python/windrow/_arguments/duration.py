@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from windrow._arguments.errors import bad_type, bad_value, closest
 
@@ -130,6 +130,14 @@ def microseconds(argument: str, value: Duration, *, zero: bool = False) -> int:
     if length > LONGEST:
         raise bad_value(argument, value, f"at most {LONGEST} microseconds (about 292,000 years)")
     return length
+
+
+def check_counted(argument: str, length: int, time: Any) -> None:
+    """Raises `ValueError` for a length in microseconds that is more ticks of the time column than it can count."""
+    longest = LONGEST // 1_000 if time.type.unit == "ns" else LONGEST
+    if length > longest:
+        counts = f"as the time column {time.name!r} counts in {TIME_UNITS[time.type.unit].name}s"
+        raise bad_value(argument, words(length), f"at most {words(longest)}, {counts}")
 
 
 def is_duration(text: str) -> bool:

@@ -114,6 +114,9 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         metavar="FORMAT",
         help="the format of times in text that is not ISO 8601: %%d/%%b/%%Y:%%H:%%M:%%S %%z",
     )
+    parser.add_argument(
+        "--tie", metavar="COLUMN", help="a column of integers that orders records of one time, such as an offset"
+    )
     parser.add_argument("--time-unit", choices=UNITS, help="the unit of times in numbers, since 1970")
     parser.add_argument(
         "--format",

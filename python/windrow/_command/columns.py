@@ -14,7 +14,7 @@ from windrow._command.csv_rows import TextFormat
 from windrow._command.gap_column import GapColumn
 from windrow._command.time_column import TimeColumn, iso
 
-Use = Literal["value", "number", "order", "boolean", "time", "gap"]
+Use = Literal["value", "number", "integer", "order", "boolean", "time", "gap"]
 """How a query uses a column. A `value` is copied, counted or compared for equality, so text stays as it is."""
 
 
@@ -96,6 +96,8 @@ class Columns:
             return sample.type, first
         if use == "boolean":
             return pa.bool_(), number(option, column, pa.bool_(), self.format, "booleans")
+        if use == "integer":
+            return pa.int64(), number(option, column, pa.int64(), self.format, "integers")
         number_kind = number_type(sample, self.format)
         if use == "order" and number_kind is None:
             return iso(option, column, sample) or (pa.string(), _same)

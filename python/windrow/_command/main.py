@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -43,7 +43,7 @@ SERIES, ALL = "series", "all records"
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
 _OPTIONS |= {
     name: f"--{name.replace('_', '-')}"
-    for name in ("difference", "resolution", "max_gap", *RuleArguments.__annotations__)
+    for name in ("tie", "difference", "resolution", "max_gap", *RuleArguments.__annotations__)
 }
 _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryError, ImportError)
 """Errors that end the command with one line of text."""
@@ -84,17 +84,19 @@ def _run(options: Namespace, files: list[File]) -> None:
     for key in options.keys:
         columns.of("--key", key, "value")
     time = columns.of("--time", " ".join(options.times), "time").name
+    tie = None if options.tie is None else columns.of("--tie", options.tie, "integer").name
+    order = {"time": time, "tie": tie}
     windows = windows_of(options, columns)
     drawn = None
     if options.timeline:
         check_out(options.timeline_out)
         reader, keys = _reader(source, columns, options, Bar()), options.keys or [SERIES]
-        drawn = picture(reader, windows, options.timeline if options.keys else [_all(options)], keys=keys, time=time)
+        drawn = picture(reader, windows, options.timeline if options.keys else [_all(options)], keys=keys, order=order)
     chosen = {call.name: call.over(columns, as_text=out.format in ("csv", "tsv")) for call in aggregates}
-    plan = _windowed(_reader(source, columns, options, Bar()), options, windows, time)._plan(chosen)
+    plan = _windowed(_reader(source, columns, options, Bar()), options, windows, order)._plan(chosen)
     out.check_columns(Query(plan.spec, plan.schema).output_schema, options.keys)
     with Bar() if options.quiet else progress_bar(files, always=options.progress) as bar:
-        windowed = _windowed(_reader(source, columns, options, bar), options, windows, time)
+        windowed = _windowed(_reader(source, columns, options, bar), options, windows, order)
         with warnings.catch_warnings():  # the summary below reports records that were left out
             warnings.simplefilter("ignore", LeftOut)
             table = windowed.agg(**chosen)
@@ -175,10 +177,10 @@ def gap_of(options: Namespace) -> GapColumn | None:
 
 
 def _windowed(
-    reader: pa.RecordBatchReader, options: Namespace, windows: SessionWindows | SlidingWindows, time: str
+    reader: pa.RecordBatchReader, options: Namespace, windows: SessionWindows | SlidingWindows, order: Mapping[str, Any]
 ) -> WindowedData[Any]:
-    """A windowed query over the rows of the files."""
-    windowed = group_by(reader, options.keys or [SERIES], time=time).windowed_by(windows)
+    """A windowed query over the rows of the files. `order` has the columns of the time and of the tie."""
+    windowed = group_by(reader, options.keys or [SERIES], **order).windowed_by(windows)
     windowed = windowed.overflow(options.overflow)
     return windowed if options.threads is None else windowed.threads(options.threads)
 

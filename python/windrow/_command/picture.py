@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -26,9 +26,12 @@ def picture(
     texts: Sequence[str | None],
     *,
     keys: list[str],
-    time: str,
+    order: Mapping[str, Any],
 ) -> Timeline:
-    """A picture of the keys given in `texts`. Rows of other keys are read but not kept."""
+    """A picture of the keys given in `texts`. Rows of other keys are read but not kept.
+
+    `order` has the columns of the time and of the tie.
+    """
     fields = [reader.schema.field(key) for key in keys]
     wanted = [_key(text, fields) for text in texts]
     batches = []
@@ -40,7 +43,7 @@ def picture(
     if not events.num_rows:
         shown = ", ".join(str(text) for text in texts)
         raise bad_value("--timeline", shown, "keys that have records in the files")
-    windowed = group_by(events, keys, time=time).windowed_by(windows)
+    windowed = group_by(events, keys, **order).windowed_by(windows)
     try:
         return timeline(events, windowed, [key if len(keys) > 1 else key[0] for key in wanted])
     except ValueError as error:

@@ -51,7 +51,7 @@ class OpenWindows:
         states = batch.column(batch.num_columns - 1)
         positions, rows, checksum, bad = tally_open(pa.record_batch([states], names=[STATE]))
         if bad is not None:
-            raise ValueError(f"open: {self._shown(batch, bad[0])}: {bad[1]}; allowed: {_WHOLE}")
+            raise ValueError(f"open: {self._shown(batch, bad[0])}: {bad[1]}; allowed: {WHOLE}")
         times = batch.column(batch.num_columns - 2)
         self.clocks += [(states[place].as_py(), times[place].as_py()) for place in positions]
         self.rows += rows
@@ -101,7 +101,7 @@ class OpenWindows:
                 got = "null" if got is None else repr(got)
                 raise ValueError(
                     f"open: {self._shown(given.combine_chunks().to_batches()[0], row)}: {name!r} is {got}, and its "
-                    f"`state` has {said!r}: the row was changed; allowed: {_WHOLE}"
+                    f"`state` has {said!r}: the row was changed; allowed: {WHOLE}"
                 )
 
     def load(self, operator: Operator, kind: Any) -> tuple[int, int]:
@@ -118,7 +118,7 @@ class OpenWindows:
         if len(self.clocks) == 1:
             return self.clocks[0]
         if not self.clocks:
-            raise ValueError(f"open: got {self.rows} rows and no clock row; allowed: {_WHOLE}")
+            raise ValueError(f"open: got {self.rows} rows and no clock row; allowed: {WHOLE}")
         times = sorted({"null" if time is None else shown(time, kind) for _, time in self.clocks})
         raise ValueError(
             f"open: got {len(self.clocks)} clock rows, of runs up to {', '.join(times)}; allowed: the open windows of "
@@ -140,7 +140,7 @@ def check_start(saved: str | None, own: str | None) -> None:
         raise ValueError(f"state: {changed_query({'start_from': saved}, {'start_from': own})}")
 
 
-_WHOLE = "the whole table of open windows of one run"
+WHOLE = "the whole table of open windows of one run: its still_open, or those of its rows that have the status 'open'"
 
 
 def shown_aggregates(plan: Plan, core: pa.Schema) -> list[pa.Field[Any]]:

@@ -22,6 +22,7 @@ from windrow.testing._values import cell_of
 pc: Any = pyarrow.compute  # its stubs know no column of any type
 
 _MOST = 50_000
+_LEFT_OUT = {"null_ties": "its tie is null", "bad_gaps": "its own gap is null, zero or negative"}
 _OFFSET = re.compile(r"\d:\d{2}\S*(Z|[+-]\d{2}(:?\d{2})?)$", re.ASCII)
 """The zone after a time in ISO 8601."""
 
@@ -45,8 +46,8 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
         stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        Lines of text for the record, with times in the zone of the column, or of Spark's session. A stream has a
-        paragraph for each record at that time, because they may differ.
+        Lines of text for the record, with times in the zone of the column, or of Spark's session. Records at that time
+        that differ have a paragraph each, and so has each of them on a stream.
 
     Raises:
         ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` is True for
@@ -74,10 +75,12 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
         raise _no_record(at, traced, times[0])
     if traced.stream:
         paragraphs = [_lines(traced, record, text, 1) for record in records]
-    else:  # records of one time share their windows, except those left out
-        kinds = [(time, bad) for time in times for bad in (False, True)]
-        alike = [[record for record in records if (record.time, record.bad_gap) == kind] for kind in kinds]
-        paragraphs = [_lines(traced, each[0], text, len(each)) for each in alike if each]
+    else:
+        alike = dict[tuple[object, ...], list[Record]]()
+        for record in records:
+            within = tuple(place for place, window in enumerate(traced.windows) if record.row in window.rows)
+            alike.setdefault((times.index(record.time), record.left_out or "", within), []).append(record)
+        paragraphs = [_lines(traced, each[0], text, len(each)) for _, each in sorted(alike.items())]
     return "\n\n".join("\n".join(lines) for lines in paragraphs)
 
 
@@ -85,8 +88,8 @@ def _lines(traced: Trace, record: Record, text: Text, alike: int) -> list[str]:
     row = f", row {record.row:,}" if traced.stream else ""
     others = f" ({counted(alike, 'record')} of this time)" if alike > 1 else ""
     head = f"{key_text(traced.keys, record.key)} at {text.time(record.time)}{row}{others}"
-    if record.bad_gap:
-        return [head, "  left out: its own gap is null, zero or negative (bad_gaps)"]
+    if record.left_out is not None:
+        return [head, f"  left out: {_LEFT_OUT[record.left_out]} ({record.left_out})"]
     lines = sliding_lines if isinstance(traced.windows_of, SlidingWindows) else session_lines
     return [head, *(f"  {line}" for line in lines(traced, record, text))]
 

@@ -66,9 +66,8 @@ def _taken(trace: Trace) -> list[Record]:
 
 
 def _before(trace: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
-    place = (record.time, record.row)
-    inside = [each for each in members if (each.time, each.row) < place]
-    outside = [each for each in taken if each not in members and (each.time, each.row) < place]
+    inside = [each for each in members if each.place < record.place]
+    outside = [each for each in taken if each not in members and each.place < record.place]
     if trace.lengths.gap is None:
         if inside:
             far = max(inside, key=_reach)
@@ -89,11 +88,10 @@ def _before(trace: Trace, record: Record, members: Sequence[Record], taken: Sequ
 
 
 def _behind(trace: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
-    place = (record.time, record.row)
-    inside = [each for each in members if (each.time, each.row) > place]
-    outside = [each for each in taken if each not in members and (each.time, each.row) > place]
+    inside = [each for each in members if each.place > record.place]
+    outside = [each for each in taken if each not in members and each.place > record.place]
     if trace.lengths.gap is None:
-        far = max((each for each in members if (each.time, each.row) <= place), key=_reach)
+        far = max((each for each in members if each.place <= record.place), key=_reach)
         reach = (
             _reaching(far, text)
             if far is not record

@@ -22,8 +22,8 @@ def sliding_lines(trace: Trace, record: Record, text: Text) -> list[str]:
     near = [
         each for each in trace.records if each is not record and abs(lengths.floored(each.time) - time) <= difference
     ]
-    before = [each for each in near if (each.time, each.row) < (record.time, record.row)]
-    behind = [each for each in near if (each.time, each.row) > (record.time, record.row)]
+    before = [each for each in near if each.place < record.place]
+    behind = [each for each in near if each.place > record.place]
     for where, neighbours in (("before", before[::-1]), ("after", behind)):
         shown = ", ".join(text.time(each.time) for each in neighbours[:_NEAR]) or "no record"
         more = f" and {len(neighbours) - _NEAR:,} more" if len(neighbours) > _NEAR else ""

@@ -64,7 +64,7 @@ def trace(
     if stream and not opened.in_order:
         raise bad_value("stream", stream, "data in this process, whose rows have an order: frame.toArrow()")
     is_cut = isinstance(windows, SessionWindows) and bool(windows.rules)
-    _check_rules(grouped, windows)
+    _check_rules(windows)
     if stream and is_cut:
         raise bad_value("stream", stream, "False or None for sessions with rules: they are shown as those of a batch")
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
@@ -76,7 +76,7 @@ def trace(
     windows = windows._on_stream(time) if streamed else windows
     lengths = Lengths.of(windows, time)
     rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)
-    records = sorted(rows.records, key=lambda record: (record.time, record.row))
+    records = sorted(rows.records, key=lambda record: record.place)
     if not streamed:
         traced_windows = windows_of_batch(rows, grouped, windows, lengths)
         return Trace(grouped.keys, time, windows, lengths, records, _sorted(traced_windows), {}, stream=False)
@@ -101,6 +101,7 @@ def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
         opened,
         *map(given, grouped._keys if grouped.keys else ()),
         time=given(grouped.time),
+        tie=None if grouped._tie is None else given(grouped._tie),
         tick=None if grouped.tick is None else given(grouped.tick),
         source=list(map(given, stream.source)) or None,
         order=None if stream.order is None else given(stream.order),
@@ -112,10 +113,8 @@ def _sorted(windows: list[Any]) -> list[Any]:
     return sorted(windows, key=lambda window: (window.start, window.end))
 
 
-def _check_rules(grouped: Grouping[Any], windows: SessionWindows | SlidingWindows) -> None:
-    """Raises `ValueError` for ties, and for the rules for sessions that a trace does not know."""
-    if grouped._tie is not None:
-        raise bad_value("windowed: tie", grouped._tie, "a query without a tie")
+def _check_rules(windows: SessionWindows | SlidingWindows) -> None:
+    """Raises `ValueError` for the rules for sessions that a trace does not know."""
     if not isinstance(windows, SessionWindows):
         return
     for rule in ("start_when", "cut_on", "cut_at", "max_records"):

@@ -57,7 +57,7 @@ def rows_of(
     """
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
     ends = windows.rules.end_when if isinstance(windows, SessionWindows) else None
-    extra = [name for name in (grouped.tick, gaps, ends) if name is not None]
+    extra = [name for name in (grouped._tie, grouped.tick, gaps, ends) if name is not None]
     names = list(dict.fromkeys([*grouped._keys, grouped.time, *extra, *grouped._stream.columns]))
     known = {field.name: field for field in grouped._fields}
     fields = [known.get(name) or opened.field("events", name) for name in names]
@@ -79,7 +79,14 @@ def rows_of(
     if ends is not None:
         true = table[ends].take(pa.array(picked, pa.int64())).to_pylist()
         records = [replace(record, ends=value is True) for record, value in zip(records, true, strict=True)]
+    if grouped._tie is not None:
+        ties: list[int | None] = table[grouped._tie].take(pa.array(picked, pa.int64())).to_pylist()
+        records = [_tied(record, tie) for record, tie in zip(records, ties, strict=True)]
     return Rows(table, gaps, ends, picked, records)
+
+
+def _tied(record: Record, tie: int | None) -> Record:
+    return replace(record, left_out="null_ties") if tie is None else replace(record, tie=tie)
 
 
 def _records(
@@ -95,7 +102,7 @@ def _records(
     records = []
     for row, key, time, gap in zip(picked, keys, times, lengths_of, strict=True):
         cut = gap if gap is None or lengths.longest is None else min(gap, lengths.longest)
-        records.append(Record(row, key, time, cut, bad_gap=cut is None))
+        records.append(Record(row, key, time, cut, left_out="bad_gaps" if cut is None else None))
     return records
 
 

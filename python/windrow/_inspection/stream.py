@@ -47,9 +47,8 @@ class Stream:
         def definition(data: Any) -> Any:
             stream = grouped._stream
             chosen: dict[str, Any] = {"source": list(stream.source)} if stream.source else {}
-            made = group_by(
-                data, *grouped._keys, time=grouped.time, tick=self._tick, stream_time=stream.stream_time, **chosen
-            )
+            chosen |= {"tick": self._tick, "tie": grouped._tie, "stream_time": stream.stream_time}
+            made = group_by(data, *grouped._keys, time=grouped.time, **chosen)
             return made.windowed_by(windows).agg(**{self._held: builtin.collect_list(self._number)})
 
         table = rows.table
@@ -104,7 +103,7 @@ class Stream:
             begin = row + 1
 
     def _moving(self) -> Any:
-        """Marks rows that move stream time: ticks, and records with a key, a time and a valid gap."""
+        """Marks rows that move stream time: ticks, and records with a key, a time, a tie and a valid gap."""
         table, grouped = self._rows.table, self._grouped
         moving: Any = pc.is_valid(table[grouped._keys[0]])
         for key in grouped._keys[1:]:
@@ -112,6 +111,8 @@ class Stream:
         if self._rows.gaps is not None:
             good: Any = pc.greater(table[self._rows.gaps].cast(pa.int64()), pa.scalar(0, pa.int64()))
             moving = pc.and_(moving, pc.fill_null(good, False))
+        if grouped._tie is not None:
+            moving = pc.and_(moving, pc.is_valid(table[grouped._tie]))
         if grouped.tick is not None:
             ticking: Any = table[grouped.tick]
             moving = pc.or_(moving, pc.fill_null(ticking, False))
@@ -120,7 +121,7 @@ class Stream:
     def _take(self, row: int, *, ticking: bool) -> None:
         fed = self._table.slice(row, 1).append_column(self._tick, pa.array([ticking], pa.bool_()))
         record = self._records.get(row)
-        if ticking or (record is not None and not record.bad_gap):
+        if ticking or (record is not None and record.left_out is None):
             source = self._source(row)
             time: int = self._table[self._grouped.time][row].cast(pa.int64()).as_py()
             of_all = ticking and source and all(value is None for value in source)

@@ -25,16 +25,23 @@ class Record:
         key: its key.
         time: its time.
         gap: its dynamic gap, cut to the longest; None for a bad gap or without dynamic gaps.
-        bad_gap: whether its dynamic gap is null, zero or negative, so that the record was left out.
         ends: whether it ends its session.
+        tie: what orders it among records of its time; None if the query has no ties.
+        left_out: the counter of a record that was left out, for its tie or its gap; None for any other.
     """
 
     row: int
     key: Key
     time: int
     gap: int | None = None
-    bad_gap: bool = False
     ends: bool = False
+    tie: int | None = None
+    left_out: str | None = None
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Its place among the records of its key."""
+        return (self.time, self.tie or 0, self.row)
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ class Trace:
         time: the time column.
         windows_of: the definition of the windows.
         lengths: its lengths in ticks.
-        records: the records of the keys, by time and row.
+        records: the records of the keys, by time, tie and row.
         windows: their windows, by start and end.
         judgements: judgements by row for a stream; empty for a batch.
         stream: whether the rows were read as a stream.

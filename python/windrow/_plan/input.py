@@ -43,6 +43,12 @@ class Run(Generic[Result]):
         return iter((self.closed, self.still_open))
 
 
+def check_table(open: object) -> None:
+    """Raises `TypeError` for a whole run in place of its table of open windows."""
+    if isinstance(open, Run):
+        raise bad_type("open", open, "its still_open, which is the table of open windows")
+
+
 ALLOWED = (
     "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
     "a pandas DataFrame, a list of pyarrow Tables or RecordBatches, or anything else that gives an Arrow stream "

@@ -12,7 +12,7 @@ import pyarrow as pa
 from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.evaluation import Finish
 from windrow._aggregates.user_function import Accumulation, Reduction
-from windrow._arguments.errors import bad_value
+from windrow._arguments.errors import aggregate_argument, bad_value
 from windrow._folds.fold import Fold
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -203,7 +203,7 @@ class Plan:
         return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
 
     def check_rules(self) -> None:
-        """Raises `ValueError` for what a stream cannot give of sessions with rules."""
+        """Raises `ValueError` for what neither a stream nor a run of a daily job can give of sessions."""
         windows = self.windows
         has_rules = isinstance(windows, SessionWindows) and bool(windows.rules)
         if has_rules and self.options.emit == "update":
@@ -212,9 +212,12 @@ class Plan:
                 "that ends it elsewhere"
             )
             raise bad_value("emit", "update", allowed)
-        if not has_rules and any(call.function == "ended_by" for _, call in self.aggregates):
-            allowed = "sessions with a rule, such as max_records=: without one a session of a stream ends by its gap"
-            raise bad_value("aggregates", "ended_by()", allowed)
+        for name, call in self.aggregates:
+            if call.function == "ended_by" and not has_rules:
+                allowed = (
+                    "sessions with a rule, such as max_records=: on a stream and in advance, all others end by gap"
+                )
+                raise bad_value(aggregate_argument(name), "ended_by()", allowed)
 
     def renamed(self, names: Mapping[str, str]) -> Plan:
         """The plan with other names of columns: `names` instead of its own."""

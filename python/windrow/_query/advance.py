@@ -20,7 +20,7 @@ from windrow._aggregates.aggregate import Aggregate
 from windrow._arguments.duration import words
 from windrow._arguments.errors import bad_value
 from windrow._arguments.instant import Instant, ticks
-from windrow._plan.input import Input, Result, Run
+from windrow._plan.input import Input, Result, Run, check_table
 from windrow._plan.open_table import check_reserved
 from windrow._plan.plan import Options, Plan
 from windrow._query.resolve import without_names
@@ -56,7 +56,8 @@ class DailyJob(Beginning[Result], Generic[Result]):
 
         A record before the earlier `to` is late if its window was closed by then. `late` says what becomes of it, and
         the counter `late` counts it. A record at or after `to` counts in its window and moves no time. No window is
-        closed twice. A run that is repeated with the same arguments gives the same rows.
+        closed twice. A run that is repeated with the same arguments gives the same rows. There are no updates: `closed`
+        has each window once, and `still_open` shows the others as they are now.
 
         Args:
             open: the open windows of the run before: `still_open` of what it returned, also after a round trip through
@@ -78,9 +79,10 @@ class DailyJob(Beginning[Result], Generic[Result]):
         Raises:
             TypeError: the data is a stream, `open` is no such table, or as for `agg`.
             ValueError: `open` belongs to another query, or was changed, cut, doubled or mixed; `to` is before the
-                earlier one or no point in time; `emit("update")`; a reserved name of a key or an aggregate; with
-                rules for sessions a grace, or a record before the earlier `to` or after `to`, which would move the
-                cuts of sessions. Otherwise as for `agg`. In Spark, errors in the rows of `open` come when the job runs.
+                earlier one or no point in time; `emit("update")`, `left_out("emit")`, or `ended_by()` without rules
+                for sessions; a reserved name of a key or an aggregate; with rules for sessions a grace, or a record
+                before the earlier `to` or after `to`, which would move the cuts of sessions. Otherwise as for `agg`. In
+                Spark, errors in the rows of `open` come when the job runs.
             OverflowError, RuntimeError: as for `agg`.
 
         >>> first = sessions.advance(None, to="2026-01-01 09:30", n=wr.count())
@@ -93,17 +95,21 @@ class DailyJob(Beginning[Result], Generic[Result]):
         if _by_position:
             raise without_names(_by_position, "advance")
         if self.options.emit == "update":
-            allowed = "emit('close'), as each run gives every closed window once"
-            raise bad_value("advance", "emit('update')", allowed)
+            allowed = (
+                "emit('close') in advance: a run gives each window once, when it is closed, and has no earlier rows to "
+                "replace; still_open has the windows that are not closed, as they are now"
+            )
+            raise bad_value("emit", "update", allowed)
         if self.options.left_out is not None:
-            allowed = "left_out('drop'): open windows travel from run to run without the columns of their records"
-            raise bad_value("advance", "left_out('emit')", allowed)
+            allowed = "'drop' in advance: open windows travel from run to run without the columns of their records"
+            raise bad_value("left_out", "emit", allowed)
         check_reserved("keys", self.grouped.keys, "advance")
         check_reserved("aggregates", aggregates, "advance")
         windows = self.windows
         if isinstance(windows, SessionWindows) and windows.rules and windows.grace:
             allowed = "None with rules that end sessions: each record comes in the run of its day"
             raise bad_value("grace", words(windows.grace), allowed)
+        check_table(open)
         opened, plan = self._resolved(aggregates)
         plan.check_rules()
         time: Any = plan.schema.field(plan.time).with_name(self.grouped.time)

@@ -46,12 +46,13 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
     In this process inputs may be of different libraries. The result has the kind of the first.
 
     Args:
-        **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names.
+        **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names, and
+            so may their `tie` columns. A `tie` orders records of one time across all inputs.
 
     Raises:
-        ValueError: fewer than two inputs, a name that is no Python name, keys that differ, `source` or `order` on some
-            inputs only, or a key that looks like a column of an input.
-        TypeError: an input that `group_by` did not return, keys, times, sources or orders of different types, or
+        ValueError: fewer than two inputs, a name that is no Python name, keys that differ, `tie`, `source` or `order`
+            on some inputs only, or a key that looks like a column of an input.
+        TypeError: an input that `group_by` did not return, keys, times, ties, sources or orders of different types, or
             inputs of Spark with inputs in this process.
 
     >>> from datetime import datetime
@@ -80,14 +81,11 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
             raise bad_type(name, grouped, "what group_by(...) returned")
     first, grouped = next(iter(inputs.items()))
     for name, other in inputs.items():
-        if other._tie is not None:
-            raise bad_value(
-                f"{name}: tie", other._tie, "None in a cogroup: records of several inputs have no common tie"
-            )
         _check_alike(name, other, first, grouped)
+    shared = len(grouped._keys) + (1 if grouped._tie is None else 2)
     fields = [
         _common_field({name: (each._input, each._fields[position]) for name, each in inputs.items()})
-        for position in range(len(grouped._keys) + 1)
+        for position in range(shared)
     ]
     for key in grouped.keys:
         if _split(key)[0] in inputs:
@@ -106,6 +104,10 @@ class CogroupedData(GroupedData[Result]):
     inputs: Mapping[str, GroupedData[Result]]
     _column: str = field(repr=False)
     _gaps: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def _own_sources(self) -> tuple[str, ...]:
+        return next(iter(self.inputs.values()))._stream.source
 
     def _with_gap(self, column: Reference) -> tuple[Self, str]:
         if isinstance(column, str) and _split(column)[0] in self.inputs:
@@ -194,6 +196,8 @@ class CogroupedData(GroupedData[Result]):
                 names[gap] = self._gaps[name]
             if self.tick is not None and grouped.tick is not None:
                 names[self.tick] = grouped.tick
+            if self._tie is not None and grouped._tie is not None:
+                names[self._tie] = grouped._tie
             names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
             names |= dict(zip(self._stream.columns, grouped._stream.columns, strict=True))
         return Origins(tuple(self.inputs), self._column, tuple(columns_of))
@@ -302,15 +306,16 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
     names = Names([WINDOW], inputs=inputs)
     keys = tuple(names.unused(key) for key in first.keys or (SERIES,))
     time = names.unused(first.time)
+    tie = None if first._tie is None else names.unused(first._tie)
     tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
     column = names.unused("windrow.input")
-    shared = [*zip((*keys, time), first._fields, strict=False)]
+    shared = [*zip((*keys, time, *(() if tie is None else (tie,))), first._fields, strict=True)]
     fields = [field.with_name(name).with_nullable(True) for name, field in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
     fields.append(pa.field(column, pa.int32()))
     opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
     stream = _stream_of(first._stream, names)
-    return CogroupedData(first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column)
+    return CogroupedData(first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column, _tie=tie)
 
 
 def _stream_of(first: Stream, names: Names) -> Stream:
@@ -330,6 +335,8 @@ def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: Groupe
         )
     if other.keys != grouped.keys:
         raise bad_value(f"{name}: keys", other.keys, f"the keys of {first}, {listed(grouped.keys)}")
+    if (other._tie is None) != (grouped._tie is None):
+        raise bad_value(f"{name}: tie", other._tie, f"one for all inputs or for none; {first} has {grouped._tie!r}")
     ours, theirs = other._stream, grouped._stream
     if len(ours.source) != len(theirs.source):
         raise bad_value(f"{name}: source", ours.source, f"as many columns as {first} has, {len(theirs.source)}")

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._plan.input import Input, libraries_of
+from windrow._plan.input import Input, check_table, libraries_of
 from windrow._query.scans import Scan
 
 _FILE = (
@@ -69,6 +69,7 @@ def open_table(data: object) -> Any:
         TypeError: no table.
         ValueError: a streaming DataFrame.
     """
+    check_table(data)
     allowed = "the open windows of advance(...).still_open: a batch DataFrame, or a table in this process"
     if "pyspark" in libraries_of(data):
         from windrow._spark.release import is_frame

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, Self, get_args
 
-from windrow._arguments.duration import Duration, microseconds
+from windrow._arguments.duration import Duration, check_counted, microseconds
 from windrow._arguments.errors import bad_type, bad_value, unknown_word
 from windrow._plan.input import Result
 from windrow._plan.plan import Emit, Options
@@ -61,7 +61,8 @@ class Emission(Generic[Result]):
 
         Raises:
             ValueError: another word; `every_record`, `every` or `sequence` without `"update"`; `every` with
-                `every_record`; an `every` that is zero, negative or no duration; or a key column with the name `op` or
+                `every_record`; an `every` that is zero, negative, no duration, or beyond the range of the time column;
+                or a key column with the name `op` or
                 `sequence`.
             TypeError: `every_record` or `sequence` is not True or False, or `every` is neither `str` nor `timedelta`.
 
@@ -96,6 +97,8 @@ class Emission(Generic[Result]):
             raise bad_value("every", every, "None with emit('close'), which gives each window once")
         if pace is not None and every_record:
             raise bad_value("every", every, "None with every_record=True, which gives each change at once")
+        if pace is not None:
+            check_counted("every", pace, self.grouped._fields[len(self.grouped._keys)])
         chosen = self._with(emit=when, every_record=every_record, every=pace, sequence=sequence)
         return chosen._checked_op("emit('update')")
 

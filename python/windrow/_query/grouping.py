@@ -39,6 +39,11 @@ class Grouping(ShownInNotebooks, Generic[Result]):
     _stream: Stream = field(repr=False)
     _tie: str | None = field(default=None, repr=False, kw_only=True)
 
+    @property
+    def _own_sources(self) -> tuple[str, ...]:
+        """The source columns, as the data names them."""
+        return self._stream.source
+
     def _with_gap(self, column: Reference) -> tuple[Self, str]:
         """The same with the column of the records' own gaps among those that are read, and its name."""
         grouped, (name,) = self._projected([("column", column)])

@@ -57,10 +57,11 @@ class Beginning(Generic[Result]):
 
         Raises:
             TypeError: `open` is not such a table, or the data is a batch.
-            ValueError: a reserved name of a key; a stream with `source=`, because `open` has no times of sources; a
-                query in a declarative pipeline, because it may run no job. In `agg`: the open windows of another query,
-                no clock row, or a reserved name of an aggregate. In the first micro-batch: a row that was changed,
-                lost, doubled or taken from another table. After that: an `open` that is not the one of the checkpoint.
+            ValueError: a reserved name of a key; a stream with `source=`, because `open` has neither the windows nor
+                the time of each source; a query in a declarative pipeline, because it may run no job. In `agg`: the
+                open windows of another query, no clock row, or a reserved name of an aggregate. In the first
+                micro-batch: a row that was changed, lost, doubled or taken from another table. After that: an `open`
+                that is not the one of the checkpoint.
 
         >>> def sessions_of(clicks):
         ...     windows = wr.SessionWindows.with_gap("30 minutes", grace="0 seconds")
@@ -76,8 +77,12 @@ class Beginning(Generic[Result]):
         """
         self.grouped._input.check_start(open)
         if self.grouped._stream.source:
-            allowed = "group_by without source=, as the clock row of open windows has one time and none of each source"
-            raise bad_value("start_from", "a stream with source=", allowed)
+            allowed = (
+                "None with start_from: open windows hold the records of all sources together, and their clock row has "
+                "one time, so neither the windows nor the time of a source can be derived; without source= all records "
+                "share both"
+            )
+            raise bad_value("source", self.grouped._own_sources, allowed)
         if isinstance(self.windows, SessionWindows) and self.windows.rules:
             allowed = "a stream of windows without rules that end sessions, which begins without a history"
             raise bad_value("start_from", f"{self.windows!r}", allowed)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?")
 _RECORDS = 2**63 - 1
+_COUNT = f"an int from 1 to {_RECORDS}"
 
 _NAMES = {"max_duration": "longest", "end_when": "ends", "start_when": "begins", "max_records": "most"}
 """The rules that the plan names in another way. The names in the plan are those of saved states."""
@@ -74,9 +75,7 @@ class SessionRules:
             cut_on=_columns("cut_on", given["cut_on"]),
             cut_at=None if given["cut_at"] is None else _seconds(given["cut_at"]),
             zone=zone,
-            max_records=None
-            if records is None
-            else integer("max_records", records, "an int of 1 or more", least=1, most=_RECORDS),
+            max_records=None if records is None else integer("max_records", records, _COUNT, least=1, most=_RECORDS),
         )
 
     def __bool__(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, microseconds, words
+from windrow._arguments.duration import TIME_UNITS, Duration, check_counted, microseconds, words
 from windrow._arguments.errors import bad_value
 
 
@@ -56,11 +56,9 @@ class Windows(ABC):
     def _check_time(self, time: pa.Field[Any]) -> None:
         """Raises `ValueError` for a length that the time column cannot count."""
         unit = TIME_UNITS[time.type.unit]
-        longest = LONGEST // 1_000 if time.type.unit == "ns" else LONGEST
         counts = f"as the time column {time.name!r} counts in {unit.name}s"
         for argument, (length, kind) in self._lengths().items():
-            if length > longest:
-                raise bad_value(argument, words(length), f"at most {words(longest)}, {counts}")
+            check_counted(argument, length, time)
             if kind == "ticks" and length % unit.microseconds:
                 way = f': resolution="1 {unit.name}"' if argument == "resolution" else ""
                 raise bad_value(argument, words(length), f"a multiple of 1 {unit.name}, {counts}{way}")

@@ -174,8 +174,9 @@ class _Drawing:
         if judgement is not None and judgement.late and judgement.stream_time is not None:
             self._met(x, judgement.stream_time, y)
             self._cross("late event, and the stream time when it came", x, y, LATE, is_dense=is_dense)
-        elif record.bad_gap:
-            self._cross("event left out: bad gap", x, y, LINE, is_dense=is_dense)
+        elif record.left_out is not None:
+            reason = {"null_ties": "null tie", "bad_gaps": "bad gap"}[record.left_out]
+            self._cross(f"event left out: {reason}", x, y, LINE, is_dense=is_dense)
         elif not in_window:
             style = {"color": LATE, "markersize": 7, "markerfacecolor": "none"}
             self._mark("event in no window: all had closed", x, y, marker="o", **style)

@@ -43,7 +43,7 @@ from windrow._arguments.errors import bad_type
 from windrow._arguments.instant import Instant
 from windrow._executor.shipping import shipped
 from windrow._executor.stream.index import QUERY
-from windrow._plan.input import libraries_of
+from windrow._plan.input import check_table, libraries_of
 from windrow.state._changed_frame import OpenFrame
 from windrow.state._changed_table import OpenTable
 from windrow.state._checkpoint import entries
@@ -173,8 +173,9 @@ def without_keys(open: Any, /, **keys: Any) -> Any:
 
     Args:
         open: the table, as a frame of any kind that `advance` takes.
-        keys: the value of a key column, or a list of values; None is allowed. With several columns, this removes the
-            rows that match in all of them.
+        keys: the value of a key column, or a list of values; None is allowed. A struct is a `dict` or a `Row`. For a
+            column of lists, give a list of lists. Values are equal as in `group_by`: 0.0 and -0.0, and all NaNs. With
+            several columns, this removes the rows that match in all of them.
 
     Returns:
         A table of the kind of `open`, with a clock row for the rows that are left. It is the same table if no row has
@@ -182,7 +183,8 @@ def without_keys(open: Any, /, **keys: Any) -> Any:
 
     Raises:
         TypeError: no table, or a value of another type than its column.
-        ValueError: a column that is no key; a table without a clock row, with several, or with one that was changed.
+        ValueError: a column that is no key; a struct with other fields than its column; a table without a clock row,
+            with several, or with one that was changed.
 
     >>> opened = open_windows(spark, checkpoint)
     >>> without_keys(opened, user=["ann", "eve"]).select("user", "count").orderBy("user").show()
@@ -226,6 +228,7 @@ def with_clock(open: Any, /, to: Instant) -> Any:
 
 
 def _open_table(given: Any) -> OpenTable | OpenFrame:
+    check_table(given)
     if "pyspark" not in libraries_of(given):
         return OpenTable(given)
     from windrow._spark.release import is_frame

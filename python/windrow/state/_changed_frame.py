@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.instant import Instant, ticks
-from windrow._executor.open_windows import OpenWindows
+from windrow._executor.open_windows import WHOLE, OpenWindows
 from windrow._native import change_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._spark.quoted_name import quoted
@@ -17,6 +17,9 @@ from windrow.state._clock_row import ALLOWED, ClockRow, check_columns, wanted_va
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+_MOST = 100
+"""The most rows that are read for the clock row."""
 
 _PREFIX = 12
 """The bytes of a state that have its kind and its checksum."""
@@ -51,9 +54,10 @@ class OpenFrame:
         is_gone = ~self._is_clock
         for name, values in wanted_values(given, keys).items():
             column, is_wanted = F.col(quoted(name)), F.lit(False)
-            literals = [F.lit(value).cast(fields[name].dataType) for value in values.drop_null().to_pylist()]
+            literals = [_literal(value, fields[name].dataType) for value in values.drop_null().to_pylist()]
             if literals:
-                is_wanted = F.coalesce(column.isin(literals), F.lit(False))
+                # isin takes 0.0 and -0.0 for two values, if there are many.
+                is_wanted = F.coalesce(F.array_contains(F.array(*literals), column), F.lit(False))
             is_gone = is_gone & (is_wanted | column.isNull() if values.null_count else is_wanted)
         clock, gone = self._read(is_gone)
         state = change_clock(clock.state, None, (gone.rows, gone.checksum))
@@ -89,12 +93,17 @@ class OpenFrame:
     def _read(self, is_wanted: Column | None) -> tuple[ClockRow, OpenWindows]:
         """The clock row, and the counts of wanted rows."""
         from pyspark.sql import functions as F
-        from pyspark.sql.types import TimestampNTZType, TimestampType
+        from pyspark.sql.types import BinaryType, TimestampNTZType, TimestampType
 
         kind = self._frame.schema[STREAM_TIME].dataType
         if not isinstance(kind, TimestampType | TimestampNTZType):
             raise bad_type("open: column 'stream_time'", kind.simpleString(), "a timestamp")
-        rows = self._frame.where(self._is_clock if is_wanted is None else self._is_clock | is_wanted)
+        if not isinstance(self._frame.schema[STATE].dataType, BinaryType):
+            raise bad_column_type("open", STATE, self._frame.schema[STATE].dataType.simpleString(), "binary")
+        if is_wanted is None:  # a table has one clock row, and no row without a state
+            rows = self._frame.where(self._is_clock | F.col(STATE).isNull()).limit(_MOST)
+        else:
+            rows = self._frame.where(self._is_clock | is_wanted)
         time = F.col(STREAM_TIME)
         if isinstance(kind, TimestampType):
             time = F.unix_micros(time)
@@ -102,7 +111,21 @@ class OpenFrame:
         read = rows.select(time, state).collect()
         times = pa.array([row[0] for row in read], pa.timestamp("us"))
         opened = OpenWindows.counted(times, pa.array([row[1] for row in read], pa.binary()))
+        if not opened.clocks:
+            raise ValueError(f"open: got no clock row; allowed: {WHOLE}")
         return ClockRow.of(opened, pa.timestamp("us")), opened
+
+
+def _literal(value: Any, kind: Any) -> Column:
+    """A value of a key as a column. Structs are dicts."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, StructType
+
+    if isinstance(kind, StructType) and value is not None:
+        return F.struct(*[_literal(value[field.name], field.dataType).alias(field.name) for field in kind])
+    if isinstance(kind, ArrayType) and value:
+        return F.array(*[_literal(each, kind.elementType) for each in value])
+    return (F.array() if value == [] else F.lit(value)).cast(kind)
 
 
 def _binary(state: bytes) -> Column:

@@ -10,12 +10,13 @@ import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_column_type
 from windrow._arguments.instant import Instant, ticks
-from windrow._executor.batches import stream_reader
+from windrow._executor.batches import rebased, stream_reader
 from windrow._executor.open_windows import OpenWindows
 from windrow._local.columns import Columns
 from windrow._local.results import pyarrow_table, without_views
 from windrow._local.sources import columns_of
-from windrow._native import change_clock
+from windrow._native import change_clock, sort_keys
+from windrow._plan.input import libraries_of
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow.state._clock_row import ALLOWED, ClockRow, check_columns, wanted_values
 
@@ -26,6 +27,7 @@ class OpenTable:
     def __init__(self, given: Any) -> None:
         """Reads the table, and looks for its clock row."""
         self._columns: Columns = columns_of(given, "open", ALLOWED)
+        self._is_pandas = "pandas" in libraries_of(given)
         names = list(self._columns.names)
         check_columns(names)
         rows = stream_reader(self._columns.stream(range(len(names)))).read_all()
@@ -48,10 +50,18 @@ class OpenTable:
         plain = {name: _plain(self._rows[name]) for name in keys}
         is_gone: Any = pc.invert(self._is_clock)
         for name, values in wanted_values(given, {name: column.type for name, column in plain.items()}).items():
-            is_gone = pc.and_(is_gone, pc.is_in(plain[name], value_set=values))
+            wanted = pa.array(_names(name, pa.chunked_array([self._known(values)])), pa.large_binary())
+            is_wanted = pc.is_in(pa.array(_names(name, plain[name]), pa.large_binary()), value_set=wanted)
+            is_gone = pc.and_(is_gone, is_wanted)
         gone = OpenWindows.counted(self._rows[STREAM_TIME].filter(is_gone), self._states.filter(is_gone))
         state = change_clock(self.clock.state, None, (gone.rows, gone.checksum))
         return self._result(self._with_state(state).filter(pc.invert(is_gone)))
+
+    def _known(self, values: Any) -> Any:
+        """Values of a key as the table has them: the NaNs of a pandas frame are nulls."""
+        if not self._is_pandas or not pa.types.is_floating(values.type):
+            return values
+        return pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
 
     def with_clock(self, to: Instant) -> Any:
         """The table at another time."""
@@ -72,6 +82,11 @@ class OpenTable:
     def _result(self, rows: pa.Table) -> Any:
         names = {name: name for name in rows.column_names}
         return self._columns.result(rows, self._columns.dtypes(names), {})
+
+
+def _names(key: str, column: Any) -> list[bytes | None]:
+    """The bytes of keys, which are the same for equal keys."""
+    return [name for batch in pa.table({key: column}).to_batches() for name in sort_keys(rebased(batch))]
 
 
 def _plain(column: Any, kind: Any = None) -> Any:

@@ -19,6 +19,7 @@ from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import SERIES
 from windrow._windows.session_rules import has_rules
+from windrow.testing._values import cell_of
 
 ALLOWED = "a table of open windows: what windrow.state.open_windows or the still_open of advance returns"
 
@@ -119,13 +120,29 @@ def wanted_values(given: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[st
     columns = f"key columns of the table: {listed(list(kinds))}" if kinds else "none, as the query has no keys"
     if not given:
         raise bad_value("keys", "none", f"values of {columns}, by name")
-    wanted = {}
-    for name, value in given.items():
+    for name in given:
         if name not in kinds:
             raise bad_value("keys", name, columns)
-        values = list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
-        try:
-            wanted[name] = pa.array(values, kinds[name])
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise bad_type(f"keys: {name}", value, f"a value of type {kinds[name]}, or a list of them") from error
-    return wanted
+    return {name: _values(f"keys: {name}", value, kinds[name]) for name, value in given.items()}
+
+
+def _values(argument: str, given: Any, kind: Any) -> pa.Array[Any]:
+    """The values of a list, or one value."""
+    is_row = hasattr(given, "asDict")  # Spark's rows are tuples
+    is_list = isinstance(given, list | tuple | set | frozenset) and not is_row
+    values = [_plain(each) for each in (given if is_list else [given])]
+    if pa.types.is_nested(kind):
+        # pa.array would leave out a name that a struct does not have.
+        cells: pa.Array[Any] = pa.concat_arrays(
+            [pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)]
+        )
+        return cells
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise bad_type(argument, given, f"a value of type {kind}, or a list of them") from error
+
+
+def _plain(value: Any) -> Any:
+    """A row of Spark as a dict."""
+    return value.asDict(recursive=True) if hasattr(value, "asDict") else value

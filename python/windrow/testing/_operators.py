@@ -23,7 +23,7 @@ from windrow._executor.ledger import Ledger
 from windrow._executor.ledger_rows import of_records, of_windows
 from windrow._executor.open_windows import OpenWindows, shown_aggregates
 from windrow._executor.tasks import Source, Tasks
-from windrow._native import Operator
+from windrow._native import Operator, sort_keys
 from windrow._plan.plan import Plan
 from windrow.testing._feed import Fed, taken
 from windrow.testing._pages import task_page
@@ -255,7 +255,7 @@ class SourceOperators(Operators):
         batches = [batch for operator in operators for batch in operator.select(first, last, start, end, by=by)]
         table = pa.Table.from_batches(batches)
         whole = pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
-        names = self._blank.sort_keys(whole.select(range(self._keys)))
+        names = sort_keys(whole.select(range(self._keys)))
         starts, ends = (
             pc.struct_field(whole.column(self._keys), bound).cast(pa.int64()).to_pylist() for bound in ("start", "end")
         )

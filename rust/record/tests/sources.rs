@@ -7,7 +7,7 @@ use crate::core::time::Time;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
-use arrow_array::{ArrayRef, Int32Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
@@ -137,13 +137,4 @@ fn a_specification_without_sources_says_nothing_of_them() {
     assert!(without.get("sources").is_none());
     let read: Spec = serde_json::from_value(without).unwrap();
     assert_eq!(read.sources, None);
-}
-
-#[test]
-fn keys_have_the_bytes_by_which_a_store_orders_them() {
-    let operator = operator(SESSIONS);
-    let keys: ArrayRef = Arc::new(StringArray::from(vec![Some("b"), None, Some("")]));
-    let bytes = operator.sort_keys(&[keys]).unwrap();
-    assert_eq!(bytes, [Some(b"b".to_vec()), None, Some(Vec::new())]);
-    assert!(operator.sort_keys(&[]).is_err());
 }

@@ -145,7 +145,21 @@ def test_open_windows_of_another_query_are_refused_with_the_difference(run: Call
         (lambda: advanced(OPEN.drop_columns("state"), 30), ValueError, "open: .* allowed: one that has 'state'"),
         (lambda: advanced(OPEN.drop_columns("user"), 30), ValueError, "one that has 'user'"),
         (lambda: advanced("yesterday", 30), TypeError, "open: got 'yesterday'"),
-        (lambda: windowed().emit("update").advance(None, to=at(1), n=wr.count()), ValueError, r"got .emit\('update'\)"),
+        (
+            lambda: advanced(advanced(None), 30),
+            TypeError,
+            "open: got a Run; allowed: its still_open, which is the table",
+        ),
+        (
+            lambda: windowed().emit("update").advance(None, to=at(1), n=wr.count()),
+            ValueError,
+            r"^emit: got 'update'; allowed: emit\('close'\) in advance: a run gives each .*still_open has",
+        ),
+        (
+            lambda: windowed().advance(None, to=at(1), n=wr.count(), why=wr.ended_by()),
+            ValueError,
+            r"^aggregate \"why\": got 'ended_by\(\)'; allowed: sessions with a rule, such as max_records=:",
+        ),
         (lambda: windowed().advance(None, to=at(1), state=wr.count()), ValueError, "aggregates: got 'state'"),
         (lambda: windowed().advance(None, to=at(1), Status=wr.count()), ValueError, "aggregates: got 'Status'"),
         (

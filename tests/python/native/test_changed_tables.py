@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import duckdb
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from pyspark.sql import Row
 
 import windrow as wr
 from windrow import state
@@ -26,6 +29,8 @@ FRAMES: dict[str, Any] = {
 }
 DAY = pairs(("ann", 0), ("bob", 1), ("eve", 2), ("bob", 50))
 OPEN: pa.Table = half_hours(DAY).advance(None, to=at(20), n=wr.count()).still_open
+ROWS: pa.Table = half_hours(DAY).advance(None, to=at(40), n=wr.count()).rows
+"""The rows of a run that closes windows."""
 
 
 def continued(opened: Any, *records: tuple[str, float], to: float = 200) -> list[tuple[str, int]]:
@@ -124,6 +129,84 @@ def test_several_key_columns_and_null() -> None:
     assert state.clock(later).time == datetime(2026, 1, 1, 10, 5, tzinfo=UTC)
 
 
+FLOATS = [0.0, 1.5, math.nan]
+PLACES: list[Any] = [
+    {"city": "Rome", "at": {"x": 0.0, "tags": ["a", None]}},
+    {"city": "Rome", "at": {"x": math.nan, "tags": []}},
+    {"city": None, "at": None},
+]
+PLACE = pa.struct([("city", pa.string()), ("at", pa.struct([("x", pa.float64()), ("tags", pa.list_(pa.string()))]))])
+
+
+def of_key(values: list[Any], kind: pa.DataType) -> pa.Table:
+    times = pa.array([at(0)] * len(values), pa.timestamp("us"))
+    day = pa.table({"key": pa.array(values, kind), "ts": times})
+    return wr.group_by(day, "key", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+
+
+def left_of(opened: Any, key: Any) -> list[int]:
+    """What is counted after a key is removed: each key has other numbers of records."""
+    left = state.without_keys(opened, key=key)
+    assert type(left) is type(opened)
+    return sorted(shown_windows(arrow(left))["n"].to_pylist())
+
+
+def thrice(values: list[Any]) -> list[Any]:
+    return [value for number, value in enumerate(values) for _ in range(number + 1)]
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_float_is_found_in_each_form_of_it(name: str) -> None:
+    kinds = [pa.float64(), pa.float32()]
+    for kind in kinds:
+        opened = of_key(thrice([-0.0, 1.5]), kind).advance(None, to=at(5), n=wr.count()).still_open
+        given = FRAMES[name](opened)
+        assert [left_of(given, zero) for zero in (0.0, -0.0, 0)] == [[2]] * 3
+        assert left_of(given, [*range(2, 50), 0.0]) == [2]  # more values than Spark compares one by one
+        assert left_of(given, 1.5) == [1]
+    given = FRAMES[name](of_key(thrice(FLOATS), pa.float64()).advance(None, to=at(5), n=wr.count()).still_open)
+    assert left_of(given, math.copysign(math.nan, -1.0)) == [1, 2]
+    assert left_of(given, [math.nan, 0.0]) == [2]
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_structs_are_keys_as_dicts_and_as_rows(name: str) -> None:
+    given = FRAMES[name](of_key(thrice(PLACES), PLACE).advance(None, to=at(5), n=wr.count()).still_open)
+    nan = None if name == "pandas" else math.nan  # the NaNs of a pandas frame are nulls
+    assert left_of(given, {"city": "Rome", "at": {"x": -0.0, "tags": ["a", None]}}) == [2, 3]
+    assert left_of(given, {"at": {"tags": ["a"], "x": 0.0}, "city": "Rome"}) == [1, 2, 3]
+    assert left_of(given, [PLACES[2], {"city": "Rome", "at": {"x": nan, "tags": []}}]) == [1]
+    assert left_of(given, []) == left_of(given, None) == [1, 2, 3]
+    assert left_of(given, Row(city="Rome", at=Row(x=nan, tags=[]))) == [1, 3]
+    assert left_of(given, [Row(at=None, city=None), PLACES[0]]) == [2]
+
+
+def test_lists_are_keys_in_a_list() -> None:
+    lists = [[1.0], [], [-0.0, None]]
+    opened = of_key(thrice(lists), pa.list_(pa.float64())).advance(None, to=at(5), n=wr.count()).still_open
+    assert left_of(opened, [[]]) == [1, 3]
+    assert left_of(opened, [[0.0, None], [1.0]]) == [2]
+    with pytest.raises(TypeError, match=r"key: got 1.0, a float; allowed: a list \(list"):
+        state.without_keys(opened, key=[1.0])
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "says"),
+    [
+        ("Rome", TypeError, "keys: key: got 'Rome', a str; allowed: a dict of city, at"),
+        (("Rome", None), TypeError, "keys: key: got 'Rome', a str; allowed: a dict of city, at"),
+        ({"city": "Rome"}, ValueError, "keys: key: got .*; allowed: all of the names city, at"),
+        ({"city": "Rome", "at": None, "zip": 1}, ValueError, "keys: key: got 'zip'; allowed: the names city, at"),
+        ({"city": 5, "at": None}, TypeError, r"keys: key.city: got 5, an int; allowed: a str \(string"),
+        (Row(city="Rome", at=Row(x="0", tags=[])), TypeError, r"keys: key.at.x: got '0', a str; allowed: a"),
+    ],
+)
+def test_a_value_that_no_struct_of_the_column_has_is_named(value: Any, error: type[Exception], says: str) -> None:
+    opened = of_key(PLACES, PLACE).advance(None, to=at(5), n=wr.count()).still_open
+    with pytest.raises(error, match=says):
+        state.without_keys(opened, key=value)
+
+
 def changed(**columns: Any) -> pa.Table:
     table = OPEN
     for name, column in columns.items():
@@ -146,6 +229,18 @@ def changed(**columns: Any) -> pa.Table:
         (lambda: state.with_clock(OPEN, 5), TypeError, "to: got 5"),
         (lambda: state.with_clock(OPEN, "noon"), ValueError, "to: got 'noon'"),
         (lambda: state.with_clock(OPEN, "2026-01-01T00:00Z"), ValueError, "a time without a zone"),
+        (
+            lambda: state.clock(ROWS),
+            ValueError,
+            "row 0: it has no `state`: a closed .* its still_open, or those of its",
+        ),
+        (
+            lambda: state.with_clock(ROWS, at(50)),
+            ValueError,
+            "row 0: it has no `state`.*rows that have the status 'open'",
+        ),
+        (lambda: state.without_keys(ROWS, user="ann"), ValueError, "row 0: it has no `state`"),
+        (lambda: state.clock(wr.Run(OPEN, OPEN, OPEN)), TypeError, "open: got a Run; allowed: its still_open"),
         (lambda: state.clock(OPEN[:1]), ValueError, "open: got 1 rows and no clock row"),
         (lambda: state.clock(pa.concat_tables([OPEN, OPEN])), ValueError, "open: got 2 clock rows"),
         (lambda: state.clock(changed(state=pa.array([b"WR"] * 5))), ValueError, "its `state` is damaged or cut off"),
@@ -160,6 +255,12 @@ def changed(**columns: Any) -> pa.Table:
 def test_wrong_arguments_and_damaged_tables_are_named(call: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         call()
+
+
+def test_the_rows_of_a_run_that_are_open_are_a_table() -> None:
+    opened = ROWS.filter(pc.equal(ROWS["status"], "open"))
+    assert 0 < opened.num_rows < ROWS.num_rows
+    assert state.clock(opened) == state.Clock(at(40), 0)
 
 
 def test_the_clock_of_sessions_with_rules_does_not_go_back() -> None:

@@ -95,6 +95,7 @@ CASES: dict[str, dict[str, list[tuple[list[str], Check]]]] = {
         "--time": [(["--time", "ts"], two)],
         "--time-format": [(["--time", "day", "--time-format", "%d/%m/%y %H:%M"], two)],
         "--time-unit": [(["--time", "epoch", "--time-unit", "s"], two)],
+        "--tie": [],
         "--columns": [],
         "--null": [],
         "--format": [],
@@ -234,3 +235,27 @@ def test_options_of_text(command: str, folder: Path, capsys: pytest.CaptureFixtu
     for option, value in (("--null", "2.5"), ("--columns", "a,b")):
         assert main([command, "rows.parquet", *BASE[command], option, value]) == 2
         assert f"{option}: got '{value}'; allowed: none with Parquet" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_tie_orders_records_of_one_time(ending: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = [(seq, page, seq == 2) for seq, page in ((3, "c"), (1, "a"), (None, "z"), (2, "b"), (10, "d"))]
+    rows = [{"user": "ann", "ts": NINE, "seq": seq, "page": page, "out": out} for seq, page, out in texts]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "ties.parquet")
+    lines_of = [",".join("" if value is None else str(value) for value in row.values()) for row in rows]
+    (folder / "ties.csv").write_text("\n".join([",".join(rows[0]), *lines_of]) + "\n")
+    asked = ["--agg", "n=count", "--agg", "last=last:page", "--tie", "seq"]
+    run = ran(folder, capsys, f"ties.{ending}", "sessions", *BASE["sessions"], *asked)
+    assert run.rows == [(0, 0, "d")]
+    assert "windrow: left out: 1 without a tie (null_ties)\n" in run.err
+    run = ran(folder, capsys, f"ties.{ending}", "sessions", *BASE["sessions"], *asked, "--end-when", "out")
+    assert sorted(run.rows) == [(0, 0, "b"), (0, 0, "d")]
+    run = ran(folder, capsys, f"ties.{ending}", "sliding", *BASE["sliding"], "--timeline", "ann", *asked)
+    assert run.rows == [(-5, 0, "d")]
+    assert "event left out: null tie" in (folder / "timeline.svg").read_text()
+    assert main(["sessions", f"ties.{ending}", *BASE["sessions"], "--tie", "page"]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("windrow: --tie: column 'page'")
+    assert ("integers" if ending == "csv" else "has type string; allowed: integers of at most 64 bits") in told
+    assert main(["sessions", f"ties.{ending}", *BASE["sessions"], "--tie", "order"]) == 2
+    assert capsys.readouterr().err.startswith("windrow: --tie: got 'order'; allowed: a column")

@@ -119,7 +119,7 @@ def test_windows_of_a_stream_and_what_was_late(events: list[Event], kind: str, g
         assert found.stream
         assert seen(found) == {window[1:] for window in finals if window[0] == user}
         ours = {row: -1 if judged.late else judged.refused for row, judged in found.judgements.items()}
-        bad = {record.row for record in found.records if record.bad_gap}
+        bad = {record.row for record in found.records if record.left_out == "bad_gaps"}
         assert ours == {record.row: 0 if record.row in bad else judged[record.row] for record in found.records}
         assert found.stream_time == stream.time
 

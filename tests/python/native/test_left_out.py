@@ -322,7 +322,10 @@ QUERY = wr.group_by(HOLES, "user", time="ts").windowed_by(GAP)
         (lambda: kept().agg(reason=wr.count()), "'reason'.*a column that left_out"),
         (lambda: kept().agg(op=wr.count()), "'op'.*left_out"),
         (lambda: kept().with_columns(n=wr.count()), r"with_columns: got \"left_out\('emit'\)\""),
-        (lambda: kept().advance(None, to="2026-01-02", n=wr.count()), r"advance: got \"left_out\('emit'\)\""),
+        (
+            lambda: kept().advance(None, to="2026-01-02", n=wr.count()),
+            r"left_out: got 'emit'; allowed: 'drop' in advance: open windows travel",
+        ),
     ],
 )
 def test_a_wrong_argument_is_an_error_at_the_call(asked: Callable[[], Any], message: str) -> None:

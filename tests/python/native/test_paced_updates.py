@@ -199,6 +199,29 @@ def test_every_is_exact_in_the_unit_of_the_time_column(unit: Any, every: str, ti
 # Arguments
 
 
+#   ns: 2^63 - 1 ns = 9,223,372,036,854,775,807 ns, so 9,223,372,036,854,775 us
+@pytest.mark.parametrize(
+    ("unit", "micros", "fits"),
+    [
+        ("ns", 2**63 // 1000 - 1, True),
+        ("ns", 2**63 // 1000, True),
+        ("ns", 2**63 // 1000 + 1, False),
+        ("us", 2**63 - 1, True),
+        ("us", 2**63, False),
+        ("s", 2**63 - 1, True),
+    ],
+)
+def test_every_is_at_most_what_the_time_column_counts(unit: Any, micros: int, fits: bool) -> None:
+    every, schema = f"{micros} microseconds", pa.schema({"user": pa.string(), "ts": pa.timestamp(unit)})
+    batch = lambda: paced(every)(schema.empty_table())  # noqa: E731
+    for run in (lambda: StreamDriver(paced(every), schema), batch):
+        if fits:
+            run()
+            continue
+        with pytest.raises(ValueError, match="^every: got '.*'; allowed: at most .*"):
+            run()
+
+
 @pytest.mark.parametrize(
     ("every", "message"),
     [

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import sys
 import tempfile
 import warnings
@@ -21,6 +22,7 @@ from uuid import UUID
 import pyarrow as pa
 
 import windrow as wr
+import windrow.state
 from windrow.kafka import ControlMessage, with_ticks
 
 from ..harness.capabilities import has
@@ -103,6 +105,35 @@ def begun(spark: Any, data: Any, place: str) -> list[list[Any]]:
     return sorted(map(list, rows.selectExpr("user", *bounds, "n").collect()), key=str)
 
 
+def forgotten(spark: Any) -> list[list[int]]:
+    """What is left of three keys, which have 1, 2 and 3 records, without some of them."""
+    from pyspark.sql import Row
+
+    schema = "place struct<city: string, at: struct<x: double, tags: array<string>>>, level double, ts timestamp"
+    places: list[Any] = [("Rome", (-0.0, ["a", None])), ("Rome", (math.nan, [])), (None, None)]
+    keys = list(zip(places, [0.0, -0.0, math.nan], strict=True))
+    rows = [(*key, NOON) for number, key in enumerate(keys) for _ in range(number + 1)]
+    grouped = wr.group_by(spark.createDataFrame(rows, schema), "place", "level", time="ts")
+    opened = grouped.windowed_by(SESSIONS).shards(2).advance(None, to=NOON, n=wr.count()).still_open
+    asked: list[dict[str, Any]] = [
+        {"level": 0},
+        {"level": [*range(2, 50), -0.0]},  # more values than Spark compares one by one
+        {"level": math.nan},
+        {"level": []},
+        {"place": {"city": "Rome", "at": {"x": 0.0, "tags": ["a", None]}}},
+        {"place": {"city": "Rome", "at": {"x": 0.0, "tags": ["a"]}}},
+        {"place": [Row(city="Rome", at=Row(x=math.nan, tags=[])), Row(at=None, city=None)]},
+        {"place": None},
+        {"level": 0.0, "place": {"at": {"tags": [], "x": math.nan}, "city": "Rome"}},
+    ]
+    left = [windrow.state.without_keys(opened, **keys) for keys in asked]
+    return [sorted(row["n"] for row in each.where("window IS NOT NULL").collect()) for each in left]
+
+
+FORGOTTEN = [[3], [3], [1, 2], [1, 2, 3], [2, 3], [1, 2, 3], [1], [1, 2, 3], [1, 3]]
+"""What `forgotten` gives."""
+
+
 def main(remote: str) -> None:
     """Prints a line of JSON for each query: its rows as an Arrow stream, its counters; then what a failure tells."""
     from pyspark.sql import Observation, SparkSession
@@ -126,6 +157,7 @@ def main(remote: str) -> None:
     if has("streams on Connect"):
         with tempfile.TemporaryDirectory() as folder:
             print(json.dumps({"begun": begun(spark, data, folder)}))
+    print(json.dumps({"forgotten": forgotten(spark)}))
     plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
     print(json.dumps({"plain": [*plain.keys, plain.time]}))
     print(json.dumps({"expressions": sorted(map(list, expressions(data).collect()), key=str)}, default=str))

@@ -13,9 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import windrow as wr
+import windrow.state
 
 from ..harness.spark_tables import frame_of, table_of
 from ..harness.tables import assert_same, rows_of
+from . import connect_client
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SCHEMA = pa.schema(
@@ -168,6 +170,25 @@ def test_late_records_counters_and_damage(spark: SparkSession) -> None:
         counted(empty, still_open.drop("state"), later)
     with pytest.raises(TypeError, match="open: got"):
         counted(empty, table, later)
+
+
+def test_keys_are_removed_in_each_form(spark: SparkSession) -> None:
+    assert connect_client.forgotten(spark) == connect_client.FORGOTTEN
+
+
+def test_the_rows_of_a_run_are_no_table_of_open_windows(spark: SparkSession) -> None:
+    rows = counted(day(spark, ("ann", 0), ("bob", 50)), None, START + timedelta(minutes=60)).rows
+    rows = frame_of(spark, table_of(rows))
+    for call in (
+        lambda: windrow.state.clock(rows),
+        lambda: windrow.state.with_clock(rows, START + timedelta(minutes=70)),
+        lambda: windrow.state.without_keys(rows, user="ann"),
+    ):
+        with pytest.raises(ValueError, match=r"open: row \d+: it has no `state`: a closed .*the status 'open'"):
+            call()
+    assert windrow.state.clock(rows.where("status = 'open'")).batch == 0
+    with pytest.raises(TypeError, match="open: column 'state' has type string; allowed: binary"):
+        windrow.state.clock(rows.where("status = 'open'").withColumn("state", F.hex("state")))
 
 
 def test_a_bare_time_is_in_the_zone_of_the_session(spark: SparkSession) -> None:

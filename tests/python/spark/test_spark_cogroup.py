@@ -187,3 +187,51 @@ def test_spark_beside_data_in_this_process_is_refused(spark: SparkSession) -> No
     inputs = {"clicks": frames(spark, made)["clicks"], "orders": made["orders"]}
     with pytest.raises(TypeError, match="orders: got another kind of data than clicks"):
         windowed(inputs, WINDOWS["session"][0])
+
+
+def test_ties_order_the_records_of_all_inputs(spark: SparkSession) -> None:
+    random = np.random.default_rng(5)
+    made = {}
+    for place, name in enumerate(("clicks", "orders")):
+        ties = [int(tie) if tie % 17 else None for tie in random.permutation(200) * 2 + place]
+        seconds = random.integers(0, 600, 200) * 10
+        frame = {
+            "user": [f"u{n}" for n in random.integers(0, 3, 200)],
+            "ts": [START + pd.Timedelta(seconds=int(second)) for second in seconds],
+            f"tie_{name}": pa.array(ties, pa.int64()),
+            "out": random.integers(0, 10, 200) == 0,
+            "x": range(200),
+        }
+        made[name] = pa.table(frame).cast(
+            pa.schema(
+                {
+                    "user": pa.string(),
+                    "ts": pa.timestamp("us"),
+                    f"tie_{name}": pa.int64(),
+                    "out": pa.bool_(),
+                    "x": pa.int64(),
+                }
+            )
+        )
+    windows = wr.SessionWindows.with_gap("30 seconds", end_when="clicks.out", max_records=5)
+    asked: dict[str, Any] = {
+        "n": wr.count(),
+        "clicks": wr.collect_list("clicks.x"),
+        "last": wr.last("orders.x"),
+        "why": wr.ended_by(),
+    }
+
+    def tied(data: dict[str, Any]) -> Any:
+        inputs = {name: wr.group_by(each, "user", time="ts", tie=f"tie_{name}") for name, each in data.items()}
+        return wr.cogroup(**inputs).windowed_by(windows).shards(3)
+
+    def shown(rows: list[Any]) -> list[str]:
+        return sorted(repr((row["user"], row["n"], list(row["clicks"]), row["last"], row["why"])) for row in rows)
+
+    expected = shown(tied(made).agg(**asked).to_pylist())
+    assert shown(tied(frames(spark, made, 4)).agg(**asked).collect()) == expected
+    assert len(expected) > 50
+    places = {"place": wr.position(), "number": wr.session_number()}
+    back = tied(frames(spark, made, 4)).with_columns(**places).select("input", "x", *places).collect()
+    here = tied(made).with_columns(**places).select(["input", "x", *places]).to_pylist()
+    assert sorted(map(str, map(tuple, back))) == sorted(str(tuple(row.values())) for row in here)

@@ -70,6 +70,11 @@ def test_a_stream_begins_with_the_windows_of_a_history(output: list[dict[str, An
     assert any(start < noon for _, start, _, _ in found["begun"])
 
 
+def test_keys_are_removed_from_open_windows_in_each_form(output: list[dict[str, Any]]) -> None:
+    (found,) = [line for line in output if "forgotten" in line]
+    assert found["forgotten"] == connect_client.FORGOTTEN
+
+
 def test_a_plain_column_stands_for_its_name(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "plain" in line]
     assert found["plain"] == ["user", "amount", "ts"]

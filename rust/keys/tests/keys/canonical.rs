@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use crate::core::key::KeyId;
+use crate::keys::sort_key::sort_keys;
 use crate::keys::{KeyInterner, shard};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, StringArray, StructArray,
-    UInt64Array, make_array, new_null_array,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray,
+    StructArray, UInt64Array, make_array, new_null_array,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_cast::cast;
-use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
+use arrow_schema::{DataType, Field, IntervalUnit, Schema, TimeUnit};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Random, fields, ids, list};
@@ -319,4 +320,34 @@ fn a_shard_is_a_range_of_hashes() {
         (shard(u64::MAX, 1), shard(u64::MAX, u32::MAX)),
         (0, u32::MAX - 1)
     );
+}
+
+#[test]
+fn equal_keys_have_the_same_sort_bytes_and_a_key_of_nulls_has_none() {
+    let floats: ArrayRef = Arc::new(Float64Array::from(vec![
+        Some(0.0),
+        Some(-0.0),
+        Some(f64::NAN),
+        Some(-f64::NAN),
+        None,
+    ]));
+    let field = Arc::new(Field::new("x", DataType::Float64, true));
+    let structs: ArrayRef = Arc::new(StructArray::from(vec![(field, Arc::clone(&floats))]));
+    for column in [floats, structs] {
+        let keys = RecordBatch::try_from_iter([("key", Arc::clone(&column))]).unwrap();
+        let bytes = sort_keys(&keys).unwrap();
+        assert_eq!(bytes.value(0), bytes.value(1));
+        assert_eq!(bytes.value(2), bytes.value(3));
+        assert_ne!(bytes.value(0), bytes.value(2));
+        assert_eq!(bytes.is_null(4), column.is_null(4));
+    }
+    let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("b"), None, Some("")]));
+    let keys = RecordBatch::try_from_iter([("key", texts)]).unwrap();
+    let bytes: Vec<_> = sort_keys(&keys)
+        .unwrap()
+        .iter()
+        .map(|key| key.map(<[u8]>::to_vec))
+        .collect();
+    assert_eq!(bytes, [Some(b"b".to_vec()), None, Some(Vec::new())]);
+    assert!(sort_keys(&RecordBatch::new_empty(Arc::new(Schema::empty()))).is_err());
 }

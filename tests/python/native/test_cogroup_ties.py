@@ -1,0 +1,203 @@
+"""Ties in a cogroup: records of all inputs go by (time, tie), as those of one table with all of them do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+from ..harness.examples import usually
+from ..scenes import at
+
+CLICKS = pa.schema(
+    {"user": pa.string(), "ts": pa.timestamp("us"), "offset": pa.int32(), "out": pa.bool_(), "v": pa.int64()}
+)
+ORDERS = pa.schema({"user": pa.string(), "paid": pa.timestamp("us"), "seq": pa.int32(), "v": pa.int64()})
+ALL = pa.schema([*CLICKS, pa.field("clicked", pa.int64()), pa.field("ordered", pa.int64())])
+
+Made = tuple[str, int, int | None, bool, bool]
+"""The key, the second, the tie, whether a logout, whether a click."""
+
+MADE = st.tuples(
+    st.sampled_from(["ann", "bob"]),
+    st.integers(0, 6),
+    st.sampled_from([None, *range(-2, 4), 2**31 - 1, -(2**31)]),
+    st.sampled_from([False, False, False, True]),
+    st.booleans(),
+)
+ASKED = {
+    "n": ("count", None),
+    "first": ("first", "clicks.v"),
+    "last": ("last", "orders.v"),
+    "clicks": ("collect_list", "clicks.v"),
+    "orders": ("collect_list", "orders.v"),
+    "path": ("path", "clicks.v"),
+}
+COLUMNS = {"clicks.v": "clicked", "orders.v": "ordered"}
+
+
+def aggregates(columns: dict[str, str]) -> dict[str, Any]:
+    def made(function: str, column: str | None) -> Any:
+        options = {"ignore_nulls": True} if function in ("first", "last") else {}  # null in records of other inputs
+        return getattr(wr, function)(*(() if column is None else (columns.get(column, column),)), **options)
+
+    return {name: made(*asked) for name, asked in ASKED.items()} | {"why": wr.ended_by()}
+
+
+def tables(rows: list[Made]) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """The clicks, the orders, and all in one table. No two records of a key have the same time and tie."""
+    seen, clicks, orders, union = set[Any](), list[Any](), list[Any](), list[Any]()
+    for number, (user, second, tie, out, is_click) in enumerate(rows):
+        if tie is not None and (user, second, tie) in seen:
+            continue
+        seen.add((user, second, tie))
+        moment = at(0) + timedelta(seconds=second)
+        click = {"user": user, "ts": moment, "offset": tie, "out": out and is_click, "v": number}
+        if is_click:
+            clicks.append(click)
+        else:
+            orders.append({"user": user, "paid": moment, "seq": tie, "v": number})
+        union.append({**click, "clicked" if is_click else "ordered": number})
+    made = ((clicks, CLICKS), (orders, ORDERS), (union, ALL))
+    first, second, third = (pa.Table.from_pylist(each, schema) for each, schema in made)
+    return first, second, third
+
+
+def windows_of(end_when: str, **others: Any) -> wr.SessionWindows:
+    return wr.SessionWindows.with_gap("2 seconds", max_records=3, end_when=end_when, **others)
+
+
+def both(clicks: Any, orders: Any) -> Any:
+    return wr.cogroup(
+        clicks=wr.group_by(clicks, "user", time="ts", tie="offset"),
+        orders=wr.group_by(orders, "user", time="paid", tie="seq"),
+    )
+
+
+def counted(rows: list[dict[str, Any]]) -> Counter[str]:
+    return Counter(repr(sorted(row.items())) for row in rows)
+
+
+@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
+@usually(80)
+@given(st.lists(MADE, max_size=30), st.randoms(use_true_random=False), st.booleans())
+def test_records_of_all_inputs_go_by_time_and_tie(rows: list[Made], random: Any, sliding: bool) -> None:
+    clicks, orders, union = tables(rows)
+    shuffled = [
+        each.take(pa.array(random.sample(range(each.num_rows), each.num_rows), pa.int64())) for each in (clicks, orders)
+    ]
+    if sliding:
+        windows: Any = wr.SlidingWindows.with_time_difference("2 seconds")
+        found, wanted = (aggregates(columns) for columns in ({}, COLUMNS))
+        for each in (found, wanted):
+            del each["why"]
+        answer = both(*shuffled).windowed_by(windows).agg(**found)
+        expected = wr.group_by(union, "user", time="ts", tie="offset").windowed_by(windows).agg(**wanted)
+    else:
+        answer = both(*shuffled).windowed_by(windows_of("clicks.out")).agg(**aggregates({}))
+        tied = wr.group_by(union, "user", time="ts", tie="offset").windowed_by(windows_of("out"))
+        expected = tied.agg(**aggregates(COLUMNS))
+    assert counted(answer.to_pylist()) == counted(expected.to_pylist())
+    assert wr.counters(answer)["null_ties"] == wr.counters(expected)["null_ties"]
+
+
+@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
+@usually(40)
+@given(st.lists(MADE, max_size=24), st.randoms(use_true_random=False))
+def test_every_record_knows_its_place_among_the_records_of_all_inputs(rows: list[Made], random: Any) -> None:
+    clicks, orders, union = tables(rows)
+    asked = {"place": wr.position(), "number": wr.session_number(), "why": wr.ended_by()}
+    shuffled = [
+        each.take(pa.array(random.sample(range(each.num_rows), each.num_rows), pa.int64())) for each in (clicks, orders)
+    ]
+    answer = both(*shuffled).windowed_by(windows_of("clicks.out")).with_columns(**asked)
+    tied = wr.group_by(union, "user", time="ts", tie="offset").windowed_by(windows_of("out"))
+    expected = tied.with_columns(**asked)
+    names = ["v", *asked]
+    assert counted(answer.select(names).to_pylist()) == counted(expected.select(names).to_pylist())
+
+
+@usually(40)
+@given(st.lists(MADE, max_size=24))
+def test_a_stream_with_rules_orders_the_records_of_all_inputs(rows: list[Made]) -> None:
+    _, _, union = tables([row for row in rows if row[2] is not None])
+    windows = windows_of("clicks.out", grace="1 minute")
+    driver = StreamDriver(
+        lambda clicks, orders: both(clicks, orders).windowed_by(windows).agg(**aggregates({})),
+        {"clicks": CLICKS, "orders": ORDERS},
+    )
+    found = list[Any]()
+    for row in union.sort_by([("offset", "descending")]).to_pylist():
+        own = {"user": row["user"], "v": row["v"]}
+        if row["clicked"] is not None:
+            found += driver.pipe("clicks", **own, ts=row["ts"], offset=row["offset"], out=row["out"])
+        else:
+            found += driver.pipe("orders", **own, paid=row["ts"], seq=row["offset"])
+    for name in ("clicks", "orders"):
+        found += driver.tick(at(0) + timedelta(days=1), input=name)
+    tied = wr.group_by(union, "user", time="ts", tie="offset").windowed_by(windows_of("out"))
+    expected = tied.agg(**aggregates(COLUMNS)).to_pylist()
+    for row in expected:
+        row["why"] = "gap" if row["why"] == "open" else row["why"]  # rules 2.8
+    shown = [{**change.key, "window": change.window._asdict(), **change.values} for change in found]
+    assert counted(shown) == counted(expected)
+
+
+def test_a_record_of_any_input_without_a_tie_is_left_out() -> None:
+    clicks, orders, _ = tables(
+        [("ann", 0, 1, False, True), ("ann", 0, None, False, True), ("ann", 1, None, False, False)]
+    )
+    windowed = both(clicks, orders).windowed_by(wr.SessionWindows.with_gap("1 minute"))
+    rows = windowed.left_out("emit", columns=["clicks.offset", "orders.seq"]).agg(n=wr.count()).to_pylist()
+    left = [(row["input"], row["reason"], row["record"]) for row in rows if row["op"] == "left_out"]
+    nothing = {"clicks.offset": None, "orders.seq": None}
+    assert sorted(left) == [("clicks", "null_tie", nothing), ("orders", "null_tie", nothing)]
+    assert [row["n"] for row in rows if row["op"] == "upsert"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("ties", "error", "says"),
+    [
+        (
+            ("offset", None),
+            ValueError,
+            "orders: tie: got None; allowed: one for all inputs or for none; clicks has 'offset'",
+        ),
+        ((None, "seq"), ValueError, "orders: tie: got 'seq'; allowed: one for all inputs or for none; clicks has None"),
+        (
+            ("offset", "v"),
+            TypeError,
+            "orders: column 'v' has type int64; allowed: int32, the type of column 'offset' of",
+        ),
+        (("offset", "none"), ValueError, "tie: got 'none'"),
+    ],
+)
+def test_each_input_has_a_tie_of_the_same_type(ties: tuple[Any, Any], error: type[Exception], says: str) -> None:
+    clicks, orders, _ = tables([("ann", 0, 1, False, True), ("ann", 0, 2, False, False)])
+    with pytest.raises(error, match=says):
+        wr.cogroup(
+            clicks=wr.group_by(clicks, "user", time="ts", tie=ties[0]),
+            orders=wr.group_by(orders, "user", time="paid", tie=ties[1]),
+        )
+
+
+def test_an_input_without_rows_has_a_tie_of_any_type() -> None:
+    clicks, _, _ = tables([("ann", 0, 1, False, True)])
+    orders = pa.table({"user": pa.array([], pa.string()), "paid": pa.array([], pa.timestamp("us")), "seq": pa.nulls(0)})
+    answer = both(clicks, orders).windowed_by(wr.SessionWindows.with_gap("1 minute")).agg(last=wr.last("clicks.v"))
+    assert answer["last"].to_pylist() == [0]
+
+
+def test_python_functions_over_sliding_windows_of_a_cogroup_refuse_a_tie() -> None:
+    clicks, orders, _ = tables([])
+    windowed = both(clicks, orders).windowed_by(wr.SlidingWindows.with_time_difference("1 minute"))
+    with pytest.raises(ValueError, match=r"tie: got 'offset'; allowed: None, or sessions: aggregate \"n\" is a Python"):
+        windowed.agg(n=wr.reduce("clicks.v", max))
