@@ -342,9 +342,7 @@ class Operator:
     def resume_open(self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch]) -> tuple[int, int]:
         """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
     def open_windows(self, to: int | None, batch: int, sources: Sequence[str] = ...) -> _Open:
-        """The windows to keep after the run up to `to` (keys, `window`, aggregates, `state`), and their clock row.
-        Without `to` it has the operator's own time. `sources` are the names of the sources.
-        """
+        """The windows to keep after the run up to `to`, or else up to its own time, and their clock row."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:
@@ -381,8 +379,9 @@ class ShardSessions:
         the input (0), the source number, and ticks. Returns the pages that `finish` needs. `ValueError`: wrong blocks.
         """
     def push_records(self, records: pa.RecordBatch, progress: _Progress) -> list[str]:
-        """As `push`, for records that have a key, a time, a tie and a gap. `left_out` has the late ones."""
-    def left_out(self) -> pa.RecordBatch | None: ...
+        """As `push`, for records that have a key, a time, a tie and a gap."""
+    def left_out(self) -> pa.RecordBatch | None:
+        """The late records of the last `push_records`, as `Operator.left_out`; None if there are none."""
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:
         """Merges sessions and closes due ones. `pages` are those that `push` named, in any order.
 
