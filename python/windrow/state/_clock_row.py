@@ -131,16 +131,16 @@ def _values(argument: str, given: Any, kind: Any) -> pa.Array[Any]:
     is_row = hasattr(given, "asDict")  # Spark's rows are tuples
     is_list = isinstance(given, list | tuple | set | frozenset) and not is_row
     values = [_plain(each) for each in (given if is_list else [given])]
+    array: pa.Array[Any]
     if pa.types.is_nested(kind):
         # pa.array would leave out a name that a struct does not have.
-        cells: pa.Array[Any] = pa.concat_arrays(
-            [pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)]
-        )
-        return cells
+        array = pa.concat_arrays([pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)])
+        return array
     try:
-        return pa.array(values, kind)
+        array = pa.array(values, kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise bad_type(argument, given, f"a value of type {kind}, or a list of them") from error
+    return array
 
 
 def _plain(value: Any) -> Any:
