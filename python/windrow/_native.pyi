@@ -14,7 +14,6 @@ Errors of all calls:
 | `OverflowError` | a result or a window bound does not fit its type |
 | `MemoryError` | the allocator is out of memory, or lists would take more than `memory` |
 | `RuntimeError` | a user's function raised (its exception is the cause), Arrow failed, or windrow has a bug |
-| the handler's exception | a signal handler raised, for example on Ctrl-C |
 
 A `spec` is the JSON of `windrow._plan.plan.Plan`.
 """
@@ -46,11 +45,11 @@ __all__ = [
     "join_clocks",
     "read_clock",
     "shard_keys",
+    "sort_keys",
     "tally_open",
 ]
 
 __version__: str
-"""The version of the core and the package."""
 
 def compares(function: str, column: int) -> bool:
     """Whether a function compares the values of its column at this position. `ValueError` for an unknown function."""
@@ -100,7 +99,7 @@ def tally_open(states: pa.RecordBatch) -> tuple[list[int], int, int, tuple[int, 
     """Of states: places of clock rows, number and checksum of the others, the first bad row and why."""
 
 def sort_keys(keys: pa.RecordBatch) -> list[bytes | None]:
-    """The bytes of each row's key, the same for equal keys; None where all columns are null. `TypeError` for a type."""
+    """The bytes of each row's key, the same for equal keys; None where all columns are null."""
 
 def shard_keys(shards: int) -> list[int]:
     """The grouping keys of shards in Spark: Spark's hash of each key is the shard number."""

@@ -25,7 +25,14 @@ SOON = 100
 LONG = int(os.environ.get("WINDROW_STREAMS", "12000")) // 6
 FIRST = int(os.environ.get("WINDROW_FIRST_SEED", str(SOON)))
 SCHEMA = pa.schema(
-    {"user": pa.string(), "ts": pa.timestamp("us"), "number": pa.int64(), "gap": pa.duration("us"), "tick": pa.bool_()}
+    {
+        "user": pa.string(),
+        "ts": pa.timestamp("us"),
+        "number": pa.int64(),
+        "gap": pa.duration("us"),
+        "tick": pa.bool_(),
+        "tie": pa.int64(),
+    }
 )
 
 
@@ -109,7 +116,7 @@ def test_a_record_that_is_in_no_sliding_window_is_refused_at_once_and_in_none_ev
 
 
 def test_all_reasons_of_a_driver() -> None:
-    stream = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0))
+    stream = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0), tie="tie")
     five = timedelta(minutes=5)
     records: list[dict[str, Any]] = [
         {"user": None, "ts": at(0), "gap": five},
@@ -120,8 +127,9 @@ def test_all_reasons_of_a_driver() -> None:
         {"user": "ann", "ts": at(0), "gap": five},
         {"ts": at(61), "tick": True},
         {"ts": None, "tick": True},
+        {"user": "ann", "ts": at(60), "gap": None, "tie": None},
     ]
-    table = pa.Table.from_pylist([{**row, "number": number} for number, row in enumerate(records)], SCHEMA)
+    table = pa.Table.from_pylist([{"tie": 0, **row, "number": number} for number, row in enumerate(records)], SCHEMA)
     expected = [
         (0, "null_key", None, None),
         (1, "null_time", None, None),
@@ -130,14 +138,15 @@ def test_all_reasons_of_a_driver() -> None:
         (5, "late", 54, 60),
         (6, "bad_tick", None, None),
         (7, "bad_tick", None, None),
+        (8, "null_tie", None, None),
     ]
     assert sorted(gone(stream.pipe_batch(table))) == expected
-    again = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0))
+    again = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0), tie="tie")
     changes = [change for row in table.to_pylist() for change in again.pipe(**row)]
     assert gone(changes) == expected
     counted = {name: again.counters[name] for name in REASONS.values()}
     assert counted == {
-        "late": 1, "null_keys": 1, "null_times": 1, "bad_gaps": 1, "ahead": 1, "bad_ticks": 2
+        "late": 1, "null_keys": 1, "null_times": 1, "null_ties": 1, "bad_gaps": 1, "ahead": 1, "bad_ticks": 2
     }  # fmt: skip
     rows = again.read_table()
     assert rows.column_names == [

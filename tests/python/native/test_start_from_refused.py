@@ -100,28 +100,6 @@ def test_what_cannot_begin_with_a_history_is_refused() -> None:
         with pytest.raises(TypeError, match="open: got"):
             begun_with(wrong)
 
-    def sourced(data: Any, **options: Any) -> Any:
-        return wr.group_by(data, "user", time="ts", source=["topic", "part"], **options)
-
-    def begun(grouped: Any) -> Any:
-        windows = wr.SessionWindows.with_gap("30 minutes", grace="10 minutes")
-        return grouped.windowed_by(windows).start_from(opened).count()
-
-    with_sources = SCHEMA.append(pa.field("topic", pa.string())).append(pa.field("part", pa.int32()))
-    says = (
-        r"^source: got \('topic', 'part'\); allowed: None with start_from: open windows hold the records of all sources"
-    )
-    for schema, query in (
-        (with_sources, lambda data: begun(sourced(data))),
-        (with_sources, lambda data: begun(sourced(data, stream_time="slowest"))),
-        (
-            {"one": with_sources, "other": with_sources},
-            lambda **inputs: begun(wr.cogroup(**{name: sourced(data) for name, data in inputs.items()})),
-        ),
-    ):
-        with pytest.raises(ValueError, match=says):
-            StreamDriver(query, schema)
-
     def reserved(data: Any) -> Any:
         return sessions_of(data).start_from(opened).agg(state=wr.count())
 
