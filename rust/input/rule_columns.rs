@@ -56,12 +56,13 @@ impl RuleColumns {
 
     /// The marks of the `kept` rows; empty if records have no marks.
     pub(crate) fn marks(&self, kept: &BooleanBuffer) -> ScalarBuffer<u64> {
-        let marks = self.marks.clone().unwrap_or_default();
+        let Some(marks) = &self.marks else {
+            return ScalarBuffer::default();
+        };
         if kept.count_set_bits() == marks.len() {
-            return marks;
+            return marks.clone();
         }
-        let kept = kept.set_indices().filter_map(|row| marks.get(row));
-        kept.copied().collect()
+        kept.set_indices().map(|row| marks[row]).collect()
     }
 
     /// What a row says about sessions. `None` if its tie is null.

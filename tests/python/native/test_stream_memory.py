@@ -90,7 +90,7 @@ def growth(source: str, emit: str = "emit('close')", spec: str = "{}") -> int:
     return int(done.stdout)
 
 
-@pytest.mark.parametrize("spec", ["{}", "{'retention': None}"], ids=["gaps up to a day", "gaps of any length"])
+@pytest.mark.parametrize("spec", ["{}", "{'longest_gap': None}"], ids=["gaps up to a day", "gaps of any length"])
 def test_closed_sessions_of_short_gaps_leave_however_long_a_gap_may_be(spec: str) -> None:
     # 1,800 pushes of 500 sessions, some 150 bytes each, of which the last 3,500 are open.
     assert growth(CLOSED, spec=spec) < 16 << 10
