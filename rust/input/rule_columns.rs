@@ -62,7 +62,8 @@ impl RuleColumns {
         if kept.count_set_bits() == marks.len() {
             return marks.clone();
         }
-        kept.set_indices().map(|row| marks[row]).collect()
+        let kept = kept.set_indices().filter_map(|row| marks.get(row));
+        kept.copied().collect()
     }
 
     /// What a row says about sessions. `None` if its tie is null.
