@@ -27,13 +27,13 @@ settings.load_profile("windrow")
 
 
 SPARK = ("python/windrow", "tests/kafka", "tests/python/spark", "tests/python/test_docs.py")
-"""Where tests may start a Spark: `make test-spark` and `make test-kafka` look nowhere else."""
+"""The only folders and files whose tests may start a Spark: `make test-spark` and `make test-kafka` run these."""
 LONGEST = (
     "tests/python/spark/test_stream_faults.py",
     "tests/python/test_docs.py",
     "tests/python/spark/test_pipelines.py",
 )
-"""These files come first, so that in the end no process waits for another one."""
+"""These files run first, so that no process runs a long one at the end while the others wait."""
 
 FIGURES = pytest.StashKey[list[str]]()
 
@@ -68,9 +68,10 @@ def shared() -> Path:
 def spark() -> Iterator[SparkSession]:
     """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python.
 
-    Its JVM compiles for a quick start: most plans run once. A stream renames the files of its checkpoint as Spark does
-    where a file system has no `FileContext`. With one, it asks a process of `readlink` about each file, some hundreds
-    in a test. The streams of `tests/python/faults`, on Spark Connect and of `tests/kafka` rename as in production.
+    Its JVM compiles for a quick start: most plans run once. A stream renames the files of its checkpoint in the way of
+    file systems without a `FileContext`. With a `FileContext`, Spark starts the process `readlink` for each file, some
+    hundreds in a test. The streams of `tests/python/faults`, on Spark Connect and of `tests/kafka` rename as in
+    production.
     """
     import pyspark.sql
 

@@ -1,9 +1,9 @@
-"""Writes the files of `tests/vectors`: what each query stores and leaves open, with PySpark or in this process.
+"""Writes the files of `tests/vectors`: states and open windows of each query, from PySpark or from this process.
 
     vectors.py                   the records, what a batch gives, states of a `StreamDriver`, tables of this process
     vectors.py VERSION [...]     checkpoints and tables of PySpark, such as of 4.3, in its environment (`versions.py`)
 
-It writes what is missing, and never changes a file: a version of a format stays as it is.
+It writes the files that are missing. It never changes a file, because a version of a format never changes.
 """
 
 from __future__ import annotations
@@ -103,13 +103,13 @@ def missing(place: Path) -> bool:
 
 
 def check(name: str, given: list[pa.Table]) -> None:
-    """Raises `AssertionError` unless a query has given what it does over all records."""
+    """Raises `AssertionError` if the rows of a query differ from its rows over all records."""
     query, whole = QUERIES[name], files.expected(name)
     assert files.outcome(query, given) == files.outcome(query, [whole]), f"{name}: other rows"
 
 
 def write_common() -> None:
-    """What needs no Spark."""
+    """Writes the files that need no Spark."""
     if missing(files.FOLDER / "records.parquet"):
         files.write(pa.Table.from_pylist(list(records()), SCHEMA), files.FOLDER / "records.parquet")
     for name, query in QUERIES.items():
@@ -160,7 +160,7 @@ def write_tables(writer: str, frame: Callable[[pa.Table], Any]) -> None:
 
 
 def write_spark(version: str) -> None:
-    """What the PySpark of this process writes."""
+    """Writes the files of the PySpark in this process."""
     import pyspark
     from pyspark.sql import SparkSession
     from tests.python.harness.capabilities import has
@@ -198,7 +198,7 @@ def write_stream(spark: Any, name: str, place: Path) -> None:
 
 
 def main() -> None:
-    """Writes what is missing."""
+    """Writes the files that are missing."""
     warnings.simplefilter("ignore")
     match sys.argv[1:]:
         case []:

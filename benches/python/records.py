@@ -3,8 +3,8 @@
     python benches/python/records.py                                        4 M events
     python benches/python/records.py --events 400000 --repeats 3 --order shuffled --only rules
 
-All queries take count, sum, min and max of sessions of 5 minutes, in turn, so that a slow minute of the machine slows
-all. Rows, by group:
+All queries compute count, sum, min and max of sessions with a gap of 5 minutes. They take turns, so a slow minute of
+the machine slows all of them. Rows, by group:
 
 * rules: sessions that a rule ends, over a table. A record in twenty begins a session, or has another value than the one
   before it; a day ends once; a session has at most ten records. numpy finds the same sessions.
@@ -59,7 +59,7 @@ def table(count: int, order: str) -> pa.Table:
 
 
 def devices(user: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """The device of each event of a user, in the order of time, which one event in twenty changes."""
+    """The device of each event of a user, in the order of time. One event in twenty changes it."""
     order = np.argsort(user, kind="stable")
     changes = np.cumsum(random.random(len(user)) < 0.05)
     device = np.empty_like(user)
@@ -125,7 +125,7 @@ def shown(title: str, found: Mapping[str, tuple[float, float]], notes: Mapping[s
 
 
 def over_table(data: pa.Table, windows: wr.SessionWindows, *, keeps: bool = False) -> pa.Table:
-    """Count, sum, min and max of each session; with `keeps` also the records in none."""
+    """Count, sum, min and max of each session; with `keeps` also the records that are in no session."""
     windowed = wr.group_by(data, "user", time="ts").windowed_by(windows)
     windowed = windowed.left_out("emit", columns=["amount"]) if keeps else windowed
     return windowed.agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
@@ -152,7 +152,7 @@ def rules(options: argparse.Namespace) -> bool:
 
 
 def ledger(options: argparse.Namespace) -> bool:
-    """Records in no window come back, and there are none."""
+    """A query that returns left-out records, while no record is left out."""
     data, right = table(options.events, options.order), True
     for gap in (GAP, "30 minutes"):
         windows = wr.SessionWindows.with_gap(gap)
@@ -175,7 +175,7 @@ def every(options: argparse.Namespace) -> bool:
 def streams(title: str, options: argparse.Namespace, queries: Mapping[str, Any], fewer: tuple[str, ...]) -> bool:
     """Micro-batches of streams, which take turns. A user has an event a minute on average.
 
-    All streams give as many rows, but those in `fewer` give fewer.
+    All streams give the same number of rows, except the streams in `fewer`, which give fewer.
     """
     batch, users = options.events // 4, options.events // 8
     made = {name: stream(name, emit) for name, emit in queries.items()}

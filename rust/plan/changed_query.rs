@@ -31,7 +31,7 @@ pub(super) const RULES: [(&str, &str, Words); 7] = [
     ("most", "max_records", quoted),
 ];
 
-/// The rules that name a column of records, which may have another name.
+/// The rules that name a column of records. This column may have another name.
 const OF_RECORDS: [&str; 2] = ["ends", "begins"];
 
 /// The differences between a saved specification and this one, on one line.

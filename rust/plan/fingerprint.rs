@@ -87,9 +87,8 @@ pub(super) fn hash(specification: Map<String, Value>) -> String {
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
-/// A specification without the names of results and of columns whose values only say how records are
-/// read, without the zone of times, the length of the pace of updates, and the options of windows that
-/// may change.
+/// A specification without the parts that may change: the names of results, the names of columns that
+/// only say how to read records, the zone of times, the pace of updates, and some options of windows.
 pub(super) fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
     for name in ["time", "time_zone"] {
         asked.remove(name);

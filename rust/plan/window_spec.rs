@@ -14,7 +14,7 @@ pub enum WindowSpec {
         /// The duration column that holds each record's own gap.
         #[serde(default)]
         gap_column: Option<String>,
-        /// The largest gap of `gap_column`: larger ones are cut to it; none: no gap is cut.
+        /// The largest gap of `gap_column`. Larger gaps are cut to it. `None` cuts no gap.
         #[serde(default)]
         longest_gap: Option<i64>,
         /// What happens to a record whose gap is null, zero or negative.

@@ -217,7 +217,8 @@ impl Incoming {
         Ok((slots, late.sum()))
     }
 
-    /// The late records, if records came themselves. `now` are the times that judged them.
+    /// The late records, if the rows are records and not sessions. `now` are the times that judged
+    /// them.
     pub(super) fn left_out(&self, now: StreamTimes) -> Option<LeftOut> {
         Some(self.judged.as_ref()?.left_out(now))
     }

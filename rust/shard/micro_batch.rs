@@ -1,4 +1,4 @@
-//! A micro-batch between two calls.
+//! The part of a micro-batch that a shard keeps between two calls.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::core::operator::stream_time::StreamTimes;
 use crate::core::window::Horizon;
 use crate::state::page::PageName;
 
-/// What a shard has of a micro-batch until it gets the pages.
+/// What a shard keeps of a micro-batch while it waits for the pages.
 pub(super) struct MicroBatch {
     pub incoming: Incoming,
     /// The times that judge its records.

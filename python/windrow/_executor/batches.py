@@ -128,7 +128,7 @@ def picked(batch: pa.RecordBatch, rows: pa.Array[Any]) -> pa.RecordBatch:
 
 
 def filtered(rows: pa.Table, mask: pa.Array[Any]) -> pa.Table:
-    """The rows that a mask marks. As `picked`, for columns of any type."""
+    """The rows that a mask marks, with columns of any type. Like `picked`."""
     places: Any = pc.indices_nonzero(mask)
     batches = [rebased(batch) for batch in rows.to_batches()] or [no_rows(rows.schema)]
     found = RowColumns(batches, pa.record_batch({"row": places.cast(pa.int64())}), None, 1).read_all()

@@ -126,7 +126,7 @@ class OpenWindows:
         )
 
     def name(self, kind: Any) -> str:
-        """The time of the table and a hash of its clock row, for people and for comparisons.
+        """A name of the table: its time, which people can read, and a hash of its clock row, which is compared.
 
         `kind` is the type of times.
         """

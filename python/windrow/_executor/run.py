@@ -24,7 +24,7 @@ Rows = Generator[pa.RecordBatch, None, bytes]
 def run(
     operator: Operator, opened: OpenWindows | None, records: pa.RecordBatch, to: int, plan: Mapping[str, Any]
 ) -> Rows:
-    """Takes the records of a run into a new operator. Yields its rows, without the clock row, in `run_schema`.
+    """Adds the records of a run to a new operator. Yields its rows, without the clock row, in `run_schema`.
 
     Returns the part of the clock row.
     """
@@ -50,7 +50,7 @@ def run(
 
 
 def _check_cuts(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any, plan: Mapping[str, Any]) -> None:
-    """Raises `ValueError` for a record that would move the cuts of sessions that have other records already."""
+    """Raises `ValueError` for a record outside of the run, because it would end earlier sessions in another place."""
     if not has_rules(plan["windows"]) or not records.num_rows:
         return
     times = records.column(plan["time"]).cast(pa.int64())
@@ -103,7 +103,7 @@ def clock_row(clock: bytes, to: int, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
-    """Sorted batches as one, which the operator judges together."""
+    """Sorted batches as one batch, because the operator judges all records together."""
     parts = pa.Table.from_batches(batches).combine_chunks().to_batches() if batches else []
     if len(parts) > 1:
         raise OverflowError(
@@ -114,7 +114,7 @@ def joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def operator_counters(operator: Operator) -> dict[str, int]:
-    """What an operator counts that a reader of records does not."""
+    """The counters of an operator that a reader of records does not have."""
     names = ("late", "windows_refused", "late_emitted", "windows_open", "overflows")
     counted = operator.counters()
     return {name: counted[name] for name in names} | {"windows": counted["windows_closed"]}

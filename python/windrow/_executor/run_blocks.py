@@ -1,4 +1,4 @@
-"""Packed rows of a daily run: what a shard takes, and what it gives.
+"""Packed rows of a daily run: the rows that a shard reads, and the rows that it returns.
 
 Every shard has a head, so that each one takes part, and a control row of each split of the open windows: the clock row,
 and the count and the checksum of the split's rows. So every shard checks the whole table before it gives a row.
@@ -26,14 +26,14 @@ ROWS, CLOCK, COUNTERS = range(3)
 """The kinds of packed rows after it."""
 
 _TIME = "windrow.time"
-"""The time of open windows as records of a packer."""
+"""The time that open windows have as records of a packer."""
 
 _KINDS = {"kind": pa.int32(), "shard": pa.int32(), "first": pa.int64(), "block": pa.binary()}
 _PACKED = pa.schema([pa.field(name, kind) for name, kind in _KINDS.items()])
 
 
 def heads(batches: Batches, shards: int) -> Batches:
-    """A head for every shard, in place of one row."""
+    """One head for each shard. One input row gives all of them."""
     for batch in batches:
         keys = shard_keys(shards) if batch.num_rows else []
         yield packed_rows([(HEAD, shard, b"") for shard in keys])

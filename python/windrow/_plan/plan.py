@@ -203,7 +203,7 @@ class Plan:
         return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
 
     def check_rules(self) -> None:
-        """Raises `ValueError` for what neither a stream nor a run of a daily job can give of sessions."""
+        """Raises `ValueError` for options of sessions that a stream and a daily job do not support."""
         windows = self.windows
         has_rules = isinstance(windows, SessionWindows) and bool(windows.rules)
         if has_rules and self.options.emit == "update":

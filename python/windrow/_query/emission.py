@@ -62,8 +62,7 @@ class Emission(Generic[Result]):
         Raises:
             ValueError: another word; `every_record`, `every` or `sequence` without `"update"`; `every` with
                 `every_record`; an `every` that is zero, negative, no duration, or beyond the range of the time column;
-                or a key column with the name `op` or
-                `sequence`.
+                or a key column with the name `op` or `sequence`.
             TypeError: `every_record` or `sequence` is not True or False, or `every` is neither `str` nor `timedelta`.
 
         >>> sessions.emit("update").agg(n=wr.count()).column_names

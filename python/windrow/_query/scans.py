@@ -127,9 +127,9 @@ def scan(
 def scan_delta(spark: SparkSession, table: object, *, filesystem: fs.FileSystem | None = None) -> Scan:
     """A Delta table that the executors read with Arrow. It needs the package `deltalake` in this process only.
 
-    `deltalake` reads the log here, one Spark job reads the footers, and a task reads row groups. Deletion vectors,
-    partitions, and column mapping of columns that are not nested apply. The scan is of the version of the table that
-    was opened.
+    `deltalake` reads the log in this process, one Spark job reads the footers, and tasks read row groups. Deletion
+    vectors, partitions and column mapping work, but not column mapping of nested columns. The scan reads the version of
+    the table that you opened.
 
     Args:
         spark: the session, classic or Connect.
@@ -165,9 +165,9 @@ def scan_delta(spark: SparkSession, table: object, *, filesystem: fs.FileSystem 
 def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     """An Iceberg table that the executors read with Arrow. It needs the package `pyiceberg` here and on executors.
 
-    PyIceberg plans the files here. One Spark job reads the footers, and a task reads row groups, with PyIceberg's rules
-    for columns that changed and with the credentials of the table's catalog. Deletes by position apply. A table with
-    deletes by equality is refused, as PyIceberg does not read them.
+    PyIceberg plans the files in this process, one Spark job reads the footers, and tasks read row groups. They use
+    PyIceberg's rules for changed columns, and the credentials of the table's catalog. Deletes by position work. A table
+    with deletes by equality is refused, because PyIceberg does not read them.
 
     Args:
         spark: the session, classic or Connect.

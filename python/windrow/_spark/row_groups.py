@@ -15,7 +15,7 @@ from windrow._executor.shipping import shipped
 from windrow._spark.types import spark_type
 
 Planner = Callable[..., list[dict[str, Any]]]
-"""Runs a step over values, with the arguments of the step; gives its rows of `PLANNED`."""
+"""Runs a step over values, with the arguments of the step. Returns the rows of `PLANNED`."""
 
 
 def planner(spark: Any) -> Planner:

@@ -71,7 +71,7 @@ class Files:
         parts: Sequence[tuple[Part, int]],
         filter: Filter = NO_FILTER,
     ) -> Files:
-        """Parts with their bytes, dealt to tasks."""
+        """Files whose parts are divided among tasks by their bytes."""
         tasks = tuple(pickle.dumps(joined(task)) for task in balanced(parts, cores_of(spark)))
         return cls(spark, schema, read_columns(schema, names, filter), tuple(names), tasks, filter)
 
@@ -181,7 +181,7 @@ def balanced(parts: Sequence[tuple[AnyPart, int]], cores: int) -> list[list[AnyP
 
 
 def joined(task: Sequence[Any]) -> list[Any]:
-    """The same row groups, those of a file together, so that a task opens it once."""
+    """The same row groups, joined by file, so that a task opens each file once."""
     files = [list(of_file) for _, of_file in groupby(task, lambda part: part.file)]
     return [
         replace(parts[0], row_groups=tuple(number for part in parts for number in part.row_groups)) for parts in files

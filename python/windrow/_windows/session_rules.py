@@ -21,7 +21,7 @@ _RECORDS = 2**63 - 1
 _COUNT = f"an int from 1 to {_RECORDS}"
 
 _NAMES = {"max_duration": "longest", "end_when": "ends", "start_when": "begins", "max_records": "most"}
-"""The rules that the plan names in another way. The names in the plan are those of saved states."""
+"""Rules with another name in the plan. Saved states have the names of the plan."""
 
 
 class RuleArguments(TypedDict):
@@ -112,7 +112,7 @@ class SessionRules:
 
     @property
     def plan(self) -> dict[str, Any]:
-        """What the core needs to know of the rules that there are."""
+        """The rules that are set, as the core reads them."""
         rules = {**vars(self), "cut_on": list(self.cut_on) or None}
         return {_NAMES.get(name, name): value for name, value in rules.items() if value is not None}
 

@@ -5,9 +5,9 @@
 | `driver` | a source, in the order of their numbers from 0 on | the source columns, in the user's types |
 | `task` | one page of the operator of a source | `source` (int64), its number; `page` (binary) |
 
-Both are Arrow IPC streams. `windrow.checksum` is sha256 of all bytes, its own digits read as dots. The page `driver`
-has as `windrow.specification` what the definition says of sources, as `windrow.counters` what `max_ahead` set aside,
-and as `windrow.start` the open windows with which the stream began.
+Both are Arrow IPC streams. `windrow.checksum` is sha256 of all bytes, its own digits read as dots. The
+metadata of the page `driver` are `windrow.specification`, the sources in the definition; `windrow.counters`, the
+records that `max_ahead` set aside; and `windrow.start`, the open windows with which the stream began.
 """
 
 from __future__ import annotations

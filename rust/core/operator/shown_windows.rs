@@ -1,4 +1,5 @@
-//! The windows that a sink has in place of a window: mostly one, which takes no memory of its own.
+//! The windows that a sink has while another window waits: mostly one, which takes no memory of
+//! its own.
 
 use std::slice;
 

@@ -31,7 +31,7 @@ class DatasetPart:
 
     @property
     def file(self) -> str:
-        """The file, by which the parts of a task are joined."""
+        """The file. A task joins the parts of one file."""
         return self.location.uri
 
     def batches(self, columns: pa.Schema) -> Batches:

@@ -50,7 +50,7 @@ class IcebergPart:
 
     @property
     def file(self) -> str:
-        """The file, by which the parts of a task are joined."""
+        """The file. A task joins the parts of one file."""
         return str(self.task.file.file_path)
 
     def planned(self) -> list[tuple[int, int]]:
@@ -87,7 +87,7 @@ class IcebergPart:
 
     @property
     def _is_microseconds(self) -> bool:
-        """Whether times are in microseconds, also those of files that have nanoseconds: before version 3 of formats."""
+        """Whether nanoseconds in files are read as microseconds, as in tables before format version 3."""
         return bool(self.table.metadata.format_version < 3)
 
     @contextmanager
@@ -112,8 +112,11 @@ class IcebergPart:
             )
 
     def _columns(self, own: pa.Schema, projection: Any) -> tuple[Any, dict[int, Any], Any]:
-        """The columns to read in PyIceberg's schema, values of those that are only in the partition, and the condition
-        in terms of the file; None if all rows meet it.
+        """What to read of a file.
+
+        Returns:
+            The columns to read, in PyIceberg's schema; the values of columns that are only in the partition; and the
+            condition over the columns of the file, None if all rows meet it.
         """
         from pyiceberg.expressions import AlwaysTrue
         from pyiceberg.expressions.visitors import bind, extract_field_ids, translate_column_names
@@ -140,7 +143,7 @@ class IcebergPart:
         return needed, missing, expression_to_pyarrow(of_file, in_file)
 
     def _keep(self, size: int) -> Any:
-        """For each row of the file whether it is still there; None if all are."""
+        """Whether the table still has each row of the file; None if it has all."""
         from pyiceberg.io.pyarrow import _read_deletes
 
         if not self.task.delete_files:

@@ -15,7 +15,7 @@ _OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}
 """Schemes of Hadoop, and what Arrow calls them."""
 
 _WITHOUT_BUCKET = ("", "file", "hdfs", "viewfs", "dbfs")
-"""Schemes of which no bucket or container is part of the path."""
+"""Schemes whose paths in Arrow do not begin with a bucket or a container."""
 
 SCHEMES = ("file", "s3", "s3a", "s3n", "gs", "abfs", "abfss", "hdfs", "viewfs", "dbfs")
 

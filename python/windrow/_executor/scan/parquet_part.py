@@ -52,7 +52,7 @@ class ParquetPart:
 
     @property
     def file(self) -> str:
-        """The file, by which the parts of a task are joined."""
+        """The file. A task joins the parts of one file."""
         return self.location.uri
 
     def batches(self, columns: pa.Schema) -> Batches:

@@ -21,7 +21,7 @@ class Part(Protocol):
 
     @property
     def file(self) -> str:
-        """The file, by which the parts of a task are joined."""
+        """The file. A task joins the parts of one file."""
 
     def batches(self, columns: pa.Schema) -> Batches:
         """These columns of the rows."""

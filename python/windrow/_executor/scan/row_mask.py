@@ -12,7 +12,7 @@ import pyarrow as pa
 def kept(
     batches: Iterable[pa.RecordBatch], keep: pa.BooleanArray | None, metadata: Any, row_groups: Sequence[int]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of some row groups that a mask over the file keeps; all without a mask. Rows after its end stay."""
+    """The rows of some row groups that a mask over the file keeps. Without a mask, and after its end, all rows stay."""
     if keep is None:
         yield from batches
         return

@@ -40,7 +40,7 @@ PACKED = pa.schema(_FIELDS)
 """A row on its way to a shard: a block or a control."""
 
 NO_SOURCE = "null"
-"""The source of a block of records that are left out, which goes past the state."""
+"""The source of a block of records that are left out. Such a block does not reach the state."""
 
 _ARRIVAL_BITS = 40
 """The low bits of a record's number are its place in its split. The higher bits number the split."""

@@ -127,7 +127,7 @@ def _joins(plan: Plan) -> bool:
     is_plain = not plan.functions and plan.origins is None and plan.stream.order is None
     if not isinstance(windows, SessionWindows) or windows.rules or not is_plain or plan.options.late != "drop":
         return False
-    # A late record that joins a closed session lacks less grace than the record alone.
+    # A late record alone needs more grace than the same record in a closed session.
     return plan.left_out is None or windows.retention is None
 
 

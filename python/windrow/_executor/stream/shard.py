@@ -122,7 +122,7 @@ class Shard:
         self._pages = pages
 
     def join(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Effect:
-        """Joins partial sessions or records in an operator, of which it loads only the pages that it needs."""
+        """Joins partial sessions or records in an operator. It loads only the pages that it needs."""
         query, pages = self._query, self._pages
         sessions = ShardSessions(query.operator_spec, query.schema, pages.index.shard)
         head = pages.head(number)
