@@ -131,7 +131,7 @@ def filtered(rows: pa.Table, mask: pa.Array[Any]) -> pa.Table:
     """The rows that a mask marks. As `picked`, for columns of any type."""
     places: Any = pc.indices_nonzero(mask)
     batches = [rebased(batch) for batch in rows.to_batches()] or [no_rows(rows.schema)]
-    found = RowColumns(batches, pa.record_batch({"row": places.cast(pa.int64())}), None, 1).read_all()
+    found = RowColumns(batches, pa.RecordBatch.from_pydict({"row": places.cast(pa.int64())}), None, 1).read_all()
     return pa.Table.from_batches(
         [pa.RecordBatch.from_arrays(each.columns, schema=rows.schema) for each in found], rows.schema
     )
