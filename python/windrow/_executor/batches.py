@@ -119,7 +119,7 @@ def no_rows(schema: pa.Schema) -> pa.RecordBatch:
 def picked(batch: pa.RecordBatch, rows: pa.Array[Any]) -> pa.RecordBatch:
     """These rows, in this order."""
     # pyarrow can take single rows of some types only, the core of all types.
-    places = pa.record_batch({"row": rows.cast(pa.int64())})
+    places = pa.RecordBatch.from_pydict({"row": rows.cast(pa.int64())})
     batches = RowColumns([rebased(batch)], places, None, 1).read_all()
     columns = []
     for number, column in enumerate(batch.columns):
