@@ -119,7 +119,7 @@ def no_rows(schema: pa.Schema) -> pa.RecordBatch:
 def picked(batch: pa.RecordBatch, rows: pa.Array[Any]) -> pa.RecordBatch:
     """These rows, in this order."""
     # pyarrow can take single rows of some types only, the core of all types.
-    places = pa.record_batch({"row": rows.cast(pa.int64())})
+    places = pa.RecordBatch.from_pydict({"row": rows.cast(pa.int64())})
     batches = RowColumns([rebased(batch)], places, None, 1).read_all()
     columns = []
     for number, column in enumerate(batch.columns):
@@ -131,7 +131,7 @@ def filtered(rows: pa.Table, mask: pa.Array[Any]) -> pa.Table:
     """The rows that a mask marks, with columns of any type. Like `picked`."""
     places: Any = pc.indices_nonzero(mask)
     batches = [rebased(batch) for batch in rows.to_batches()] or [no_rows(rows.schema)]
-    found = RowColumns(batches, pa.record_batch({"row": places.cast(pa.int64())}), None, 1).read_all()
+    found = RowColumns(batches, pa.RecordBatch.from_pydict({"row": places.cast(pa.int64())}), None, 1).read_all()
     return pa.Table.from_batches(
         [pa.RecordBatch.from_arrays(each.columns, schema=rows.schema) for each in found], rows.schema
     )
