@@ -32,7 +32,7 @@ pub(super) fn text(value: Option<&Value>) -> String {
     }
 }
 
-/// At most so many characters of a text.
+/// The text, cut after `LONGEST` characters.
 pub(super) fn short(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),

@@ -59,7 +59,7 @@ def scan_parquet(
             which it is false or null are left out and not counted.
         filesystem: what reads the paths on executors, with its credentials, such as
             `pyarrow.fs.S3FileSystem(endpoint_override="store.example.com")`. Without it the scheme of a path chooses,
-            with credentials from the environment of each executor (for `s3a://` those that AWS's own tools find).
+            and each executor takes the credentials from its environment. For `s3a://` it looks where AWS's tools look.
 
     Raises:
         TypeError: an argument of a wrong type, or a column of a type that windrow cannot read.

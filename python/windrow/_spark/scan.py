@@ -49,7 +49,7 @@ class Files:
     Attributes:
         spark: the session.
         schema: the columns, in Spark's types.
-        arrow: those that the scan reads, in Arrow's types.
+        arrow: the columns that tasks read, in Arrow's types.
         names: the columns that the scan gives; the others serve its filter.
         tasks: the pickled parts that each task reads.
         filter: the condition, and the columns that it reads.

@@ -104,7 +104,7 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
         raise bad_value("table_or_scan", f"a scan with limit={scan.limit}", "a scan without a limit")
     try:
         tasks = list(scan.plan_files())
-    except (ValueError, NotImplementedError) as error:  # what PyIceberg raises for deletes by equality
+    except (ValueError, NotImplementedError) as error:  # PyIceberg cannot read deletes by equality
         allowed = f"a table that PyIceberg reads ({error}); for others spark.read.format('iceberg')"
         raise bad_value("table_or_scan", type(given).__name__, allowed) from error
     projection = scan.projection()

@@ -147,7 +147,7 @@ class ControlSender:
                 counters["out_of_range"] += 1
                 written.cycle.sent(now)
                 return
-            time = self._deliveries.tells(claim, now) if end.stable == end.high else None
+            time = self._deliveries.time_to_send(claim, now) if end.stable == end.high else None
             if time is None:
                 counters["put_off"] += 1
                 written.cycle.put_off(now)

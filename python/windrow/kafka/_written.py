@@ -166,7 +166,7 @@ class Deliveries:
                 claims.append(Claim(partition, written.version, written.end, written.newest))
         return claims
 
-    def tells(self, claim: Claim, now: int) -> int | None:
+    def time_to_send(self, claim: Claim, now: int) -> int | None:
         """The event time for a claimed message, or None if there is no new time to send.
 
         A record in flight without a chosen partition may go to this one. So the time is never later than such a record.

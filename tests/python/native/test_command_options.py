@@ -183,8 +183,8 @@ def test_every_option_is_run_here(command: str) -> None:
 
 def ran(folder: Path, capsys: pytest.CaptureFixture[str], source: str, *asked: str) -> Run:
     assert main([asked[0], source, *asked[1:]]) == 0, capsys.readouterr().err
-    told = capsys.readouterr()
-    return Run(folder, source, told.out, told.err)
+    message = capsys.readouterr()
+    return Run(folder, source, message.out, message.err)
 
 
 @pytest.mark.parametrize("source", ["rows.csv", "rows.parquet"])
@@ -254,8 +254,8 @@ def test_a_tie_orders_records_of_one_time(ending: str, folder: Path, capsys: pyt
     assert run.rows == [(-5, 0, "d")]
     assert "event left out: null tie" in (folder / "timeline.svg").read_text()
     assert main(["sessions", f"ties.{ending}", *BASE["sessions"], "--tie", "page"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("windrow: --tie: column 'page'")
-    assert ("integers" if ending == "csv" else "has type string; allowed: integers of at most 64 bits") in told
+    message = capsys.readouterr().err
+    assert message.startswith("windrow: --tie: column 'page'")
+    assert ("integers" if ending == "csv" else "has type string; allowed: integers of at most 64 bits") in message
     assert main(["sessions", f"ties.{ending}", *BASE["sessions"], "--tie", "order"]) == 2
     assert capsys.readouterr().err.startswith("windrow: --tie: got 'order'; allowed: a column")
