@@ -183,8 +183,8 @@ def test_every_option_is_run_here(command: str) -> None:
 
 def ran(folder: Path, capsys: pytest.CaptureFixture[str], source: str, *asked: str) -> Run:
     assert main([asked[0], source, *asked[1:]]) == 0, capsys.readouterr().err
-    message = capsys.readouterr()
-    return Run(folder, source, message.out, message.err)
+    printed = capsys.readouterr()
+    return Run(folder, source, printed.out, printed.err)
 
 
 @pytest.mark.parametrize("source", ["rows.csv", "rows.parquet"])
