@@ -115,7 +115,7 @@ def breaches(texts: dict[str, str]) -> list[str]:
     for name, text in texts.items():
         for type_name in TYPE.findall(text):
             if names.setdefault(type_name, name) != name:
-                found.append(f"{name}: the type {type_name!r} is there twice, also in {names[type_name]}")
+                found.append(f"{name}: the type {type_name!r} appears twice, also in {names[type_name]}")
     edges = sum(map(len, graph.values()))
     if edges < LEAST_EDGES:
         found.append(

@@ -14,7 +14,7 @@ use arrow_schema::DataType;
 use super::dictionary::unpacked;
 use crate::core::error::{Error, Result};
 
-const NO_TEXT: &str = "it has a string whose bytes are no UTF-8; allowed: strings in UTF-8, or the same bytes as binary (a cast)";
+const NO_TEXT: &str = "it has a string whose bytes are not UTF-8; allowed: strings in UTF-8, or the same bytes as binary (a cast)";
 const OUT_OF_RANGE: &str = "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
 
 /// Checks that the column is valid for its type, at any depth.

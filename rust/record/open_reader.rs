@@ -108,7 +108,7 @@ impl<'c> OpenReader<'c> {
             let payload = OpenState::read(states.value(row)).and_then(|open| {
                 let payload = open.payload(columns)?;
                 if !checksums.insert(open.checksum) {
-                    return Err("it is there twice".into());
+                    return Err("it appears twice".into());
                 }
                 self.payload(query, payload)
             });

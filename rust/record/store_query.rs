@@ -98,8 +98,7 @@ pub(crate) fn select(
             return Err(Error::Argument {
                 argument: "query".into(),
                 got: "sessions that rules end".into(),
-                allowed: "other windows: of these sessions a state holds the last one of each key, and records \
-                          that are not in a session yet"
+                allowed: "other windows: for sessions with rules, a state holds only the last session of each key, and records that belong to no session yet"
                     .into(),
             });
         }

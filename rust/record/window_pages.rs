@@ -260,6 +260,6 @@ fn put<E: WindowRow>(
     let key = store.intern(name.ok_or_else(|| broken("a window has no key"))?)?;
     match store.put(key, entry) {
         None => Ok(key),
-        Some(_) => Err(broken("a window is there twice")),
+        Some(_) => Err(broken("a window appears twice")),
     }
 }

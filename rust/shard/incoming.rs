@@ -103,7 +103,7 @@ impl Incoming {
         let read = |query: &Query| Records::read(query, records, 0, &mut ReadCounters::default());
         let own = read(&self.query)?;
         if own.rows() < records.num_rows() {
-            return Err(wrong("a record that no window takes".into()));
+            return Err(wrong("a record is in no window".into()));
         }
         if own.times().iter().any(|&time| time < close) {
             let table = &mut self.sessions;

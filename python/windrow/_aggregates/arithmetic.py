@@ -132,8 +132,8 @@ def _result_type(what: str, left: Any, right: Any) -> Any:
         precision = max(left.precision - left.scale, right.precision - right.scale) + scale + 1
     if scale > _DIGITS:
         raise TypeError(
-            f"got the {what} of {left} and {right}; allowed: decimals with {_DIGITS} digits behind the point in their "
-            f"{what}, or doubles (then)"
+            f"got the {what} of {left} and {right}; allowed: decimals whose {what} has {_DIGITS} digits after the "
+            f"point, or doubles (use then)"
         )
     return pa.decimal256(min(precision, 2 * _DIGITS), scale)
 
@@ -150,6 +150,6 @@ def _number(value: Any) -> Any:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise TypeError(
             f"got a result of type {kind}; allowed: results that are numbers, two times (for -), or two durations (for "
-            "+, - and /); of others make a number: then"
+            "+, - and /); turn other types into a number with then"
         )
     return value

@@ -84,14 +84,14 @@ class AggregateCall:
     def where(self, column: ColumnName) -> Self:
         """The same aggregate of the records in which a boolean column is true."""
         if self.condition is not None:
-            allowed = f"one condition, and this has {self.condition!r}: make one expression of both"
+            allowed = f"one condition; this aggregate has {self.condition!r} already: combine both in one expression"
             raise bad_value(f"{self.maker}(...).where(column=)", column, allowed)
         return replace(self, condition=condition_reference(f"{self.maker}(...).where(column=)", column))
 
     def framed(self, frame: Frame) -> Self:
         """The same aggregate of the records in a frame."""
         if self.frame is not None:
-            raise bad_value(f"{self!r}.over", frame, "one over(...), and this has one already")
+            raise bad_value(f"{self!r}.over", frame, "one over(...); this aggregate has one already")
         return replace(self, frame=frame)
 
     @property

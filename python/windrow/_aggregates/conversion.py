@@ -41,7 +41,7 @@ def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
     if array.type == kind:
         return array
     if not _becomes(array.type, kind):
-        raise TypeError(f"got an array of {array.type}; allowed: {kind}, or what becomes it without a loss")
+        raise TypeError(f"got an array of {array.type}; allowed: {kind}, or a type that converts to it without loss")
     array = _without_hidden(array)
     wide: Any = array
     if pa.types.is_integer(array.type) and pa.types.is_decimal(kind):

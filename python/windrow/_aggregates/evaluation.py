@@ -70,7 +70,8 @@ class Operation:
             return as_type(result, self.type)
         if pa.types.is_null(result.type) and not rows:
             raise TypeError(
-                "got an array without a type for no windows; allowed: a type, or then(schema=) with that of the result"
+                "got an array of type null for no windows; allowed: an array of the result's type, or then(schema=) "
+                "with that type"
             )
         return result
 

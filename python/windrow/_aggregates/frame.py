@@ -49,7 +49,7 @@ class Frame:
         """
         over = f"{argument}: over"
         if not rows:
-            raise bad_value(over, self, "with_columns(...), which gives each record: agg(...) gives windows")
+            raise bad_value(over, self, "with_columns(...), which returns each record; agg(...) returns windows")
         if not isinstance(windows, SlidingWindows):
             allowed = "SlidingWindows.with_time_difference(...) with the longest time that an aggregate covers"
             raise bad_value(over, windows, allowed)

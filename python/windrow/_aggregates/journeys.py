@@ -87,7 +87,7 @@ def funnel(
         return Aggregate(Funnel("funnel", columns, within=longest, strict=strict))
     values = tuple(_value(step) for step in steps)
     if len({isinstance(value, str) for value in values}) > 1:
-        raise bad_type("funnel(steps=)", steps, "strings alone or integers alone, as the values of one column")
+        raise bad_type("funnel(steps=)", steps, "only strings or only integers, like the values of one column")
     named = column_reference("funnel(column=)", column)
     return Aggregate(Funnel("funnel", (named,), values=values, within=longest, strict=strict))
 

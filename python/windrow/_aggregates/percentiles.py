@@ -98,7 +98,7 @@ def _shares(argument: str, percentage: Any) -> float | tuple[float, ...]:
     if isinstance(percentage, str) or not isinstance(percentage, Sequence):
         raise bad_type(argument, percentage, _SHARES)
     if not percentage:
-        raise bad_value(argument, percentage, "one number at least")
+        raise bad_value(argument, percentage, "at least one number")
     return tuple(_share(argument, share) for share in percentage)
 
 

@@ -65,4 +65,4 @@ class RowNumber(AggregateCall):
 
     def framed(self, frame: Frame) -> Never:
         """Raises `ValueError`: the numbers are those of the window."""
-        raise bad_value(f"{self.function}().over", frame, "no over(...): it is a place in the window of the record")
+        raise bad_value(f"{self.function}().over", frame, "no over(...): it is the position of a record in its window")

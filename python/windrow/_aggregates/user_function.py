@@ -21,9 +21,7 @@ from windrow._folds.user_code import returns_nothing, takes
 if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
-_ALLOWED_TYPES = (
-    "types without unions, and without extension types inside of others: cast these to what they are stored in"
-)
+_ALLOWED_TYPES = "types without unions and without nested extension types: cast those to their storage types"
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +93,7 @@ class Accumulation(AggregateCall):
         names = [named(self.maker, column)[1] for column in self.columns]
         for position, name in enumerate(names):
             if name in names[:position]:
-                raise bad_value("aggregate(columns=)", name, "a name for each column, such as alias(...) gives")
+                raise bad_value("aggregate(columns=)", name, "a name for each column, for example with alias(...)")
         return replace(super().over(named), names=tuple(names))
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
@@ -226,7 +224,7 @@ def aggregate(
     """
     adds = dict(add) if isinstance(add, Mapping) else {"add": add}
     if not adds:
-        raise bad_value("aggregate(add=)", add, "a function for one input at least")
+        raise bad_value("aggregate(add=)", add, "a function for at least one input")
     for argument, functions, count, allowed in (
         ("init", [init], 0, "a function without arguments"),
         ("add", adds.values(), 2, "a function of an accumulator and a row, or a dict of such functions by input"),
@@ -235,7 +233,7 @@ def aggregate(
         for function in functions:
             _check(f"aggregate({argument}=)", function, count, allowed, "the accumulator")
     if isinstance(columns, str) or not isinstance(columns, Sequence):
-        raise bad_type("aggregate(columns=)", columns, "a list of names of columns")
+        raise bad_type("aggregate(columns=)", columns, "a list of column names")
     names = tuple(column_reference("aggregate(columns=)", column) for column in columns)
     for position, column in enumerate(names):
         if column in names[:position]:
@@ -317,7 +315,7 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
     if not callable(fn):
         raise bad_type("apply(fn=)", fn, "a function of list arrays")
     if not columns:
-        raise bad_value("apply(columns)", columns, "one column at least")
+        raise bad_value("apply(columns)", columns, "at least one column")
     kind = arrow_type("apply(schema=)", schema) if isinstance(schema, str) else schema
     if not isinstance(kind, pa.DataType):
         raise bad_type("apply(schema=)", schema, "a type in Spark's words, or an Arrow type")

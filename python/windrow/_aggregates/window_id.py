@@ -41,7 +41,7 @@ class WindowId(AggregateCall):
 
     def where(self, column: ColumnName) -> Never:
         """Raises `ValueError`: the number of a window does not depend on single records."""
-        raise bad_value("window_id().where(column=)", column, "no condition: a window has its number whatever is in it")
+        raise bad_value("window_id().where(column=)", column, "no condition: every window has a number")
 
     def framed(self, frame: Frame) -> Never:
         """Raises `ValueError`: it numbers the window."""

@@ -41,7 +41,7 @@ class WindowLength(Computed):
 
     def where(self, column: ColumnName) -> Never:
         """Raises `ValueError`: a window has its length whatever its records are."""
-        allowed = "no condition: a window has its length whatever is in it"
+        allowed = "no condition: every window has a length"
         raise bad_value("window_length().where(column=)", column, allowed)
 
     def framed(self, frame: Frame) -> Never:

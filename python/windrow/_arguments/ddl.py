@@ -61,7 +61,7 @@ def arrow_type(argument: str, text: str) -> pa.DataType:
     alone = not more or more[0] in ("<", "(") or (first.lower() == "interval" and more[0].lower() in _SPANS + _VARYING)
     kind = reader.type() if alone else reader.fields("")
     if reader.tokens[reader.place :]:
-        raise reader.wrong(f"{reader.tokens[reader.place]!r} cannot stand after {reader.tokens[reader.place - 1]!r}")
+        raise reader.wrong(f"{reader.tokens[reader.place]!r} cannot follow {reader.tokens[reader.place - 1]!r}")
     return kind
 
 
@@ -116,7 +116,7 @@ class _Reader:
                     raise self.wrong("NULL is missing after NOT")
                 nullable = False
             if name in fields:
-                raise self.wrong(f"each name once; {name!r} is there twice")
+                raise self.wrong(f"each name once; {name!r} appears twice")
             fields[name] = pa.field(name, kind, nullable)
             if not self._at(","):
                 break
@@ -136,7 +136,7 @@ class _Reader:
         if name == "interval":
             return self._interval()
         if name in _LENGTHS:
-            raise self.wrong(f"{name!r} is a type whose length nothing checks: write string")
+            raise self.wrong(f"{name!r} is a type whose length is never checked: write string")
         if name not in _NESTED:
             close = closest(name, _WORDS)
             raise self.wrong(f"{name!r} is not a type{f', did you mean {close!r}?' if close else ''}")

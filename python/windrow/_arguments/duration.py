@@ -199,7 +199,7 @@ def _parsed(argument: str, text: str) -> int:
             close = closest(word.lower().removesuffix("s"), _UNITS)
             raise bad_value(argument, text, f"{ALLOWED}{f' (did you mean {close!r}?)' if close else ''}")
         if unit in seen:
-            raise bad_value(argument, text, f"each unit once; {unit!r} is there twice")
+            raise bad_value(argument, text, f"each unit once; {unit!r} appears twice")
         _check_digits(argument, text, digits)
         seen.add(unit)
         length += int(digits) * _UNITS[unit]

@@ -31,9 +31,7 @@ def returns_none(argument: str, function: object, allowed: str) -> TypeError:
     """A function has no `return` of a value."""
     code = getattr(function, "__code__", None)
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
-    return TypeError(
-        f"{argument}: got {function_name(function)}, which has no return of a value{place}; allowed: {allowed}"
-    )
+    return TypeError(f"{argument}: got {function_name(function)}, which returns no value{place}; allowed: {allowed}")
 
 
 def wrong_arity(argument: str, function: Callable[..., object], allowed: str) -> TypeError:
@@ -82,7 +80,9 @@ def unknown_column(
 def ambiguous_column(argument: str, column: str, columns: Sequence[str]) -> ValueError:
     """The data has several columns of this name."""
     times = columns.count(column)
-    return bad_value(argument, column, f"a name that one column has; {times} columns of the data have this one, rename")
+    return bad_value(
+        argument, column, f"a name that only one column has; {times} columns of the data have this name: rename them"
+    )
 
 
 def changed_query(saved: Mapping[str, object], own: Mapping[str, object]) -> str:

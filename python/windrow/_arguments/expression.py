@@ -121,7 +121,7 @@ def column_reference(argument: str, column: Any, allowed: str = _NAME) -> Refere
     kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(column).__mro__)
     language = next((_CLASSES[kind] for kind in kinds if kind in _CLASSES), None)
     if language is None:
-        hint = " (a Series goes into the frame first, as a column)" if type(column).__name__ == "Series" else ""
+        hint = " (add a Series to the frame first, as a column)" if type(column).__name__ == "Series" else ""
         raise bad_type(argument, column, f"{allowed}, or an expression over columns{hint}")
     fields = tuple(_NESTED_PYARROW.findall(str(column))) if language == PYARROW else ()
     if len(fields) > 1 and column.equals(_pyarrow_field(*fields)):

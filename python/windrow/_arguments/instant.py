@@ -43,7 +43,9 @@ def ticks(argument: str, given: object, field: pa.Field[Any], zone: str | None =
     micros: Any = pa.scalar(moment, pa.timestamp("us")).value
     if kind.unit == "ns":
         if not -(2**63) <= micros * 1_000 < 2**63:
-            raise bad_value(argument, given, f"a time that the column {field.name!r} can hold, which has nanoseconds")
+            raise bad_value(
+                argument, given, f"a time within the range of the column {field.name!r}, which counts nanoseconds"
+            )
         return int(micros * 1_000)
     whole, rest = divmod(micros, TIME_UNITS[kind.unit].microseconds)
     if rest:
@@ -71,7 +73,7 @@ def _moment(argument: str, given: object) -> datetime:
     if not isinstance(given, str):
         raise bad_type(argument, given, allowed)
     if _FINER.search(given):
-        raise bad_value(argument, given, "a time with six digits of a second at most")
+        raise bad_value(argument, given, "a time with at most six digits after the second")
     try:
         return datetime.fromisoformat(given)
     except ValueError as error:
@@ -83,7 +85,7 @@ def _in_utc(argument: str, given: object, moment: datetime, zone: str) -> dateti
     try:
         found: Any = pc.assume_timezone(local, zone)
     except pa.ArrowInvalid as error:
-        allowed = f"a time that {zone} has once; {given} is there twice or never: write it with its offset"
+        allowed = f"a time that occurs once in {zone}; {given} occurs twice or never: write it with its offset"
         raise bad_value(argument, given, allowed) from error
     moment_in_utc: datetime = found.cast(pa.timestamp("us")).as_py()
     return moment_in_utc

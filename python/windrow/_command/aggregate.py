@@ -92,7 +92,7 @@ def calls(texts: Iterable[str]) -> list[Call]:
         if not name or not equals or not call:
             raise bad_value(ARGUMENT, text, _ALLOWED)
         if name in by_name:
-            raise bad_value(ARGUMENT, text, f"a name that no other aggregate has; {name!r} is there twice")
+            raise bad_value(ARGUMENT, text, f"a name that no other aggregate has; {name!r} appears twice")
         by_name[name] = _call(text, name, call)
     return list(by_name.values()) or [Call("count", "count")]
 
@@ -130,4 +130,4 @@ def _argument(text: str, parameter: Parameter, part: str) -> str | float:
     try:
         return int(part) if part.isdecimal() else float(part)
     except ValueError:
-        raise bad_value(ARGUMENT, text, f"a number as {parameter.name}, in the place of {part!r}") from None
+        raise bad_value(ARGUMENT, text, f"a number for {parameter.name} instead of {part!r}") from None

@@ -188,7 +188,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--threads", type=int, metavar="N", help="threads (one for each core)")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--progress", action="store_true", help="show the progress, also without a terminal")
+    shown.add_argument("--progress", action="store_true", help="show progress even without a terminal")
     shown.add_argument("--quiet", action="store_true", help="no progress bar and no counters on standard error")
 
 

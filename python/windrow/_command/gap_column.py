@@ -40,5 +40,5 @@ class GapColumn:
             epoch = Epoch.of(ARGUMENT, self.name, self.unit, sample)
             target = pa.duration(epoch.ticks)
             return target, lambda values: epoch.counted(values).cast(target)
-        allowed = f"durations, as Parquet has them; numbers with --gap-unit {'|'.join(UNITS)}, which they count"
+        allowed = f"durations, such as Parquet has; or numbers with --gap-unit {'|'.join(UNITS)}, which they count"
         raise bad_column_type(ARGUMENT, self.name, kind, allowed)

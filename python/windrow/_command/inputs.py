@@ -81,7 +81,7 @@ def _folder(folder: Path, base: Path, kind: Format | None) -> list[File]:
     """The files in a folder and the folders below, as Spark reads them."""
     files = [_part(path, base, kind) for path in _paths(folder) if path.stat().st_size]
     if not files:
-        raise bad_value(ARGUMENT, str(folder), "a folder with files, as Spark writes it")
+        raise bad_value(ARGUMENT, str(folder), "a folder with files, such as Spark writes")
     return files
 
 
@@ -90,10 +90,10 @@ def _paths(folder: Path) -> Iterator[Path]:
     for name, table in _TABLES.items():
         is_table = (folder / name).is_dir() and (name != "metadata" or any((folder / name).glob("*.metadata.json")))
         if is_table:
-            allowed = f"no table of {table}, because not all of its files are part of it: export it first"
+            allowed = f"no {table} table, because not all files in its folder belong to it: export it first"
             raise bad_value(ARGUMENT, str(folder), allowed)
     if (folder / "_spark_metadata").is_dir():
-        allowed = "no sink of a stream, because only its log knows which files count: read it with Spark and export it"
+        allowed = "no sink of a Spark stream, because only its log lists the files that count: read it with Spark and export it"
         raise bad_value(ARGUMENT, str(folder), allowed)
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.name.startswith(("_", ".")):

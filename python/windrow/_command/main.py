@@ -76,7 +76,7 @@ def _run(options: Namespace, files: list[File]) -> None:
     out.check(files)
     aggregates = calls(options.agg)
     if not options.keys and any(call.name == SERIES for call in aggregates):
-        raise bad_value("--agg", SERIES, "another name, where there is no --key")
+        raise bad_value("--agg", SERIES, "another name without --key")
     _check_text(options, files)
     source = Source(files, _text_format(options))
     form = None if options.time_format is None else TimeFormat(options.time_format)
@@ -116,14 +116,14 @@ def _all(options: Namespace) -> str:
     """The key of a picture without --key."""
     wrong = next((key for key in options.timeline if key is not None), None)
     if wrong is not None:
-        raise bad_value("--timeline", wrong, "no KEY where there is no --key; write the option after the files")
+        raise bad_value("--timeline", wrong, "no KEY without --key; write the option after the files")
     return ALL
 
 
 def _check_text(options: Namespace, files: list[File]) -> None:
     """Raises `ValueError` for options that files of these formats do not have."""
     if options.nulls and all(file.format == "parquet" for file in files):
-        raise bad_value("--null", options.nulls[0], "none with Parquet, which has nulls of its own")
+        raise bad_value("--null", options.nulls[0], "none with Parquet, which has its own nulls")
     if options.columns is not None and any(file.format in ("parquet", "jsonl") for file in files):
         raise bad_value("--columns", options.columns, "none with Parquet and JSON Lines, which name their columns")
 
@@ -153,7 +153,7 @@ def windows_of(options: Namespace, columns: Columns) -> SessionWindows | Sliding
         for option in ("--max-gap", "--invalid-gap", "--gap-unit"):
             value = getattr(options, option.strip("-").replace("-", "_"))
             if value is not None:
-                raise bad_value(option, value, "none with --gap: it is for --dynamic-gap, the gaps of records")
+                raise bad_value(option, value, "none with --gap; it limits the gaps of --dynamic-gap")
     rules: RuleArguments = {
         "max_duration": options.max_duration,
         "end_when": options.end_when and columns.of("--end-when", options.end_when, "boolean").name,

@@ -64,7 +64,7 @@ def _key(text: str | None, fields: Sequence[pa.Field[Any]]) -> Key:
     parts = [] if text is None else [text] if len(fields) == 1 else next(csv.reader([text]), [])
     if text is None or len(parts) != len(fields):
         several = "; a value with a comma in double quotes" if len(fields) > 1 else ""
-        raise bad_value("--timeline", text, f"a value of each key column, with commas between them: {names}{several}")
+        raise bad_value("--timeline", text, f"a value of each key column, separated by commas: {names}{several}")
     return tuple(_value(text, part, each) for part, each in zip(parts, fields, strict=True))
 
 

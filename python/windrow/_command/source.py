@@ -27,8 +27,8 @@ Rows: TypeAlias = CsvRows | JsonRows | ParquetRows
 
 _VALUE = re.compile(r"[\d\s:./T+-]*\d[\d\s:./TZ+-]*")
 """A number or a time, which no header has."""
-_FIELDS = "; allowed: as many fields in each line as in the first one (--delimiter names what separates them)"
-_ENCODING = " (text is read as UTF-8: iconv -f latin1 -t utf-8 makes it of Latin-1)"
+_FIELDS = "; allowed: as many fields in each line as in the first one (--delimiter sets the separator)"
+_ENCODING = " (text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t utf-8)"
 
 
 @dataclass(frozen=True)

@@ -57,15 +57,17 @@ class TimeFormat:
             if _SAME.get(directive, directive) not in _DIRECTIVES:
                 each = ", ".join(f"%{one}" for one in sorted({*_DIRECTIVES, *_SAME, *_COMBINED}))
                 hint = "; seconds since 1970 are numbers: --time-unit s" if directive == "s" else ""
-                raise bad_value(ARGUMENT, self.text, f"the directives {each}, and not %{directive}{hint}")
+                raise bad_value(ARGUMENT, self.text, f"the directives {each}, not %{directive}{hint}")
         twice = [name for name in self._names if self._names.count(name) > 1]
         if twice:
-            raise bad_value(ARGUMENT, self.text, f"each directive once, and %{twice[0]} is there twice")
+            raise bad_value(ARGUMENT, self.text, f"each directive once, and %{twice[0]} appears twice")
         groups = set(self._names)
         if not (groups & {"m", "b"} and "d" in groups and groups & {"Y", "y"}):
             raise bad_value(ARGUMENT, self.text, "a format with year, month and day, such as '%d/%m/%Y %H:%M'")
         if "I" in groups and "p" not in groups:
-            raise bad_value(ARGUMENT, self.text, "%p with %I: without it, hours are ambiguous; %H has 24 hours")
+            raise bad_value(
+                ARGUMENT, self.text, "%p with %I, whose hours are ambiguous without it; or %H, which has 24 hours"
+            )
 
     @property
     def has_zone(self) -> bool:

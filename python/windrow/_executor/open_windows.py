@@ -140,7 +140,7 @@ def check_start(saved: str | None, own: str | None) -> None:
         raise ValueError(f"state: {changed_query({'start_from': saved}, {'start_from': own})}")
 
 
-WHOLE = "the whole table of open windows of one run: its still_open, or those of its rows that have the status 'open'"
+WHOLE = "the whole table of open windows of one run: its still_open, or its rows with the status 'open'"
 
 
 def shown_aggregates(plan: Plan, core: pa.Schema) -> list[pa.Field[Any]]:

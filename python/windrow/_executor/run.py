@@ -37,7 +37,7 @@ def run(
         if to < earlier:
             allowed = f"{shown(earlier, kind)}, which the earlier call reached, or later"
             raise ValueError(f"to: got {shown(to, kind)}; allowed: {allowed}")
-    _check_cuts(records, earlier, to, kind, plan)
+    _check_times(records, earlier, to, kind, plan)
     schema = run_schema(core)
     for changes in operator.push_micro_batch(records, [(0, 0, to)]):
         yield _row_batch(changes.columns[: len(core)], None, "closed", schema)
@@ -49,26 +49,26 @@ def run(
     return clock
 
 
-def _check_cuts(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any, plan: Mapping[str, Any]) -> None:
-    """Raises `ValueError` for a record outside of the run, because it would end earlier sessions in another place."""
+def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any, plan: Mapping[str, Any]) -> None:
+    """Raises `ValueError` for a record outside the run, if rules end sessions: it would move ends of closed ones."""
     if not has_rules(plan["windows"]) or not records.num_rows:
         return
     times = records.column(plan["time"]).cast(pa.int64())
     bounds: Any = pc.min_max(times)
-    for wrong, of_run in ((bounds["min"].as_py(), "before"), (bounds["max"].as_py(), "after")):
-        is_wrong = earlier is not None and wrong < earlier if of_run == "before" else wrong >= to
-        if is_wrong:
-            row = pc.index(times, pa.scalar(wrong, pa.int64())).as_py()
-            key = ", ".join(f"{name} = {records.column(name)[row].as_py()}" for name in plan["keys"])
-            bound = (
-                f"the earlier `to`, {shown(earlier or 0, kind)}" if of_run == "before" else f"`to`, {shown(to, kind)}"
-            )
-            place = "is before" if of_run == "before" else "is not before"
-            raise ValueError(
-                f"column {plan['time']!r}: the record of {key} at {shown(wrong, kind)} {place} {bound}; allowed with "
-                "rules that end sessions: records from the earlier `to` up to this one, as others would move the cuts "
-                "of sessions: leave them out with a filter"
-            )
+    first, last = bounds["min"].as_py(), bounds["max"].as_py()
+    if earlier is not None and first < earlier:
+        time, place = first, f"before the earlier `to`, {shown(earlier, kind)}"
+    elif last >= to:
+        time, place = last, f"not before `to`, {shown(to, kind)}"
+    else:
+        return
+    row = pc.index(times, pa.scalar(time, pa.int64())).as_py()
+    key = ", ".join(f"{name} = {records.column(name)[row].as_py()}" for name in plan["keys"])
+    raise ValueError(
+        f"column {plan['time']!r}: the record of {key} at {shown(time, kind)} is {place}; allowed with rules that end "
+        "sessions: records from the earlier `to` up to this one, because any other record would move the ends of "
+        "sessions that are closed: leave it out with a filter"
+    )
 
 
 def run_schema(core: pa.Schema) -> pa.Schema:

@@ -30,7 +30,7 @@ def sliding_lines(trace: Trace, record: Record, text: Text) -> list[str]:
         lines.append(f"at most {text.length(difference)} {where} it: {shown}{more}")
     windows = [window for window in trace.windows if record.row in window.rows]
     if not windows:
-        return [*lines, "in no window: all that would hold it were closed" if trace.stream else "in no window"]
+        return [*lines, "in no window: every window that could hold it was closed" if trace.stream else "in no window"]
     lines.append(f"in {counted(len(windows), 'window')}, both ends inclusive:")
     lines += [f"  {_window(trace, record, window, text)}" for window in windows[:_SHOWN]]
     return lines + ([f"  and {len(windows) - _SHOWN:,} more"] if len(windows) > _SHOWN else [])
@@ -48,7 +48,7 @@ def _judged(trace: Trace, record: Record, time: int, text: Text) -> list[str]:
         last = text.time(time + (lengths.difference or 0))
         return [
             f"late: stream time was {text.time(judgement.stream_time)}, and {what}",
-            f"even its last window ends at {last}: too late for all",
+            f"even its last window ends at {last}: too late for every window",
         ]
     lines = [f"in time: stream time was {text.time(judgement.stream_time)}, and {what}"]
     refused = counted(judgement.refused, "window")

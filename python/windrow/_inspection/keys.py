@@ -29,7 +29,9 @@ def key_of(argument: str, value: object, fields: Sequence[pa.Field[Any]]) -> Key
     if len(values) != len(fields):
         raise bad_value(argument, value, f"a tuple of {len(fields)} values, of {names}")
     if all(each is None for each in values):
-        raise bad_value(argument, value, "a key: where all its values are null, records are left out (null_keys)")
+        raise bad_value(
+            argument, value, "a key with a value that is not null: records without one are left out (null_keys)"
+        )
     return tuple(_held(argument, each, field) for each, field in zip(values, fields, strict=True))
 
 

@@ -66,7 +66,7 @@ def trace(
     is_cut = isinstance(windows, SessionWindows) and bool(windows.rules)
     _check_rules(windows)
     if stream and is_cut:
-        raise bad_value("stream", stream, "False or None for sessions with rules: they are shown as those of a batch")
+        raise bad_value("stream", stream, "False or None for sessions with rules: they are shown as in a batch")
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
     fields = grouped._fields[: len(grouped._keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
@@ -120,4 +120,4 @@ def _check_rules(windows: SessionWindows | SlidingWindows) -> None:
     for rule in ("start_when", "cut_on", "cut_at", "max_records"):
         given = getattr(windows.rules, rule)
         if given not in (None, ()):
-            raise bad_value(f"windowed: {rule}", given, "sessions with max_duration and end_when at most")
+            raise bad_value(f"windowed: {rule}", given, "sessions with no rules but max_duration and end_when")

@@ -20,7 +20,7 @@ from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
 
-_ALLOWED = "the open windows that the earlier advance returned, and None on the first day"
+_ALLOWED = "the open windows that the earlier advance returned, or None on the first day"
 
 
 def rows_of(

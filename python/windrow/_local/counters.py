@@ -26,7 +26,7 @@ LEFT_OUT_COUNTERS = {
 _PREFIX = "windrow."
 _CUT = "clamped_gaps"
 _ALLOWED = (
-    "what agg, count or to_reader gives in this process, or a pandas DataFrame or Parquet file that was made of it (a "
+    "what agg, count or to_reader returns in this process, or a pandas DataFrame or Parquet file made from it (a "
     "pyarrow Table, RecordBatch, RecordBatchReader or Schema, or a pandas DataFrame)"
 )
 
@@ -96,7 +96,7 @@ def counters(result: Any, name: str | None = None) -> dict[str, Any]:
     if not counted:
         raise ValueError(
             f"result: got a {type(result).__name__} without counters; allowed: {_ALLOWED}. Grouping, joining and "
-            "conversion by way of Polars or DuckDB do not keep them: .observe(windrow.Observation()) does"
+            f"conversion through Polars or DuckDB lose them; .observe(windrow.Observation()) keeps them"
         )
     return counted
 

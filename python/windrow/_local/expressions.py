@@ -45,7 +45,7 @@ def output_name(table: Columns, argument: str, expression: ColumnExpression, col
         raise wrong_language(argument, expression, table.language, table.kind, columns)
     text, multiplies = str(expression), ("unnest(", "unlist(", "generate_series(")
     if table.language == DUCKDB and any(name in text.lower() for name in multiplies):
-        raise wrong_expression(argument, expression, columns, "unnest makes several rows of one")
+        raise wrong_expression(argument, expression, columns, "unnest makes several rows from one")
     try:
         with_expressions(table, {"windrow.expression": expression}).schema([len(table.names)])
         return _own_name(expression)

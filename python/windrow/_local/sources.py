@@ -51,18 +51,22 @@ def _joined(data: Sequence[pa.RecordBatch | pa.Table]) -> pa.Table:
     tables = [each if isinstance(each, pa.Table) else pa.Table.from_batches([each]) for each in data]
     for number, table in enumerate(tables):
         if not table.schema.equals(tables[0].schema):
-            raise bad_value(f"data[{number}]", table.schema.to_string(), "the schema of the first, as all have one")
+            raise bad_value(
+                f"data[{number}]",
+                table.schema.to_string(),
+                "the schema of the first one: all must have the same schema",
+            )
     return pa.concat_tables(tables)
 
 
 def _instead(data: object) -> str | None:
     """How to convert Python values to Arrow data. None for other values."""
     if isinstance(data, Iterator):
-        return "pyarrow.RecordBatchReader.from_batches(schema, batches), as a schema is known before the first batch"
+        return "pyarrow.RecordBatchReader.from_batches(schema, batches), as the schema comes before the first batch"
     if isinstance(data, dict):
-        return "pyarrow.table(columns), of a dict of columns"
+        return "pyarrow.table(columns), for a dict of columns"
     if isinstance(data, list | tuple) and data and all(isinstance(row, dict) for row in data):
-        return "pyarrow.Table.from_pylist(rows), of a list of dicts"
+        return "pyarrow.Table.from_pylist(rows), for a list of dicts"
     return None
 
 

@@ -139,7 +139,7 @@ class Input(ABC, Generic[Result]):
         """The result of a plan in batches, over data in this process; `TypeError` over anything else."""
         raise TypeError(
             "to_reader: got data that is not in this process; allowed: Arrow data, Polars, DuckDB or pandas (Spark "
-            "writes its results by itself: agg(...).write.parquet(path))"
+            "writes its own results: agg(...).write.parquet(path))"
         )
 
     @abstractmethod
@@ -233,7 +233,9 @@ class Input(ABC, Generic[Result]):
     @property
     def allowed_gaps(self) -> str:
         """The types of a gap column, and how to make one."""
-        return "a duration (integers cast to pa.duration(...); of a DuckDB INTERVAL what epoch_us(...) gives, cast so)"
+        return (
+            "a duration (cast integers to pa.duration(...); for a DuckDB INTERVAL, cast epoch_us(...) in the same way)"
+        )
 
     @property
     def time_casts(self) -> TimeCasts:

@@ -7,7 +7,7 @@ from typing import Any
 
 from windrow._arguments.errors import bad_type
 
-_NAME = "a name of one character at least, or None"
+_NAME = "a name of at least one character, or None"
 
 
 class Observation:

@@ -208,14 +208,15 @@ class Plan:
         has_rules = isinstance(windows, SessionWindows) and bool(windows.rules)
         if has_rules and self.options.emit == "update":
             allowed = (
-                "emit('close') for sessions with rules: until a session is final, an earlier record may still come "
-                "that ends it elsewhere"
+                "emit('close') for sessions with rules: until a session is final, an earlier record may still arrive "
+                "and move its end"
             )
             raise bad_value("emit", "update", allowed)
         for name, call in self.aggregates:
             if call.function == "ended_by" and not has_rules:
                 allowed = (
-                    "sessions with a rule, such as max_records=: on a stream and in advance, all others end by gap"
+                    "sessions with a rule, such as max_records=: on a stream and in advance, sessions without rules "
+                    "always end by their gap"
                 )
                 raise bad_value(aggregate_argument(name), "ended_by()", allowed)
 

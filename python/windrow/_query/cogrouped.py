@@ -76,7 +76,7 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
         raise bad_value("inputs", tuple(inputs), "two or more inputs by name, such as cogroup(clicks=..., orders=...)")
     for name, grouped in inputs.items():
         if not name.isidentifier():
-            raise bad_value("inputs", name, "names of Python: letters, digits and underscores")
+            raise bad_value("inputs", name, "Python names: letters, digits and underscores")
         if not isinstance(grouped, GroupedData) or isinstance(grouped, CogroupedData):
             raise bad_type(name, grouped, "what group_by(...) returned")
     first, grouped = next(iter(inputs.items()))

@@ -11,7 +11,7 @@ from windrow._plan.input import Input, check_table, libraries_of
 from windrow._query.scans import Scan
 
 _FILE = (
-    "what is read from it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), "
+    "the data in it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), "
     "duckdb.read_parquet(path), spark.read.parquet(path), or pyarrow.dataset.dataset(path).scanner().to_reader()"
 )
 _FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
@@ -31,7 +31,7 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
     if isinstance(data, Input):
         return data
     if isinstance(data, Scan):
-        _check_undeclared(schema, streaming, "None for a scan, whose files say their columns")
+        _check_undeclared(schema, streaming, "None for a scan, whose files have a schema")
         return data._input
     if isinstance(data, str | os.PathLike):
         raise bad_type("data", data, _FILE)
@@ -53,7 +53,7 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
         from windrow._spark.batch import BatchInput
 
         return BatchInput.of(data, columns)
-    _check_undeclared(schema, streaming, "None for data in this process, which has its own columns")
+    _check_undeclared(schema, streaming, "None for data in this process, which has a schema")
     is_file = "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__)
     if is_file and not hasattr(data, "__arrow_c_stream__"):
         raise bad_type("data", data, _FILE)

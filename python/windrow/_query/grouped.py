@@ -152,7 +152,7 @@ def group_by(
     projection = Projection(open_input(data, schema, streaming))
     references = column_references("keys", keys)
     if keys and not references:
-        raise bad_value("keys", keys[0], "key columns; group_by(data, time=...) without any is one series")
+        raise bad_value("keys", keys[0], "key columns; without any, group_by(data, time=...) makes one series")
     names, shown = checked_keys([projection.key(key) for key in references])
     names = names or (projection.series(),)
     times = projection.name("time", column_reference("time", time))
@@ -225,7 +225,7 @@ max_ahead=None, flat=False, progress=False))
 
 _KEYS = (
     "booleans, numbers, decimals, strings, binary, dates, times, timestamps, day-time intervals (in Arrow: durations "
-    "and intervals), dictionaries of these, and lists and structs of these with one field at least"
+    "and intervals), dictionaries of these, and lists and structs of these with at least one field"
 )
 
 
@@ -259,7 +259,7 @@ def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, 
         is_source = _is_integer(field.type) or str(field.type) in ("string", "large_string", "string_view")
         if not is_source and not opened.holds_nothing(field.name):
             raise bad_column_type(
-                "source", field.name, field.type, "strings or integers, as a topic and a partition are"
+                "source", field.name, field.type, "strings or integers, such as a topic and a partition"
             )
     if order is not None:
         field = opened.field("order", order)

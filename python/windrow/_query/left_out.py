@@ -65,7 +65,7 @@ class LeftOutRecords(Generic[Result]):
             if columns is not None:
                 raise bad_value("columns", columns, "none with left_out('drop'), which returns no records")
             return self._with(left_out=None)
-        allowed = "the columns of the records to return, one at least, such as ['amount']"
+        allowed = "the columns of the records to return, at least one, such as ['amount']"
         if columns is None:
             raise bad_value("columns", None, allowed)
         if not isinstance(columns, list | tuple) or not all(isinstance(column, str) for column in columns):

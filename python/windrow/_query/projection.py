@@ -99,7 +99,7 @@ def checked_keys(names: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[s
     """The keys in the data and in the result; `ValueError` for two of one name."""
     for position, (_, shown) in enumerate(names):
         if shown in [other for _, other in names[:position]]:
-            raise bad_value("keys", shown, "each key column once; alias(...) gives an expression another name")
+            raise bad_value("keys", shown, "each key column once; alias(...) renames an expression")
     columns: Any = zip(*names, strict=True) if names else ((), ())
     keys, shown_keys = columns
     return keys, shown_keys

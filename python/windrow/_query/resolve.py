@@ -57,7 +57,7 @@ def resolved(
     grouped, calls = _over_names(grouped, {name: call_of(aggregate) for name, aggregate in chosen.items()})
     for name, call in calls.items():
         if isinstance(call, Computed) and any(part.function == "position" for part in call.aggregates):
-            allowed = "position() as a column of its own: other columns are computed of whole windows"
+            allowed = "position() as a separate column: other columns are computed from whole windows"
             raise bad_value(aggregate_argument(name), repr(call), allowed)
     parts = parts_of(calls, taken)
     resolved_parts, fields = dict[str, AggregateCall](), {field.name: field for field in grouped._fields}

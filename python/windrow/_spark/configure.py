@@ -83,8 +83,8 @@ def configure(spark: SparkSession) -> dict[str, str]:
         effect = "a stream fails unless RocksDB is the platform's own state store" if is_store else "queries are slower"
         warnings.warn(
             f"spark: this session does not let {' and '.join(refused)} be set ({next(iter(refused.values()))}); "
-            f"{effect}; where the platform has another place for settings (of the cluster, the job or the pipeline), "
-            "set them there",
+            f"{effect}; if the platform has another place for settings (of the cluster, the job or the pipeline), set "
+            f"them there",
             stacklevel=calls_to_user(),
         )
     return {key: value for key, value in settings.items() if key not in refused}
@@ -161,7 +161,7 @@ def warn_of_idle_partitions(spark: SparkSession, shards: int) -> None:
         return
     warnings.warn(
         f"{_PARTITIONS} is {partitions}, so each micro-batch has {partitions} tasks and state stores, at most {shards} "
-        "of which, one for each shard, have anything to do. Each costs time nevertheless, most in the first "
+        "of which, one for each shard, have anything to do. Each costs time anyway, most of it in the first "
         "micro-batch. Set it to about the number of cores that work on the query, before the first start, as a "
         f'checkpoint keeps its number: spark.conf.set("{_PARTITIONS}", "4")',
         stacklevel=calls_to_user(),

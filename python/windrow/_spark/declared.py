@@ -45,7 +45,7 @@ def declared_schema(schema: object) -> StructType:
         raise bad_type("schema", schema, f'a StructType, or names and types of columns, such as "{_EXAMPLE}"')
     for name, times in Counter(name.casefold() for name in columns.names).items():
         if times > 1:
-            raise bad_value("schema", name, "each name once, whatever its case")
+            raise bad_value("schema", name, "each name once, ignoring case")
     return columns
 
 
@@ -67,7 +67,7 @@ def is_streaming(data: Any, streaming: bool | None, *, declared: bool) -> bool:
             raise _inside_pipeline(declared) from error
         raise
     if streaming not in (None, actual):
-        raise bad_value("streaming", streaming, f"{actual}, as Spark says of this DataFrame")
+        raise bad_value("streaming", streaming, f"{actual}, the type that Spark reports for it")
     return actual
 
 
@@ -116,8 +116,8 @@ def check_table(frame: DataFrame) -> None:
         raise bad_value(
             "data",
             f"a stream of the table {name!r}, which does not exist yet",
-            "a stream of a source outside of the pipeline, as Spark analyses a stateful stream before it makes the "
-            "tables of the pipeline; let both flows call one Python function for the steps before the windows",
+            "a stream from a source outside the pipeline, because Spark analyses a stateful stream before it makes "
+            "the pipeline's tables; let both flows call one Python function for the steps before the windows",
         )
 
 
@@ -147,6 +147,6 @@ def _is_connect(frame: object) -> bool:
 def _inside_pipeline(declared: bool) -> ValueError:
     given = "streaming=False, or True for a stream" if declared else f'schema="{_EXAMPLE}", streaming=False'
     return ValueError(
-        "data: got a DataFrame inside a function of a pipeline, where Spark does not say which columns it has and "
-        f"whether it is a stream; allowed: both of them declared: group_by(..., {given}); docs/how-to/pipelines.md"
+        "data: got a DataFrame inside a function of a pipeline, where Spark reports neither its columns nor whether "
+        f"it is a stream; allowed: group_by(..., {given}), which declares both; docs/how-to/pipelines.md"
     )

@@ -24,8 +24,8 @@ from windrow._spark.declared import schema_or_none
 from windrow._spark.quoted_name import quoted
 
 _WINDOWS = {
-    "window_time": "window.end: windows end with a record, and window_time subtracts a microsecond from their ends",
-    "window": "windows in windowed_by(...), and no window of Spark, which may hold a record several times",
+    "window_time": "window.end, because windows end with a record, and window_time is a microsecond before their end",
+    "window": "windows in windowed_by(...), not Spark's window, which may hold a record several times",
     "session_window": "windrow.SessionWindows.with_gap(...) in windowed_by(...)",
 }
 """Functions of Spark that make windows, and what to write instead."""
@@ -53,7 +53,8 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
     except Exception as error:  # Spark's own, and those of Columns of another kind of session
         if schema_or_none(frame.select(F.lit(0))) is None:
             allowed = (
-                "inside a pipeline a column, as Spark gives no types of expressions there: withColumn before group_by"
+                "a column inside a pipeline, because Spark gives no types of expressions there: use withColumn before "
+                "group_by"
             )
             raise bad_value(argument, str(expression), f"{allowed}, and its type in schema=") from error
         raise wrong_expression(argument, expression, columns, error) from error

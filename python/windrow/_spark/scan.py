@@ -122,7 +122,7 @@ def chosen(columns: object, names: Sequence[str]) -> tuple[str, ...]:
     if isinstance(columns, str) or not isinstance(columns, Sequence) or not all(isinstance(c, str) for c in columns):
         raise bad_type("columns", columns, 'a list of names, such as ["user", "ts"]')
     if not columns:
-        raise bad_value("columns", columns, "one column at least, or None for all")
+        raise bad_value("columns", columns, "at least one column, or None for all")
     for place, name in enumerate(columns):
         column_position("columns", name, names)
         if name in columns[:place]:

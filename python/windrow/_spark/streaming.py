@@ -87,7 +87,7 @@ class StreamInput(FrameInput):
             allowed = "the name of the counters in the query's progress (an Observation is for batch DataFrames)"
             raise bad_type("observation", observation, allowed)
         if not observation:
-            raise bad_value("observation", observation, "a name of one character at least")
+            raise bad_value("observation", observation, "a name of at least one character")
 
     def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
         """Raises `ValueError` for sessions with rules and a retention."""
@@ -262,8 +262,8 @@ def _check(plan: Plan) -> None:
         raise bad_value(
             "grace",
             None,
-            "on a stream, how far behind stream time a record may be, such as grace='1 hour': until then windows stay "
-            "open for it, and after that it is late; '0 seconds' for records in order",
+            "a grace on a stream: how far behind stream time a record may be, such as grace='1 hour'; windows stay "
+            "open that long, and later records are late; '0 seconds' for records in order",
         )
     plan.check_rules()
     if plan.options.every_record and plan.stream.order is None:

@@ -79,7 +79,7 @@ def delta_parts(
         uri = planned["uri"]
         if planned["size"] != sizes[uri]:
             raise RuntimeError(
-                f"{uri}: the file has {planned['size']} bytes, and {sizes[uri]} by the log of the Delta table"
+                f"{uri}: the file has {planned['size']} bytes, but the log of the Delta table says {sizes[uri]}"
             )
         part = replace(parquet_part(planned, filesystem), partition=partitions[uri], names=names, keep=keep[uri])
         parts.append((part, planned["bytes"]))

@@ -63,7 +63,7 @@ def ticks(
         if not isinstance(name, str):
             raise bad_type(argument, name, "the name of a column")
     if time.casefold() == tick.casefold():
-        raise bad_value("tick", tick, f"another name than that of the time, which is {time!r}")
+        raise bad_value("tick", tick, f"a name other than that of the time column, {time!r}")
 
     from pyspark.sql import functions as F
 

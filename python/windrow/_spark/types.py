@@ -52,7 +52,7 @@ def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> p
     if converted is None:
         allowed = "a type that Spark hands over as Arrow data, such as numbers, strings, timestamps and nested ones"
         if kind.startswith("interval"):
-            allowed += "; of intervals, day-time ones such as make_dt_interval(0, 0, minutes) gives"
+            allowed += "; for intervals, day-time ones, such as make_dt_interval(0, 0, minutes)"
         raise bad_column_type(argument, field.name, kind, allowed)
     return pa.field(field.name, converted)
 
@@ -62,9 +62,9 @@ def _allowed(part: spark.DataType, compared: bool) -> str | None:
     if compared and getattr(part, "collation", _BINARY_COLLATION) != _BINARY_COLLATION:
         return "strings of the collation UTF8_BINARY where values are compared (cast with COLLATE UTF8_BINARY)"
     if compared and isinstance(part, _VARIANTS):
-        return "types that have an order where values are compared, as variants have not"
+        return "types with an order where values are compared, unlike variants"
     if isinstance(part, spark.StructType) and len(set(part.names)) < len(part.names):
-        return "structs that have each field name once, as Spark hands over no others"
+        return "structs with distinct field names, because Spark hands over no others"
     return None
 
 

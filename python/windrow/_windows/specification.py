@@ -30,7 +30,7 @@ class Windows(ABC):
         kind = type(self)
         sessions = "SessionWindows.with_gap(...) or SessionWindows.with_dynamic_gap(...)"
         ways = {"SessionWindows": sessions, "SlidingWindows": "SlidingWindows.with_time_difference(...)"}
-        raise TypeError(f"{kind.__name__}: a call of the class makes no windows; allowed: {ways[kind.__name__]}")
+        raise TypeError(f"{kind.__name__}: calling the class makes no windows; allowed: {ways[kind.__name__]}")
 
     @classmethod
     def _of(cls, **fields: object) -> Self:

@@ -37,13 +37,15 @@ class Option:
 
 OPTIONS = (
     Option("progress.control.start.ms", 10_000, "how long a partition is quiet before the first control message"),
-    Option("progress.control.end.ms", None, "the quiet time of the last one; unset: there is one only"),
-    Option("progress.control.backoff.ms", 1_000, "from one to the next, and before a check that failed is done again"),
+    Option("progress.control.end.ms", None, "the quiet time before the last one; unset: only one is sent"),
+    Option(
+        "progress.control.backoff.ms", 1_000, "the time from one to the next, and before a failed check is repeated"
+    ),
     Option("progress.control.backoff.exponential", False, "whether the backoff doubles with each"),
-    Option("progress.control.topics.include", "", "topics, with commas between them; empty: all"),
+    Option("progress.control.topics.include", "", "topics, separated by commas; empty: all"),
     Option("progress.control.allowance.ms", 0, "subtracted from the time that has passed"),
-    Option("progress.control.key", None, "the key of control messages, which compacted topics ask for; unset: null"),
-    Option("progress.control.request.timeout.ms", 5_000, "how long a broker is waited for"),
+    Option("progress.control.key", None, "the key of control messages, which compacted topics require; unset: null"),
+    Option("progress.control.request.timeout.ms", 5_000, "how long to wait for a broker"),
 )
 """All options."""
 
@@ -98,14 +100,14 @@ class ProgressOptions:
         exponential = _boolean("backoff.exponential", given["backoff.exponential"])
         if exponential and end is None:
             raise bad_value(
-                f"{PREFIX}backoff.exponential", exponential, f"False without {PREFIX}end.ms: there is one message only"
+                f"{PREFIX}backoff.exponential", exponential, f"False without {PREFIX}end.ms: only one message is sent"
             )
         allowance = _milliseconds("allowance.ms", given["allowance.ms"], 0)
         if allowance >= start:
             raise bad_value(
                 f"{PREFIX}allowance.ms",
                 allowance,
-                f"less than {PREFIX}start.ms, which is {start}: else the first message moves nothing",
+                f"less than {PREFIX}start.ms, which is {start}: otherwise the first message moves nothing",
             )
         return cls(
             Schedule(start, end, backoff, exponential),
@@ -149,7 +151,7 @@ def _topics(value: object) -> frozenset[str]:
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         topics = list(value)
     else:
-        raise bad_type(name, value, "names of topics with commas between them, or a list of them")
+        raise bad_type(name, value, "names of topics separated by commas, or a list of them")
     for topic in topics:
         if not isinstance(topic, str):
             raise bad_type(name, topic, "names of topics")
@@ -165,9 +167,9 @@ def _key(value: object) -> bytes | None:
         try:
             value = value.encode()
         except UnicodeEncodeError:
-            raise bad_value(f"{PREFIX}key", value, "text that UTF-8 can write, or bytes") from None
+            raise bad_value(f"{PREFIX}key", value, "text that UTF-8 can encode, or bytes") from None
     if not isinstance(value, bytes):
         raise bad_type(f"{PREFIX}key", value, "text or bytes, or None for a null key")
     if not value:
-        raise bad_value(f"{PREFIX}key", value, "one byte at least, or None for a null key")
+        raise bad_value(f"{PREFIX}key", value, "at least one byte, or None for a null key")
     return value

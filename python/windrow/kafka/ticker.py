@@ -41,12 +41,16 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
         description="Sends control messages to the partitions of topics that stay quiet.",
         allow_abbrev=False,
     )
-    parser.add_argument("--bootstrap", required=True, metavar="HOST:PORT", help="brokers, with commas between them")
-    parser.add_argument("--topics", required=True, metavar="TOPIC", help="topics, with commas between them")
-    parser.add_argument("--command-config", metavar="FILE", type=Path, help="settings of a client, a name=value a line")
-    parser.add_argument("--interval-ms", type=_positive, default=1_000, help="how often ends are looked at (1000)")
-    parser.add_argument("--tail", type=_positive, default=TAIL, help=f"how many last offsets are read ({TAIL})")
-    parser.add_argument("--dry-run", action="store_true", help="say what would be sent, and send nothing")
+    parser.add_argument("--bootstrap", required=True, metavar="HOST:PORT", help="brokers, separated by commas")
+    parser.add_argument("--topics", required=True, metavar="TOPIC", help="topics, separated by commas")
+    parser.add_argument(
+        "--command-config", metavar="FILE", type=Path, help="a file of client settings, one name=value per line"
+    )
+    parser.add_argument(
+        "--interval-ms", type=_positive, default=1_000, help="how often the ends of partitions are checked (1000)"
+    )
+    parser.add_argument("--tail", type=_positive, default=TAIL, help=f"how many of the last offsets are read ({TAIL})")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be sent, and send nothing")
     for option in OPTIONS:
         if option.name != _TOPICS:
             default = "" if option.default is None else f" ({option.default})"

@@ -86,7 +86,7 @@ class ClockRow:
         if to < self.ticks and has_rules(self.specification["windows"]):
             allowed = (
                 f"{shown(self.ticks, self.time)}, which the table has reached, or later: its sessions have rules, and "
-                "earlier records would move where these sessions ended"
+                f"earlier records would move the ends of these sessions"
             )
             raise ValueError(f"to: got {shown(to, self.time)}; allowed: {allowed}")
         return change_clock(self.state, to)

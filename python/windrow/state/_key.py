@@ -71,7 +71,7 @@ def _key(query: StoredQuery, key: object) -> pa.RecordBatch:
     else:
         raise bad_value("key", key, f"a tuple of the values of {listed(names)}, or a dict of them by name")
     if all(value is None for value in values):
-        raise bad_value("key", key, "a key with a value in it: records of no other have windows")
+        raise bad_value("key", key, "a key with a value that is not null: records without one have no windows")
     cells = [
         cell_of(f"key: column {field.name!r}", value, field.type) for value, field in zip(values, fields, strict=True)
     ]

@@ -47,7 +47,7 @@ def kafka_offsets(spark: object, checkpoint: object, batch: object, source: obje
 def _of_source(sources: dict[str, Any], source: object, path: str) -> str:
     kafka = {name: offsets for name, offsets in sources.items() if _is_kafka(offsets)}
     if not kafka:
-        raise bad_value("checkpoint", path, "that of a query which has read records of Kafka")
+        raise bad_value("checkpoint", path, "the checkpoint of a query that has read records from Kafka")
     shown = ", ".join(f"{name} ({', '.join(offsets)})" for name, offsets in kafka.items())
     if source is None:
         if len(kafka) > 1:

@@ -61,19 +61,19 @@ def _check(query: StoredQuery, indexes: list[Index]) -> None:
     if indexes[0].source and indexes[0].stream_time == "source":
         sources = ", ".join(indexes[0].source)
         raise ValueError(
-            f"state: got that of a query whose sources ({sources}) have windows of their own; allowed: one whose "
+            f"state: got a query whose sources ({sources}) each have their own windows; allowed: a query whose "
             'windows have one stream time: without source=, or with stream_time="slowest"'
         )
     if query.spec.get("every") is not None:
         raise ValueError(
-            "state: got that of a query with emit('update', every=...); allowed: one without every=, as the rows that "
+            "state: got a query with emit('update', every=...); allowed: a query without every=, because rows that "
             "wait are not in the table, and a sink would never get them"
         )
     names = [name for name in query.names[:-1] if name.casefold() in RESERVED]
     if names:
         raise ValueError(
-            f"state: got that of a query with the column {names[0]!r}; allowed: any name but {', '.join(RESERVED)}, "
-            "which the table uses: an aggregate may have another name after a restart"
+            f"state: got a query with the column {names[0]!r}; allowed: any name but {', '.join(RESERVED)}, "
+            "which the table uses: rename the aggregate at a restart"
         )
     if len(indexes) != query.spec["shards"]:
         raise ValueError(f"state: has {len(indexes)} shards of {query.spec['shards']}: the checkpoint is damaged")

@@ -50,13 +50,13 @@ class StoredQuery:
             raise ValueError(f"state: its query cannot be read ({error!r}): it is damaged") from None
         if stored.spec.get("over"):
             raise ValueError(
-                "state: got that of with_columns over sliding windows; allowed: one with open windows (that query "
-                "keeps times of records, and gives each its window at once)"
+                "state: got a query of with_columns over sliding windows; allowed: a query whose windows stay open "
+                "(this one stores the times of records, and each record gets its window at once)"
             )
         if has_rules(stored.spec["windows"]):
             raise ValueError(
-                "state: got that of sessions with rules; allowed: one of other windows (with rules some records wait, "
-                "and are in no session yet)"
+                "state: got a query of sessions with rules; allowed: a query of other windows (with rules, some "
+                "records wait and belong to no session yet)"
             )
         return stored
 

@@ -26,8 +26,8 @@ Schemas = pa.Schema | Mapping[str, pa.Schema]
 
 
 _STEPS = (
-    "allowed: a function from data to group_by(data, ...).windowed_by(...).agg(...) and nothing else, with the steps "
-    "of Spark before and after it outside of the function"
+    "allowed: a function that takes the data and returns group_by(data, ...).windowed_by(...).agg(...); Spark's steps "
+    "before and after that belong outside the function"
 )
 
 

@@ -353,7 +353,7 @@ class StreamDriver:
                 other open windows than those of `start_from`.
         """
         if isinstance(pages, Mapping | str | bytes | bytearray | memoryview) or not isinstance(pages, Iterable):
-            hint = "; of the dict that its changes made, the values()" if isinstance(pages, Mapping) else ""
+            hint = "; pass the values() of the dict that its changes made" if isinstance(pages, Mapping) else ""
             raise bad_type("pages", pages, f"all pages of a state, as snapshot() gives them{hint}")
         listed = list(pages)
         for number, page in enumerate(listed):

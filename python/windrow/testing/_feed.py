@@ -67,7 +67,7 @@ class Feed:
             raise bad_type("value", value, "the name of a column")
         if isinstance(schema, Mapping):
             if value is not None:
-                raise bad_value("value", value, "None for a cogroup, where nulls are what they are in SQL")
+                raise bad_value("value", value, "None for a cogroup, where nulls mean what they mean in SQL")
             for number, (name, names) in enumerate(zip(*_named(plan), strict=True)):
                 self._origins[name] = _origin_of(plan, number, schema[name], names)
         else:

@@ -82,7 +82,7 @@ class Store:
         if not isinstance(values, tuple) or len(values) != len(self.keys):
             raise bad_value(argument, key, f"a tuple of the values of {', '.join(self.keys)}")
         if all(value is None for value in values):
-            raise bad_value(argument, key, "a key with a value in it: records of no other have windows")
+            raise bad_value(argument, key, "a key with a value that is not null: records without one have no windows")
         fields = [self.schema.field(name) for name in self.keys]
         columns = [
             cell_of(f"{argument}: column {field.name!r}", value, field.type)
@@ -94,7 +94,7 @@ class Store:
 def _needed(**bounds: Any) -> None:
     for argument, bound in bounds.items():
         if bound is None:
-            raise bad_value(argument, None, "a value: one window is asked for")
+            raise bad_value(argument, None, "a value, because the query is for one window")
 
 
 class SessionStore:

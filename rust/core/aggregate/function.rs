@@ -188,7 +188,7 @@ impl AggregateFunction {
         let percentage = call.options.percentage.as_ref();
         let shares = percentage.map(|percentage| &percentage.shares);
         let allowed = match (shares, self.takes_percentage) {
-            (Some(shares), true) if shares.is_empty() => "one number at least",
+            (Some(shares), true) if shares.is_empty() => "at least one number",
             (Some(shares), true) if !shares.iter().all(|share| (0.0..=1.0).contains(share)) => {
                 "numbers from 0 to 1"
             }

@@ -100,8 +100,7 @@ impl WindowKind for CutWindows {
             return Err(Error::Argument {
                 argument: "emit".into(),
                 got: "update".into(),
-                allowed: "close, for sessions that rules end: an earlier record may still come, and change \
-                          where they end"
+                allowed: "close, for sessions that rules end: an earlier record may still arrive and move their ends"
                     .into(),
             });
         }

@@ -102,7 +102,7 @@ def rows_of(result: pa.Table, keys: Sequence[str], skip: Iterable[str] = ()) -> 
         key = canonical(tuple(column[row] for column in key_columns))
         assert start is not None, f"a window of {key} has no start"
         assert end is not None, f"a window of {key} has no end"
-        assert (key, start, end) not in rows, f"window {key, start, end} is there twice"
+        assert (key, start, end) not in rows, f"window {key, start, end} appears twice"
         rows[key, start, end] = {name: column[row] for name, column in values.items()}
     return rows
 

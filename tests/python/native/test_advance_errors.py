@@ -70,7 +70,7 @@ def test_the_table_is_read_as_it_was_written() -> None:
         (changed(OPEN, BOB, n=7), r"the row of user = bob: 'n' is 7, and its `state` has 1"),
         (changed(OPEN, BOB, spend=None), r"the row of user = bob: 'spend' is null, and its `state` has 2"),
         (without(OPEN, BOB), r"the table has 2 rows besides the clock row, which says 3: 1 are missing"),
-        (pa.concat_tables([OPEN, OPEN[BOB : BOB + 1]]), r"the row of user = bob, window .*: it is there twice"),
+        (pa.concat_tables([OPEN, OPEN[BOB : BOB + 1]]), r"the row of user = bob, window .*: it appears twice"),
         (without(OPEN, place_of(OPEN, None)), "got 3 rows and no clock row"),
         (OPEN[:0], "got 0 rows and no clock row"),
         (

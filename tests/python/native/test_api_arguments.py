@@ -126,7 +126,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an empty struct as key": (
         lambda: grouped(data=pa.table({"user_id": pa.array([{}], pa.struct([]))})),
         TypeError,
-        r"keys: column 'user_id' has type struct<>; .* day-time intervals .* one field at least",
+        r"keys: column 'user_id' has type struct<>; .* day-time intervals .* at least one field",
     ),
     "an unknown time": (lambda: grouped(time="tss"), ValueError, "time: got 'tss'.*did you mean 'ts'"),
     "no time at all": (lambda: grouped(time=None), TypeError, "time: got None, a NoneType; allowed: the name"),

@@ -232,12 +232,12 @@ def changed(**columns: Any) -> pa.Table:
         (
             lambda: state.clock(ROWS),
             ValueError,
-            "row 0: it has no `state`: a closed .* its still_open, or those of its",
+            "row 0: it has no `state`: a closed .* its still_open, or its rows",
         ),
         (
             lambda: state.with_clock(ROWS, at(50)),
             ValueError,
-            "row 0: it has no `state`.*rows that have the status 'open'",
+            "row 0: it has no `state`.*rows with the status 'open'",
         ),
         (lambda: state.without_keys(ROWS, user="ann"), ValueError, "row 0: it has no `state`"),
         (lambda: state.clock(wr.Run(OPEN, OPEN, OPEN)), TypeError, "open: got a Run; allowed: its still_open"),

@@ -90,8 +90,10 @@ def test_types_are_those_of_the_first_values_however_late_they_come(
 
 def test_a_column_that_a_file_has_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice, once = files(folder, twice="user,ts,user\na,2026-05-04 09:00:00,b\n", once=f"user,ts,amount\n{FIRST}")
-    assert refused(capsys, twice, *SESSIONS).startswith("--key: got 'user'; allowed: a name that one column has")
-    assert refused(capsys, once, twice, *SESSIONS).startswith("twice.csv: got 'user'; allowed: a name that one column")
+    assert refused(capsys, twice, *SESSIONS).startswith("--key: got 'user'; allowed: a name that only one column has")
+    assert refused(capsys, once, twice, *SESSIONS).startswith(
+        "twice.csv: got 'user'; allowed: a name that only one column"
+    )
     pq.write_table(pa.table([["a"], ["b"], [1]], names=["user", "user", "ts"]), folder / "twice.parquet")
     assert "--key: got 'user'" in refused(capsys, "twice.parquet", *SESSIONS)
 
@@ -109,7 +111,7 @@ def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.Cap
     (name,) = files(folder, latin=content)
     told = refused(capsys, name, *SESSIONS)
     assert told.startswith("latin.csv: ")
-    assert "text is read as UTF-8: iconv -f latin1 -t utf-8" in told
+    assert "text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t utf-8" in told
     assert "--type" not in told
 
 
@@ -118,7 +120,7 @@ def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.Cap
     [
         ("empty.csv", b"", "empty.csv: Empty CSV file"),
         ("ragged.csv", b"user,ts\na\n", "ragged.csv: CSV parse error: Expected 2 columns, got 1"),
-        ("semicolons.csv", b"user;ts\nann;2026-05-04 09:00;5,5\n", "(--delimiter names what separates them)"),
+        ("semicolons.csv", b"user;ts\nann;2026-05-04 09:00;5,5\n", "(--delimiter sets the separator)"),
         ("bad.parquet", b"PAR1", "bad.parquet: Parquet file size is 4 bytes"),
         ("cut.csv.gz", gzip.compress(FIRST.encode() * 9, mtime=0)[:-20], "cut.csv.gz: "),
     ],
@@ -147,7 +149,9 @@ def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.Captu
     (name,) = files(folder, gaps=f"user,ts,gap\n{rows}")
     asked = [name, "--key", "user", "--time", "ts", "--dynamic-gap", "gap"]
     told = refused(capsys, *asked)
-    assert "--dynamic-gap: column 'gap' has type string; allowed: durations, as Parquet has them; numbers with" in told
+    assert (
+        "--dynamic-gap: column 'gap' has type string; allowed: durations, such as Parquet has; or numbers with" in told
+    )
     assert main(["sessions", *asked, "--gap-unit", "s", "--sort"]) == 0
     written = capsys.readouterr()
     assert [line.rpartition(",")[2] for line in written.out.splitlines()] == ['"count"', "1", "1", "1"]

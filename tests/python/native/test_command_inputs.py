@@ -161,7 +161,7 @@ def test_tables_whose_files_are_not_all_theirs(name: str, folder: Path, capsys: 
     (folder / "events" / name).parent.mkdir()
     (folder / "events" / name).touch()
     assert main(["sessions", "events", *SESSIONS]) == 2
-    told = f"no table of {TABLES[name]}" if name in TABLES else "no sink of a stream"
+    told = f"no {TABLES[name]} table" if name in TABLES else "no sink of a Spark stream"
     assert f"windrow: FILE: got 'events'; allowed: {told}" in capsys.readouterr().err
 
 
@@ -346,7 +346,7 @@ def test_no_key_is_one_series(command: list[str], folder: Path, capsys: pytest.C
     assert outs[0] == outs[1]
     assert (f"{WINDOW.format(1)},6" in outs[0]) is (command[0] == "sessions")
     assert main([*asked, "--timeline", "ann"]) == 2
-    assert "--timeline: got 'ann'; allowed: no KEY where there is no --key" in capsys.readouterr().err
+    assert "--timeline: got 'ann'; allowed: no KEY without --key" in capsys.readouterr().err
     assert main([*asked, "--agg", "series=count"]) == 2
     assert "--agg: got 'series'; allowed: another name" in capsys.readouterr().err
 

@@ -53,9 +53,7 @@ def test_keys_with_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "--timeline: got 'Smith, John'; allowed: keys that have records in the files" in capsys.readouterr().err
     assert main([*asked, "--key", "shop", "--timeline", "Smith, John,1"]) == 2
     told = capsys.readouterr().err
-    assert (
-        "a value of each key column, with commas between them: user,shop; a value with a comma in double quotes" in told
-    )
+    assert "a value of each key column, separated by commas: user,shop; a value with a comma in double quotes" in told
 
 
 PICTURES = {

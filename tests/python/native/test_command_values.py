@@ -247,7 +247,7 @@ REFUSED = {
     "an unknown directive": ("%Y-%m-%d %Q", "2017-02-03", "and not %Q"),
     "an epoch": ("%s", "1577836800", "--time-unit s"),
     "no year": ("%b %d %H:%M", "May 4 09:00", "a format with year, month and day"),
-    "a directive twice": ("%F %d", "2017-02-03 3", "%d is there twice"),
+    "a directive twice": ("%F %d", "2017-02-03 3", "%d appears twice"),
     "half a day": ("%F %I", "2017-02-03 3", "%p with %I"),
 }
 

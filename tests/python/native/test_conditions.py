@@ -160,7 +160,7 @@ def test_a_column_of_nulls_alone_is_never_true() -> None:
 def test_wrong_conditions_are_told_at_the_call() -> None:
     with pytest.raises(TypeError, match=r"sum\(...\).where\(column=\): got 5"):
         wr.sum("amount").where(5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="allowed: one condition, and this has 'paid'"):
+    with pytest.raises(ValueError, match="allowed: one condition; this aggregate has 'paid'"):
         wr.sum("amount").where("paid").where("packed")
     with pytest.raises(TypeError, match='where: column "amount" has type int64; allowed: a boolean'):
         sessions().agg(n=wr.count().where("amount"))

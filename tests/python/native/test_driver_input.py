@@ -109,7 +109,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a column twice": (
         lambda: naive().pipe_batch(table().append_column("user", pa.array(["bob"]))),
         ValueError,
-        "data: got 'user'; allowed: a name that one column has; 2 columns",
+        "data: got 'user'; allowed: a name that only one column has; 2 columns",
     ),
     "numbers for times": (
         lambda: batch(ts=pa.array([5])),

@@ -15,8 +15,8 @@ from ..scenes import PAYMENTS
 
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 INSTEAD = re.escape(
-    "allowed: a function from data to group_by(data, ...).windowed_by(...).agg(...) and nothing else, with the steps "
-    "of Spark before and after it outside of the function"
+    "allowed: a function that takes the data and returns group_by(data, ...).windowed_by(...).agg(...); Spark's steps "
+    "before and after that belong outside the function"
 )
 
 

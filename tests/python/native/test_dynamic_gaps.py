@@ -256,7 +256,7 @@ def test_a_column_without_durations_is_refused_when_windowed(name: str) -> None:
 def test_a_column_that_is_there_twice_is_refused() -> None:
     table = table_of([(1, 0, 1)])
     twice = pa.Table.from_arrays([*table.columns, table["gap"]], names=[*table.column_names, "gap"])
-    with pytest.raises(ValueError, match="column: got 'gap'; allowed: a name that one column has; 2 columns"):
+    with pytest.raises(ValueError, match="column: got 'gap'; allowed: a name that only one column has; 2 columns"):
         wr.group_by(twice, "k", time="ts").windowed_by(TEN)
 
 

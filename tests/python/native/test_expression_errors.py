@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "SQL of several rows": (
         lambda: wr.group_by(duckdb.from_arrow(COMPUTED), SQL("unnest([1, 2])"), time="ts"),
         ValueError,
-        "unnest makes several rows of one",
+        "unnest makes several rows from one",
     ),
     "several columns": (
         lambda: wr.group_by(pl.from_arrow(COMPUTED), pl.all(), time="ts"),
@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a Series": (
         lambda: wr.group_by(TABLE.to_pandas(), TABLE.to_pandas()["user"], time="ts"),
         TypeError,
-        "keys: got a Series; allowed: the name of a column, or an expression over columns (a Series goes into the",
+        "keys: got a Series; allowed: the name of a column, or an expression over columns (add a Series to the frame",
     ),
     "a field that is not there": (
         lambda: wr.group_by(TABLE, "seen.on", time="seen.at"),

@@ -188,7 +188,7 @@ def test_a_key_goes_by_the_name_that_its_library_gives() -> None:
 
 
 def test_two_keys_of_one_name_are_refused_with_alias() -> None:
-    with pytest.raises(ValueError, match=r"^keys: got 'user'; allowed: each key column once; alias\(...\) gives"):
+    with pytest.raises(ValueError, match=r"^keys: got 'user'; allowed: each key column once; alias\(...\) renames"):
         wr.group_by(pl.from_arrow(TABLE), "user", pl.col("user").str.to_lowercase(), time="seen.at")
 
 

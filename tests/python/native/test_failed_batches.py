@@ -175,7 +175,7 @@ def test_a_key_of_nulls_only_has_no_windows_to_ask_for() -> None:
     both = StreamDriver(lambda rows: wr.group_by(rows, "a", "b", time="ts").windowed_by(windows).count(), schema)
     both.pipe(a="x", b=None, ts=at_second(0))
     assert both.sessions.fetch(("x", None)).num_rows == 1
-    with pytest.raises(ValueError, match=r"key: got \(None, None\); allowed: a key with a value in it"):
+    with pytest.raises(ValueError, match=r"key: got \(None, None\); allowed: a key with a value that is not null"):
         both.sessions.fetch((None, None))
 
 

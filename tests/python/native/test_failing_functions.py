@@ -176,14 +176,14 @@ class Adder:
 @pytest.mark.parametrize("add", [changes, returns_early, Adder().add])
 def test_an_add_without_a_return_of_a_value_is_refused_at_the_call(add: Any) -> None:
     place = f"{__file__}:{add.__code__.co_firstlineno}"
-    told = rf"aggregate\(add=\): got {add.__qualname__}, which has no return of a value \({place}\); allowed: a func"
+    told = rf"aggregate\(add=\): got {add.__qualname__}, which returns no value \({place}\); allowed: a func"
     with pytest.raises(TypeError, match=told):
         wr.aggregate(list, add, joined, schema="array<bigint>")
     with pytest.raises(TypeError, match=told):
         wr.aggregate(list, {"left": added, "right": add}, joined, schema="array<bigint>")
-    with pytest.raises(TypeError, match=r"aggregate\(merge=\): got .*, which has no return"):
+    with pytest.raises(TypeError, match=r"aggregate\(merge=\): got .*, which returns no value"):
         wr.aggregate(list, added, add, schema="array<bigint>")
-    with pytest.raises(TypeError, match=r"reduce\(fn=\): got .*, which has no return"):
+    with pytest.raises(TypeError, match=r"reduce\(fn=\): got .*, which returns no value"):
         wr.reduce("amount", add)
 
 

@@ -329,7 +329,7 @@ def test_the_types_of_values() -> None:
         (lambda: wr.funnel([]), ValueError, ["funnel(steps=)", "1 to 32"]),
         (lambda: wr.funnel(["a"] * 33), ValueError, ["funnel(steps=)", "1 to 32"]),
         (lambda: wr.funnel("view", column="event"), TypeError, ["funnel(steps=)", "a list"]),
-        (lambda: wr.funnel([1, "a"], column="event"), TypeError, ["strings alone or integers alone"]),
+        (lambda: wr.funnel([1, "a"], column="event"), TypeError, ["only strings or only integers"]),
         (lambda: wr.funnel([1.5], column="event"), TypeError, ["1.5", "strings or integers"]),
         (lambda: wr.funnel([True], column="event"), TypeError, ["strings or integers"]),
         (lambda: wr.funnel([2**63], column="event"), ValueError, ["64 bits"]),

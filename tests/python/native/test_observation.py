@@ -81,7 +81,7 @@ def test_what_is_no_observation_is_refused() -> None:
         with pytest.raises(TypeError, match=r"observation: got .*; allowed: a windrow.Observation"):
             sessions(pa.table(ROWS)).observe(wrong)
     for name in ("", 5):
-        with pytest.raises(TypeError, match="name: got .*; allowed: a name of one character"):
+        with pytest.raises(TypeError, match="name: got .*; allowed: a name of at least one character"):
             wr.Observation(name)  # type: ignore[arg-type]
 
 

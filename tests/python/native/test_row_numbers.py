@@ -91,8 +91,8 @@ CLICKS = pa.table({"user": ["ann"], "ts": all_at(0), "url": ["/"]})
         (lambda data: data.with_columns(i=wr.session_number().where("url")), "no condition"),
         (lambda data: data.with_columns(i=wr.position().over("1 hour")), r"no over"),
         (lambda data: data.with_columns(i=wr.window_length().over("1 hour")), r"no over"),
-        (lambda data: data.with_columns(i=wr.position() / wr.count()), r"position\(\) as a column of its own"),
-        (lambda data: data.with_columns(i=wr.count() - wr.position()), r"position\(\) as a column of its own"),
+        (lambda data: data.with_columns(i=wr.position() / wr.count()), r"position\(\) as a separate column"),
+        (lambda data: data.with_columns(i=wr.count() - wr.position()), r"position\(\) as a separate column"),
     ],
 )
 def test_what_has_no_number_is_refused_at_the_call(call: Any, why: str) -> None:

@@ -77,7 +77,7 @@ def damaged() -> dict[str, Any]:
         "was changed": whole.set_column(whole.column_names.index("state"), "state", pa.array(flipped, pa.binary())),
         "no clock row": whole.filter(whole["stream_time"].is_null()),
         "1 are missing": pa.concat_tables([whole.filter(whole["user"].is_valid())[:1], clock]),
-        "it is there twice|1 are too many": pa.concat_tables([whole, whole.filter(whole["user"].is_valid())[:1]]),
+        "it appears twice|1 are too many": pa.concat_tables([whole, whole.filter(whole["user"].is_valid())[:1]]),
         "2 clock rows": pa.concat_tables([whole, other]),
         "another query": foreign.still_open,
         "one that has 'state'": whole.drop_columns("state"),

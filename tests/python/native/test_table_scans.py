@@ -157,7 +157,7 @@ def test_a_file_that_is_not_as_the_log_says_is_named(tmp_path: Path) -> None:
     pq.write_table(events(0, 3), file)
     with pytest.raises(RuntimeError, match=rf"{file.name}: the file was written after the scan was planned"):
         rows(planned)
-    with pytest.raises(RuntimeError, match=rf"{file.name}: the file has \d+ bytes, and {len(whole)} by the log"):
+    with pytest.raises(RuntimeError, match=rf"{file.name}: the file has \d+ bytes, but the log .* says {len(whole)}"):
         delta_parts(path)
     file.write_bytes(whole[:-9])
     with pytest.raises(RuntimeError, match=rf"{file.name}: .*[Pp]arquet"):
@@ -268,7 +268,7 @@ def test_an_iceberg_file_that_changed_or_is_missing_is_named(table: Any) -> None
     file = Path(planned[1][0][0].file.removeprefix("file://"))
     file.write_bytes(file.read_bytes() + b"x")
     for late in (lambda: rows(planned), lambda: iceberg_parts(table)):
-        with pytest.raises(RuntimeError, match=rf"{file.name}: the file has \d+ bytes, and \d+ by the metadata"):
+        with pytest.raises(RuntimeError, match=rf"{file.name}: the file has \d+ bytes, but the metadata .* says \d+"):
             late()
     file.unlink()
     for late in (lambda: rows(planned), lambda: iceberg_parts(table)):

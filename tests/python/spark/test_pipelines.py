@@ -218,7 +218,7 @@ def test_rows_of_a_cogroup(place: Path) -> None:
     assert found == {(name, *row): count for name in ("one", "two") for row, count in once.items()}
 
 
-COLUMN = "allowed: inside a pipeline a column"
+COLUMN = "allowed: a column inside a pipeline"
 
 
 @pytest.mark.parametrize(

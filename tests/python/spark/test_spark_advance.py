@@ -152,7 +152,7 @@ def test_late_records_counters_and_damage(spark: SparkSession) -> None:
     damaged = {
         "1 are missing": still_open.where(~F.coalesce(bob, F.lit(False))),
         "no clock row": still_open.where(no_clock),
-        "it is there twice|1 are too many": still_open.union(still_open.where(bob)),
+        "it appears twice|1 are too many": still_open.union(still_open.where(bob)),
         "got 2 clock rows": still_open.union(still_open.where("user IS NULL")),
         "its key, its window or its `state` was changed": still_open.withColumn(
             "user", F.when(bob, F.lit("eve")).otherwise(F.col("user"))

@@ -115,7 +115,7 @@ def test_another_kind_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     [
         ("bigint", ValueError, "schema: got 'bigint'; allowed: names and types of columns"),
         ("user strin", ValueError, "schema: got 'user strin'; .*did you mean 'string'"),
-        ("a int, A int", ValueError, "schema: got 'a'; allowed: each name once, whatever its case"),
+        ("a int, A int", ValueError, "schema: got 'a'; allowed: each name once, ignoring case"),
         (pa.schema({"a": pa.int64()}), TypeError, "schema: got .*; allowed: a StructType, or names and types"),
         ("", ValueError, "schema: got ''"),
     ],

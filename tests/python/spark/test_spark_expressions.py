@@ -240,7 +240,7 @@ REFUSED: dict[str, tuple[Callable[[DataFrame], Any], type[Exception], str]] = {
     "the time of a window": (
         lambda data: F.window_time("window"),
         ValueError,
-        "allowed: window.end: windows end",
+        "allowed: window.end, because windows end",
     ),
     "several columns": (lambda data: F.col("*"), ValueError, "an expression that gives one column"),
     "of Polars": (

@@ -294,7 +294,7 @@ def test_the_arguments_of_ticks_are_checked(spark: SparkSession) -> None:
         ({"every": 5}, TypeError, r"every: got 5, an int; .*a bare number has no unit"),
         ({"delay": "-1 seconds"}, ValueError, "delay: got '-1 seconds'; allowed: a duration of zero or more"),
         ({"time": 5}, TypeError, "time: got 5, an int; allowed: the name of a column"),
-        ({"tick": "TIME"}, ValueError, "tick: got 'TIME'; allowed: another name than that of the time"),
+        ({"tick": "TIME"}, ValueError, "tick: got 'TIME'; allowed: a name other than that of the time"),
     ):
         defaults: dict[str, Any] = {"every": "1 second", "delay": "0 seconds"}
         with pytest.raises(error, match=message):

@@ -70,7 +70,7 @@ def empty_stream(spark: SparkSession, tmp_path: Path) -> DataFrame:
 
 def test_a_stream_asks_for_a_grace(empty_stream: DataFrame) -> None:
     windowed = wr.group_by(empty_stream, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
-    with pytest.raises(ValueError, match=r"grace: got None; allowed: on a stream, how far behind .*'1 hour'"):
+    with pytest.raises(ValueError, match=r"grace: got None; allowed: a grace on a stream: how far behind .*'1 hour'"):
         windowed.count()
 
 

@@ -82,7 +82,7 @@ def rows_of(rows: Any) -> dict[tuple[Any, ...], dict[str, Any]]:
     found = {}
     for row in rows:
         name = (row["user"], row["window"]["start"], row["window"]["end"])
-        assert name not in found, f"{name} is there twice"
+        assert name not in found, f"{name} appears twice"
         found[name] = {column: value for column, value in row.items() if column not in ("user", "window", "op")}
     return found
 

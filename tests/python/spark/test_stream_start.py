@@ -290,7 +290,7 @@ def test_offsets_are_those_after_a_committed_micro_batch(spark: SparkSession, tm
     with pytest.raises(TypeError, match="source: got True"):
         offsets(spark, several, source=True)
     files = log(tmp_path / "files", {0: ['{"logOffset":0}', "-", "{}", "5"]}, [0])
-    with pytest.raises(ValueError, match="allowed: that of a query which has read records of Kafka"):
+    with pytest.raises(ValueError, match="allowed: the checkpoint of a query that has read records from Kafka"):
         offsets(spark, files)
     named = log(tmp_path / "named", {0: ['left:{"a:b":{"0":7}}', "right:-"]}, [0], "v2")
     assert json.loads(offsets(spark, named)) == json.loads(offsets(spark, named, source="left")) == {"a:b": {"0": 7}}

@@ -203,7 +203,7 @@ def test_sources_show_windows_and_times_of_their_own(spark: SparkSession, tmp_pa
     for key in ("bob", ("bob",), ("bob", None, 1), {"user": "bob"}):
         with pytest.raises(ValueError, match="key: got .*; allowed: a tuple of the values of 'user', 'tick', or"):
             windrow.state.fetch(spark, tmp_path / "checkpoint", key)
-    with pytest.raises(ValueError, match="key: got .*; allowed: a key with a value in it"):
+    with pytest.raises(ValueError, match="key: got .*; allowed: a key with a value that is not null"):
         windrow.state.fetch(spark, tmp_path / "checkpoint", (None, None))
 
 

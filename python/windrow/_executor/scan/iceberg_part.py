@@ -108,7 +108,7 @@ class IcebergPart:
         recorded = self.task.file.file_size_in_bytes
         if size != recorded:
             raise RuntimeError(
-                f"{self.file}: the file has {size} bytes, and {recorded} by the metadata of the Iceberg table"
+                f"{self.file}: the file has {size} bytes, but the metadata of the Iceberg table says {recorded}"
             )
 
     def _columns(self, own: pa.Schema, projection: Any) -> tuple[Any, dict[int, Any], Any]:

@@ -135,8 +135,8 @@ def _check_calendar(uri: str, name: str, array: Any) -> None:
         least = pc.min(leaf.cast(pa.int32() if pa.types.is_date(leaf.type) else pa.int64())).as_py()
         if least is not None and least < (_GREGORIAN_DAYS if pa.types.is_date(leaf.type) else _GREGORIAN_MICROS):
             raise RuntimeError(
-                f"{uri}: column {name!r} has dates or times before 1900 that may be of the Julian calendar, which "
-                "Spark converts and windrow does not; read the file with spark.read.parquet"
+                f"{uri}: column {name!r} has dates or times before 1900 that may be in the Julian calendar; Spark "
+                f"converts them and windrow does not: read the file with spark.read.parquet"
             )
 
 

@@ -86,7 +86,7 @@ class Pages:
             raise ValueError(f"state: {changed_query(saved, own)}")
         if index.shard != self.index.shard:
             raise ValueError(
-                f"state: it is of shard {index.shard} and not of shard {self.index.shard}: the checkpoint is damaged"
+                f"state: it belongs to shard {index.shard}, not to shard {self.index.shard}: the checkpoint is damaged"
             )
         self.index = index
         self.numbers = {source: number for number, source in enumerate(index.sources)}

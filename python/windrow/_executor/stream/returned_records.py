@@ -79,7 +79,7 @@ def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
     try:
         Query(json.dumps(spec), schema)
     except TypeError:
-        allowed = "types that collect_list takes, as a record waits for its session to close"
+        allowed = "types that collect_list takes, because a record waits until its session closes"
         raise bad_column_type("with_columns", field.name, field.type, allowed) from None
 
 
