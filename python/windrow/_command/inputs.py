@@ -93,7 +93,9 @@ def _paths(folder: Path) -> Iterator[Path]:
             allowed = f"no {table} table, because not all files in its folder belong to it: export it first"
             raise bad_value(ARGUMENT, str(folder), allowed)
     if (folder / "_spark_metadata").is_dir():
-        allowed = "no sink of a Spark stream, because only its log lists the files that count: read it with Spark and export it"
+        allowed = (
+            "no sink of a Spark stream, because only its log lists the valid files: read it with Spark and export it"
+        )
         raise bad_value(ARGUMENT, str(folder), allowed)
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.name.startswith(("_", ".")):
