@@ -140,7 +140,7 @@ def run(query: Query, frame: Callable[[pa.Table], Any]) -> Any:
     """The first run of a daily job."""
     rows = files.selected(query, files.between(query, files.START, files.MIDDLE))
     given = [frame(each) for each in rows] if query.is_cogroup else frame(rows)
-    return query.windowed(given, grace=None).advance(None, to=files.MIDDLE, **query.asked)
+    return query.windowed(given, grace=None).advance(None, to=files.MIDDLE, **query.aggregates)
 
 
 def write_tables(writer: str, frame: Callable[[pa.Table], Any]) -> None:

@@ -46,12 +46,12 @@ def breaches(wheel: Path) -> list[str]:
 
 def _glibc(name: str, module: bytes) -> list[str]:
     tags = [(int(major), int(minor)) for major, minor in TAG.findall(name)]
-    asked = max(((int(major), int(minor)) for major, minor in GLIBC.findall(module)), default=(0, 0))
+    needed = max(((int(major), int(minor)) for major, minor in GLIBC.findall(module)), default=(0, 0))
     found = (
         [] if tags and min(tags) <= NEWEST else [f"{name}: its tag is not manylinux_{NEWEST[0]}_{NEWEST[1]} or older"]
     )
-    if asked > NEWEST:
-        found.append(f"{name}: the module asks for glibc {asked[0]}.{asked[1]}, newer than {NEWEST[0]}.{NEWEST[1]}")
+    if needed > NEWEST:
+        found.append(f"{name}: the module asks for glibc {needed[0]}.{needed[1]}, newer than {NEWEST[0]}.{NEWEST[1]}")
     return found
 
 

@@ -48,8 +48,8 @@ def _build(pom: Path, place: Path) -> None:
             if attempt:
                 time.sleep(PAUSE)
             # -U: what could not be fetched before is asked for again, also on the same day.
-            asked = [command, "-B", "-q", "-U", "-f", str(pom), f"-Dplace={making}", "package"]
-            done = subprocess.run(asked, check=False, capture_output=True, text=True)
+            arguments = [command, "-B", "-q", "-U", "-f", str(pom), f"-Dplace={making}", "package"]
+            done = subprocess.run(arguments, check=False, capture_output=True, text=True)
             if done.returncode == 0:
                 break
         else:

@@ -73,16 +73,16 @@ def test_what_a_consumer_reads_is_what_a_driver_gives_through_kills_of_query_and
     topic = topics.create(broker.address, "input", PARTITIONS)
     updates = topics.create(broker.address, "updates", PARTITIONS, cleanup_policy="compact")
     finals = topics.create(broker.address, "finals", PARTITIONS)
-    asked = (broker.address, topic, updates, finals, tmp_path)
+    arguments = (broker.address, topic, updates, finals, tmp_path)
     client = {"bootstrap.servers": broker.address, "enable.idempotence": True, "linger.ms": 5, "log_level": 2}
     with ProgressProducer(Producer(client), client | CONFIG) as producer:
         produce(producer, topic, part=0)
         assert producer.flush(PATIENCE) == 0
-        with Child(*asked) as child:
+        with Child(*arguments) as child:
             until(lambda: under_way(tmp_path / "updates"), PATIENCE, "a micro-batch that is not committed")
             child.kill()
         produce(producer, topic, part=1)
-        with Child(*asked) as child:
+        with Child(*arguments) as child:
             before = len(topics.read(broker.address, updates))
             until(
                 lambda: len(topics.read(broker.address, updates)) > before, PATIENCE, "updates after the kill", step=1
@@ -95,7 +95,7 @@ def test_what_a_consumer_reads_is_what_a_driver_gives_through_kills_of_query_and
             producer.close()
             done = child.finish()
         while not done:  # a query that the absence of the broker has ended goes on in another process
-            with Child(*asked) as child:
+            with Child(*arguments) as child:
                 done = child.finish()
 
     sent = topics.read(broker.address, topic)

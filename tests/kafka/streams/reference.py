@@ -30,7 +30,7 @@ def run(address: str, topic: str, records: int, *, threads: int = 1, **options: 
     """
     jars = class_path(built(PROJECT))
     with tempfile.TemporaryDirectory(prefix="windrow-streams-") as state:
-        asked = {
+        aggregates = {
             "bootstrap": address,
             "application": f"windows-{uuid.uuid4()}",
             "state": state,
@@ -39,7 +39,7 @@ def run(address: str, topic: str, records: int, *, threads: int = 1, **options: 
             "threads": threads,
             **options,
         }
-        arguments = [f"{name}={value}" for name, value in asked.items()]
+        arguments = [f"{name}={value}" for name, value in aggregates.items()]
         command = [java(), "-Xmx1g", "-XX:+UseSerialGC", "-cp", jars, "Windows", *arguments]
         try:
             done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)

@@ -25,78 +25,78 @@ SEEDS = range(600)
 Rows = list[list[str]]
 
 
-def played(asked: StreamingScenario) -> tuple[Rows, dict[str, int]]:
+def played(scenario: StreamingScenario) -> tuple[Rows, dict[str, int]]:
     """The rows of each batch, in no order, and the counters."""
-    oracle = MicroBatches(asked)
+    oracle = MicroBatches(scenario)
     return [sorted(map(repr, rows)) for rows in oracle.play()], oracle.counters
 
 
 def some(seeds: range = SEEDS, **wanted: Any) -> list[StreamingScenario]:
     """The scenarios of some seeds that have these fields."""
     found = map(streaming_scenario, seeds)
-    return [asked for asked in found if all(getattr(asked, name) == value for name, value in wanted.items())]
+    return [scenario for scenario in found if all(getattr(scenario, name) == value for name, value in wanted.items())]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_cases_are_answered_as_computed_by_hand(case: Case) -> None:
-    oracle = MicroBatches(case.asked)
+    oracle = MicroBatches(case.scenario)
     got = [sorted(map(text_of, rows)) for rows in oracle.play()]
     assert got == [sorted(rows) for rows in case.rows]
     assert {name: oracle.counters[name] for name in case.counted} == case.counted
 
 
 def test_a_scenario_goes_to_a_line_and_back() -> None:
-    for asked in some(range(50)):
-        assert streaming_scenario_of(asked.line()) == asked
+    for scenario in some(range(50)):
+        assert streaming_scenario_of(scenario.line()) == scenario
 
 
 # One record a batch, with an order, is a record of the stream
 
 
-def one_by_one(asked: StreamingScenario) -> StreamingScenario:
-    every = [row for rows in asked.batches for row in rows if row.order is not None]
+def one_by_one(scenario: StreamingScenario) -> StreamingScenario:
+    every = [row for rows in scenario.batches for row in rows if row.order is not None]
     rows = sorted(every, key=lambda row: row.order or 0)
-    return dataclasses.replace(asked, sourced=False, restarts=(), batches=tuple((row,) for row in rows))
+    return dataclasses.replace(scenario, sourced=False, restarts=(), batches=tuple((row,) for row in rows))
 
 
 def test_micro_batches_of_one_record_are_the_stream_record_by_record() -> None:
     compared = 0
-    for asked in map(one_by_one, some(ordered=True)):
-        oracle, stream = MicroBatches(asked), stream_of(dataclasses.replace(asked, values="built_in"))
-        for rows in asked.batches:
+    for scenario in map(one_by_one, some(ordered=True)):
+        oracle, stream = MicroBatches(scenario), stream_of(dataclasses.replace(scenario, values="built_in"))
+        for rows in scenario.batches:
             before = {window.number for window in stream.stored}
             steps = stream.feed(rows[0])
-            together = asked.emit == "update" and not asked.every_record
+            together = scenario.emit == "update" and not scenario.every_record
             found = coalesced(steps, before) if together else [change for change, _ in steps]
             got = oracle.push(rows)
             expected = [oracle.windows[ALL].settled(change) for change in found]
             assert (sorted(got, key=repr) if together else got) == (
                 sorted(expected, key=repr) if together else expected
-            ), asked.line()
+            ), scenario.line()
             compared += len(expected)
-        skipped = set() if asked.every_record or asked.emit == "close" else {"updates"}
+        skipped = set() if scenario.every_record or scenario.emit == "close" else {"updates"}
         counted = stream.counted()
         assert {name: oracle.counters[name] for name in COUNTED if name not in skipped} == {
             name: counted[name] for name in COUNTED if name not in skipped
-        }, asked.line()
+        }, scenario.line()
     assert compared > 1_000
 
 
 # Where all is within the grace, the cut does not matter
 
 
-def timely(asked: StreamingScenario, draw: random.Random) -> StreamingScenario:
+def timely(scenario: StreamingScenario, draw: random.Random) -> StreamingScenario:
     """A random cut of records none of which is behind the grace when it comes, then an end that closes all."""
     latest: int | None = None
     kept: list[Row] = []
-    rows = [row for rows in asked.batches for row in rows]
+    rows = [row for rows in scenario.batches for row in rows]
     for row in rows:
-        gap = row.gap if asked.kind == "dynamic" else 1
+        gap = row.gap if scenario.kind == "dynamic" else 1
         if row.tick or row.key is None or row.time is None or gap is None or gap <= 0:
             continue
-        floored = row.time // asked.resolution * asked.resolution
+        floored = row.time // scenario.resolution * scenario.resolution
         latest = floored if latest is None else max(latest, floored)
-        if floored >= latest - asked.grace:
+        if floored >= latest - scenario.grace:
             kept.append(dataclasses.replace(row, input=0))
     batches, rest = [], kept
     while rest:
@@ -106,25 +106,25 @@ def timely(asked: StreamingScenario, draw: random.Random) -> StreamingScenario:
         rest = rest[size:]
     order = {id(row): place for place, row in enumerate(kept)}
     ordered = tuple(
-        tuple(dataclasses.replace(row, order=order[id(row)] if asked.ordered else None) for row in rows)
+        tuple(dataclasses.replace(row, order=order[id(row)] if scenario.ordered else None) for row in rows)
         for rows in batches
     )
-    end = Row(time=(latest or 0) + 10 * (asked.length + asked.grace), tick=True)
+    end = Row(time=(latest or 0) + 10 * (scenario.length + scenario.grace), tick=True)
     plain = {"inputs": 1, "sourced": False, "until": None, "emit": "close", "every_record": False, "restarts": ()}
-    return dataclasses.replace(asked, **plain, values="built_in", batches=(*ordered, (end,)))
+    return dataclasses.replace(scenario, **plain, values="built_in", batches=(*ordered, (end,)))
 
 
-def batch_query(asked: StreamingScenario) -> list[tuple[Any, ...]]:
+def batch_query(scenario: StreamingScenario) -> list[tuple[Any, ...]]:
     """The windows of all records by the oracles of the batch query."""
-    rows = [row for rows in asked.batches for row in rows if not row.tick]
+    rows = [row for rows in scenario.batches for row in rows if not row.tick]
     found = []
     for key in {row.key for row in rows}:
         records = [Record((key,), row.time, 0, {"x": row.x, "gap": row.gap}) for row in rows if row.key == key]
-        if asked.sliding:
-            windows = sliding(records, asked.length, asked.resolution)
+        if scenario.sliding:
+            windows = sliding(records, scenario.length, scenario.resolution)
         else:
-            length = asked.length if asked.kind == "session" else None
-            windows = dynamic_sessions(records, lambda record, own=length: own or record.values["gap"], asked.length)
+            length = scenario.length if scenario.kind == "session" else None
+            windows = dynamic_sessions(records, lambda record, own=length: own or record.values["gap"], scenario.length)
         for start, end, members in windows:
             values = sorted(record.values["x"] for record in members if record.values["x"] is not None)
             found.append((key, start, end, len(members), tuple(values)))
@@ -133,8 +133,8 @@ def batch_query(asked: StreamingScenario) -> list[tuple[Any, ...]]:
 
 def test_where_nothing_is_behind_the_grace_any_cut_gives_the_windows_of_the_batch_query() -> None:
     windows = 0
-    for seed, asked in enumerate(some()):
-        cut = timely(asked, random.Random(seed))
+    for seed, scenario in enumerate(some()):
+        cut = timely(scenario, random.Random(seed))
         oracle = MicroBatches(cut)
         changes = [change for rows in oracle.play() for change in rows]
         got = sorted(((c.key, c.start, c.end, c.values[0], c.values[2]) for c in changes if c.values), key=repr)
@@ -147,29 +147,31 @@ def test_where_nothing_is_behind_the_grace_any_cut_gives_the_windows_of_the_batc
 # What answers do not depend on
 
 
-def shuffled(asked: StreamingScenario, seed: int) -> StreamingScenario:
+def shuffled(scenario: StreamingScenario, seed: int) -> StreamingScenario:
     draw = random.Random(seed)
-    return dataclasses.replace(asked, batches=tuple(tuple(draw.sample(rows, len(rows))) for rows in asked.batches))
+    return dataclasses.replace(
+        scenario, batches=tuple(tuple(draw.sample(rows, len(rows))) for rows in scenario.batches)
+    )
 
 
 def test_the_order_of_rows_in_a_batch_does_not_matter() -> None:
-    for seed, asked in enumerate(some()):
-        assert played(shuffled(asked, seed)) == played(asked), asked.line()
+    for seed, scenario in enumerate(some()):
+        assert played(shuffled(scenario, seed)) == played(scenario), scenario.line()
 
 
 def test_with_an_order_every_update_is_the_same_however_batches_are_cut() -> None:
     compared = 0
-    for asked in some(ordered=True, emit="update", restarts=(), inputs=1):
-        rows = tuple(row for rows in asked.batches for row in rows)
+    for scenario in some(ordered=True, emit="update", restarts=(), inputs=1):
+        rows = tuple(row for rows in scenario.batches for row in rows)
         # Orders of two inputs are those of one batch only; a tick without one is after its batch, one without a source
         # of the sources of its batch.
-        if any(row.order is None or (asked.sourced and row.source is None) for row in rows):
+        if any(row.order is None or (scenario.sourced and row.source is None) for row in rows):
             continue
-        every = dataclasses.replace(asked, every_record=True)
+        every = dataclasses.replace(scenario, every_record=True)
         cut, whole = played(every), played(dataclasses.replace(every, batches=(rows,)))
-        assert sorted(row for rows in cut[0] for row in rows) == whole[0][0], asked.line()
-        assert cut[1] == whole[1], asked.line()
-        compared += len(asked.batches) > 1 and len(whole[0][0]) > 2
+        assert sorted(row for rows in cut[0] for row in rows) == whole[0][0], scenario.line()
+        assert cut[1] == whole[1], scenario.line()
+        compared += len(scenario.batches) > 1 and len(whole[0][0]) > 2
     assert compared > 20
 
 
@@ -191,24 +193,24 @@ def stored(oracle: MicroBatches) -> list[tuple[str, int, int]]:
 
 def test_updates_lead_to_the_same_table_coalesced_or_not() -> None:
     tables = twins = 0
-    for asked in some(ordered=True, emit="update", sourced=False):
-        every, last = (MicroBatches(dataclasses.replace(asked, every_record=every)) for every in (True, False))
+    for scenario in some(ordered=True, emit="update", sourced=False):
+        every, last = (MicroBatches(dataclasses.replace(scenario, every_record=every)) for every in (True, False))
         table_of_every: Table = {}
         table_of_last: Table = {}
-        for place, rows in enumerate(asked.batches):
-            if (restart := asked.restart_before(place)) is not None:
+        for place, rows in enumerate(scenario.batches):
+            if (restart := scenario.restart_before(place)) is not None:
                 every.restart(restart.grace, restart.late)
                 last.restart(restart.grace, restart.late)
             changes = last.push(rows)
             names = [change[1:4] for change in changes if change.op != "late"]
-            assert len(names) == len(set(names)), asked.line()
+            assert len(names) == len(set(names)), scenario.line()
             applied(table_of_last, changes)
             applied(table_of_every, every.push(rows))
             if len(stored(last)) != len(set(stored(last))):
                 # A window with the bounds of a frozen one (rules 3.4): one row of a table by bounds is both.
                 twins += 1
                 break
-            assert table_of_every == table_of_last, asked.line()
+            assert table_of_every == table_of_last, scenario.line()
         tables += bool(table_of_last)
     assert tables > 50
     assert twins * 10 < tables
@@ -217,29 +219,29 @@ def test_updates_lead_to_the_same_table_coalesced_or_not() -> None:
 def test_updates_lead_to_the_windows_that_are_stored() -> None:
     """Nothing is ever dropped here, so that the table is what there ever was."""
     tables = 0
-    for asked in some(emit="update", sourced=False):
-        oracle = MicroBatches(asked)
+    for scenario in some(emit="update", sourced=False):
+        oracle = MicroBatches(scenario)
         table: Table = {}
         for changes in oracle.play():
             applied(table, changes)
             tables += 1
-        assert set(table) == set(stored(oracle)), asked.line()
+        assert set(table) == set(stored(oracle)), scenario.line()
     assert tables > 100
 
 
 def test_a_source_gives_what_it_gives_alone() -> None:
     compared = 0
-    for asked in some(sourced=True, stream_time="source"):
-        if any(row.source is None for rows in asked.batches for row in rows):
+    for scenario in some(sourced=True, stream_time="source"):
+        if any(row.source is None for rows in scenario.batches for row in rows):
             continue
-        together = MicroBatches(asked)
-        sources = {row.source for rows in asked.batches for row in rows}
+        together = MicroBatches(scenario)
+        sources = {row.source for rows in scenario.batches for row in rows}
         alone = {
             source: MicroBatches(
                 dataclasses.replace(
-                    asked,
+                    scenario,
                     sourced=False,
-                    batches=tuple(tuple(row for row in rows if row.source == source) for rows in asked.batches),
+                    batches=tuple(tuple(row for row in rows if row.source == source) for rows in scenario.batches),
                 )
             ).play()
             for source in sources
@@ -247,22 +249,22 @@ def test_a_source_gives_what_it_gives_alone() -> None:
         got = together.play()
         for number, rows in enumerate(got):
             expected = [change for changes in alone.values() for change in changes[number]]
-            assert sorted(rows, key=repr) == sorted(expected, key=repr), asked.line()
+            assert sorted(rows, key=repr) == sorted(expected, key=repr), scenario.line()
             compared += len(rows)
     assert compared > 200
 
 
 def test_one_source_is_the_slowest_of_one() -> None:
-    for asked in some(ordered=False, inputs=1):
-        rows = tuple(tuple(dataclasses.replace(row, source=0) for row in rows) for rows in asked.batches)
-        one = dataclasses.replace(asked, batches=rows, sourced=False)
-        assert played(dataclasses.replace(one, sourced=True, stream_time="slowest")) == played(one), asked.line()
+    for scenario in some(ordered=False, inputs=1):
+        rows = tuple(tuple(dataclasses.replace(row, source=0) for row in rows) for rows in scenario.batches)
+        one = dataclasses.replace(scenario, batches=rows, sourced=False)
+        assert played(dataclasses.replace(one, sourced=True, stream_time="slowest")) == played(one), scenario.line()
 
 
 def test_a_restart_with_the_same_grace_changes_nothing() -> None:
-    for asked in some(restarts=()):
-        again = tuple(Restart(number, asked.grace, asked.late) for number in range(1, len(asked.batches)))
-        assert played(dataclasses.replace(asked, restarts=again)) == played(asked)
+    for scenario in some(restarts=()):
+        again = tuple(Restart(number, scenario.grace, scenario.late) for number in range(1, len(scenario.batches)))
+        assert played(dataclasses.replace(scenario, restarts=again)) == played(scenario)
 
 
 def test_what_cannot_be_asked_for_is_refused() -> None:
@@ -305,12 +307,12 @@ OFTEN = {
 }
 
 
-def features(asked: StreamingScenario) -> Counter[str]:
+def features(scenario: StreamingScenario) -> Counter[str]:
     """What a scenario has."""
-    oracle = MicroBatches(asked)
+    oracle = MicroBatches(scenario)
     having = Counter[str]()
-    for number, rows in enumerate(asked.batches):
-        if (restart := asked.restart_before(number)) is not None:
+    for number, rows in enumerate(scenario.batches):
+        if (restart := scenario.restart_before(number)) is not None:
             oracle.restart(restart.grace, restart.late, restart.every)
         before, sources = oracle.counters, set(oracle.windows)
         oracle.push(rows)
@@ -319,18 +321,18 @@ def features(asked: StreamingScenario) -> Counter[str]:
         having["only ticks"] += bool(rows) and all(row.tick for row in rows)
         having["empty batch"] += not rows
         having["new source later"] += bool(sources) and set(oracle.windows) != sources
-    times = [row.time for rows in asked.batches for row in rows if row.time is not None]
+    times = [row.time for rows in scenario.batches for row in rows if row.time is not None]
     having |= Counter(oracle.counters) + oracle.seen
     having["negative"] += any(time < 0 for time in times)
-    having["cogroup"] += asked.inputs > 1
-    having["restarted"] += any(restart.grace != asked.grace for restart in asked.restarts)
+    having["cogroup"] += scenario.inputs > 1
+    having["restarted"] += any(restart.grace != scenario.grace for restart in scenario.restarts)
     for name in ("ordered", "sourced", "slowest", "every_record"):
-        having[name] += getattr(asked, name)
+        having[name] += getattr(scenario, name)
     return having
 
 
 def test_these_scenarios_have_what_is_tested() -> None:
     having = Counter[str]()
-    for asked in some():
-        having.update(name for name, count in features(asked).items() if count > 0)
+    for scenario in some():
+        having.update(name for name, count in features(scenario).items() if count > 0)
     assert not {name: having[name] for name, least in OFTEN.items() if having[name] < least}, having

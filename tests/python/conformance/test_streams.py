@@ -61,19 +61,19 @@ OFTEN = {
 SELDOM = ["revivals", "merges_of_three", "older_than_its_start", "same_bounds_again"]
 
 
-def failures(asked: Scenario, way: Way) -> list[str]:
+def failures(scenario: Scenario, way: Way) -> list[str]:
     """The differences; an exception is one too."""
     try:
-        return differences(asked, way)
+        return differences(scenario, way)
     except Exception as error:
         return [f"{type(error).__name__}: {error}"]
 
 
-def check(asked: Scenario, chosen: list[Way], name: str) -> None:
+def check(scenario: Scenario, chosen: list[Way], name: str) -> None:
     """Fails with the smallest scenario that can be found."""
     for way in chosen:
-        if failures(asked, way):
-            small, plain = shrunk(asked, way, lambda asked, way: bool(failures(asked, way)))
+        if failures(scenario, way):
+            small, plain = shrunk(scenario, way, lambda scenario, way: bool(failures(scenario, way)))
             told = "\n  ".join(failures(small, plain))
             pytest.fail(f"{name}\n{plain}\n  {told}\nfor tests/vectors/streams.jsonl:\n{small.line()}", pytrace=False)
 
@@ -82,17 +82,17 @@ def play(seeds: range) -> Counter[str]:
     """Plays scenarios in every way; returns how many of them had what."""
     having = Counter[str](scenarios=len(seeds))
     for seed in seeds:
-        asked = scenario(seed)
-        chosen = ways(seed, len(asked.rows))
-        check(asked, chosen, f"seed {seed}")
-        oracle = stream_of(asked)
-        for row in asked.rows:
+        case = scenario(seed)
+        chosen = ways(seed, len(case.rows))
+        check(case, chosen, f"seed {seed}")
+        oracle = stream_of(case)
+        for row in case.rows:
             oracle.feed(row)
         counted = oracle.seen + Counter({name: count for name, count in oracle.counted().items() if count})
         having.update(name for name, count in counted.items() if count)
-        having[asked.kind] += 1
-        having["cogroup"] += asked.inputs > 1
-        having["coalesced"] += asked.emit == "update" and any(len(rows) > 1 for rows in chosen[-1].cuts(asked.rows))
+        having[case.kind] += 1
+        having["cogroup"] += case.inputs > 1
+        having["coalesced"] += case.emit == "update" and any(len(rows) > 1 for rows in chosen[-1].cuts(case.rows))
         having["restarted"] += any(way.restarts for way in chosen)
     return having
 
@@ -117,10 +117,10 @@ def test_many_streams_are_answered_as_the_rules_say(soaked: Callable[[str], None
 
 @pytest.mark.parametrize("line", LINES, ids=range(1, len(LINES) + 1))
 def test_kept_streams_are_answered_as_the_rules_say(line: str) -> None:
-    asked = scenario_of(line)
-    assert asked.line() == line
+    scenario = scenario_of(line)
+    assert scenario.line() == line
     for seed in range(3):
-        check(asked, [*ways(seed, len(asked.rows)), *whole(len(asked.rows))], line)
+        check(scenario, [*ways(seed, len(scenario.rows)), *whole(len(scenario.rows))], line)
 
 
 def whole(count: int) -> list[Way]:
@@ -131,11 +131,13 @@ def whole(count: int) -> list[Way]:
 def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package whose gap is one too long: two records show it, that far apart."""
     plain = players.windows
-    monkeypatch.setattr(players, "windows", lambda asked: plain(dataclasses.replace(asked, length=asked.length + 1)))
+    monkeypatch.setattr(
+        players, "windows", lambda scenario: plain(dataclasses.replace(scenario, length=scenario.length + 1))
+    )
     times = [0, 3, 9, 20, 26, 27, 40, 41]
     rows = tuple(Row(key, time, 1, "x") for time in times for key in ("b", "ab"))
-    asked, way = Scenario("session", 5, 100, values="mixed", rows=rows), Way(False, (3,) * len(rows), frozenset({1}))
-    assert failures(asked, way)
-    small, simple = shrunk(asked, way, lambda asked, way: bool(failures(asked, way)))
+    scenario, way = Scenario("session", 5, 100, values="mixed", rows=rows), Way(False, (3,) * len(rows), frozenset({1}))
+    assert failures(scenario, way)
+    small, simple = shrunk(scenario, way, lambda scenario, way: bool(failures(scenario, way)))
     assert ([row.time for row in small.rows], simple.restarts) == ([3, 9], frozenset())
     assert failures(scenario_of(small.line()), simple)

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from ..oracle.cogroup import answer_of_input, together
 from ..oracle.records import by_key
-from .tables import Asked, Rows, Windows, assert_answers, records
+from .tables import Call, Rows, Windows, assert_answers, records
 
 
 @dataclass(frozen=True)
-class AskedOfInput(Asked):
+class InputCall(Call):
     """One aggregate of a cogroup. Its columns name their input."""
 
     def of(self, rows: Sequence[Any]) -> Any:
@@ -24,10 +24,10 @@ class AskedOfInput(Asked):
         return answer_of_input(self.function, rows, *self.columns, where=self.where, **options)
 
 
-def of_input(name: str, asked: Mapping[str, Asked]) -> dict[str, Asked]:
+def of_input(name: str, aggregates: Mapping[str, Call]) -> dict[str, Call]:
     """Aggregates over the columns of one input. An aggregate without a column counts the records of all inputs."""
     return {
-        f"{name}_{key}": AskedOfInput(
+        f"{name}_{key}": InputCall(
             each.function,
             tuple(f"{name}.{column}" for column in each.columns),
             each.ignore_nulls,
@@ -36,21 +36,21 @@ def of_input(name: str, asked: Mapping[str, Asked]) -> dict[str, Asked]:
             None if each.where is None else f"{name}.{each.where}",
             each.most,
         )
-        for key, each in asked.items()
+        for key, each in aggregates.items()
     }
 
 
-def counts(names: Sequence[str]) -> dict[str, Asked]:
+def counts(names: Sequence[str]) -> dict[str, Call]:
     """The records of all inputs together, and of each input."""
-    return {"all": AskedOfInput("count"), **{f"n_{name}": AskedOfInput("count", (f"{name}.*",)) for name in names}}
+    return {"all": InputCall("count"), **{f"n_{name}": InputCall("count", (f"{name}.*",)) for name in names}}
 
 
 def assert_cogroup(
-    got: Rows, tables: Mapping[str, pa.Table], keys: Sequence[str], windows: Windows, asked: Mapping[str, Asked]
+    got: Rows, tables: Mapping[str, pa.Table], keys: Sequence[str], windows: Windows, aggregates: Mapping[str, Call]
 ) -> None:
     """Asserts that the result has exactly the oracle's windows of all records, with the oracle's values."""
     told = together({name: records(table, keys) for name, table in tables.items()})
     expected = {
         (key, start, end): rows for key, members in by_key(told).items() for start, end, rows in windows(members)
     }
-    assert_answers(got, expected, asked)
+    assert_answers(got, expected, aggregates)

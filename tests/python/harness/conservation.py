@@ -47,13 +47,13 @@ BEFORE = ("null_keys", "null_times", "null_ties", "bad_gaps", "ahead")
 FAR = 2**60
 
 
-def rules_of(asked: StreamingScenario, seed: int) -> dict[str, Any]:
+def rules_of(scenario: StreamingScenario, seed: int) -> dict[str, Any]:
     """Rules that end sessions; none for sliding windows, and for two of three seeds."""
-    if asked.sliding or seed % 3:
+    if scenario.sliding or seed % 3:
         return {}
     draw = random.Random(seed)
-    rules: list[dict[str, Any]] = [{"max_records": draw.randint(1, 4)}, {"max_duration": micros(2 * asked.length)}]
-    return draw.choice(rules if asked.inputs > 1 else [*rules, {"cut_on": ["seq"]}])
+    rules: list[dict[str, Any]] = [{"max_records": draw.randint(1, 4)}, {"max_duration": micros(2 * scenario.length)}]
+    return draw.choice(rules if scenario.inputs > 1 else [*rules, {"cut_on": ["seq"]}])
 
 
 def conserved_scenario(seed: int) -> StreamingScenario:
@@ -62,57 +62,59 @@ def conserved_scenario(seed: int) -> StreamingScenario:
     An update of a second window with the bounds of a frozen one replaces it (rules 3.4), windows of two sources may
     have one key and the same bounds, and rules allow no updates (rules 2.8). So these give finals only.
     """
-    asked = streaming_scenario(seed)
+    scenario = streaming_scenario(seed)
     numbers = iter(range(1, 10**9))
-    batches = tuple(tuple(replace(row, x=next(numbers)) for row in rows) for rows in asked.batches)
-    finals = asked.kind == "dynamic" or (asked.sourced and not asked.slowest) or bool(rules_of(asked, seed))
-    emit, every = ("close", False) if finals else (asked.emit, asked.every_record)
-    return replace(asked, until=None, batches=batches, values="built_in", emit=emit, every_record=every)
+    batches = tuple(tuple(replace(row, x=next(numbers)) for row in rows) for rows in scenario.batches)
+    finals = scenario.kind == "dynamic" or (scenario.sourced and not scenario.slowest) or bool(rules_of(scenario, seed))
+    emit, every = ("close", False) if finals else (scenario.emit, scenario.every_record)
+    return replace(scenario, until=None, batches=batches, values="built_in", emit=emit, every_record=every)
 
 
-def with_ledger(asked: StreamingScenario, seed: int) -> Callable[..., Any]:
+def with_ledger(scenario: StreamingScenario, seed: int) -> Callable[..., Any]:
     """The query of a scenario. Its windows list the numbers of their records. Every other seed has ties."""
-    rules, grace = rules_of(asked, seed), micros(asked.grace)
-    if asked.sliding:
-        unit = micros(asked.resolution)
-        windows: Any = wr.SlidingWindows.with_time_difference(micros(asked.length), grace=grace, resolution=unit)
-    elif asked.kind == "session":
-        windows = wr.SessionWindows.with_gap(micros(asked.length), grace=grace, **rules)
+    rules, grace = rules_of(scenario, seed), micros(scenario.grace)
+    if scenario.sliding:
+        unit = micros(scenario.resolution)
+        windows: Any = wr.SlidingWindows.with_time_difference(micros(scenario.length), grace=grace, resolution=unit)
+    elif scenario.kind == "session":
+        windows = wr.SessionWindows.with_gap(micros(scenario.length), grace=grace, **rules)
     else:
-        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(asked.length), grace=grace, **rules)
+        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(scenario.length), grace=grace, **rules)
 
     def grouped(data: Any) -> Any:
-        sources, order = ["topic", "partition"] if asked.sourced else None, "offset" if asked.ordered else None
-        stream_time: Any = asked.stream_time
+        sources, order = ["topic", "partition"] if scenario.sourced else None, "offset" if scenario.ordered else None
+        stream_time: Any = scenario.stream_time
         chosen: dict[str, Any] = {"source": sources, "order": order, "stream_time": stream_time}
         return wr.group_by(data, "k", time="ts", tie="seq" if seed % 2 else None, tick="tick", **chosen)
 
     def windowed(data: Any, columns: list[str]) -> Any:
-        emit: Any = asked.emit
-        late: Any = asked.late
-        query = data.windowed_by(windows).emit(emit, every_record=asked.every_record).late(late)
+        emit: Any = scenario.emit
+        late: Any = scenario.late
+        query = data.windowed_by(windows).emit(emit, every_record=scenario.every_record).late(late)
         lists = {f"all{number}": wr.collect_list(column) for number, column in enumerate(columns)}
         return query.left_out("emit", columns=columns).agg(**lists)
 
-    if asked.inputs == 1:
+    if scenario.inputs == 1:
         return lambda data: windowed(grouped(data), ["v"])
     return lambda **inputs: windowed(
         wr.cogroup(**{name: grouped(data) for name, data in inputs.items()}), [f"{name}.v" for name in inputs]
     )
 
 
-def tables(stream: LocalStream, asked: StreamingScenario, draw: random.Random, rows: tuple[Row, ...]) -> list[pa.Table]:
+def tables(
+    stream: LocalStream, scenario: StreamingScenario, draw: random.Random, rows: tuple[Row, ...]
+) -> list[pa.Table]:
     """The rows in splits, in the columns that the stream reads; with an order those of a source together."""
     parts: list[list[Row]] = [[] for _ in range(draw.randint(1, 3))]
     for row in rows:
-        place = ((row.source or 0) if asked.sourced else 0) if asked.ordered else draw.randrange(len(parts))
+        place = ((row.source or 0) if scenario.sourced else 0) if scenario.ordered else draw.randrange(len(parts))
         parts[place % len(parts)].append(row)
-    return [_named(stream, asked, part) for part in parts]
+    return [_named(stream, scenario, part) for part in parts]
 
 
-def _named(stream: LocalStream, asked: StreamingScenario, rows: list[Row]) -> pa.Table:
+def _named(stream: LocalStream, scenario: StreamingScenario, rows: list[Row]) -> pa.Table:
     ties = [None if (row.x or 0) % 11 == 0 else (row.x or 0) * 7 % 5 for row in rows]
-    table = table_of(asked, rows).append_column("seq", pa.array(ties, pa.int64()))
+    table = table_of(scenario, rows).append_column("seq", pa.array(ties, pa.int64()))
     if stream.plan.origins is None:
         return table
     names, columns = columns_read(stream), dict[str, Any]()
@@ -170,34 +172,38 @@ class Account:
 
 def conserves(seed: int) -> Counter[str]:
     """Plays the scenario of a seed and checks the law. Returns how often each reason came."""
-    asked, draw = conserved_scenario(seed), random.Random(seed)
-    ahead = draw.choice([None, None, asked.length]) if not asked.restarts else None
+    scenario, draw = conserved_scenario(seed), random.Random(seed)
+    ahead = draw.choice([None, None, scenario.length]) if not scenario.restarts else None
     shards = draw.choice([1, 2, 5])
-    stream = LocalStream(with_ledger(asked, seed), columns_of(asked), shards=shards, seed=seed, max_ahead=ahead)
-    account, place, rows_so_far = Account(), f"seed {seed}\n{asked.line()}", list[Row]()
-    for number, rows in enumerate(asked.batches):
-        if (restart := asked.restart_before(number)) is not None:
-            asked = replace(asked, grace=restart.grace, late=restart.late)
-            stream.define(with_ledger(asked, seed))
-        stream.clock = max((row.time or 0 for row in rows), default=0) - draw.choice([1, 3]) * asked.length
-        account.add(stream.push(tables(stream, asked, draw, rows)), asked.emit)
+    stream = LocalStream(with_ledger(scenario, seed), columns_of(scenario), shards=shards, seed=seed, max_ahead=ahead)
+    account, place, rows_so_far = Account(), f"seed {seed}\n{scenario.line()}", list[Row]()
+    for number, rows in enumerate(scenario.batches):
+        if (restart := scenario.restart_before(number)) is not None:
+            scenario = replace(scenario, grace=restart.grace, late=restart.late)
+            stream.define(with_ledger(scenario, seed))
+        stream.clock = max((row.time or 0 for row in rows), default=0) - draw.choice([1, 3]) * scenario.length
+        account.add(stream.push(tables(stream, scenario, draw, rows)), scenario.emit)
         rows_so_far += rows
         # Sources with windows of their own, and rules, have no table of open windows.
-        is_shown = asked.emit == "update" or not (rules_of(asked, seed) or (asked.sourced and not asked.slowest))
+        is_shown = scenario.emit == "update" or not (
+            rules_of(scenario, seed) or (scenario.sourced and not scenario.slowest)
+        )
         if is_shown and stream.stream_time is not None:
-            check(asked, stream, account, rows_so_far, opened_of(stream) if asked.emit == "close" else [], place)
+            check(scenario, stream, account, rows_so_far, opened_of(stream) if scenario.emit == "close" else [], place)
     stream.clock = FAR
-    sources = {row.source for rows in asked.batches for row in rows if row.source is not None} | {0}
-    ticks = [Row(time=FAR, tick=True, input=number, source=each) for number in range(asked.inputs) for each in sources]
-    account.add(stream.push([_named(stream, asked, ticks)]), asked.emit)
-    check(asked, stream, account, rows_so_far, [], place)
+    sources = {row.source for rows in scenario.batches for row in rows if row.source is not None} | {0}
+    ticks = [
+        Row(time=FAR, tick=True, input=number, source=each) for number in range(scenario.inputs) for each in sources
+    ]
+    account.add(stream.push([_named(stream, scenario, ticks)]), scenario.emit)
+    check(scenario, stream, account, rows_so_far, [], place)
     return account.reasons
 
 
-def columns_of(asked: StreamingScenario) -> Any:
+def columns_of(scenario: StreamingScenario) -> Any:
     """The columns of the data, or of each input, with ties."""
-    plain, tie = schemas(asked), pa.field("seq", pa.int64())
-    return plain.append(tie) if asked.inputs == 1 else {name: each.append(tie) for name, each in plain.items()}
+    plain, tie = schemas(scenario), pa.field("seq", pa.int64())
+    return plain.append(tie) if scenario.inputs == 1 else {name: each.append(tie) for name, each in plain.items()}
 
 
 def opened_of(stream: LocalStream) -> list[list[int]]:
@@ -207,7 +213,7 @@ def opened_of(stream: LocalStream) -> list[list[int]]:
 
 
 def check(
-    asked: StreamingScenario,
+    scenario: StreamingScenario,
     stream: LocalStream,
     account: Account,
     rows: list[Row],
@@ -219,7 +225,7 @@ def check(
     bad_ticks = {row.x for row in rows if row.tick} & set(account.ledger)
     windows, outside = account.windows, account.ledger + account.alone
     windows += Counter(number for held in opened for number in held)
-    if asked.sliding:
+    if scenario.sliding:
         # A late record that came back alone may also be in a window that was still open.
         assert not set(windows) & set(account.ledger), place
         assert set(windows) | (set(outside) - bad_ticks) == records, place
@@ -233,7 +239,7 @@ def check(
         if reason != "late":
             assert reasons[reason] == counted[counter], f"{counter} {place}"
     assert account.alone.total() == counted["late_emitted"], place
-    if not asked.sliding:
+    if not scenario.sliding:
         assert reasons["late"] + account.alone.total() == counted["late"], place
     elif not account.alone:
         assert reasons["late"] == counted["late"], place

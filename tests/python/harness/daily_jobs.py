@@ -58,13 +58,13 @@ def same(opened: Any) -> Any:
 
 
 def played(
-    days_of: Sequence[Any], ends: Sequence[int], windowed: Windowed, asked: Any, trip: Trip = same
+    days_of: Sequence[Any], ends: Sequence[int], windowed: Windowed, aggregates: Any, trip: Trip = same
 ) -> tuple[list[pa.Table], pa.Table]:
     """The closed windows of each run, and the windows that the last one leaves open, as tables."""
     opened, closed = None, []
     for records, end in zip(days_of, ends, strict=True):
         kind = records.schema.field("ts").type
-        run = windowed(records).advance(opened, to=instant(end, kind), **asked)
+        run = windowed(records).advance(opened, to=instant(end, kind), **aggregates)
         closed.append(run.closed)
         opened = trip(run.still_open)
     assert opened is not None

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from ..oracle.aggregates import EXACT
-from .tables import Asked
+from .tables import Call
 
 SHAPES = ("median", "skewness", "kurtosis", "product")
 SPECIAL_FLOATS = [0.0, -0.0, float("nan"), float("nan"), float("inf"), float("-inf"), 1e300, -1e300, 1e-100, 0.1, 2.5]
@@ -29,7 +29,7 @@ class Family:
     mean: pa.DataType | None = None
     ordered: bool = True
 
-    def asked(self) -> dict[str, Asked]:
+    def aggregates(self) -> dict[str, Call]:
         """All aggregates defined over a column `x` of this family, ordered by an integer column `by`."""
         names = ["count", "first", "last", "any_value", "collect_list", "collect_set", "path"]
         names += ["min", "max"] if self.ordered else []
@@ -42,24 +42,24 @@ class Family:
         numbers = self.mean is not None and not pa.types.is_duration(self.mean)
         names += ["stddev", "stddev_pop", "variance", "var_pop", *SHAPES] if numbers else []
         digits = self.mean.scale if isinstance(self.mean, pa.Decimal128Type) else 0
-        asked = {f"{name}_x": Asked(name, ("x",), digits=digits) for name in names}
-        asked |= {f"{name}_seen": Asked(name, ("x",), ignore_nulls=True) for name in ("first", "last", "any_value")}
-        asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("min_by", "max_by")}
+        aggregates = {f"{name}_x": Call(name, ("x",), digits=digits) for name in names}
+        aggregates |= {f"{name}_seen": Call(name, ("x",), ignore_nulls=True) for name in ("first", "last", "any_value")}
+        aggregates |= {f"{name}_x": Call(name, ("x", "by")) for name in ("min_by", "max_by")}
         if self.ordered:
-            asked |= {f"by_x_{name}": Asked(name, ("by", "x")) for name in ("min_by", "max_by")}
+            aggregates |= {f"by_x_{name}": Call(name, ("by", "x")) for name in ("min_by", "max_by")}
         if self.ordered:
-            asked["top_k_x"] = Asked("top_k", ("x",), most=2)
+            aggregates["top_k_x"] = Call("top_k", ("x",), most=2)
         if numbers:
-            asked["histogram_x"] = Asked("histogram_numeric", ("x",), most=3)
-            asked["percentile_x"] = Asked("percentile", ("x",), percentage=0.3)
-            asked["approx_percentile_x"] = Asked("approx_percentile", ("x",), percentage=0.3)
-            asked["approx_percentiles_x"] = Asked("approx_percentile", ("x",), percentage=(0.0, 0.5, 1.0))
-            asked["percentiles_x"] = Asked("percentile", ("x",), percentage=(0.0, 0.9, 1.0))
-            asked |= {f"{name}_x": Asked(name, ("x", "by")) for name in ("covar_pop", "covar_samp", "corr")}
-        asked["count_distinct_both"] = Asked("count_distinct", ("by", "x"))
+            aggregates["histogram_x"] = Call("histogram_numeric", ("x",), most=3)
+            aggregates["percentile_x"] = Call("percentile", ("x",), percentage=0.3)
+            aggregates["approx_percentile_x"] = Call("approx_percentile", ("x",), percentage=0.3)
+            aggregates["approx_percentiles_x"] = Call("approx_percentile", ("x",), percentage=(0.0, 0.5, 1.0))
+            aggregates["percentiles_x"] = Call("percentile", ("x",), percentage=(0.0, 0.9, 1.0))
+            aggregates |= {f"{name}_x": Call(name, ("x", "by")) for name in ("covar_pop", "covar_samp", "corr")}
+        aggregates["count_distinct_both"] = Call("count_distinct", ("by", "x"))
         # Each aggregate again, over the rows whose flag is true.
-        asked |= {f"{name}_where": replace(each, where="flag") for name, each in asked.items()}
-        return {"rows": Asked("count"), "rows_where": Asked("count", where="flag"), **asked}
+        aggregates |= {f"{name}_where": replace(each, where="flag") for name, each in aggregates.items()}
+        return {"rows": Call("count"), "rows_where": Call("count", where="flag"), **aggregates}
 
     def result_types(self) -> Mapping[str, pa.DataType]:
         """The result type of each aggregate in pyarrow, which has no results of views."""
@@ -77,7 +77,7 @@ class Family:
         types |= dict.fromkeys(floats, pa.float64())
         return {
             name: next((kind for prefix, kind in types.items() if name.startswith(prefix)), kind)
-            for name in self.asked()
+            for name in self.aggregates()
             if not name.startswith("collect")
         }
 

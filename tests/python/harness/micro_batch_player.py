@@ -51,10 +51,10 @@ def joined(older: str, later: str) -> str:
 class Operators:
     """The operators of a streaming query: one for each source, or one for all sources."""
 
-    def __init__(self, asked: StreamingScenario) -> None:
-        self.asked = asked
-        names = [name for name in schema_of(asked).names if name in ("k", "ts", "v", "gap", "input")]
-        self.schema = pa.schema([schema_of(asked).field(name) for name in names])
+    def __init__(self, scenario: StreamingScenario) -> None:
+        self.scenario = scenario
+        names = [name for name in schema_of(scenario).names if name in ("k", "ts", "v", "gap", "input")]
+        self.schema = pa.schema([schema_of(scenario).field(name) for name in names])
         self._known: set[Step] = set()
         self._operators: dict[int, Any] = {}
 
@@ -70,7 +70,7 @@ class Operators:
             own = [row for row in records if self._place(row) == place]
             own_moving = [row for row in moving if self._place(row) == place]
             times = None
-            if self.asked.ordered:
+            if self.scenario.ordered:
                 own = sorted(own, key=_step)
                 times = self._times(own, own_moving)
             batch = self._batch(own)
@@ -80,7 +80,9 @@ class Operators:
 
     def restart(self, grace: int, late: str, every: int | None = None) -> None:
         """Saves the state as pages and restores it into operators of the new query."""
-        self.asked = replace(self.asked, grace=grace, late=late, every=self.asked.every if every is None else every)
+        self.scenario = replace(
+            self.scenario, grace=grace, late=late, every=self.scenario.every if every is None else every
+        )
         for place, before in self._operators.items():
             self._operators[place] = self._new()
             self._operators[place].restore(before.pages())
@@ -94,36 +96,36 @@ class Operators:
     # The arguments of operators
 
     def _new(self) -> Any:
-        asked = self.asked
+        scenario = self.scenario
         spec = {
             "keys": ["k"],
             "time": "ts",
-            "windows": windows_spec(asked),
-            "grace": asked.grace,
-            "until": asked.until,
-            "aggregates": PYTHON if asked.values == "python" else BUILT_IN,
+            "windows": windows_spec(scenario),
+            "grace": scenario.grace,
+            "until": scenario.until,
+            "aggregates": PYTHON if scenario.values == "python" else BUILT_IN,
             "op": True,
-            "emit": asked.emit,
-            "every_record": asked.every_record,
-            "every": asked.every,
-            "late": asked.late,
+            "emit": scenario.emit,
+            "every_record": scenario.every_record,
+            "every": scenario.every,
+            "late": scenario.late,
             "shards": 1,
-            "inputs": {"column": "input", "count": asked.inputs} if asked.inputs > 1 else None,
+            "inputs": {"column": "input", "count": scenario.inputs} if scenario.inputs > 1 else None,
         }
-        return Operator(json.dumps(spec), self.schema, _folds(asked))
+        return Operator(json.dumps(spec), self.schema, _folds(scenario))
 
     def _batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
-        table = table_of(self.asked, rows).select(self.schema.names).combine_chunks()
+        table = table_of(self.scenario, rows).select(self.schema.names).combine_chunks()
         return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=self.schema)
 
     def _source(self, row: Row) -> int:
-        return row.source if self.asked.sourced and row.source is not None else ALL
+        return row.source if self.scenario.sourced and row.source is not None else ALL
 
     def _place(self, row: Row) -> int:
-        return ALL if self.asked.slowest else self._source(row)
+        return ALL if self.scenario.slowest else self._source(row)
 
     def _moves(self, row: Row) -> bool:
-        good_gap = self.asked.kind != "dynamic" or (row.gap is not None and row.gap > 0)
+        good_gap = self.scenario.kind != "dynamic" or (row.gap is not None and row.gap > 0)
         return not row.tick and row.key is not None and row.time is not None and good_gap
 
     def _ticks(self, rows: Sequence[Row]) -> list[Row]:
@@ -133,10 +135,10 @@ class Operators:
         known = self._known | {(row.input or 0, self._source(row)) for row in moving}
         found: list[Row] = []
         for row in timed:
-            if row.source is not None or not self.asked.sourced:
+            if row.source is not None or not self.scenario.sourced:
                 found.append(row)
                 continue
-            of = {source for input, source in known if input == row.input or not self.asked.slowest}
+            of = {source for input, source in known if input == row.input or not self.scenario.slowest}
             found += [replace(row, source=source) for source in sorted(of)]
         return found
 
@@ -144,7 +146,7 @@ class Operators:
         largest: dict[Step, int] = {}
         for row in moving:
             # An operator of one source knows it as its only source.
-            place = (row.input or 0, self._source(row) if self.asked.slowest else ALL)
+            place = (row.input or 0, self._source(row) if self.scenario.slowest else ALL)
             largest[place] = max(_time(row), largest.get(place, _time(row)))
         return [(input, source, time) for (input, source), time in largest.items()]
 
@@ -156,9 +158,9 @@ class Operators:
             seen = [row for row in ordered if row.input == input and _step(row) <= _step(record)]
             return max(map(_time, seen), default=None)
 
-        names = [str(input) for input in range(self.asked.inputs)]
+        names = [str(input) for input in range(self.scenario.inputs)]
         columns = [
-            pa.array([until(record, input) for record in records], pa.int64()) for input in range(self.asked.inputs)
+            pa.array([until(record, input) for record in records], pa.int64()) for input in range(self.scenario.inputs)
         ]
         return pa.RecordBatch.from_arrays(columns, names)
 
@@ -174,11 +176,15 @@ def _time(row: Row) -> int:
     return row.time
 
 
-def _folds(asked: StreamingScenario) -> list[Fold]:
+def _folds(scenario: StreamingScenario) -> list[Fold]:
     def values(batch: pa.RecordBatch) -> list[Any]:
         return batch.column("v").to_pylist()
 
-    return [Fold(pa.string(), lambda: "", (texts,) * asked.inputs, joined, values)] if asked.values == "python" else []
+    return (
+        [Fold(pa.string(), lambda: "", (texts,) * scenario.inputs, joined, values)]
+        if scenario.values == "python"
+        else []
+    )
 
 
 def changes_of(batch: pa.RecordBatch) -> Iterator[Change]:
@@ -197,18 +203,18 @@ def _ticks_of(column: Any) -> list[int]:
     return found
 
 
-def differences(asked: StreamingScenario) -> list[str]:
+def differences(scenario: StreamingScenario) -> list[str]:
     """The differences between the operators' and the oracle's answers, in words. Empty if there are none."""
-    oracle, played = MicroBatches(asked), Operators(asked)
-    for number, rows in enumerate(asked.batches):
-        if (restart := asked.restart_before(number)) is not None:
+    oracle, played = MicroBatches(scenario), Operators(scenario)
+    for number, rows in enumerate(scenario.batches):
+        if (restart := scenario.restart_before(number)) is not None:
             oracle.restart(restart.grace, restart.late, restart.every)
             played.restart(restart.grace, restart.late, restart.every)
         expected, got = oracle.push_by_source(rows), played.push(rows)
         told = [
             f"batch {number}, source {source}: {line}"
             for source in sorted({*expected, *got})
-            for line in _differing(expected.get(source, []), got.get(source, []), asked.every_record)
+            for line in _differing(expected.get(source, []), got.get(source, []), scenario.every_record)
         ]
         told += _counted(number, oracle.counters, played.counters)
         if told:

@@ -22,19 +22,19 @@ def source_of(number: int | None) -> tuple[str | None, int | None]:
     return (None, None) if number is None else (TOPICS[number % len(TOPICS)], number // len(TOPICS))
 
 
-def schema_of(asked: StreamingScenario) -> pa.Schema:
+def schema_of(scenario: StreamingScenario) -> pa.Schema:
     """The columns of a scenario's tables."""
     fields = {"k": pa.string(), "ts": TIME, "v": pa.int64()}
-    fields |= {"gap": pa.duration("us")} if asked.kind == "dynamic" else {}
-    fields |= {"input": pa.int8()} if asked.inputs > 1 else {}
-    fields |= {"topic": pa.string(), "partition": pa.int32()} if asked.sourced else {}
-    fields |= {"offset": pa.int64()} if asked.ordered else {}
+    fields |= {"gap": pa.duration("us")} if scenario.kind == "dynamic" else {}
+    fields |= {"input": pa.int8()} if scenario.inputs > 1 else {}
+    fields |= {"topic": pa.string(), "partition": pa.int32()} if scenario.sourced else {}
+    fields |= {"offset": pa.int64()} if scenario.ordered else {}
     return pa.schema(list((fields | {"tick": pa.bool_()}).items()))
 
 
-def table_of(asked: StreamingScenario, rows: Sequence[Row]) -> pa.Table:
+def table_of(scenario: StreamingScenario, rows: Sequence[Row]) -> pa.Table:
     """The rows in their order."""
-    schema = schema_of(asked)
+    schema = schema_of(scenario)
     columns = {
         "k": [row.key for row in rows],
         "ts": [row.time for row in rows],
@@ -49,6 +49,6 @@ def table_of(asked: StreamingScenario, rows: Sequence[Row]) -> pa.Table:
     return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema)
 
 
-def tables(asked: StreamingScenario) -> list[pa.Table]:
+def tables(scenario: StreamingScenario) -> list[pa.Table]:
     """A table for each micro-batch. It is empty for a batch without rows."""
-    return [table_of(asked, rows) for rows in asked.batches]
+    return [table_of(scenario, rows) for rows in scenario.batches]

@@ -94,39 +94,44 @@ class Player(Protocol):
     def counters(self) -> dict[str, int]: ...
 
 
-def windows(asked: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
+def windows(scenario: Scenario) -> wr.SessionWindows | wr.SlidingWindows:
     """The windows of a scenario, in the public API."""
-    options: Any = {"grace": asked.grace * TICK, "retention": None if asked.until is None else asked.until * TICK}
-    if asked.sliding:
-        resolution = asked.resolution * TICK
-        return wr.SlidingWindows.with_time_difference(asked.length * TICK, resolution=resolution, **options)
-    if asked.kind == "dynamic":
-        return wr.SessionWindows.with_dynamic_gap("gap", max_gap=asked.length * TICK, **options)
-    return wr.SessionWindows.with_gap(asked.length * TICK, **options)
+    options: Any = {
+        "grace": scenario.grace * TICK,
+        "retention": None if scenario.until is None else scenario.until * TICK,
+    }
+    if scenario.sliding:
+        resolution = scenario.resolution * TICK
+        return wr.SlidingWindows.with_time_difference(scenario.length * TICK, resolution=resolution, **options)
+    if scenario.kind == "dynamic":
+        return wr.SessionWindows.with_dynamic_gap("gap", max_gap=scenario.length * TICK, **options)
+    return wr.SessionWindows.with_gap(scenario.length * TICK, **options)
 
 
-def aggregates(asked: Scenario) -> dict[str, Any]:
+def aggregates(scenario: Scenario) -> dict[str, Any]:
     """The aggregates of a scenario, in the public API."""
-    if asked.values == "built_in":
+    if scenario.values == "built_in":
         return BUILT_IN
-    if asked.values == "reduced":
+    if scenario.values == "reduced":
         return {"text": wr.reduce("word", plus)}
-    add = plus_or_delete if asked.values == "deletable" else plus
+    add = plus_or_delete if scenario.values == "deletable" else plus
     texts = wr.aggregate(lambda: "0", lambda held, row: add(held, row.word), joined, schema="string", columns=["word"])
-    shown = {name: BUILT_IN[name] for name in ("n", "total", "all")} if asked.values == "mixed" else {}
+    shown = {name: BUILT_IN[name] for name in ("n", "total", "all")} if scenario.values == "mixed" else {}
     return {**shown, "text": texts}
 
 
 class DriverPlayer:
     """The driver, with a query in the public API. Single records go through `pipe` and `tick`."""
 
-    def __init__(self, asked: Scenario, every: bool) -> None:
+    def __init__(self, scenario: Scenario, every: bool) -> None:
         def definition(data: Any) -> Any:
-            grouped = wr.group_by(data, "key", time="ts", tick="tick").windowed_by(windows(asked))
-            emitting = grouped.emit("update", every_record=every) if asked.emit == "update" else grouped.emit("close")
-            return emitting.late(asked.late).agg(**aggregates(asked))
+            grouped = wr.group_by(data, "key", time="ts", tick="tick").windowed_by(windows(scenario))
+            emitting = (
+                grouped.emit("update", every_record=every) if scenario.emit == "update" else grouped.emit("close")
+            )
+            return emitting.late(scenario.late).agg(**aggregates(scenario))
 
-        self._make = lambda: StreamDriver(definition, SCHEMA, value="word" if asked.kafka else None)
+        self._make = lambda: StreamDriver(definition, SCHEMA, value="word" if scenario.kafka else None)
         self._driver = self._make()
 
     @property
@@ -178,26 +183,26 @@ def _change(change: Driven) -> Change:
 class OperatorPlayer:
     """The core's operator, for scenarios that the driver does not support: two inputs, times beyond datetime."""
 
-    def __init__(self, asked: Scenario, every: bool) -> None:
+    def __init__(self, scenario: Scenario, every: bool) -> None:
         self._spec = json.dumps(
             {
                 "keys": ["key"],
                 "time": "ts",
                 "tick": "tick",
-                "windows": windows_spec(asked),
-                "grace": asked.grace,
-                "until": asked.until,
-                "aggregates": _aggregates(asked),
+                "windows": windows_spec(scenario),
+                "grace": scenario.grace,
+                "until": scenario.until,
+                "aggregates": _aggregates(scenario),
                 "op": True,
-                "emit": asked.emit,
-                "every_record": every and asked.emit == "update",
-                "late": asked.late,
+                "emit": scenario.emit,
+                "every_record": every and scenario.emit == "update",
+                "late": scenario.late,
                 "shards": 1,
-                "inputs": {"column": "input", "count": asked.inputs} if asked.inputs > 1 else None,
-                "kafka": {"value": "word" if asked.kafka else None},
+                "inputs": {"column": "input", "count": scenario.inputs} if scenario.inputs > 1 else None,
+                "kafka": {"value": "word" if scenario.kafka else None},
             }
         )
-        self._folds = _folds(asked)
+        self._folds = _folds(scenario)
         self._operator = Operator(self._spec, SCHEMA, self._folds)
 
     def feed(self, rows: Sequence[Row]) -> list[Change]:
@@ -216,33 +221,33 @@ class OperatorPlayer:
         return self._operator.counters()
 
 
-def windows_spec(asked: Scenario) -> dict[str, Any]:
+def windows_spec(scenario: Scenario) -> dict[str, Any]:
     """The windows of a scenario, in the core's plan format."""
-    match asked.kind:
+    match scenario.kind:
         case "sliding":
-            return {"kind": "sliding", "difference": asked.length, "resolution": asked.resolution}
+            return {"kind": "sliding", "difference": scenario.length, "resolution": scenario.resolution}
         case "session":
-            return {"kind": "session", "gap": asked.length}
+            return {"kind": "session", "gap": scenario.length}
         case _:
-            return {"kind": "session", "gap_column": "gap", "longest_gap": asked.length}
+            return {"kind": "session", "gap_column": "gap", "longest_gap": scenario.length}
 
 
-def _aggregates(asked: Scenario) -> list[dict[str, Any]]:
+def _aggregates(scenario: Scenario) -> list[dict[str, Any]]:
     python = {"name": "text", "function": "python", "columns": ["word"]}
     plans = [call_of(aggregate).plan(name) for name, aggregate in BUILT_IN.items()]
-    return plans if asked.values == "built_in" else [*plans[:3], python] if asked.values == "mixed" else [python]
+    return plans if scenario.values == "built_in" else [*plans[:3], python] if scenario.values == "mixed" else [python]
 
 
-def _folds(asked: Scenario) -> list[Fold]:
+def _folds(scenario: Scenario) -> list[Fold]:
     def rows(batch: pa.RecordBatch) -> list[Any]:
         return batch.column("word").to_pylist()
 
-    if asked.values == "built_in":
+    if scenario.values == "built_in":
         return []
-    if asked.values == "reduced":
-        fold = of_reduce(plus, pa.field("word", pa.string()), kafka=asked.kafka)
-        return [replace(fold, adds=asked.inputs * fold.adds)]
-    adds = (plus_or_delete, minus_or_delete) if asked.values == "deletable" else (plus, minus)
+    if scenario.values == "reduced":
+        fold = of_reduce(plus, pa.field("word", pa.string()), kafka=scenario.kafka)
+        return [replace(fold, adds=scenario.inputs * fold.adds)]
+    adds = (plus_or_delete, minus_or_delete) if scenario.values == "deletable" else (plus, minus)
     return [Fold(pa.string(), lambda: "0", adds, joined, rows)]
 
 
@@ -261,12 +266,12 @@ def _changes_of(batch: pa.RecordBatch) -> list[Change]:
     ]
 
 
-def player(asked: Scenario, every: bool) -> Player:
+def player(scenario: Scenario, every: bool) -> Player:
     """The driver, if it supports the scenario."""
-    spans = all(row.time is None or abs(row.time) < 10**16 for row in asked.rows)
-    if asked.inputs == 1 and spans:
-        return DriverPlayer(asked, every)
-    return OperatorPlayer(asked, every)
+    spans = all(row.time is None or abs(row.time) < 10**16 for row in scenario.rows)
+    if scenario.inputs == 1 and spans:
+        return DriverPlayer(scenario, every)
+    return OperatorPlayer(scenario, every)
 
 
 @dataclass(frozen=True)
@@ -306,16 +311,16 @@ def ways(seed: int, count: int) -> list[Way]:
     return [one, Way(True, lengths(), restarts()), Way(False, lengths(), restarts())]
 
 
-def differences(asked: Scenario, way: Way) -> list[str]:
+def differences(scenario: Scenario, way: Way) -> list[str]:
     """The differences between the package's and the oracle's answers, in words. Empty if there are none."""
-    oracle, played = stream_of(asked), player(asked, way.every)
+    oracle, played = stream_of(scenario), player(scenario, way.every)
     told: list[str] = []
     # Closed windows come at the end of a batch or one by one, so their order within it is open.
-    ordered = way.batches is None or (way.every and asked.emit == "update")
-    for number, rows in enumerate(way.cuts(asked.rows)):
+    ordered = way.batches is None or (way.every and scenario.emit == "update")
+    for number, rows in enumerate(way.cuts(scenario.rows)):
         before = {window.number for window in oracle.stored}
         steps = [change for row in rows for change in oracle.feed(row)]
-        together = asked.emit == "update" and not way.every
+        together = scenario.emit == "update" and not way.every
         expected = coalesced(steps, before) if together else [change for change, _ in steps]
         told += differing(f"batch {number}", expected, played.feed(rows), ordered)
         told += counters(number, oracle.counted(), played.counters, way.every)

@@ -213,15 +213,15 @@ def changes(shape: Shape, number: int, shards: int, *inputs: DataFrame) -> DataF
         windowed = windowed.emit("update", every_record=True)
     values = [f"{name}.value" for name in INPUTS] if shape.has_inputs else ["value"]
     adds = dict(zip(INPUTS, (added, subtracted), strict=True)) if shape.has_inputs else added
-    asked: dict[str, wr.Aggregate] = {
+    aggregates: dict[str, wr.Aggregate] = {
         "n": wr.count(),
         "fold": wr.aggregate(lambda: "0", adds, merged, schema="string", columns=values),
     }
     if not shape.has_inputs:
-        asked["reduce"] = wr.reduce("value", reduced)
-    result = windowed.agg(**asked)
+        aggregates["reduce"] = wr.reduce("value", reduced)
+    result = windowed.agg(**aggregates)
     op: Column = F.col("op") if shape.emit == "update" else F.lit("final")
-    reduce = F.col("reduce") if "reduce" in asked else F.lit(None).cast("string")
+    reduce = F.col("reduce") if "reduce" in aggregates else F.lit(None).cast("string")
     of = F.lit(number).alias("shape")
     return result.select(of, "name", "window", "n", "fold", reduce.alias("reduce"), op.alias("op"))
 

@@ -30,49 +30,49 @@ def agg(windowed: Any, values: Mapping[str, Any]) -> Any:
     return windowed.agg(**values)
 
 
-def definition(asked: StreamingScenario, then: Callable[[Any, Mapping[str, Any]], Any] = agg) -> Any:
+def definition(scenario: StreamingScenario, then: Callable[[Any, Mapping[str, Any]], Any] = agg) -> Any:
     """The query of a scenario, as a user writes it. `then` makes a result of its windows and aggregates."""
-    retention = None if asked.until is None else micros(asked.until)
-    options: Any = {"grace": micros(asked.grace), "retention": retention}
-    if asked.kind == "sliding":
-        resolution = micros(asked.resolution)
-        windows: Any = wr.SlidingWindows.with_time_difference(micros(asked.length), resolution=resolution, **options)
-    elif asked.kind == "session":
-        windows = wr.SessionWindows.with_gap(micros(asked.length), **options)
+    retention = None if scenario.until is None else micros(scenario.until)
+    options: Any = {"grace": micros(scenario.grace), "retention": retention}
+    if scenario.kind == "sliding":
+        resolution = micros(scenario.resolution)
+        windows: Any = wr.SlidingWindows.with_time_difference(micros(scenario.length), resolution=resolution, **options)
+    elif scenario.kind == "session":
+        windows = wr.SessionWindows.with_gap(micros(scenario.length), **options)
     else:
-        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(asked.length), **options)
+        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(scenario.length), **options)
     values: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v"), "all": wr.collect_list("v")}
-    if asked.inputs > 1:  # each of these would be of one input
+    if scenario.inputs > 1:  # each of these would be of one input
         values = {"n": wr.count()}
-    elif asked.values == "python":
+    elif scenario.values == "python":
         add = lambda held, row: texts(held, row.v)  # noqa: E731 (pickled by value)
         values = {"text": wr.aggregate(str, add, joined, schema="string", columns=["v"])}
 
     def grouped(data: Any) -> Any:
-        sources = ["topic", "partition"] if asked.sourced else None
-        order = "offset" if asked.ordered else None
-        stream_time: Any = asked.stream_time
+        sources = ["topic", "partition"] if scenario.sourced else None
+        order = "offset" if scenario.ordered else None
+        stream_time: Any = scenario.stream_time
         return wr.group_by(data, "k", time="ts", tick="tick", source=sources, order=order, stream_time=stream_time)
 
     def windowed(data: Any) -> Any:
-        emit: Any = asked.emit
-        late: Any = asked.late
-        pace = None if asked.every is None else micros(asked.every)
-        emitted = data.windowed_by(windows).emit(emit, every_record=asked.every_record, every=pace)
+        emit: Any = scenario.emit
+        late: Any = scenario.late
+        pace = None if scenario.every is None else micros(scenario.every)
+        emitted = data.windowed_by(windows).emit(emit, every_record=scenario.every_record, every=pace)
         return then(emitted.late(late), values)
 
-    if asked.inputs > 1:
+    if scenario.inputs > 1:
         return lambda **inputs: windowed(wr.cogroup(**{name: grouped(data) for name, data in inputs.items()}))
     return lambda data: windowed(grouped(data))
 
 
-def schemas(asked: StreamingScenario) -> Any:
+def schemas(scenario: StreamingScenario) -> Any:
     """The columns of the data, or of each input."""
-    schema = schema_of(asked)
-    if asked.inputs == 1:
+    schema = schema_of(scenario)
+    if scenario.inputs == 1:
         return schema
     own = pa.schema([field for field in schema if field.name != "input"])
-    return {f"input{number}": own for number in range(asked.inputs)}
+    return {f"input{number}": own for number in range(scenario.inputs)}
 
 
 def columns_read(stream: LocalStream) -> dict[str, str]:
@@ -95,17 +95,17 @@ def named(stream: LocalStream, table: pa.Table) -> pa.Table:
     )
 
 
-def splits(draw: random.Random, asked: StreamingScenario, rows: tuple[Row, ...]) -> list[pa.Table]:
+def splits(draw: random.Random, scenario: StreamingScenario, rows: tuple[Row, ...]) -> list[pa.Table]:
     """The rows in splits; with an order those of a source together."""
     count = draw.randint(1, 4)
     parts: list[list[Row]] = [[] for _ in range(count)]
     for row in rows:
-        place = (row.source or 0) % count if asked.ordered and asked.sourced else draw.randrange(count)
-        parts[0 if asked.ordered and not asked.sourced else place].append(row)
-    if not asked.ordered:
+        place = (row.source or 0) % count if scenario.ordered and scenario.sourced else draw.randrange(count)
+        parts[0 if scenario.ordered and not scenario.sourced else place].append(row)
+    if not scenario.ordered:
         for part in parts:
             draw.shuffle(part)
-    return [table_of(asked, part) for part in parts]
+    return [table_of(scenario, part) for part in parts]
 
 
 def stream_rows(batch: pa.RecordBatch) -> Iterator[Told]:

@@ -11,41 +11,43 @@ from .players import Way
 Fails = Callable[[Scenario, Way], bool]
 
 
-def shrunk(asked: Scenario, way: Way, fails: Fails) -> tuple[Scenario, Way]:
+def shrunk(scenario: Scenario, way: Way, fails: Fails) -> tuple[Scenario, Way]:
     """The smallest failing scenario that these steps find."""
     while True:
-        smaller = next((found for found in plainer(asked, way) if fails(*found)), None)
+        smaller = next((found for found in plainer(scenario, way) if fails(*found)), None)
         if smaller is None:
-            return asked, way
-        asked, way = smaller
+            return scenario, way
+        scenario, way = smaller
 
 
-def plainer(asked: Scenario, way: Way) -> Iterator[tuple[Scenario, Way]]:
+def plainer(scenario: Scenario, way: Way) -> Iterator[tuple[Scenario, Way]]:
     """Slightly simpler candidates, largest steps first."""
-    count = len(asked.rows)
+    count = len(scenario.rows)
     if way.restarts:
-        yield asked, dataclasses.replace(way, restarts=frozenset())
+        yield scenario, dataclasses.replace(way, restarts=frozenset())
     if way.batches is not None and len(way.batches) != 1:
-        yield asked, dataclasses.replace(way, batches=(count,))
+        yield scenario, dataclasses.replace(way, batches=(count,))
     size = count
     while size:
         for first in range(0, count, size):
-            yield dataclasses.replace(asked, rows=asked.rows[:first] + asked.rows[first + size :]), way
+            yield dataclasses.replace(scenario, rows=scenario.rows[:first] + scenario.rows[first + size :]), way
         size //= 2
     for name in ("until", "inputs", "kafka", "late", "values", "resolution"):
-        default = {field.name: field.default for field in dataclasses.fields(asked)}[name]
-        if getattr(asked, name) != default and not (name == "inputs" and any(row.input != 0 for row in asked.rows)):
-            yield dataclasses.replace(asked, **{name: default}), way
-    times = [row.time for row in asked.rows if row.time is not None]
-    for base in {min(times, default=0), min(times, default=0) - 10 * asked.length} - {0}:
-        if abs(base) > 20 * asked.length:
-            moved = (_with(row, time=None if row.time is None else row.time - base) for row in asked.rows)
-            yield dataclasses.replace(asked, rows=tuple(moved)), way
-    for place, row in enumerate(asked.rows):
+        default = {field.name: field.default for field in dataclasses.fields(scenario)}[name]
+        if getattr(scenario, name) != default and not (
+            name == "inputs" and any(row.input != 0 for row in scenario.rows)
+        ):
+            yield dataclasses.replace(scenario, **{name: default}), way
+    times = [row.time for row in scenario.rows if row.time is not None]
+    for base in {min(times, default=0), min(times, default=0) - 10 * scenario.length} - {0}:
+        if abs(base) > 20 * scenario.length:
+            moved = (_with(row, time=None if row.time is None else row.time - base) for row in scenario.rows)
+            yield dataclasses.replace(scenario, rows=tuple(moved)), way
+    for place, row in enumerate(scenario.rows):
         for name, value in (("x", None), ("word", "1"), ("input", 0), ("key", "a"), ("gap", 1)):
             if getattr(row, name) not in (value, None):
-                rows = (*asked.rows[:place], _with(row, **{name: value}), *asked.rows[place + 1 :])
-                yield dataclasses.replace(asked, rows=rows), way
+                rows = (*scenario.rows[:place], _with(row, **{name: value}), *scenario.rows[place + 1 :])
+                yield dataclasses.replace(scenario, rows=rows), way
 
 
 def _with(row: Row, **fields: object) -> Row:

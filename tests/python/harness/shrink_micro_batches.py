@@ -11,48 +11,48 @@ from ..oracle.streaming_scenario import StreamingScenario
 Fails = Callable[[StreamingScenario], bool]
 
 
-def shrunk(asked: StreamingScenario, fails: Fails) -> StreamingScenario:
+def shrunk(scenario: StreamingScenario, fails: Fails) -> StreamingScenario:
     """The smallest failing scenario that these steps find."""
     while True:
-        smaller = next((found for found in plainer(asked) if fails(found)), None)
+        smaller = next((found for found in plainer(scenario) if fails(found)), None)
         if smaller is None:
-            return asked
-        asked = smaller
+            return scenario
+        scenario = smaller
 
 
-def plainer(asked: StreamingScenario) -> Iterator[StreamingScenario]:
+def plainer(scenario: StreamingScenario) -> Iterator[StreamingScenario]:
     """Slightly simpler candidates, largest steps first."""
-    for number in reversed(range(len(asked.batches))):
-        yield _without_batch(asked, number)
-    for place in range(len(asked.restarts)):
-        yield dataclasses.replace(asked, restarts=asked.restarts[:place] + asked.restarts[place + 1 :])
-    for number, rows in enumerate(asked.batches):
+    for number in reversed(range(len(scenario.batches))):
+        yield _without_batch(scenario, number)
+    for place in range(len(scenario.restarts)):
+        yield dataclasses.replace(scenario, restarts=scenario.restarts[:place] + scenario.restarts[place + 1 :])
+    for number, rows in enumerate(scenario.batches):
         size = len(rows)
         while size:
             for first in range(0, len(rows), size):
-                yield _with_batch(asked, number, rows[:first] + rows[first + size :])
+                yield _with_batch(scenario, number, rows[:first] + rows[first + size :])
             size //= 2
     defaults = {"until": None, "late": "drop", "values": "built_in", "every_record": False, "resolution": 1}
     for name, default in defaults.items():
-        if getattr(asked, name) != default:
-            yield dataclasses.replace(asked, **{name: default})
-    if asked.sourced and not asked.slowest and all(row.source == 0 for rows in asked.batches for row in rows):
-        yield dataclasses.replace(asked, sourced=False)
-    if asked.inputs > 1 and all(row.input == 0 for rows in asked.batches for row in rows):
-        yield dataclasses.replace(asked, inputs=1)
-    times = [row.time for rows in asked.batches for row in rows if row.time is not None]
-    if min(map(abs, times), default=0) > 20 * asked.length:
+        if getattr(scenario, name) != default:
+            yield dataclasses.replace(scenario, **{name: default})
+    if scenario.sourced and not scenario.slowest and all(row.source == 0 for rows in scenario.batches for row in rows):
+        yield dataclasses.replace(scenario, sourced=False)
+    if scenario.inputs > 1 and all(row.input == 0 for rows in scenario.batches for row in rows):
+        yield dataclasses.replace(scenario, inputs=1)
+    times = [row.time for rows in scenario.batches for row in rows if row.time is not None]
+    if min(map(abs, times), default=0) > 20 * scenario.length:
         base = min(times)
         yield dataclasses.replace(
-            asked, batches=tuple(tuple(_moved_row(row, base) for row in rows) for rows in asked.batches)
+            scenario, batches=tuple(tuple(_moved_row(row, base) for row in rows) for rows in scenario.batches)
         )
-    for number, rows in enumerate(asked.batches):
+    for number, rows in enumerate(scenario.batches):
         for place, row in enumerate(rows):
             for name, value in (("input", 0), ("source", 0), ("key", "a")):
                 if getattr(row, name) not in (value, None):
                     plain = dataclasses.replace(row, **{name: value})  # type: ignore[arg-type]
                     if not _meets(rows, place, plain):
-                        yield _with_batch(asked, number, (*rows[:place], plain, *rows[place + 1 :]))
+                        yield _with_batch(scenario, number, (*rows[:place], plain, *rows[place + 1 :]))
 
 
 def _meets(rows: tuple[Row, ...], place: int, plain: Row) -> bool:
@@ -61,19 +61,19 @@ def _meets(rows: tuple[Row, ...], place: int, plain: Row) -> bool:
     return any((row.order, row.input, row.source) == (plain.order, plain.input, plain.source) for row in others)
 
 
-def _with_batch(asked: StreamingScenario, number: int, rows: tuple[Row, ...]) -> StreamingScenario:
-    return dataclasses.replace(asked, batches=(*asked.batches[:number], rows, *asked.batches[number + 1 :]))
+def _with_batch(scenario: StreamingScenario, number: int, rows: tuple[Row, ...]) -> StreamingScenario:
+    return dataclasses.replace(scenario, batches=(*scenario.batches[:number], rows, *scenario.batches[number + 1 :]))
 
 
-def _without_batch(asked: StreamingScenario, gone: int) -> StreamingScenario:
-    restarts = [restart for restart in asked.restarts if restart.batch != gone]
+def _without_batch(scenario: StreamingScenario, gone: int) -> StreamingScenario:
+    restarts = [restart for restart in scenario.restarts if restart.batch != gone]
     moved = [dataclasses.replace(each, batch=each.batch - (each.batch > gone)) for each in restarts]
     started = next((restart for restart in moved if restart.batch == 0), None)
     return dataclasses.replace(
-        asked,
-        grace=asked.grace if started is None else started.grace,
-        late=asked.late if started is None else started.late,
-        batches=asked.batches[:gone] + asked.batches[gone + 1 :],
+        scenario,
+        grace=scenario.grace if started is None else started.grace,
+        late=scenario.late if started is None else started.late,
+        batches=scenario.batches[:gone] + scenario.batches[gone + 1 :],
         restarts=tuple(restart for restart in moved if restart.batch > 0),
     )
 

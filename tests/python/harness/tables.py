@@ -23,7 +23,7 @@ Rows = dict[Window, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Call:
     """One aggregate of a query: the name of a windrow function, and its columns."""
 
     function: str
@@ -135,18 +135,18 @@ def by_sliding(difference: int, resolution: int) -> Windows:
     return functools.partial(sliding, difference=difference, resolution=resolution)
 
 
-def assert_answers(got: Rows, expected: Mapping[Any, Any], asked: Mapping[str, Asked]) -> None:
+def assert_answers(got: Rows, expected: Mapping[Any, Any], aggregates: Mapping[str, Call]) -> None:
     """Asserts that the result has exactly the expected windows, with the oracle's values for their records."""
     missing, surplus = expected.keys() - got.keys(), got.keys() - expected.keys()
     assert not missing | surplus, f"missing {missing}, surplus {surplus}"
     for window, rows in expected.items():
-        for name, aggregate in asked.items():
+        for name, aggregate in aggregates.items():
             wanted, found = aggregate.of(rows), got[window][name]
             assert accepts(wanted, found), f"{name} of {window}: got {found!r}, expected {wanted!r}, rows {rows}"
 
 
 def assert_windows(
-    got: Rows, table: pa.Table, keys: Sequence[str], windows: Windows, asked: Mapping[str, Asked]
+    got: Rows, table: pa.Table, keys: Sequence[str], windows: Windows, aggregates: Mapping[str, Call]
 ) -> None:
     """Asserts that the result has exactly the oracle's windows and values."""
     expected = {
@@ -154,7 +154,7 @@ def assert_windows(
         for key, members in by_key(records(table, keys)).items()
         for start, end, rows in windows(members)
     }
-    assert_answers(got, expected, asked)
+    assert_answers(got, expected, aggregates)
 
 
 def alike(got: Any, expected: Any) -> bool:

@@ -97,7 +97,7 @@ class Query:
 
     Attributes:
         windows: its windows, of a grace.
-        asked: its aggregates.
+        aggregates: what it computes.
         keys: its key columns.
         time: its time column. `at` is in the order of arrival.
         group: options of `group_by` for a stream.
@@ -110,7 +110,7 @@ class Query:
     """
 
     windows: Callable[[str | None], Any]
-    asked: Mapping[str, Any]
+    aggregates: Mapping[str, Any]
     keys: tuple[str, ...] = ("user",)
     time: str = "ts"
     group: Mapping[str, Any] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class Query:
 
     def result(self, windowed: Any) -> Any:
         """Its result."""
-        return windowed.with_columns(**self.asked) if self.gives_records else windowed.agg(**self.asked)
+        return windowed.with_columns(**self.aggregates) if self.gives_records else windowed.agg(**self.aggregates)
 
 
 QUERIES = {

@@ -143,7 +143,7 @@ class VirtualCluster:
         self.committed = committed
         self.error: Exception | None = None
         self.before_answer: Callable[[], None] = lambda: None
-        self.asked = 0
+        self.requests = 0
         self.read = 0
         self.is_closed = False
 
@@ -151,7 +151,7 @@ class VirtualCluster:
         return [(topic, number) for topic in topics for number in range(self.broker.partitions[topic])]
 
     def ends(self, partitions: Iterable[Place]) -> dict[Place, Any]:
-        self.asked += 1
+        self.requests += 1
         if self.error is not None:
             raise self.error
         self.broker.flow()

@@ -34,15 +34,15 @@ def test_the_defaults_are_those_that_are_documented() -> None:
 
 
 def test_text_is_taken_as_a_properties_file_has_it() -> None:
-    asked = options(start_ms="5", end_ms=" 60 ", backoff_ms="2", backoff_exponential="TRUE", allowance_ms="4", key="k")
-    assert (asked.schedule.start, asked.schedule.end, asked.schedule.backoff) == (5, 60, 2)
-    assert (asked.schedule.exponential, asked.allowance, asked.key) == (True, 4, b"k")
+    parsed = options(start_ms="5", end_ms=" 60 ", backoff_ms="2", backoff_exponential="TRUE", allowance_ms="4", key="k")
+    assert (parsed.schedule.start, parsed.schedule.end, parsed.schedule.backoff) == (5, 60, 2)
+    assert (parsed.schedule.exponential, parsed.allowance, parsed.key) == (True, 4, b"k")
 
 
 @pytest.mark.parametrize("given", ["a, b,,", ["a", "b"], ("b", "a")])
 def test_topics_are_a_list_or_text_with_commas(given: object) -> None:
-    asked = options(topics_include=given)
-    assert [asked.includes(topic) for topic in ("a", "b", "c", "")] == [True, True, False, False]
+    parsed = options(topics_include=given)
+    assert [parsed.includes(topic) for topic in ("a", "b", "c", "")] == [True, True, False, False]
 
 
 def test_settings_of_the_client_are_left_alone() -> None:
@@ -103,8 +103,8 @@ def test_an_unknown_option_is_named_with_the_one_that_is_like_it() -> None:
 
 
 def test_the_first_allowed_values_on_the_other_side_of_each_bound() -> None:
-    asked = options(start_ms=1, end_ms=2, backoff_ms=1, allowance_ms=0, request_timeout_ms=1, topics_include="x" * 249)
-    assert (asked.schedule.start, asked.schedule.end) == (1, 2)
+    parsed = options(start_ms=1, end_ms=2, backoff_ms=1, allowance_ms=0, request_timeout_ms=1, topics_include="x" * 249)
+    assert (parsed.schedule.start, parsed.schedule.end) == (1, 2)
     assert options(start_ms=10**14, allowance_ms=10**14 - 1).allowance == 10**14 - 1
     assert options(request_timeout_ms=3_600_000).timeout == 3_600_000
 

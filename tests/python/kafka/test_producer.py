@@ -224,11 +224,11 @@ def test_nothing_is_sent_while_a_record_for_the_partition_is_in_flight() -> None
     scene.producer.produce("events", b"v", b"k", 0, timestamp=NINE + 2)
     scene.timer.advance(5_999)
     assert len(scene.entries()) == 2
-    assert scene.cluster.asked == 0  # nobody has to be asked for that
+    assert scene.cluster.requests == 0  # nobody has to be asked for that
     scene.timer.advance(START)
     scene.timer.advance(4_000)
     assert scene.times() == []  # the message itself is in flight
-    assert scene.cluster.asked == 1
+    assert scene.cluster.requests == 1
     scene.timer.advance(1_000)
     assert scene.times()[0] == 2 + START
 
@@ -288,7 +288,7 @@ def test_a_time_that_no_message_can_tell_is_counted_and_asks_nobody_for_ever() -
     assert [message.event_time for message in scene.messages(2)] == [500, 1_500]
     counters = scene.producer.counters()
     assert (counters["out_of_range"], counters["put_off"]) == (4 + 4 + 2, 0)
-    assert scene.cluster.asked == 4
+    assert scene.cluster.requests == 4
 
 
 def test_the_end_of_the_year_9999_is_told_once() -> None:

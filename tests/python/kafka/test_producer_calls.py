@@ -55,7 +55,7 @@ def test_a_broker_that_does_not_answer_is_asked_again_after_the_backoff() -> Non
     scene.write(NINE)
     scene.cluster.error = TimeoutError("no answer")
     scene.timer.advance(START + 3 * BACKOFF)
-    assert scene.cluster.asked == 4
+    assert scene.cluster.requests == 4
     assert scene.times() == []
     scene.cluster.error = None
     scene.timer.advance(60_000)
@@ -235,9 +235,9 @@ def test_idle_it_asks_nobody_anything() -> None:
     scene = Scene()
     scene.write(NINE)
     scene.timer.advance(60_000)
-    steps, asked = scene.timer.steps, scene.cluster.asked
+    steps, requests = scene.timer.steps, scene.cluster.requests
     scene.timer.advance(10**9)
-    assert (scene.timer.steps, scene.cluster.asked, asked) == (steps, asked, 4)
+    assert (scene.timer.steps, scene.cluster.requests, requests) == (steps, requests, 4)
     assert steps < 20
 
 

@@ -187,10 +187,10 @@ def test_settings_come_from_the_file_and_the_command_line_goes_first(tmp_path: P
         "# a comment\n\nsasl.mechanism = PLAIN\nsasl.jaas.config=a=b\nprogress.control.start.ms=7\n"
         "progress.control.allowance.ms=5\n! another\nbootstrap.servers=other:1\n"
     )
-    asked = ticker.arguments(
+    parsed = ticker.arguments(
         ["--bootstrap=x:1", "--topics=a,b", f"--command-config={file}", "--progress.control.start.ms=8"]
     )
-    settings = ticker._settings(asked)
+    settings = ticker._settings(parsed)
     assert settings == {
         "sasl.mechanism": "PLAIN",
         "sasl.jaas.config": "a=b",
@@ -202,7 +202,7 @@ def test_settings_come_from_the_file_and_the_command_line_goes_first(tmp_path: P
     assert ProgressOptions.of(settings).topics == {"a", "b"}
     file.write_text("nonsense")
     with pytest.raises(ValueError, match=r"client\.properties, line 1: got 'nonsense'; allowed: name=value"):
-        ticker._settings(asked)
+        ticker._settings(parsed)
 
 
 def test_new_partitions_are_found_and_an_absent_topic_is_told(

@@ -131,7 +131,7 @@ def test_nobody_is_asked_while_a_transaction_of_the_own_is_open_on_the_partition
     scene.producer.begin_transaction()
     scene.write(NINE + 5)
     scene.timer.advance(20_000)
-    assert (scene.times(), scene.cluster.asked) == ([], 0)
+    assert (scene.times(), scene.cluster.requests) == ([], 0)
     assert scene.producer.counters()["put_off"] > 0
     scene.producer.commit_transaction()
     scene.timer.advance(1_000)

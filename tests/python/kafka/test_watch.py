@@ -229,7 +229,7 @@ def test_an_answer_that_does_not_come_is_told_once_and_asked_for_again(what: str
     if what == "all":
         scene.cluster.error = error
     else:
-        scene.cluster.ends = lambda asked: real(asked) | {TopicPartition("events", 0): error}  # type: ignore[method-assign]
+        scene.cluster.ends = lambda partitions: real(partitions) | {TopicPartition("events", 0): error}  # type: ignore[method-assign]
     scene.advance(START + 5_000)
     assert scene.lines.count("events-0 no answer: no answer") == 1
     assert scene.times() == []

@@ -16,7 +16,7 @@ import windrow as wr
 from ..harness.daily_jobs import days, half_hours, pairs, played, shown_windows
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, often, some
-from ..harness.tables import Asked, assert_same, assert_windows, by_sessions, by_sliding, rows_of
+from ..harness.tables import Call, assert_same, assert_windows, by_sessions, by_sliding, rows_of
 from ..oracle.micro_batches import MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
@@ -24,13 +24,13 @@ from ..scenes import at
 
 TICK = timedelta(microseconds=1)
 ASKED = {
-    "n": Asked("count"),
-    "ids": Asked("collect_list", ("id",)),
-    "first": Asked("first", ("id",)),
-    "last": Asked("last", ("id",)),
-    "low": Asked("min", ("id",)),
-    "mean": Asked("mean", ("id",)),
-    "top": Asked("top_k", ("id",), most=2),
+    "n": Call("count"),
+    "ids": Call("collect_list", ("id",)),
+    "first": Call("first", ("id",)),
+    "last": Call("last", ("id",)),
+    "low": Call("min", ("id",)),
+    "mean": Call("mean", ("id",)),
+    "top": Call("top_k", ("id",), most=2),
 }
 BUILT = {name: each.build(wr) for name, each in ASKED.items()}
 
@@ -93,8 +93,8 @@ def test_late_records_are_those_of_a_micro_batch(kind: str, late: Any) -> None:
     for seed in range(60):
         rng = random.Random(f"{kind} {late} {seed}")
         length, grace = rng.randint(1, 6), rng.randint(0, 4)
-        asked = StreamingScenario(kind, length, grace, emit="close", late=late)
-        oracle = MicroBatches(asked)
+        scenario = StreamingScenario(kind, length, grace, emit="close", late=late)
+        oracle = MicroBatches(scenario)
         made: Any = wr.SessionWindows.with_gap if kind == "session" else wr.SlidingWindows.with_time_difference
         windows, opened, end = made(length * TICK, grace=grace * TICK), None, 10**6
         late_rows = 0
@@ -143,17 +143,17 @@ def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:
             flag=flags,
         )
         made: Any = wr.SessionWindows.with_gap if kind == "session" else wr.SlidingWindows.with_time_difference
-        asked = {name: each.build(wr) for name, each in family.asked().items()}
+        aggregates = {name: each.build(wr) for name, each in family.aggregates().items()}
 
         def windowed(day: Any) -> Any:
             return wr.group_by(day, "k", time="ts").windowed_by(made(5 * TICK))
 
         ends = [12, 13, 25, 60]
         *parts, _ = days(history, ends)
-        closed, still_open = played(parts, ends, windowed, asked)
-        whole = windowed(history).agg(**asked)
+        closed, still_open = played(parts, ends, windowed, aggregates)
+        whole = windowed(history).agg(**aggregates)
         got = pa.concat_tables([*closed, still_open])
-        unordered = [each for each in asked if each.startswith("collect")]
+        unordered = [each for each in aggregates if each.startswith("collect")]
         assert_same(rows_of(got, ["k"]), rows_of(whole, ["k"]), unordered)
         assert got.schema.types == whole.schema.types
 
@@ -290,7 +290,7 @@ def test_python_functions_continue(cut: tuple[pa.Table, list[int]], length: int,
     def merge(one: list[int], other: list[int]) -> list[int]:
         return one + other
 
-    asked = {
+    aggregates = {
         "ids": wr.aggregate(list, joined_ids, None if sliding else merge, columns=["id"], schema="array<bigint>"),
         "most": wr.reduce("id", max),
         "n": wr.count(),
@@ -302,6 +302,6 @@ def test_python_functions_continue(cut: tuple[pa.Table, list[int]], length: int,
 
     ends = [*ends, max([*ends, *(history["ts"].cast(pa.int64()).to_pylist())]) + 1]
     *parts, _ = days(history, ends)
-    closed, still_open = played(parts, ends, windowed, asked)
-    whole = windowed(history).agg(**asked)
+    closed, still_open = played(parts, ends, windowed, aggregates)
+    whole = windowed(history).agg(**aggregates)
     assert_same(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), rows_of(whole, ["k"]))

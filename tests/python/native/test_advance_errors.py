@@ -25,8 +25,8 @@ def windowed(day: pa.Table = DAY, gap: str = "30 minutes", key: str = "user") ->
     return wr.group_by(day, key, time="ts").windowed_by(wr.SessionWindows.with_gap(gap))
 
 
-def advanced(opened: Any, minutes: float = 20, **asked: Any) -> Any:
-    return windowed().advance(opened, to=at(minutes), **(asked or {"n": wr.count(), "spend": wr.sum("amount")}))
+def advanced(opened: Any, minutes: float = 20, **options: Any) -> Any:
+    return windowed().advance(opened, to=at(minutes), **(options or {"n": wr.count(), "spend": wr.sum("amount")}))
 
 
 OPEN: pa.Table = advanced(None).still_open

@@ -63,11 +63,11 @@ def test_open_windows_survive_a_round_trip(trip: Any, zone: str | None, kind: st
     def windowed(day: Any) -> Any:
         return wr.group_by(day, "user", "id", time="ts").windowed_by(made("5 minutes", grace="2 minutes"))
 
-    asked = {"n": wr.count(), "low": wr.min("x"), "ids": wr.collect_list("id")}
+    aggregates = {"n": wr.count(), "low": wr.min("x"), "ids": wr.collect_list("id")}
     ends = [minute * 60_000_000 for minute in (20, 21, 60, 95)]
     *parts, _ = days(history, ends)
-    closed, still_open = played(parts, ends, windowed, asked, trip)
-    whole = windowed(history).agg(**asked)
+    closed, still_open = played(parts, ends, windowed, aggregates, trip)
+    whole = windowed(history).agg(**aggregates)
     assert_same(rows_of(pa.concat_tables([*closed, still_open]), ["user", "id"]), rows_of(whole, ["user", "id"]))
 
 
@@ -108,8 +108,8 @@ def test_a_cogroup_continues() -> None:
     def run(clicks: pa.Table, orders: pa.Table, opened: Any, minutes: float) -> Any:
         both = wr.cogroup(clicks=wr.group_by(clicks, "user", time="ts"), orders=wr.group_by(orders, "user", time="ts"))
         windowed = both.windowed_by(wr.SessionWindows.with_gap("30 minutes"))
-        asked = {"n": wr.count(), "clicks": wr.count("clicks.*"), "orders": wr.count("orders.*")}
-        return windowed.advance(opened, to=at(minutes), **asked)
+        aggregates = {"n": wr.count(), "clicks": wr.count("clicks.*"), "orders": wr.count("orders.*")}
+        return windowed.advance(opened, to=at(minutes), **aggregates)
 
     one = run(pairs(("ann", 0), ("ann", 50)), pairs(("ann", 55)), None, 60)
     two = run(pairs(("bob", 70)), pairs(("ann", 80), ("bob", 65)), one.still_open, 200)

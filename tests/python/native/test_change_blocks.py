@@ -258,7 +258,7 @@ def definition(emit: Any, late: Any = "drop") -> Any:
 
 
 @pytest.mark.parametrize(
-    ("asked", "columns"),
+    ("aggregates", "columns"),
     [
         (definition("close"), ["key", "window", "n", "time"]),
         (definition("close", "emit"), ["key", "window", "n", "time", "op"]),
@@ -266,9 +266,9 @@ def definition(emit: Any, late: Any = "drop") -> Any:
     ],
     ids=["close", "late", "update"],
 )
-def test_a_shard_gives_the_columns_of_the_result(asked: Any, columns: list[str]) -> None:
+def test_a_shard_gives_the_columns_of_the_result(aggregates: Any, columns: list[str]) -> None:
     schema = pa.schema([("key", pa.string()), ("ts", pa.timestamp("us")), ("v", pa.int64())])
-    stream = LocalStream(asked, schema, shards=1)
+    stream = LocalStream(aggregates, schema, shards=1)
     query, state, seen = StreamQuery(stream.shipment), DictState(), list[list[str]]()
     for start in (0, 60, 120):
         ts = datetime.datetime(2026, 11, 24) + datetime.timedelta(seconds=start)

@@ -166,9 +166,9 @@ def test_an_aggregate_is_null_in_windows_that_are_older_also_after_more_runs() -
     assert shown == {"ann": (3, None, 3), "bob": (2, at(26), 2)}
 
 
-def advanced(windows: Any, opened: Any = None, **asked: Any) -> Any:
+def advanced(windows: Any, opened: Any = None, **options: Any) -> Any:
     day = pa.table({"user": ["ann"], "ts": pa.array([at(0)], pa.timestamp("us")), "x": [1.5], "other": [2]})
-    return wr.group_by(day, "user", time="ts").windowed_by(windows).advance(opened, to=at(10), **asked)
+    return wr.group_by(day, "user", time="ts").windowed_by(windows).advance(opened, to=at(10), **options)
 
 
 SESSIONS = wr.SessionWindows.with_gap("30 minutes")
@@ -176,7 +176,7 @@ OPEN = advanced(SESSIONS, n=wr.count(), x=wr.sum("x"), f=wr.reduce("x", min)).st
 
 
 @pytest.mark.parametrize(
-    ("windows", "asked", "says"),
+    ("windows", "aggregates", "says"),
     [
         (wr.SessionWindows.with_gap("29 minutes"), {"n": wr.count()}, "gap was 30 minutes, is 29 minutes"),
         (
@@ -194,9 +194,11 @@ OPEN = advanced(SESSIONS, n=wr.count(), x=wr.sum("x"), f=wr.reduce("x", min)).st
         (SESSIONS, {"f": wr.reduce("other", min)}, 'the aggregate "f" was a Python function'),
     ],
 )
-def test_what_cannot_be_derived_is_refused_with_the_difference(windows: Any, asked: dict[str, Any], says: str) -> None:
+def test_what_cannot_be_derived_is_refused_with_the_difference(
+    windows: Any, aggregates: dict[str, Any], says: str
+) -> None:
     with pytest.raises(ValueError, match=rf"^open: the open windows are of another query: {says}.*; allowed: "):
-        advanced(windows, OPEN, **asked)
+        advanced(windows, OPEN, **aggregates)
 
 
 ZONES = {"UTC": pa.timestamp("us", "UTC"), "Berlin": pa.timestamp("us", "Europe/Berlin"), "none": pa.timestamp("us")}
@@ -220,14 +222,14 @@ def of_visits(data: Any, *, tie: str | None = None, grace: Any = None, **rules: 
 
 def continued(before: pa.Table, after: pa.Table, one: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:
     """The sessions of a query that continues the open windows of another, and of a driver that does."""
-    asked: dict[str, Any] = {"n": wr.count(), "last": wr.max("ts")}
-    run = of_visits(before, **one).advance(None, to=end_of(before, 30), **asked)
+    aggregates: dict[str, Any] = {"n": wr.count(), "last": wr.max("ts")}
+    run = of_visits(before, **one).advance(None, to=end_of(before, 30), **aggregates)
     rows: list[dict[str, Any]] = (
-        of_visits(after, **other).advance(run.still_open, to=end_of(after, 300), **asked).closed.to_pylist()
+        of_visits(after, **other).advance(run.still_open, to=end_of(after, 300), **aggregates).closed.to_pylist()
     )
 
     def driver(data: pa.Table, rules: dict[str, Any]) -> StreamDriver:
-        return StreamDriver(lambda data: of_visits(data, grace="1 minute", **rules).agg(**asked), data.schema)
+        return StreamDriver(lambda data: of_visits(data, grace="1 minute", **rules).agg(**aggregates), data.schema)
 
     first = driver(before, one)
     first.pipe_batch(before)

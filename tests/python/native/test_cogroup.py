@@ -15,7 +15,7 @@ import windrow as wr
 from ..harness.cogroups import assert_cogroup, counts, of_input
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
-from ..harness.tables import Asked, Windows, by_dynamic_gap, by_sessions, by_sliding, in_batches, rows_of
+from ..harness.tables import Call, Windows, by_dynamic_gap, by_sessions, by_sliding, in_batches, rows_of
 
 US = pa.timestamp("us")
 NAMES = ("clicks", "orders", "visits")
@@ -68,11 +68,11 @@ def test_aggregates_of_inputs_equal_the_oracle(name: str, kind: str) -> None:
     @usually(10)
     @given(st.integers(2, 3).flatmap(lambda many: inputs(FAMILIES[name], NAMES[:many])), st.integers(1, 4))
     def check(tables: dict[str, pa.Table], threads: int) -> None:
-        asked = {**counts(tuple(tables)), **of_input("clicks", FAMILIES[name].asked())}
-        asked |= of_input("orders", FAMILIES[name].asked())
-        aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
+        specs = {**counts(tuple(tables)), **of_input("clicks", FAMILIES[name].aggregates())}
+        specs |= of_input("orders", FAMILIES[name].aggregates())
+        aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
         result = cogrouped(tables, kept, threads).agg(**aggregates)
-        assert_cogroup(rows_of(result, ["k"]), tables, ["k"], oracle, asked)
+        assert_cogroup(rows_of(result, ["k"]), tables, ["k"], oracle, specs)
         assert result.schema.metadata[b"windrow.records"] == str(sum(map(len, tables.values()))).encode()
 
     check()
@@ -89,9 +89,12 @@ def test_records_of_all_inputs_bring_their_own_gaps(tables: dict[str, pa.Table],
         )
         for name, table in tables.items()
     }
-    asked = {**counts(NAMES), **of_input("visits", {"longest": Asked("max", ("gap",)), "last": Asked("last", ("by",))})}
-    result = cogrouped(tables, kept).agg(**{name: aggregate.build(wr) for name, aggregate in asked.items()})
-    assert_cogroup(rows_of(result, ["k"]), tables, ["k"], by_dynamic_gap("gap", longest), asked)
+    aggregates = {
+        **counts(NAMES),
+        **of_input("visits", {"longest": Call("max", ("gap",)), "last": Call("last", ("by",))}),
+    }
+    result = cogrouped(tables, kept).agg(**{name: aggregate.build(wr) for name, aggregate in aggregates.items()})
+    assert_cogroup(rows_of(result, ["k"]), tables, ["k"], by_dynamic_gap("gap", longest), aggregates)
 
 
 CLICKS = pa.table(

@@ -18,7 +18,7 @@ from windrow.testing._definition import plan_of
 
 from ..harness.cogroups import assert_cogroup, counts, of_input
 from ..harness.examples import usually
-from ..harness.tables import Asked, by_sessions, by_sliding, rows_of
+from ..harness.tables import Call, by_sessions, by_sliding, rows_of
 
 ZERO = datetime(1970, 1, 1)
 US = pa.timestamp("us")
@@ -40,14 +40,14 @@ SLIDING = wr.SlidingWindows.with_time_difference(us(5), grace=us(10), resolution
 
 
 def of(windows: Any, emit: str = "close", late: str = "drop", every_record: bool = False, **aggregates: Any) -> Any:
-    asked = aggregates or {"clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
+    chosen = aggregates or {"clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
 
     def definition(clicks: Any, orders: Any) -> Any:
         inputs = {
             "clicks": wr.group_by(clicks, "k", time="ts"),
             "orders": wr.group_by(orders, "k", time="at", tick="tick"),
         }
-        return wr.cogroup(**inputs).windowed_by(windows).emit(emit, every_record=every_record).late(late).agg(**asked)
+        return wr.cogroup(**inputs).windowed_by(windows).emit(emit, every_record=every_record).late(late).agg(**chosen)
 
     return definition
 
@@ -191,9 +191,9 @@ def test_oracle_a_fast_input_neither_closes_nor_splits_what_a_slow_one_builds(
         windows: Any = wr.SlidingWindows.with_time_difference(us(6), grace=us(0), resolution=us(1))
     else:
         windows = wr.SessionWindows.with_gap(us(6), grace=us(0))
-    asked = {**counts(("clicks", "orders")), **of_input("orders", {"sum": Asked("sum", ("amount",))})}
-    asked |= of_input("clicks", {"first": Asked("first", ("url",)), "last": Asked("last", ("url",))})
-    driver = driven(windows, **{name: each.build(wr) for name, each in asked.items()})
+    aggregates = {**counts(("clicks", "orders")), **of_input("orders", {"sum": Call("sum", ("amount",))})}
+    aggregates |= of_input("clicks", {"first": Call("first", ("url",)), "last": Call("last", ("url",))})
+    driver = driven(windows, **{name: each.build(wr) for name, each in aggregates.items()})
     inputs = {"clicks": feeding["clicks"], "orders": feeding["orders"]}
     left = {name: iter(rows) for name, rows in inputs.items()}
     finals: list[pa.Table] = []
@@ -228,7 +228,7 @@ def test_oracle_a_fast_input_neither_closes_nor_splits_what_a_slow_one_builds(
         ),
     }
     oracle = by_sliding(6, 1) if sliding else by_sessions(6)
-    assert_cogroup(rows_of(pa.concat_tables(finals), ["k"]), tables, ["k"], oracle, asked)
+    assert_cogroup(rows_of(pa.concat_tables(finals), ["k"]), tables, ["k"], oracle, aggregates)
 
 
 TEXTS = wr.aggregate(

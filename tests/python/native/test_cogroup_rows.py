@@ -183,8 +183,8 @@ def test_inputs_of_other_libraries_ticks_bounds_and_progress_go_along() -> None:
         (pl.from_arrow(clicks), orders.to_reader()),
         (clicks.to_batches(), pl.from_arrow(orders).lazy()),
     ]:
-        asked = visits(each, other, tick="is_tick").flat().progress(lambda step, *_: steps.append(step))
-        answer = arrow(asked.with_columns(n=wr.count()))
+        query = visits(each, other, tick="is_tick").flat().progress(lambda step, *_: steps.append(step))
+        answer = arrow(query.with_columns(n=wr.count()))
         assert answer.column_names[-5:] == ["tick", "input", "window_start", "window_end", "n"]
         assert [str(tick) for tick in answer["tick"]] == ["None"] * 3 + ["a", "b"]
         assert answer["n"].to_pylist() == [2, 1, None, 2, 1]

@@ -49,7 +49,7 @@ def aggregates(columns: dict[str, str]) -> dict[str, Any]:
         options = {"ignore_nulls": True} if function in ("first", "last") else {}  # null in records of other inputs
         return getattr(wr, function)(*(() if column is None else (columns.get(column, column),)), **options)
 
-    return {name: made(*asked) for name, asked in ASKED.items()} | {"why": wr.ended_by()}
+    return {name: made(*arguments) for name, arguments in ASKED.items()} | {"why": wr.ended_by()}
 
 
 def tables(rows: list[Made]) -> tuple[pa.Table, pa.Table, pa.Table]:
@@ -114,14 +114,14 @@ def test_records_of_all_inputs_go_by_time_and_tie(rows: list[Made], random: Any,
 @given(st.lists(MADE, max_size=24), st.randoms(use_true_random=False))
 def test_every_record_knows_its_place_among_the_records_of_all_inputs(rows: list[Made], random: Any) -> None:
     clicks, orders, union = tables(rows)
-    asked = {"place": wr.position(), "number": wr.session_number(), "why": wr.ended_by()}
+    aggregates = {"place": wr.position(), "number": wr.session_number(), "why": wr.ended_by()}
     shuffled = [
         each.take(pa.array(random.sample(range(each.num_rows), each.num_rows), pa.int64())) for each in (clicks, orders)
     ]
-    answer = both(*shuffled).windowed_by(windows_of("clicks.out")).with_columns(**asked)
+    answer = both(*shuffled).windowed_by(windows_of("clicks.out")).with_columns(**aggregates)
     tied = wr.group_by(union, "user", time="ts", tie="offset").windowed_by(windows_of("out"))
-    expected = tied.with_columns(**asked)
-    names = ["v", *asked]
+    expected = tied.with_columns(**aggregates)
+    names = ["v", *aggregates]
     assert counted(answer.select(names).to_pylist()) == counted(expected.select(names).to_pylist())
 
 

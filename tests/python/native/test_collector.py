@@ -15,11 +15,11 @@ from windrow._folds import collector
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the collector was asked for; nothing of it is done, as this process is no worker."""
-    asked: list[str] = []
-    monkeypatch.setattr(gc, "collect", lambda: asked.append("collect"))
-    monkeypatch.setattr(gc, "freeze", lambda: asked.append("freeze"))
+    arguments: list[str] = []
+    monkeypatch.setattr(gc, "collect", lambda: arguments.append("collect"))
+    monkeypatch.setattr(gc, "freeze", lambda: arguments.append("freeze"))
     monkeypatch.setattr(collector, "_modules", 0)
-    return asked
+    return arguments
 
 
 def test_modules_are_kept_once_in_a_task_of_spark(calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

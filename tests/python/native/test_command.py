@@ -93,8 +93,8 @@ def test_flights(
         with pa.output_stream(source) as stream:  # gzip by its name
             options = pa.csv.WriteOptions(delimiter="\t" if ending.startswith("tsv") else ",")
             pa.csv.write_csv(table, stream, options)
-    asked = ["sessions", source.name, "--key", "tailnum", "--time", "departure", "--gap", "6 hours"]
-    assert main([*asked, "--agg", "flights=count", "--agg", "minutes=sum:minutes", "--out", "days.parquet"]) == 0
+    arguments = ["sessions", source.name, "--key", "tailnum", "--time", "departure", "--gap", "6 hours"]
+    assert main([*arguments, "--agg", "flights=count", "--agg", "minutes=sum:minutes", "--out", "days.parquet"]) == 0
     days_written = pq.read_table(folder / "days.parquet")
     found = {
         (row["tailnum"], row["window"]["start"], row["window"]["end"], row["flights"], row["minutes"])
@@ -113,8 +113,8 @@ def test_flights(
 def test_the_windows_of_one_hour_of_flights(folder: Path) -> None:
     table = flights().slice(0, 3_000)
     pq.write_table(table, folder / "flights.parquet")
-    asked = ["sliding", "flights.parquet", "--key", "origin", "--time", "departure", "--difference", "60 minutes"]
-    assert main([*asked, "--resolution", "1 minute", "--out", "hours.parquet", "--quiet"]) == 0
+    arguments = ["sliding", "flights.parquet", "--key", "origin", "--time", "departure", "--difference", "60 minutes"]
+    assert main([*arguments, "--resolution", "1 minute", "--out", "hours.parquet", "--quiet"]) == 0
     hour, minute, expected = timedelta(hours=1), timedelta(minutes=1), set[tuple[object, ...]]()
     for origin in ("EWR", "JFK", "LGA"):
         own = [row["departure"] for row in table.to_pylist() if row["origin"] == origin and row["departure"]]
@@ -127,8 +127,8 @@ def test_the_windows_of_one_hour_of_flights(folder: Path) -> None:
 
 
 def test_rows_in_order_on_the_standard_output(folder: Path) -> None:
-    asked = ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--sort"]
-    ran = subprocess.run([sys.executable, "-m", "windrow", *asked], capture_output=True, text=True, check=True)
+    arguments = ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--sort"]
+    ran = subprocess.run([sys.executable, "-m", "windrow", *arguments], capture_output=True, text=True, check=True)
     assert ran.stdout == ANSWER
     assert ran.stderr.splitlines() == [
         "windrow: 6 records, 3 windows: standard output",
@@ -137,10 +137,10 @@ def test_rows_in_order_on_the_standard_output(folder: Path) -> None:
 
 
 def test_a_csv_file_out(folder: Path) -> None:
-    asked = ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--sort"]
-    assert main([*asked, "--out", "sessions.csv"]) == 0
+    arguments = ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--sort"]
+    assert main([*arguments, "--out", "sessions.csv"]) == 0
     assert (folder / "sessions.csv").read_text() == ANSWER
-    assert main([*asked, "--out", "sessions.tsv.gz"]) == 0
+    assert main([*arguments, "--out", "sessions.tsv.gz"]) == 0
     assert gzip.decompress((folder / "sessions.tsv.gz").read_bytes()).decode() == ANSWER.replace(",", "\t")
     assert sorted(path.name for path in folder.iterdir()) == ["clicks.csv", "sessions.csv", "sessions.tsv.gz"]
 
@@ -149,8 +149,8 @@ def test_several_files_are_read_one_after_the_other(folder: Path) -> None:
     lines = CLICKS.splitlines(keepends=True)
     (folder / "one.csv").write_text("".join(lines[:3]))
     (folder / "two.csv").write_text("".join([lines[0], *lines[3:]]))
-    asked = ["sessions", "one.csv", "two.csv", *SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--sort"]
-    assert main([*asked, "--out", "sessions.csv"]) == 0
+    arguments = ["sessions", "one.csv", "two.csv", *SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--sort"]
+    assert main([*arguments, "--out", "sessions.csv"]) == 0
     assert (folder / "sessions.csv").read_text() == ANSWER
 
 
@@ -159,8 +159,8 @@ def test_aggregates_of_two_columns_and_several_keys(folder: Path, capsys: pytest
         "user,shop,ts,page,amount\nann,1,2026-05-04T09:00Z,home,1\nann,1,2026-05-04T09:01Z,cart,9\n"
         "ann,2,2026-05-04T09:02Z,help,5\n"
     )
-    asked = ["sessions", "pages.csv", "--key", "user", "--key", "shop", "--time", "ts", "--gap", "5m"]
-    assert main([*asked, "--agg", "best=max_by:page,amount", "--agg", "pages=count:page", "--sort"]) == 0
+    arguments = ["sessions", "pages.csv", "--key", "user", "--key", "shop", "--time", "ts", "--gap", "5m"]
+    assert main([*arguments, "--agg", "best=max_by:page,amount", "--agg", "pages=count:page", "--sort"]) == 0
     first, second = written(capsys.readouterr().out)
     assert (first["shop"], first["best"], first["pages"]) == ("1", "cart", "2")
     assert (second["shop"], second["best"], second["pages"]) == ("2", "help", "1")
@@ -203,8 +203,8 @@ def test_times_that_are_no_timestamps(kind: str, ending: str, folder: Path) -> N
     else:
         times = pa.array(texts) if "unit" not in str(options) else pa.array([int(text) for text in texts])
         pq.write_table(pa.table({"user": ["ann", "ann"], "ts": times}), folder / "days.parquet")
-    asked = ["sessions", f"days.{ending}", "--key", "user", "--time", "ts", "--gap", "1 day", *options]
-    assert main([*asked, "--out", "out.parquet"]) == 0
+    arguments = ["sessions", f"days.{ending}", "--key", "user", "--time", "ts", "--gap", "1 day", *options]
+    assert main([*arguments, "--out", "out.parquet"]) == 0
     (row,) = pq.read_table(folder / "out.parquet").to_pylist()
     zone = UTC if kind == "instants" else None
     assert row["window"] == {"start": datetime(2026, 5, 4, tzinfo=zone), "end": datetime(2026, 5, 5, tzinfo=zone)}
@@ -221,16 +221,16 @@ def test_gaps_of_the_records_own(folder: Path) -> None:
         }
     )
     pq.write_table(table, folder / "visits.parquet")
-    asked = ["sessions", "visits.parquet", "--key", "user", "--time", "ts", "--dynamic-gap", "pause"]
-    assert main([*asked, "--max-gap", "1 hour", "--out", "out.parquet"]) == 0
+    arguments = ["sessions", "visits.parquet", "--key", "user", "--time", "ts", "--dynamic-gap", "pause"]
+    assert main([*arguments, "--max-gap", "1 hour", "--out", "out.parquet"]) == 0
     counted = {row["window"]["start"].minute: row["count"] for row in pq.read_table(folder / "out.parquet").to_pylist()}
     assert counted == {0: 1, 20: 2}
 
 
 def test_types_and_nulls_of_csv(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "own.csv").write_text("user;ts;amount\n007;2026-05-04 09:00;NA\nNA;2026-05-04 09:00;3\n")
-    asked = ["sessions", "own.csv", "--key", "user", "--time", "ts", "--gap", "5m", "--delimiter", ";"]
-    assert main([*asked, "--type", "user=string", "--null", "NA", "--agg", "spend=sum:amount"]) == 0
+    arguments = ["sessions", "own.csv", "--key", "user", "--time", "ts", "--gap", "5m", "--delimiter", ";"]
+    assert main([*arguments, "--type", "user=string", "--null", "NA", "--agg", "spend=sum:amount"]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines()[1:] == ['"007";2026-05-04 09:00:00.000000;2026-05-04 09:00:00.000000;']
     assert "1 without a key" in told.err
@@ -311,9 +311,9 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_wrong_is_one_line(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked, told = WRONG[kind]
+    arguments, told = WRONG[kind]
     try:
-        code: object = main(asked)
+        code: object = main(arguments)
     except SystemExit as left:
         code = left.code
     printed = capsys.readouterr()
@@ -347,8 +347,8 @@ def test_the_command_of_the_tutorial(folder: Path) -> None:
     (rows,) = re.findall(r'write_text\(\n    """(.*?)"""', page, re.DOTALL)
     (folder / "clicks.csv").write_text(rows)
     ((command, told),) = re.findall(r"```sh\nwindrow (sessions .*?)\n```\n\n```text\n(.*?)```", page, re.DOTALL)
-    asked = [sys.executable, "-m", "windrow", *shlex.split(command)]
-    ran = subprocess.run(asked, capture_output=True, text=True, check=True)
+    arguments = [sys.executable, "-m", "windrow", *shlex.split(command)]
+    ran = subprocess.run(arguments, capture_output=True, text=True, check=True)
     assert ran.stdout + ran.stderr == told
 
 
@@ -365,10 +365,10 @@ def test_the_name_of_the_command() -> None:
 
 
 def test_a_bar_where_there_is_a_terminal(folder: Path) -> None:
-    asked = [sys.executable, "-m", "windrow", "sessions", "clicks.csv", *SESSIONS, "--out", "out.csv"]
+    arguments = [sys.executable, "-m", "windrow", "sessions", "clicks.csv", *SESSIONS, "--out", "out.csv"]
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
-    with subprocess.Popen(asked, stderr=theirs, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(arguments, stderr=theirs, stdout=subprocess.DEVNULL) as process:
         os.close(theirs)
         told = b""
         while chunk := _read(ours):
@@ -389,8 +389,8 @@ def _read(descriptor: int) -> bytes:
 def test_a_reader_that_has_had_enough(folder: Path) -> None:
     rows = "".join(f"user {number},2026-05-04 09:00:00\n" for number in range(100_000))
     (folder / "long.csv").write_text(f"user,ts\n{rows}")
-    asked = [sys.executable, "-m", "windrow", "sessions", "long.csv", *SESSIONS, "--quiet"]
-    with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    arguments = [sys.executable, "-m", "windrow", "sessions", "long.csv", *SESSIONS, "--quiet"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.read(10) == b'"user","wi'
         process.stdout.close()

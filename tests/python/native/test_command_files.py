@@ -33,9 +33,9 @@ def files(folder: Path, **contents: str | bytes) -> list[str]:
     return [f"{name}.csv" for name in contents]
 
 
-def refused(capsys: pytest.CaptureFixture[str], *asked: str) -> str:
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one line that says what is wrong."""
-    assert main(["sessions", *asked]) == 2
+    assert main(["sessions", *arguments]) == 2
     told = capsys.readouterr()
     assert (told.out, told.err.count("\n")) == ("", 1)
     return told.err.removeprefix("windrow: ").removesuffix("\n")
@@ -147,12 +147,12 @@ def test_text_in_nanoseconds(folder: Path, capsys: pytest.CaptureFixture[str]) -
 def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "a,2026-05-04 09:00:00,120\na,2026-05-04 09:02:00,0\nb,2026-05-04 09:00:00,119\nb,2026-05-04 09:02:00,1\n"
     (name,) = files(folder, gaps=f"user,ts,gap\n{rows}")
-    asked = [name, "--key", "user", "--time", "ts", "--dynamic-gap", "gap"]
-    told = refused(capsys, *asked)
+    arguments = [name, "--key", "user", "--time", "ts", "--dynamic-gap", "gap"]
+    told = refused(capsys, *arguments)
     assert (
         "--dynamic-gap: column 'gap' has type string; allowed: durations, such as Parquet has; or numbers with" in told
     )
-    assert main(["sessions", *asked, "--gap-unit", "s", "--sort"]) == 0
+    assert main(["sessions", *arguments, "--gap-unit", "s", "--sort"]) == 0
     written = capsys.readouterr()
     assert [line.rpartition(",")[2] for line in written.out.splitlines()] == ['"count"', "1", "1", "1"]
     assert "1 with a gap that is null, zero or negative" in written.err
@@ -160,7 +160,9 @@ def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.Captu
     gaps = pa.array([timedelta(minutes=2)] * 2, pa.duration("us"))
     times = pa.array([0, 120], pa.timestamp("s"))
     pq.write_table(pa.table({"user": ["a", "a"], "ts": times, "gap": gaps}), folder / "gaps.parquet")
-    assert main(["sessions", "gaps.parquet", *asked[1:], "--gap-unit", "s", "--quiet"]) == 0  # they say it themselves
+    assert (
+        main(["sessions", "gaps.parquet", *arguments[1:], "--gap-unit", "s", "--quiet"]) == 0
+    )  # they say it themselves
     assert capsys.readouterr().out.endswith(",2\n")
 
 
@@ -190,11 +192,11 @@ def test_integers_that_are_none_of_64_bits_are_told(
     largest = pa.array([5, 2**63], pa.uint64())
     times = pa.array([0, 1], pa.timestamp("s"))
     pq.write_table(pa.table({"user": ["ann"] * 2, "ts": times, "n": largest}), folder / "large.parquet")
-    asked = {
+    aggregates = {
         "--time": ["--time", "n", "--time-unit", "s", "--gap", "5m"],
         "--dynamic-gap": ["--time", "ts", "--dynamic-gap", "n", "--gap-unit", "s"],
     }
-    assert main(["sessions", "large.parquet", "--key", "user", *asked[option]]) == 2
+    assert main(["sessions", "large.parquet", "--key", "user", *aggregates[option]]) == 2
     told = f"windrow: {option}: column 'n': got {2**63}; allowed: numbers up to {2**63 - 1}\n"
     assert capsys.readouterr().err == told
 
@@ -202,19 +204,19 @@ def test_integers_that_are_none_of_64_bits_are_told(
 def test_a_list_as_csv_is_refused_before_the_work(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "".join(f"ann,2026-05-04 09:00:00,{number}\n" for number in range(200_000))
     (folder / "long.csv").write_text(f"user,ts,amount\n{rows}ann,2026-05-04 09:00:00,many\n")
-    asked = ["sessions", "long.csv", *SESSIONS, "--agg", "n=count", "--agg", "all=collect_list:amount"]
-    asked += ["--type", "amount=int64"]
-    assert main(asked) == 2
+    arguments = ["sessions", "long.csv", *SESSIONS, "--agg", "n=count", "--agg", "all=collect_list:amount"]
+    arguments += ["--type", "amount=int64"]
+    assert main(arguments) == 2
     assert capsys.readouterr().err.startswith("windrow: --agg all: got list<")
-    assert main([*asked, "--out", "out.parquet"]) == 2
+    assert main([*arguments, "--out", "out.parquet"]) == 2
     assert "'many'" in capsys.readouterr().err
 
 
 def test_a_value_of_another_type_far_behind(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "".join(f"ann,2026-05-04 09:00:00,{number}\n" for number in range(200_000))
     (folder / "long.csv").write_text(f"user,ts,amount\n{rows}ann,2026-05-04 09:00:00,many\n")
-    asked = ["sessions", "long.csv", *SESSIONS, "--agg", "spend=sum:amount"]
-    assert main(asked) == 2
+    arguments = ["sessions", "long.csv", *SESSIONS, "--agg", "spend=sum:amount"]
+    assert main(arguments) == 2
     told = capsys.readouterr().err
     assert "'many'" in told
     assert "--null many makes it null" in told

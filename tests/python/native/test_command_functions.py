@@ -114,11 +114,22 @@ def test_every_function_of_the_list_has_a_value_here(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize("function", EXPECTED)
 def test_a_function(function: str, source: str, folder: Path) -> None:
     call, expected = EXPECTED[function]
-    asked = ["sessions", source, "--key", "user", "--time", "ts", "--gap", "1 hour", "--agg", f"value={function}{call}"]
-    assert main([*asked, "--out", "out.parquet"]) == 0
+    arguments = [
+        "sessions",
+        source,
+        "--key",
+        "user",
+        "--time",
+        "ts",
+        "--gap",
+        "1 hour",
+        "--agg",
+        f"value={function}{call}",
+    ]
+    assert main([*arguments, "--out", "out.parquet"]) == 0
     (value,) = pq.read_table(folder / "out.parquet")["value"].to_pylist()
     assert_equal(value, expected)
-    assert main([*asked, "--out", "out.jsonl"]) == 0
+    assert main([*arguments, "--out", "out.jsonl"]) == 0
     written = json.loads((folder / "out.jsonl").read_text())
     assert written["window"] == {"start": "2026-05-04T09:00:00.000000", "end": "2026-05-04T09:03:00.000000"}
     assert_equal(written["value"], expected)

@@ -82,9 +82,9 @@ def test_the_standard_input(
 ) -> None:
     text = SimpleNamespace(buffer=io.BytesIO(FILES[name]()))
     monkeypatch.setattr(sys, "stdin", text)
-    asked = {"rows.tsv": ["--format", "tsv"], "rows.csv": ["--format", "csv"]}.get(name, [])
-    asked = ["--format", "text"] if ".txt" in name or ".log" in name else asked
-    assert main(["sessions", "-", *SESSIONS, *SUM, *asked]) == 0
+    arguments = {"rows.tsv": ["--format", "tsv"], "rows.csv": ["--format", "csv"]}.get(name, [])
+    arguments = ["--format", "text"] if ".txt" in name or ".log" in name else arguments
+    assert main(["sessions", "-", *SESSIONS, *SUM, *arguments]) == 0
     assert capsys.readouterr().out == ANSWER
     assert list(folder.iterdir()) == []
 
@@ -132,15 +132,15 @@ def spark_folder(folder: Path, ending: str) -> None:
 @pytest.mark.parametrize("argument", ["events", "events/", "events/*", "events/day=*", "events/**/part-*"])
 def test_a_folder_of_spark(ending: str, argument: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spark_folder(folder, ending)
-    asked = ["sessions", argument, *SESSIONS, "--key", "day", "--key", "shop", *SUM]
-    assert main(asked) == 0
+    arguments = ["sessions", argument, *SESSIONS, "--key", "day", "--key", "shop", *SUM]
+    assert main(arguments) == 0
     assert capsys.readouterr().out == (
         '"user","day","shop","window_start","window_end","s"\n'
         f'"ann","2026-05-04","a/b",{WINDOW.format(0)},1\n'
         '"ann",,"007",2026-05-04 09:01:00.000000,2026-05-04 09:01:00.000000,3\n'
         f'"bob","2026-05-04","a/b",{WINDOW.format(0)},2\n'
     )
-    assert main([*asked, "--type", "day=date", "--type", "shop=string", "--out", "out.parquet"]) == 0
+    assert main([*arguments, "--type", "day=date", "--type", "shop=string", "--out", "out.parquet"]) == 0
     assert str(pq.read_schema(folder / "out.parquet").field("day").type) == "date32[day]"
 
 
@@ -188,8 +188,8 @@ def test_what_cannot_be_read(case: str, folder: Path, capsys: pytest.CaptureFixt
     (folder / "half.json").write_text('{"user": 1, "ts": "2026-05-04"}\n\n{"user":\n')
     (folder / "tags.json").write_text('{"user": 1, "ts": "2026-05-04", "tags": [1], "shop": {"id": 1}}\n')
     (folder / "ragged.txt").write_text("user ts n\nann 2026-05-04 09:00 1\n")
-    asked, told = WRONG[case]
-    assert main(["sessions", *asked[:1], *SESSIONS, *asked[1:]]) == 2
+    arguments, told = WRONG[case]
+    assert main(["sessions", *arguments[:1], *SESSIONS, *arguments[1:]]) == 2
     line = capsys.readouterr().err
     assert told in line
     assert line.count("\n") == 1
@@ -214,8 +214,8 @@ def test_a_header_that_is_none_names_the_option(text: str, folder: Path, capsys:
 
 def test_json_without_a_line_gives_no_window(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "rows.jsonl").touch()
-    asked = ["sessions", "rows.jsonl", *SESSIONS, *SUM, "--agg", "m=max:n", "--agg", "b=bool_or:ok"]
-    assert main(asked) == 0
+    arguments = ["sessions", "rows.jsonl", *SESSIONS, *SUM, "--agg", "m=max:n", "--agg", "b=bool_or:ok"]
+    assert main(arguments) == 0
     told = capsys.readouterr()
     assert told.out == '"user","window_start","window_end","s","m","b"\n'
     assert "0 records, 0 windows" in told.err
@@ -232,8 +232,8 @@ def test_a_format_that_the_name_does_not_tell(folder: Path, capsys: pytest.Captu
 
 def test_text_without_a_header_and_with_quotes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "rows.txt").write_text('"ann  lee"  2026-05-04T09:00:00 1\n\n ann 2026-05-04T09:00:00\t2\n')
-    asked = ["sessions", "rows.txt", *SESSIONS, *SUM, "--columns", "user,ts,n", "--quiet"]
-    assert main(asked) == 0
+    arguments = ["sessions", "rows.txt", *SESSIONS, *SUM, "--columns", "user,ts,n", "--quiet"]
+    assert main(arguments) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
         f'"ann",{WINDOW.format(0)},2',
         f'"ann  lee",{WINDOW.format(0)},1',
@@ -243,15 +243,15 @@ def test_text_without_a_header_and_with_quotes(folder: Path, capsys: pytest.Capt
 def test_a_date_and_a_time_in_two_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "rows.txt").write_text("2026-05-04 09:00:00.5 M017 ON\n2026-05-04 09:01:00 M017 OFF\n")
     (folder / "rows.csv").write_text("ip,day,at\na,4/May/26,9:00\na,4/May/26,\n")
-    asked = ["sessions", "rows.txt", "--columns", "date,time,sensor,state", "--key", "sensor", "--gap", "5m"]
-    assert main([*asked, "--time", "date", "--time", "time"]) == 0
+    arguments = ["sessions", "rows.txt", "--columns", "date,time,sensor,state", "--key", "sensor", "--gap", "5m"]
+    assert main([*arguments, "--time", "date", "--time", "time"]) == 0
     assert '"M017",2026-05-04 09:00:00.500000,2026-05-04 09:01:00.000000,2' in capsys.readouterr().out
-    asked = ["sessions", "rows.csv", "--key", "ip", "--gap", "5m", "--time-format", "%d/%b/%y %H:%M"]
-    assert main([*asked, "--time", "day", "--time", "at"]) == 0
+    arguments = ["sessions", "rows.csv", "--key", "ip", "--gap", "5m", "--time-format", "%d/%b/%y %H:%M"]
+    assert main([*arguments, "--time", "day", "--time", "at"]) == 0
     told = capsys.readouterr()
     assert f'"a",{WINDOW.format(0)},1' in told.out
     assert "1 without a time" in told.err
-    assert main([*asked, "--time", "day", "--time", "att"]) == 2
+    assert main([*arguments, "--time", "day", "--time", "att"]) == 2
     assert "--time: got 'att'; allowed: a column of the data (did you mean 'at'?)" in capsys.readouterr().err
 
 
@@ -281,16 +281,16 @@ def test_json_numbers_are_ids_as_they_are_and_fields_have_dots(
         '{"user.id": "é", "ts": "2026-05-04T09:00:00", "n": NaN}',
     ]
     (folder / "rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    asked = ["sessions", "rows.jsonl", "--key", "user.id", "--time", "ts", "--gap", "5m", "--sort", "--quiet"]
-    asked += ["--agg", "n=first:n", "--agg", "s=sum:n", "--agg", "oks=count_if:ok"]
-    assert main(asked) == 0
+    arguments = ["sessions", "rows.jsonl", "--key", "user.id", "--time", "ts", "--gap", "5m", "--sort", "--quiet"]
+    arguments += ["--agg", "n=first:n", "--agg", "s=sum:n", "--agg", "oks=count_if:ok"]
+    assert main(arguments) == 0
     assert [line.replace(WINDOW.format(0), "w") for line in capsys.readouterr().out.splitlines()[1:]] == [
         '"1.10",w,,,0',
         '"18446744073709551614",w,"1e3",1000,0',
         '"18446744073709551615",w,"7.50",7.5,1',
         '"é",w,"NaN",nan,0',
     ]
-    assert main([*asked, "--out-format", "jsonl"]) == 0
+    assert main([*arguments, "--out-format", "jsonl"]) == 0
     written = capsys.readouterr().out.splitlines()
     assert json.loads(written[2])["user.id"] == "18446744073709551615"
     assert '"user.id": "é"' in written[3]
@@ -305,8 +305,8 @@ def test_the_command_reads_what_it_wrote(name: str, folder: Path, capsys: pytest
     (folder / "rows.csv").write_text(CSV)
     assert main(["sessions", "rows.csv", *SESSIONS, *SUM, "--agg", "top=max:n", "--out", name]) == 0
     start = "window_start" if "csv" in name or "tsv" in name else "window.start"
-    asked = ["sessions", name, "--key", "user", "--time", start, "--gap", "1 hour", "--sort", "--quiet"]
-    assert main([*asked, "--agg", "s=sum:s", "--agg", "top=max:top"]) == 0
+    arguments = ["sessions", name, "--key", "user", "--time", start, "--gap", "1 hour", "--sort", "--quiet"]
+    assert main([*arguments, "--agg", "s=sum:s", "--agg", "top=max:top"]) == 0
     assert capsys.readouterr().out.replace('"', "").splitlines()[1:] == [
         f"ann,{WINDOW.format(0)},4,3",
         f"bob,{WINDOW.format(0)},2,2",
@@ -320,12 +320,12 @@ def test_fields_of_structs_at_any_depth(folder: Path, capsys: pytest.CaptureFixt
         {"at": {"when": {"ts": 60, "x": 1}}, "a.b": "k", "n": 3},
     ]
     pq.write_table(pa.Table.from_pylist(rows), folder / "rows.parquet")
-    asked = ["sessions", "rows.parquet", "--key", "a.b", "--time", "at.when.ts", "--time-unit", "s", "--gap", "5m"]
-    assert main([*asked, *SUM, "--agg", "x=sum:at.when.x"]) == 0
+    arguments = ["sessions", "rows.parquet", "--key", "a.b", "--time", "at.when.ts", "--time-unit", "s", "--gap", "5m"]
+    assert main([*arguments, *SUM, "--agg", "x=sum:at.when.x"]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines()[1] == '"k",1970-01-01 00:00:00,1970-01-01 00:01:00,4,2'
     assert "1 without a time" in told.err
-    assert main([*asked, "--agg", "x=sum:at.when.y"]) == 2
+    assert main([*arguments, "--agg", "x=sum:at.when.y"]) == 2
     assert (
         "--agg x: got 'at.when.y'; allowed: a column of the data (did you mean 'at.when.x'?" in capsys.readouterr().err
     )
@@ -337,17 +337,17 @@ def test_no_key_is_one_series(command: list[str], folder: Path, capsys: pytest.C
     (folder / "rows.parquet").write_bytes(parquet())
     outs = []
     for name in ("rows.csv", "rows.parquet"):
-        asked = [command[0], name, "--time", "ts", *command[1:], "--sort", *SUM]
-        assert main([*asked, "--timeline"]) == 0
+        arguments = [command[0], name, "--time", "ts", *command[1:], "--sort", *SUM]
+        assert main([*arguments, "--timeline"]) == 0
         told = capsys.readouterr()
         assert told.out.splitlines()[0] == '"window_start","window_end","s"'
         assert "all records" in (folder / "timeline.svg").read_text()
         outs.append(told.out)
     assert outs[0] == outs[1]
     assert (f"{WINDOW.format(1)},6" in outs[0]) is (command[0] == "sessions")
-    assert main([*asked, "--timeline", "ann"]) == 2
+    assert main([*arguments, "--timeline", "ann"]) == 2
     assert "--timeline: got 'ann'; allowed: no KEY without --key" in capsys.readouterr().err
-    assert main([*asked, "--agg", "series=count"]) == 2
+    assert main([*arguments, "--agg", "series=count"]) == 2
     assert "--agg: got 'series'; allowed: another name" in capsys.readouterr().err
 
 

@@ -181,8 +181,8 @@ def test_every_option_is_run_here(command: str) -> None:
     assert set(CASES[command]) == options(parsers()[1][command])
 
 
-def ran(folder: Path, capsys: pytest.CaptureFixture[str], source: str, *asked: str) -> Run:
-    assert main([asked[0], source, *asked[1:]]) == 0, capsys.readouterr().err
+def ran(folder: Path, capsys: pytest.CaptureFixture[str], source: str, *arguments: str) -> Run:
+    assert main([arguments[0], source, *arguments[1:]]) == 0, capsys.readouterr().err
     printed = capsys.readouterr()
     return Run(folder, source, printed.out, printed.err)
 
@@ -193,13 +193,13 @@ def ran(folder: Path, capsys: pytest.CaptureFixture[str], source: str, *asked: s
     [(command, option) for command, cases in CASES.items() for option, runs in cases.items() if runs],
 )
 def test_an_option(command: str, option: str, source: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for asked, check in CASES[command][option]:
+    for arguments, check in CASES[command][option]:
         base = BASE[command]
         if option in ("--time", "--time-format", "--time-unit"):  # an option that is given once
             base = [*base[:2], *base[4:]]
         if option in ("--gap", "--difference"):
             base = [*base[:4], *base[6:]]
-        assert check(ran(folder, capsys, source, command, *base, *asked)), f"{command} {asked}"
+        assert check(ran(folder, capsys, source, command, *base, *arguments)), f"{command} {arguments}"
 
 
 @pytest.mark.parametrize("source", ["rows.csv", "rows.parquet"])
@@ -224,11 +224,11 @@ def test_options_of_text(command: str, folder: Path, capsys: pytest.CaptureFixtu
     )
     (folder / "rows.txt").write_text(semicolons.partition("\n")[2])
     names = semicolons.partition("\n")[0].replace(";", ",")
-    asked = ["--format", "csv", "--columns", names, "--delimiter", ";", "--decimal", ","]
-    text = ran(folder, capsys, "rows.txt", command, *BASE[command], "--agg", "top=max:amount", *asked)
+    arguments = ["--format", "csv", "--columns", names, "--delimiter", ";", "--decimal", ","]
+    text = ran(folder, capsys, "rows.txt", command, *BASE[command], "--agg", "top=max:amount", *arguments)
     assert text.out.replace('"', "").replace(",", ".").replace(";", ",") == table.out.replace('"', "")
     assert ';"4,5"' in text.out
-    written = ran(folder, capsys, "rows.parquet", command, *BASE[command], *asked[4:], "--agg", "top=max:amount")
+    written = ran(folder, capsys, "rows.parquet", command, *BASE[command], *arguments[4:], "--agg", "top=max:amount")
     assert written.out.replace('"', "") == text.out.replace('"', "")
     run = ran(folder, capsys, "rows.csv", command, *BASE[command], "--null", "2.5", "--agg", "n=count:amount")
     assert run.rows[0 if command == "sessions" else 3][2] == "2" or command == "sliding"
@@ -244,13 +244,13 @@ def test_a_tie_orders_records_of_one_time(ending: str, folder: Path, capsys: pyt
     pq.write_table(pa.Table.from_pylist(rows), folder / "ties.parquet")
     lines_of = [",".join("" if value is None else str(value) for value in row.values()) for row in rows]
     (folder / "ties.csv").write_text("\n".join([",".join(rows[0]), *lines_of]) + "\n")
-    asked = ["--agg", "n=count", "--agg", "last=last:page", "--tie", "seq"]
-    run = ran(folder, capsys, f"ties.{ending}", "sessions", *BASE["sessions"], *asked)
+    arguments = ["--agg", "n=count", "--agg", "last=last:page", "--tie", "seq"]
+    run = ran(folder, capsys, f"ties.{ending}", "sessions", *BASE["sessions"], *arguments)
     assert run.rows == [(0, 0, "d")]
     assert "windrow: left out: 1 without a tie (null_ties)\n" in run.err
-    run = ran(folder, capsys, f"ties.{ending}", "sessions", *BASE["sessions"], *asked, "--end-when", "out")
+    run = ran(folder, capsys, f"ties.{ending}", "sessions", *BASE["sessions"], *arguments, "--end-when", "out")
     assert sorted(run.rows) == [(0, 0, "b"), (0, 0, "d")]
-    run = ran(folder, capsys, f"ties.{ending}", "sliding", *BASE["sliding"], "--timeline", "ann", *asked)
+    run = ran(folder, capsys, f"ties.{ending}", "sliding", *BASE["sliding"], "--timeline", "ann", *arguments)
     assert run.rows == [(-5, 0, "d")]
     assert "event left out: null tie" in (folder / "timeline.svg").read_text()
     assert main(["sessions", f"ties.{ending}", *BASE["sessions"], "--tie", "page"]) == 2

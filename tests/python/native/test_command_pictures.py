@@ -22,36 +22,36 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_picture_of_some_keys(folder: Path) -> None:
-    asked = ["sessions", "clicks.csv", *SESSIONS, "--timeline", "ann", "--timeline", "bob", "--out", "out.csv"]
-    assert main(asked) == 0
+    arguments = ["sessions", "clicks.csv", *SESSIONS, "--timeline", "ann", "--timeline", "bob", "--out", "out.csv"]
+    assert main(arguments) == 0
     picture = (folder / "timeline.svg").read_text()
     assert "user 'ann'" in picture
     assert "user 'bob'" in picture
     assert "SessionWindows.with_gap('5 minutes')" in picture
-    assert main([*asked[:8], "--timeline", "ann", "--timeline-out", "ann.png", "--out", "out.csv"]) == 0
+    assert main([*arguments[:8], "--timeline", "ann", "--timeline-out", "ann.png", "--out", "out.csv"]) == 0
     assert (folder / "ann.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_picture_of_several_key_columns(folder: Path) -> None:
     (folder / "shops.csv").write_text("user,shop,ts\nann,1,2026-05-04 09:00\nann,2,2026-05-04 09:00\n")
-    asked = ["sliding", "shops.csv", "--key", "user", "--key", "shop", "--time", "ts", "--difference", "5m"]
-    assert main([*asked, "--timeline", "ann,2", "--out", "out.csv"]) == 0
+    arguments = ["sliding", "shops.csv", "--key", "user", "--key", "shop", "--time", "ts", "--difference", "5m"]
+    assert main([*arguments, "--timeline", "ann,2", "--out", "out.csv"]) == 0
     assert "shop '2'" in (folder / "timeline.svg").read_text()
 
 
 def test_keys_with_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "shops.csv").write_text('user,shop,ts\n"Smith, John",1,2026-05-04 09:00\n"a ""b""",2,2026-05-04 09:00\n')
-    asked = ["sessions", "shops.csv", "--time", "ts", "--gap", "5m", "--out", "out.csv", "--key", "user"]
-    assert main([*asked, "--timeline", "Smith, John", "--timeline", 'a "b"']) == 0
+    arguments = ["sessions", "shops.csv", "--time", "ts", "--gap", "5m", "--out", "out.csv", "--key", "user"]
+    assert main([*arguments, "--timeline", "Smith, John", "--timeline", 'a "b"']) == 0
     picture = (folder / "timeline.svg").read_text()
     assert "user 'Smith, John'" in picture
     assert "user 'a &quot;b&quot;'" in picture or "user 'a \"b\"'" in picture
-    assert main([*asked, "--key", "shop", "--timeline", '"Smith, John",1']) == 0
+    assert main([*arguments, "--key", "shop", "--timeline", '"Smith, John",1']) == 0
     assert "user 'Smith, John', shop '1'" in (folder / "timeline.svg").read_text()
     capsys.readouterr()
-    assert main([*asked, "--key", "shop", "--timeline", "Smith, John"]) == 2
+    assert main([*arguments, "--key", "shop", "--timeline", "Smith, John"]) == 2
     assert "--timeline: got 'Smith, John'; allowed: keys that have records in the files" in capsys.readouterr().err
-    assert main([*asked, "--key", "shop", "--timeline", "Smith, John,1"]) == 2
+    assert main([*arguments, "--key", "shop", "--timeline", "Smith, John,1"]) == 2
     told = capsys.readouterr().err
     assert "a value of each key column, separated by commas: user,shop; a value with a comma in double quotes" in told
 
@@ -74,8 +74,8 @@ PICTURES = {
 
 @pytest.mark.parametrize("kind", PICTURES)
 def test_pictures_that_cannot_be(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked, told = PICTURES[kind]
-    assert main(["sessions", "clicks.csv", *SESSIONS, *asked, "--out", "out.csv"]) == 2
+    arguments, told = PICTURES[kind]
+    assert main(["sessions", "clicks.csv", *SESSIONS, *arguments, "--out", "out.csv"]) == 2
     assert told in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["clicks.csv"]
 

@@ -73,8 +73,8 @@ def reader_of(path: Path, bar: Bar) -> pa.RecordBatchReader:
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
 def test_a_process_ends_while_arrow_reads_ahead(name: str, folder: Path) -> None:
-    asked = [sys.executable, "-c", READ_ONE_BATCH, str(folder / name)]
-    ends = [subprocess.run(asked, capture_output=True, timeout=60, check=False) for _ in range(PROCESSES)]
+    arguments = [sys.executable, "-c", READ_ONE_BATCH, str(folder / name)]
+    ends = [subprocess.run(arguments, capture_output=True, timeout=60, check=False) for _ in range(PROCESSES)]
     assert [(end.returncode, end.stderr) for end in ends] == [(0, b"")] * PROCESSES
 
 

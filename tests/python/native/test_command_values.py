@@ -69,9 +69,9 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def refused(capsys: pytest.CaptureFixture[str], *asked: str) -> str:
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one line that says what is wrong."""
-    assert main([*asked]) == 2
+    assert main([*arguments]) == 2
     told = capsys.readouterr()
     assert (told.out, told.err.count("\n")) == ("", 1)
     return told.err.removeprefix("windrow: ").removesuffix("\n")
@@ -97,12 +97,12 @@ def test_a_value_prints_back_as_it_was(function: str, folder: Path) -> None:
         folder / "values.csv", "user,ts,value,n", [[f"u{place}", NINE, one, "1"] for place, one in enumerate(IDS)]
     )
     call = f"v={function}:value" + (",n" if function.endswith("_by") else "")
-    asked = ["sessions", "values.csv", "--key", "user", *SESSIONS, "--agg", call, "--quiet"]
-    assert main([*asked, "--out", "out.csv"]) == 0
+    arguments = ["sessions", "values.csv", "--key", "user", *SESSIONS, "--agg", call, "--quiet"]
+    assert main([*arguments, "--out", "out.csv"]) == 0
     assert sorted(row["v"] for row in read_csv(folder / "out.csv")) == sorted(IDS)
     numbers = ["007.50", "1e3", "+7", "18446744073709551615", ".5"]
     write_csv(folder / "values.csv", "user,ts,value,n", [[f"u{one}", NINE, one, "1"] for one in numbers])
-    assert main([*asked, "--out", "out.csv"]) == 0
+    assert main([*arguments, "--out", "out.csv"]) == 0
     assert sorted(row["v"] for row in read_csv(folder / "out.csv")) == sorted(numbers)
 
 
@@ -125,14 +125,14 @@ def test_min_and_max_compare_numbers_as_numbers_and_times_as_times(
         for column in ("n", "large", "t", "text")
         for function in ("min", "max")
     ]
-    asked = ["sessions", "rows.csv", "--key", "user", *SESSIONS, *(f"--agg={call}" for call in calls)]
-    assert main([*asked, "--out", "out.csv"]) == 0
+    arguments = ["sessions", "rows.csv", "--key", "user", *SESSIONS, *(f"--agg={call}" for call in calls)]
+    assert main([*arguments, "--out", "out.csv"]) == 0
     (row,) = read_csv(folder / "out.csv")
     assert (row["min_n"], row["max_n"]) == ("007.50", "10")
     assert (row["min_large"], row["max_large"]) == ("2", "18446744073709551615")
     assert (row["min_t"], row["max_t"]) == ("2026-05-04T09:00+02:00", "2026-05-04T08:00Z")
     assert (row["min_text"], row["max_text"]) == ("10", "b")
-    assert main([*asked, "--out", "out.parquet"]) == 0
+    assert main([*arguments, "--out", "out.parquet"]) == 0
     (typed,) = pq.read_table(folder / "out.parquet").to_pylist()
     assert (typed["min_n"], typed["max_n"], typed["max_large"]) == (7.5, 10.0, 2**64 - 1)
     assert typed["max_t"] == datetime(2026, 5, 4, 8, tzinfo=UTC)
@@ -154,9 +154,9 @@ def test_an_order_that_later_values_do_not_have(
     first: str, later: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_csv(folder / "rows.csv", "user,ts,code", [["ann", NINE, first]] * 60_000 + [["ann", NINE, later]])
-    asked = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--agg", "top=max:code", "--quiet"]
-    assert refused(capsys, *asked) == f"--agg top: column 'code': got '{later}'; allowed: {told}"
-    assert main([*asked, "--type", "code=string"]) == 0
+    arguments = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--agg", "top=max:code", "--quiet"]
+    assert refused(capsys, *arguments) == f"--agg top: column 'code': got '{later}'; allowed: {told}"
+    assert main([*arguments, "--type", "code=string"]) == 0
     assert capsys.readouterr().out.endswith(f',"{max(first, later)}"\n')
 
 
@@ -175,32 +175,36 @@ TYPES = {
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_type_that_fits_and_one_that_does_not(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good, bad, fix = TYPES[kind]
-    asked = ["sessions", "rows.csv", "--key", "x", *SESSIONS, "--type", f"x={kind}"]
+    arguments = ["sessions", "rows.csv", "--key", "x", *SESSIONS, "--type", f"x={kind}"]
     write_csv(folder / "rows.csv", "x,ts", [[good, NINE]])
-    assert main([*asked, "--out", "out.parquet"]) == 0
+    assert main([*arguments, "--out", "out.parquet"]) == 0
     found = str(pq.read_schema(folder / "out.parquet").field("x").type)
     assert found in (kind, f"{kind}32[day]", f"{kind}[us]", kind.replace("decimal", "decimal128").replace(",", ", "))
     write_csv(folder / "rows.csv", "x,ts", [[good, NINE], [bad, NINE]])
     capsys.readouterr()
-    told = refused(capsys, *asked)
+    told = refused(capsys, *arguments)
     assert told.startswith(f"--type: column 'x': got '{bad}'; allowed: {kind}, the type that --type names")
     assert fix in told
 
 
 def test_types_that_are_wrong_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(folder / "rows.csv", "user,ts", [["ann", NINE]])
-    asked = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--type"]
-    assert refused(capsys, *asked, "usr=int64").startswith("--type: got 'usr'; allowed: a column of the data (did you")
+    arguments = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--type"]
+    assert refused(capsys, *arguments, "usr=int64").startswith(
+        "--type: got 'usr'; allowed: a column of the data (did you"
+    )
     for kind in ("integer", "decimal(39,0)", "decimal(5,6)", "decimal"):
-        told = refused(capsys, *asked, f"user={kind}")
+        told = refused(capsys, *arguments, f"user={kind}")
         assert told.startswith(f"--type user: got '{kind}'; allowed: 'string' or 'int64' or")
         assert "'decimal(p,s)'" in told
     table = pa.table({"user": [1.5], "ts": pa.array([0], pa.timestamp("us"))})
     pq.write_table(table, folder / "rows.parquet")
-    asked[1] = "rows.parquet"
-    assert main([*asked, "user=string", "--quiet"]) == 0
+    arguments[1] = "rows.parquet"
+    assert main([*arguments, "user=string", "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith('"1.5",')
-    assert "--type user: got 'int64'; allowed: a type that holds every value" in refused(capsys, *asked, "user=int64")
+    assert "--type user: got 'int64'; allowed: a type that holds every value" in refused(
+        capsys, *arguments, "user=int64"
+    )
 
 
 FORMATS = {
@@ -232,8 +236,8 @@ FORMATS = {
 def test_formats_of_times(form: str, folder: Path) -> None:
     pattern, text, expected = FORMATS[form]
     write_csv(folder / "log.csv", "ip,ts", [["a", text], ["a", ""], ["b", text]])
-    asked = ["sessions", "log.csv", "--key", "ip", "--time", "ts", "--gap", "30 min", "--time-format", pattern]
-    assert main([*asked, "--out", "out.parquet"]) == 0
+    arguments = ["sessions", "log.csv", "--key", "ip", "--time", "ts", "--gap", "30 min", "--time-format", pattern]
+    assert main([*arguments, "--out", "out.parquet"]) == 0
     rows = pq.read_table(folder / "out.parquet").to_pylist()
     assert [row["window"] for row in rows] == [{"start": expected, "end": expected}] * 2
 
@@ -262,9 +266,9 @@ def test_formats_and_times_that_are_refused(case: str, folder: Path, capsys: pyt
 
 
 def test_fractions_of_nanoseconds_in_a_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["sessions", "log.csv", "--key", "ip", *SESSIONS, "--time-format", "%F %T.%f", "--quiet"]
+    arguments = ["sessions", "log.csv", "--key", "ip", *SESSIONS, "--time-format", "%F %T.%f", "--quiet"]
     write_csv(folder / "log.csv", "ip,ts", [["a", "2017-04-22 15:00:00.1"], ["a", "2017-04-22 15:00:00.123456789"]])
-    assert main(asked) == 0
+    assert main(arguments) == 0
     assert ",2017-04-22 15:00:00.123456789,2" in capsys.readouterr().out
 
 
@@ -280,8 +284,8 @@ EPOCHS = {
 def test_fractional_epochs(unit: str, decimal: str, folder: Path) -> None:
     texts, first, last = EPOCHS[unit]
     write_csv(folder / "rows.csv", "user,ts", [["ann", text.replace(".", decimal)] for text in texts])
-    asked = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--time-unit", unit, "--decimal", decimal]
-    assert main([*asked, "--out", "out.parquet"]) == 0
+    arguments = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--time-unit", unit, "--decimal", decimal]
+    assert main([*arguments, "--out", "out.parquet"]) == 0
     (row,) = pq.read_table(folder / "out.parquet").to_pylist()
     nine = datetime(2026, 5, 4, 9)
     assert row["window"] == {
@@ -298,15 +302,15 @@ def test_fractional_epochs(unit: str, decimal: str, folder: Path) -> None:
 
 def test_epochs_before_1970_and_nanoseconds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(folder / "rows.csv", "user,ts", [["ann", "-0.5"], ["ann", "0.123456789"]])
-    asked = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--time-unit", "s", "--quiet"]
-    assert main(asked) == 0
+    arguments = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--time-unit", "s", "--quiet"]
+    assert main(arguments) == 0
     assert "1969-12-31 23:59:59.500000000,1970-01-01 00:00:00.123456789,2" in capsys.readouterr().out
     write_csv(folder / "rows.csv", "user,ts", [["ann", "0"]] * 200_000 + [["ann", "0.5"]])
-    assert "--type ts=double reads fractions" in refused(capsys, *asked)
-    assert main([*asked, "--type", "ts=double"]) == 0
+    assert "--type ts=double reads fractions" in refused(capsys, *arguments)
+    assert main([*arguments, "--type", "ts=double"]) == 0
     capsys.readouterr()
     write_csv(folder / "rows.csv", "user,ts", [["ann", "9" * 19]])
-    assert f"got '{'9' * 19}'; allowed: numbers up to" in refused(capsys, *asked)
+    assert f"got '{'9' * 19}'; allowed: numbers up to" in refused(capsys, *arguments)
 
 
 @pytest.mark.parametrize(
@@ -334,18 +338,18 @@ def test_numbers_as_times_name_the_option(
 
 def test_text_where_a_unit_counts_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(folder / "rows.csv", "user,ts,gap,end", [["ann", NINE, "5m", "no"]])
-    asked = ["sessions", "rows.csv", "--key", "user", "--time", "ts"]
-    told = refused(capsys, *asked, "--gap", "5m", "--time-unit", "s")
+    arguments = ["sessions", "rows.csv", "--key", "user", "--time", "ts"]
+    told = refused(capsys, *arguments, "--gap", "5m", "--time-unit", "s")
     assert told.endswith("allowed: numbers, as the unit s counts them; text in ISO 8601 needs no --time-unit")
-    told = refused(capsys, *asked, "--dynamic-gap", "gap", "--gap-unit", "ms")
+    told = refused(capsys, *arguments, "--dynamic-gap", "gap", "--gap-unit", "ms")
     assert told == "--dynamic-gap: column 'gap': got '5m'; allowed: numbers, as the unit ms counts them"
-    told = refused(capsys, *asked, "--gap", "5m", "--end-when", "end")
+    told = refused(capsys, *arguments, "--gap", "5m", "--end-when", "end")
     assert told == "--end-when: column 'end': got 'no'; allowed: booleans (true and false, or 1 and 0)"
 
 
 def test_numbers_with_decimal_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "rows.csv").write_text(f"user;ts;x\nann;{NINE};1,5\nann;{NINE};-2,25\n")
-    asked = [
+    arguments = [
         "sessions",
         "rows.csv",
         "--key",
@@ -358,7 +362,7 @@ def test_numbers_with_decimal_commas(folder: Path, capsys: pytest.CaptureFixture
         "--agg",
         "m=min:x",
     ]
-    assert main([*asked, "--decimal", ",", "--quiet"]) == 0
+    assert main([*arguments, "--decimal", ",", "--quiet"]) == 0
     assert capsys.readouterr().out.splitlines()[1].endswith(';"-0,75";"-2,25"')
-    assert "got '1,5'; allowed: numbers; --decimal , reads it" in refused(capsys, *asked)
-    assert "--decimal: got ';'; allowed: '.' or ','" in refused(capsys, *asked, "--decimal", ";")
+    assert "got '1,5'; allowed: numbers; --decimal , reads it" in refused(capsys, *arguments)
+    assert "--decimal: got ';'; allowed: '.' or ','" in refused(capsys, *arguments, "--decimal", ";")

@@ -44,7 +44,7 @@ COUNTED = {
 GAPS = wr.SessionWindows.with_dynamic_gap("gap", max_gap="1 hour")
 
 
-def asked(data: Any = EVENTS, windows: Any = GAPS) -> Any:
+def query(data: Any = EVENTS, windows: Any = GAPS) -> Any:
     return wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows)
 
 
@@ -53,9 +53,9 @@ def add(held: int, row: Any) -> int:
 
 
 CALLS: dict[str, Callable[[], pa.Table]] = {
-    "count": lambda: asked().count(),
-    "agg": lambda: asked().agg(n=wr.sum("amount")),
-    "functions": lambda: asked().agg(
+    "count": lambda: query().count(),
+    "agg": lambda: query().agg(n=wr.sum("amount")),
+    "functions": lambda: query().agg(
         n=wr.aggregate(int, add, merge=lambda one, other: one + other, schema="bigint", columns=["amount"])
     ),
 }
@@ -75,7 +75,7 @@ def test_a_call_warns_once_at_its_line_with_the_counters(call: str) -> None:
         name: COUNTED[name] for name in COUNTED if name not in ("ticks", "overflows", "windows")
     }
     assert told.filename == __file__
-    assert asked.__code__.co_firstlineno < told.lineno <= CALLS[call].__code__.co_firstlineno + 2
+    assert query.__code__.co_firstlineno < told.lineno <= CALLS[call].__code__.co_firstlineno + 2
     assert wr.counters(result) == COUNTED
 
 
@@ -85,18 +85,18 @@ def test_ticks_and_null_values_are_no_reason_to_warn() -> None:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = asked(whole).agg(n=wr.sum("v"))
+        result = query(whole).agg(n=wr.sum("v"))
     assert wr.counters(result) == COUNTED | dict.fromkeys(COUNTED, 0) | {"records": 1, "ticks": 1, "windows": 1}
 
 
 def test_the_message_says_how_to_silence_it() -> None:
     with pytest.warns(wr.LeftOut) as caught:
-        asked().count()
+        query().count()
     (line,) = re.findall(r"warnings\.filterwarnings\(.*?\)", str(caught[0].message))
     with warnings.catch_warnings(record=True) as left:
         warnings.simplefilter("always")
         exec(line, {"warnings": warnings, "windrow": wr})
-        asked().count()
+        query().count()
     assert left == []
 
 
@@ -149,11 +149,11 @@ KEPT: dict[str, Callable[[pa.Table, Path], Any]] = {
 
 @pytest.mark.parametrize("kept", KEPT)
 def test_what_keeps_metadata_keeps_the_counters(kept: str, tmp_path: Path) -> None:
-    assert wr.counters(KEPT[kept](asked().count(), tmp_path)) == COUNTED
+    assert wr.counters(KEPT[kept](query().count(), tmp_path)) == COUNTED
 
 
 def test_a_pandas_frame_of_a_result_looks_as_it_did() -> None:
-    result = asked().agg(n=wr.sum("amount"))
+    result = query().agg(n=wr.sum("amount"))
     frame = result.to_pandas()
     plain = result.replace_schema_metadata(None).to_pandas()
     pd.testing.assert_frame_equal(frame, plain)
@@ -175,6 +175,6 @@ LOST: dict[str, tuple[Callable[[pa.Table], Any], type[Exception], str]] = {
 @pytest.mark.parametrize("lost", LOST)
 def test_what_keeps_no_counters_is_refused_with_the_reason(lost: str) -> None:
     make, error, message = LOST[lost]
-    converted = make(asked().count())
+    converted = make(query().count())
     with pytest.raises(error, match=message):
         wr.counters(converted)

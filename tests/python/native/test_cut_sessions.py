@@ -185,11 +185,11 @@ def test_oracle_every_row_with_its_session(table: pa.Table, rule: Rule, cuts: li
         for (_, start, end), members in expected(table, rule).items()
         for record in members
     }
-    asked = {"n": wr.count(), "ids": wr.collect_list("id"), "window_id": wr.window_id()}
+    aggregates = {"n": wr.count(), "ids": wr.collect_list("id"), "window_id": wr.window_id()}
     grouped = windowed(shuffled, windows_of(rule))
-    here = grouped.with_columns(**asked)
+    here = grouped.with_columns(**aggregates)
     assert here.select(table.column_names).replace_schema_metadata(None).equals(shuffled)
-    query = Query.rows_with_windows(grouped._plan(asked, rows=True).spec, shuffled.schema)
+    query = Query.rows_with_windows(grouped._plan(aggregates, rows=True).spec, shuffled.schema)
     numbers = set()
     for answer in (here, merged(query, blocks(query, shuffled, cuts))):
         assert sorted(answer["id"].to_pylist()) == list(range(table.num_rows))

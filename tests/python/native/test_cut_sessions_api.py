@@ -88,14 +88,14 @@ def test_what_is_left_out_ends_no_session() -> None:
     gaps = pa.array([timedelta(minutes=minutes) for minutes in (5, 5, 5, 0, 5, 5, 5)])
     windows = wr.SessionWindows.with_dynamic_gap("pause", end_when="logout")
     grouped = wr.group_by(table.append_column("pause", gaps), "user", time="ts").windowed_by(windows)
-    for asked in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
+    for aggregate in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
         with pytest.warns(wr.LeftOut, match="bad_gaps"):
-            assert shown(grouped.agg(n=asked)) == wanted
+            assert shown(grouped.agg(n=aggregate)) == wanted
     ticks = table.append_column("tick", pa.array([False, False, False, True, False, False, False]))
     fixed = wr.SessionWindows.with_gap("5 minutes", end_when="logout")
     ticking = wr.group_by(ticks, "user", time="ts", tick="tick").windowed_by(fixed)
-    for asked in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
-        assert shown(ticking.agg(n=asked)) == wanted
+    for aggregate in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
+        assert shown(ticking.agg(n=aggregate)) == wanted
 
 
 def one_more(held: int, row: Any) -> int:
@@ -125,20 +125,20 @@ def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:
     orders = pa.table({"user": ["ann", "ann"], "paid": all_at(3, 11), "amount": [30, 40], "logout": [True, True]})
     both = wr.cogroup(clicks=wr.group_by(CLICKS, "user", time="ts"), orders=wr.group_by(orders, "user", time="paid"))
     windows = wr.SessionWindows.with_gap("5 minutes", max_duration="11 minutes", end_when="clicks.logout")
-    asked = {"n": wr.count(), "clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
+    aggregates = {"n": wr.count(), "clicks": wr.count("clicks.*"), "spent": wr.sum("orders.amount")}
     wanted = [
         ("ann", *all_at(0, 11), 5),
         ("ann", *all_at(12, 12), 1),
         ("ann", *all_at(13, 13), 1),
         ("bob", *all_at(1, 1), 1),
     ]
-    answer = both.windowed_by(windows).agg(**asked)
+    answer = both.windowed_by(windows).agg(**aggregates)
     assert shown(answer) == wanted
     assert sorted(answer["spent"].to_pylist(), key=str) == [70, None, None, None]
     folded = both.windowed_by(windows).agg(n=wr.count(), most=wr.reduce("orders.amount", max))
     assert shown(folded) == wanted
-    tagged = both.windowed_by(windows).with_columns(**asked)
-    assert tagged.column_names == ["user", "ts", "logout", "url", "paid", "amount", "input", "window", *asked]
+    tagged = both.windowed_by(windows).with_columns(**aggregates)
+    assert tagged.column_names == ["user", "ts", "logout", "url", "paid", "amount", "input", "window", *aggregates]
     assert set(shown(tagged)) == set(wanted)
     assert tagged["n"].to_pylist() == [5, 5, 5, 1, 1, 1, 5, 5]
     with pytest.raises(ValueError, match=r"end_when: got 'logout'.*'clicks\.logout'"):

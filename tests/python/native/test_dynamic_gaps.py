@@ -16,12 +16,12 @@ from windrow.testing import StreamDriver
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import Asked, Rows, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
+from ..harness.tables import Call, Rows, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
 from ..scenes import EIGHT, at
 
 US = timedelta(microseconds=1)
-ASKED = {"n": Asked("count"), "ids": Asked("collect_list", ("id",)), "total": Asked("sum", ("id",))}
+ASKED = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "total": Call("sum", ("id",))}
 TEN = wr.SessionWindows.with_dynamic_gap("gap", max_gap=10 * US)
 
 
@@ -188,7 +188,7 @@ def test_negative_and_extreme_times_neither_wrap_nor_panic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("time", "gap", "asked", "expected"),
+    ("time", "gap", "gap_ticks", "expected"),
     [
         ("s", "ms", 1_999, [(0, 1), (3, 3)]),  # rounded down to a second
         ("s", "ms", 2_000, [(0, 3)]),
@@ -199,11 +199,11 @@ def test_negative_and_extreme_times_neither_wrap_nor_panic() -> None:
     ],
 )
 def test_gaps_count_in_ticks_of_the_time_column(
-    time: str, gap: str, asked: int, expected: list[tuple[int, int]]
+    time: str, gap: str, gap_ticks: int, expected: list[tuple[int, int]]
 ) -> None:
     #  0  1     3
     times = pa.array([0, 1, 3], pa.int64()).cast(pa.timestamp(time))
-    gaps = pa.array([asked] * 3, pa.int64()).cast(pa.duration(gap))
+    gaps = pa.array([gap_ticks] * 3, pa.int64()).cast(pa.duration(gap))
     table = pa.table({"k": [1, 1, 1], "ts": times, "gap": gaps, "id": [0, 1, 2]})
     result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap"))
     assert sorted((start, end) for _, start, end in rows_of(result, ["k"])) == expected

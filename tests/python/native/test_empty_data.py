@@ -69,8 +69,8 @@ ASKED: dict[str, Any] = {
 @pytest.mark.parametrize("case", EMPTY)
 def test_no_windows_and_all_columns(case: str, windows: Any, tmp_path: Path) -> None:
     seen = wr.Observation()
-    asked = wr.group_by(EMPTY[case](tmp_path), "k", time="t").windowed_by(windows).observe(seen)
-    result = arrow(asked.agg(**ASKED))
+    query = wr.group_by(EMPTY[case](tmp_path), "k", time="t").windowed_by(windows).observe(seen)
+    result = arrow(query.agg(**ASKED))
     assert (result.num_rows, result.column_names) == (0, ["k", "window", *ASKED])
     assert seen.get["windows"] == 0
     assert seen.get["records"] == (2 if "null" in case else 0)
@@ -79,8 +79,8 @@ def test_no_windows_and_all_columns(case: str, windows: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize("case", EMPTY)
 def test_the_rows_come_back_with_all_columns(case: str, tmp_path: Path) -> None:
     data = EMPTY[case](tmp_path)
-    asked = wr.group_by(data, "k", time="t").windowed_by(GAP)
-    result = arrow(asked.with_columns(n=wr.count(), total=wr.sum("x")))
+    query = wr.group_by(data, "k", time="t").windowed_by(GAP)
+    result = arrow(query.with_columns(n=wr.count(), total=wr.sum("x")))
     assert result.column_names == [*NAMES, "window", "n", "total"]
     assert result["n"].to_pylist() == [None] * (2 if "null" in case else 0)
     assert result["total"].null_count == result.num_rows
@@ -145,11 +145,11 @@ def test_an_input_of_a_cogroup_may_be_empty(first: str) -> None:
     for empty in empties:
         inputs = {"whole": wr.group_by(whole, "k", time="t"), "empty": wr.group_by(empty, "k", time="t")}
         inputs = dict(sorted(inputs.items(), key=lambda each: each[0] != first))
-        asked = wr.cogroup(**inputs).windowed_by(GAP)
-        result = arrow(asked.agg(n=wr.count(), one=wr.sum("whole.x"), other=wr.sum("empty.x"))).sort_by("k")
+        query = wr.cogroup(**inputs).windowed_by(GAP)
+        result = arrow(query.agg(n=wr.count(), one=wr.sum("whole.x"), other=wr.sum("empty.x"))).sort_by("k")
         assert result["k"].to_pylist() == ["a", "b"]
         assert (result["one"].to_pylist(), result["other"].null_count) == ([1, 2], 2)
-        rows = arrow(asked.with_columns(n=wr.count(), one=wr.sum("whole.x"), other=wr.max("empty.x")))
+        rows = arrow(query.with_columns(n=wr.count(), one=wr.sum("whole.x"), other=wr.max("empty.x")))
         assert (rows["k"].to_pylist(), rows["n"].to_pylist(), rows["one"].to_pylist()) == (["a", "b"], [1, 1], [1, 2])
 
 

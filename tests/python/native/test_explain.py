@@ -70,8 +70,8 @@ def batch(events: list[Event], kind: str, user: str) -> set[tuple[int, int, froz
 
 def streamed(events: list[Event], kind: str, grace: int) -> tuple[Stream, set[tuple[Any, ...]], dict[int, int]]:
     """The finals of all keys by brute force, and for each row how many windows refused it; -1 where it was late."""
-    asked = Scenario(kind, LENGTH, grace, emit="close")
-    stream: Stream = Slides(asked) if kind == "sliding" else Sessions(asked)
+    scenario = Scenario(kind, LENGTH, grace, emit="close")
+    stream: Stream = Slides(scenario) if kind == "sliding" else Sessions(scenario)
     finals, judged = [], {}
     for row, (key, time, gap) in enumerate(events):
         before = stream.counters.copy()

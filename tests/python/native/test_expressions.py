@@ -101,7 +101,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Any, dict[str, Any]]:
     return make(), LANGUAGES[language]
 
 
-def asked(data: Any, of: dict[str, Any], windows: Any = GAP) -> list[tuple[Any, ...]]:
+def windows_of(data: Any, of: dict[str, Any], windows: Any = GAP) -> list[tuple[Any, ...]]:
     """Windows of a query that names a column in every place."""
     query = wr.group_by(data, of["user"], time=of["ts"], tick=of["large"], source=of["user"], order=of["twice"])
     answer = query.windowed_by(windows).agg(
@@ -129,8 +129,8 @@ def rows(answer: Any) -> list[dict[str, Any]]:
 def test_every_place_of_a_column_takes_an_expression(case: tuple[Any, dict[str, Any]]) -> None:
     data, of = case
     of = {**of, "large": SQL("amount > 3")} if of is LANGUAGES["duckdb"] else of
-    assert asked(data, of) == asked(COMPUTED, PLAIN)
-    assert len(asked(COMPUTED, PLAIN)) == 3
+    assert windows_of(data, of) == windows_of(COMPUTED, PLAIN)
+    assert len(windows_of(COMPUTED, PLAIN)) == 3
 
 
 def test_where_takes_an_expression_and_duckdb_sql(case: tuple[Any, dict[str, Any]]) -> None:

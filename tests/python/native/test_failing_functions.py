@@ -65,10 +65,10 @@ NONES = {
 }
 
 
-@pytest.mark.parametrize("asked", [here, driven])
+@pytest.mark.parametrize("run", [here, driven])
 @pytest.mark.parametrize(("windows", "init", "add", "merge", "returned", "failed"), NONES.values(), ids=NONES)
 def test_a_function_that_returned_none_is_named_before_the_one_that_was_handed_it(
-    asked: Any, windows: Any, init: Any, add: Any, merge: Any, returned: str, failed: str
+    run: Any, windows: Any, init: Any, add: Any, merge: Any, returned: str, failed: str
 ) -> None:
     function = wr.aggregate(init, add, merge, schema="array<bigint>", columns=["amount"])
     told = (
@@ -77,7 +77,7 @@ def test_a_function_that_returned_none_is_named_before_the_one_that_was_handed_i
         r"\(.*test_failing_functions.py:\d+, in \w+: .*\)$"
     )
     with pytest.raises(RuntimeError, match=told) as raised:
-        asked(windows, table(0, 1, 2), function)
+        run(windows, table(0, 1, 2), function)
     assert isinstance(raised.value.__cause__, TypeError | AttributeError)
 
 
@@ -129,12 +129,12 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("asked", [here, driven])
+@pytest.mark.parametrize("run", [here, driven])
 @pytest.mark.parametrize(("add", "place"), PLACES.values(), ids=PLACES)
-def test_the_innermost_line_of_the_users_own_is_told(asked: Any, add: Any, place: Any) -> None:
+def test_the_innermost_line_of_the_users_own_is_told(run: Any, add: Any, place: Any) -> None:
     function = wr.aggregate(int, add, max, schema="bigint", columns=["amount"])
     with pytest.raises(RuntimeError, match="add failed for the record at 2026-01-01T08:00:00, in the window") as raised:
-        asked(SESSIONS, table(0), function)
+        run(SESSIONS, table(0), function)
     told = str(raised.value)
     assert f" ({place(add.__code__.co_firstlineno)}" in told
     assert told.endswith(")")
@@ -206,14 +206,14 @@ def test_an_add_that_may_return_a_value_is_taken(add: Any) -> None:
     assert isinstance(wr.aggregate(list, add, joined, schema="array<bigint>"), wr.Aggregate)
 
 
-@pytest.mark.parametrize("asked", [here, driven])
-def test_a_row_is_asked_by_name_in_brackets_too(asked: Any) -> None:
+@pytest.mark.parametrize("run", [here, driven])
+def test_a_row_is_asked_by_name_in_brackets_too(run: Any) -> None:
     def add(held: list[int], row: Any) -> list[int]:
         assert row == (row["amount"], row["ts"]) == (row.amount, row.ts) == (row[0], row[1]) == row[:]
         return [*held, row["amount"]]
 
     function = wr.aggregate(list, add, joined, schema="array<bigint>", columns=["amount", "ts"])
-    assert asked(SESSIONS, table(0, 1, 20), function)["x"].to_pylist() == [[0, 1], [20]]
+    assert run(SESSIONS, table(0, 1, 20), function)["x"].to_pylist() == [[0, 1], [20]]
 
 
 def test_names_that_are_none_of_python_are_asked_in_brackets() -> None:

@@ -29,7 +29,7 @@ WINDOWS = {
 }
 
 
-def asked(windows: Any, data: Any = EVENTS) -> Any:
+def grouped(windows: Any, data: Any = EVENTS) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(windows)
 
 
@@ -49,7 +49,7 @@ def as_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("functions", [False, True])
 def test_two_columns_stand_where_the_struct_was(windows: str, op: bool, functions: bool) -> None:
     total = wr.reduce("amount", lambda one, other: one + other) if functions else wr.sum("amount")
-    query = asked(WINDOWS[windows])
+    query = grouped(WINDOWS[windows])
     query = query.emit("update") if op else query
     nested, flat = query.agg(total=total, n=wr.count()), query.flat().agg(total=total, n=wr.count())
     assert flat.column_names == ["user", "window_start", "window_end", "total", "n", *(["op"] if op else [])]
@@ -63,8 +63,8 @@ def test_two_columns_stand_where_the_struct_was(windows: str, op: bool, function
 
 def test_a_flat_result_can_be_written_as_csv(tmp_path: Path) -> None:
     with pytest.raises(pa.ArrowInvalid, match="struct"):
-        pyarrow.csv.write_csv(asked(WINDOWS["sessions"]).count(), tmp_path / "nested.csv")
-    pyarrow.csv.write_csv(asked(WINDOWS["sessions"]).flat().count().sort_by("count"), tmp_path / "flat.csv")
+        pyarrow.csv.write_csv(grouped(WINDOWS["sessions"]).count(), tmp_path / "nested.csv")
+    pyarrow.csv.write_csv(grouped(WINDOWS["sessions"]).flat().count().sort_by("count"), tmp_path / "flat.csv")
     with (tmp_path / "flat.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     assert rows[-1] == {
@@ -79,7 +79,7 @@ def test_a_flat_result_can_be_written_as_csv(tmp_path: Path) -> None:
 def test_a_cogroup_and_an_empty_input_are_flat_too(windows: str) -> None:
     left, right = (wr.group_by(EVENTS.slice(0, rows), "user", time="ts") for rows in (0, 4))
     if windows == "dynamic gaps":
-        both = asked(WINDOWS[windows], EVENTS.slice(0, 0))
+        both = grouped(WINDOWS[windows], EVENTS.slice(0, 0))
         assert both.flat().count().num_rows == 0
     else:
         both = wr.cogroup(left=left, right=right).windowed_by(WINDOWS[windows])
@@ -88,12 +88,12 @@ def test_a_cogroup_and_an_empty_input_are_flat_too(windows: str) -> None:
 
 
 def test_a_driver_reads_flat_rows() -> None:
-    driver = StreamDriver(lambda data: asked(WINDOWS["sessions"], data).flat().count(), EVENTS.schema)
+    driver = StreamDriver(lambda data: grouped(WINDOWS["sessions"], data).flat().count(), EVENTS.schema)
     driver.pipe_batch(EVENTS)
     driver.finish()
     table = driver.read_table()
     assert table.column_names == ["user", "window_start", "window_end", "count"]
-    whole = asked(WINDOWS["sessions"]).flat().count()
+    whole = grouped(WINDOWS["sessions"]).flat().count()
     assert table.schema == whole.schema.remove_metadata()
     assert sorted(table.to_pylist(), key=str) == sorted(whole.to_pylist(), key=str)
 
@@ -105,7 +105,7 @@ def test_a_name_that_is_taken_is_refused_at_the_call(name: str) -> None:
     assert windowed.count().num_rows == 3
     with pytest.raises(ValueError, match=rf"keys: got '{name}'; allowed: any name but '{name.lower()}', which flat"):
         windowed.flat()
-    unnested = asked(WINDOWS["sessions"])
+    unnested = grouped(WINDOWS["sessions"])
     assert unnested.agg(**{name: wr.count()}).num_rows == 3
     with pytest.raises(ValueError, match=rf"(?s)'{name}'.*flat\(\) adds"):
         unnested.flat().agg(**{name: wr.count()})
@@ -116,14 +116,14 @@ def test_a_name_that_is_taken_is_refused_at_the_call(name: str) -> None:
 @pytest.mark.parametrize("windows", WINDOWS)
 def test_columns_of_the_data_may_be_called_window(windows: str) -> None:
     named = EVENTS.append_column("window", EVENTS["user"])
-    by_user = asked(WINDOWS[windows], named)
+    by_user = grouped(WINDOWS[windows], named)
     assert by_user.flat().agg(w=wr.first("window")).column_names == ["user", "window_start", "window_end", "w"]
     tagged = by_user.flat().with_columns(n=wr.count(), share=wr.count() / wr.count())
     assert tagged.column_names == [*named.column_names, "window_start", "window_end", "n", "share"]
     assert tagged["window"].to_pylist() == EVENTS["user"].to_pylist()
     by_window = wr.group_by(named, "window", time="ts").windowed_by(WINDOWS[windows])
     found = by_window.flat().agg(n=wr.count(), share=wr.count() / wr.count())
-    expected = asked(WINDOWS[windows]).flat().agg(n=wr.count(), share=wr.count() / wr.count())
+    expected = grouped(WINDOWS[windows]).flat().agg(n=wr.count(), share=wr.count() / wr.count())
     assert found.column_names == ["window", *expected.column_names[1:]]
     assert sorted(map(str, found.to_pylist())) == sorted(
         str({("window" if name == "user" else name): value for name, value in row.items()})

@@ -34,18 +34,18 @@ def windowed(data: Any = PAGES) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(GAP)
 
 
-def asked(data: Any) -> Any:
+def frequencies(data: Any) -> Any:
     return windowed(data).agg(top=wr.top_k("tag", 3), bins=wr.histogram_numeric("size", 3))
 
 
 def test_they_are_the_same_in_a_batch_on_a_stream_and_for_each_row() -> None:
-    assert asked(PAGES).drop_columns(["user", "window"]).to_pylist() == [{"top": TOP, "bins": BINS}]
+    assert frequencies(PAGES).drop_columns(["user", "window"]).to_pylist() == [{"top": TOP, "bins": BINS}]
     rows = windowed().with_columns(top=wr.top_k("tag", 3), bins=wr.histogram_numeric("size", 3))
     assert rows["top"].to_pylist() == [TOP] * 8
     assert rows["bins"].to_pylist() == [BINS] * 8
-    driver = StreamDriver(asked, PAGES.schema)
+    driver = StreamDriver(frequencies, PAGES.schema)
     driver.pipe_batch(PAGES.slice(0, 3))
-    driver = StreamDriver(asked, PAGES.schema).restore(driver.snapshot())
+    driver = StreamDriver(frequencies, PAGES.schema).restore(driver.snapshot())
     driver.pipe_batch(PAGES.slice(3))
     assert [change.values for change in driver.finish()] == [{"top": TOP, "bins": BINS}]
 

@@ -116,14 +116,14 @@ def test_funnels_and_paths_equal_a_search_of_all_chains(kind: str) -> None:
 def test_splits_and_shards_change_no_funnel(
     table: pa.Table, within: int | None, strict: bool, shards: int, data: st.DataObject
 ) -> None:
-    asked = {name: each for name, each in asked_for(within, strict).items() if name not in ("path", "start")}
+    aggregates = {name: each for name, each in asked_for(within, strict).items() if name not in ("path", "start")}
     windowed = wr.group_by(table, "k", time="ts").windowed_by(WINDOWS["session"][0]).shards(shards)
-    plan = windowed._plan(asked)
+    plan = windowed._plan(aggregates)
     query = native.Query(plan.spec, plan.schema)
     own = [batch.select(plan.schema.names) for batch in table.to_batches()]
     blocks, _ = packed(query, data.draw(splits(own)))
     got = merged(query, blocks, 2, 3)
-    assert rows_of(got, ["k"]) == rows_of(windowed.agg(**asked), ["k"])
+    assert rows_of(got, ["k"]) == rows_of(windowed.agg(**aggregates), ["k"])
 
 
 def visits(events: Sequence[tuple[float, str]], **columns: Any) -> pa.Table:
@@ -191,12 +191,12 @@ def test_a_record_that_fits_several_steps_is_one_of_them() -> None:
 
 def test_conditions_are_those_of_where() -> None:
     table = visits(list(enumerate(["view", "search", "cart", "pay"])), view=[True, False, False, False])
-    asked = {
+    aggregates = {
         "pyarrow": (table, ["view", pc.field("event") == "cart", pc.field("event") == "pay"]),
         "polars": (pl.from_arrow(table), ["view", pl.col("event") == "cart", pl.col("event") == "pay"]),
         "duckdb": (duckdb.from_arrow(table), ["view", "event = 'cart'", duckdb.SQLExpression("event = 'pay'")]),
     }
-    for data, steps in asked.values():
+    for data, steps in aggregates.values():
         result = windowed(data).agg(steps=wr.funnel(steps), strictly=wr.funnel(steps, strict=True))
         rows = result.fetchall() if hasattr(result, "fetchall") else result.rows() if hasattr(result, "rows") else None
         found = rows[0][2:] if rows is not None else tuple(result.select(["steps", "strictly"]).to_pylist()[0].values())
@@ -229,7 +229,7 @@ def test_funnels_and_paths_of_a_stream_are_those_of_a_batch() -> None:
     minutes = sorted(rng.sample(range(500), 120))
     rows = [(minute + rng.choice([0, -3, 2]), rng.choice(EVENTS)) for minute in minutes]
     table = visits(rows)
-    asked = {
+    aggregates = {
         "steps": wr.funnel(STEPS, column="event", within="20 minutes"),
         "strictly": wr.funnel(STEPS, column="event", strict=True),
         "path": wr.path("event"),
@@ -241,7 +241,7 @@ def test_funnels_and_paths_of_a_stream_are_those_of_a_batch() -> None:
         for emit in ("close", "update"):
 
             def query(data: Any, windows: Any = windows, emit: Any = emit) -> Any:
-                return wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(**asked)
+                return wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(**aggregates)
 
             driver = StreamDriver(query, table.schema)
             held: dict[Any, Any] = {}
@@ -253,9 +253,10 @@ def test_funnels_and_paths_of_a_stream_are_those_of_a_batch() -> None:
             for change in driver.finish() if emit == "close" else ():
                 held[change.window] = change.values
             final = {window: values for window, values in held.items() if values is not None}
-            batch = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(**asked).to_pylist()
+            batch = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(**aggregates).to_pylist()
             wanted = {
-                (row["window"]["start"], row["window"]["end"]): {name: row[name] for name in asked} for row in batch
+                (row["window"]["start"], row["window"]["end"]): {name: row[name] for name in aggregates}
+                for row in batch
             }
             assert {(window.start, window.end): dict(values) for window, values in final.items()} == wanted
 

@@ -308,7 +308,7 @@ QUERY = wr.group_by(HOLES, "user", time="ts").windowed_by(GAP)
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("call", "message"),
     [
         (lambda: QUERY.left_out("keep"), "policy: got 'keep'; allowed: 'drop' or 'emit'"),
         (lambda: QUERY.left_out("emit"), r"columns: got None; allowed: the columns .* \['amount'\]"),
@@ -328,9 +328,9 @@ QUERY = wr.group_by(HOLES, "user", time="ts").windowed_by(GAP)
         ),
     ],
 )
-def test_a_wrong_argument_is_an_error_at_the_call(asked: Callable[[], Any], message: str) -> None:
+def test_a_wrong_argument_is_an_error_at_the_call(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        asked()
+        call()
 
 
 @pytest.mark.parametrize("columns", ["amount", [1], ("amount", None), {"amount": 1}, pl.col("amount")])

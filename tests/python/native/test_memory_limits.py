@@ -196,7 +196,7 @@ def test_threads_share_what_is_free(threads: int, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("asked", "size"),
+    ("aggregates", "size"),
     [
         # a window of 3 rows, whose bounds take 17 bytes: a list of 3 values of 8 bytes, and where it ends
         ({"xs": wr.collect_list("ts")}, 3 * (17 + 4 + 24)),
@@ -206,15 +206,15 @@ def test_threads_share_what_is_free(threads: int, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_lists_and_texts_for_every_row_of_a_session_are_refused_with_their_size(
-    asked: dict[str, wr.Aggregate], size: int, monkeypatch: pytest.MonkeyPatch
+    aggregates: dict[str, wr.Aggregate], size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     windowed = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
     monkeypatch.setattr(local_query, "free_memory", lambda: size)
-    assert windowed.with_columns(**asked)["xs"].to_pylist() == windowed.agg(**asked)["xs"].to_pylist() * 3
+    assert windowed.with_columns(**aggregates)["xs"].to_pylist() == windowed.agg(**aggregates)["xs"].to_pylist() * 3
     monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
     told = "what 1 windows hold, once for each of 3 rows, takes 0 MiB, where 0 MiB are free; allowed: .* agg, which"
     with pytest.raises(MemoryError, match=told):
-        windowed.with_columns(**asked)
+        windowed.with_columns(**aggregates)
     monkeypatch.setattr(local_query, "free_memory", lambda: 0)
     assert windowed.with_columns(n=wr.count(), last=wr.last("ts")).num_rows == 3
 

@@ -26,18 +26,18 @@ LONG = int(os.environ.get("WINDROW_STREAMS", "12000"))
 FIRST = int(os.environ.get("WINDROW_FIRST_SEED", str(SOON)))
 
 
-def failures(asked: StreamingScenario) -> list[str]:
+def failures(scenario: StreamingScenario) -> list[str]:
     """The differences; an exception is one too."""
     try:
-        return differences(asked)
+        return differences(scenario)
     except Exception as error:
         return [f"{type(error).__name__}: {error}"]
 
 
-def check(asked: StreamingScenario, seed: int) -> None:
+def check(scenario: StreamingScenario, seed: int) -> None:
     """Fails with the smallest scenario that can be found."""
-    if failures(asked):
-        small = shrunk(asked, lambda asked: bool(failures(asked)))
+    if failures(scenario):
+        small = shrunk(scenario, lambda scenario: bool(failures(scenario)))
         told = "\n  ".join(failures(small))
         pytest.fail(f"seed {seed}\n  {told}\n{small.line()}", pytrace=False)
 
@@ -70,10 +70,10 @@ def test_many_updates_leave_at_their_pace(soaked: Callable[[str], None]) -> None
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_cases_are_answered_as_computed_by_hand(case: Case) -> None:
-    asked = case.asked
-    played = Operators(asked)
-    for number, (rows, expected) in enumerate(zip(asked.batches, case.rows, strict=True)):
-        if (restart := asked.restart_before(number)) is not None:
+    scenario = case.scenario
+    played = Operators(scenario)
+    for number, (rows, expected) in enumerate(zip(scenario.batches, case.rows, strict=True)):
+        if (restart := scenario.restart_before(number)) is not None:
             played.restart(restart.grace, restart.late, restart.every)
         got = [text_of(change) for changes in played.push(rows).values() for change in changes]
         assert sorted(got) == sorted(expected), f"batch {number}"
@@ -85,12 +85,14 @@ def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -
     """Operators whose gap is one too long: two records show it, that far apart."""
     plain = micro_batch_player.windows_spec
     monkeypatch.setattr(
-        micro_batch_player, "windows_spec", lambda asked: plain(dataclasses.replace(asked, length=asked.length + 1))
+        micro_batch_player,
+        "windows_spec",
+        lambda scenario: plain(dataclasses.replace(scenario, length=scenario.length + 1)),
     )
     rows = tuple(Row(key, time, 1) for time in (0, 3, 9, 20, 26, 27, 40, 41) for key in ("b", "ab"))
-    asked = StreamingScenario("session", 5, 100, batches=(rows[:5], rows[5:], (), rows))
-    assert failures(asked)
-    small = shrunk(asked, lambda asked: bool(failures(asked)))
+    scenario = StreamingScenario("session", 5, 100, batches=(rows[:5], rows[5:], (), rows))
+    assert failures(scenario)
+    small = shrunk(scenario, lambda scenario: bool(failures(scenario)))
     times = sorted(row.time or 0 for rows in small.batches for row in rows)
     assert len(times) == 2
     assert times[1] - times[0] == 6
@@ -99,8 +101,8 @@ def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -
 def test_tables_have_what_a_query_asks_for() -> None:
     columns = set[str]()
     for seed in range(60):
-        asked = streaming_scenario(seed)
-        for table, rows in zip(tables(asked), asked.batches, strict=True):
+        scenario = streaming_scenario(seed)
+        for table, rows in zip(tables(scenario), scenario.batches, strict=True):
             assert table.num_rows == len(rows)
             columns |= set(table.column_names)
             assert table["tick"].to_pylist() == [row.tick for row in rows]

@@ -28,11 +28,11 @@ LIBRARIES: dict[str, Callable[[], Any]] = {
     "duckdb": lambda: duckdb.from_arrow(pa.table(ROWS)),
 }
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "count": lambda asked: asked.count(),
-    "agg": lambda asked: asked.agg(last=wr.last("ts")),
-    "functions": lambda asked: asked.agg(last=wr.reduce("ts", max)),
-    "lists": lambda asked: asked.agg(n=wr.collect_list("ts").then(lambda each: each.value_lengths())),
-    "with_columns": lambda asked: asked.with_columns(n=wr.count()),
+    "count": lambda query: query.count(),
+    "agg": lambda query: query.agg(last=wr.last("ts")),
+    "functions": lambda query: query.agg(last=wr.reduce("ts", max)),
+    "lists": lambda query: query.agg(n=wr.collect_list("ts").then(lambda each: each.value_lengths())),
+    "with_columns": lambda query: query.with_columns(n=wr.count()),
 }
 
 
@@ -65,12 +65,12 @@ def test_each_call_is_observed_anew() -> None:
     seen = wr.Observation()
     with pytest.raises(ValueError, match="observation: got no counters yet"):
         _ = seen.get
-    asked = sessions(pd.DataFrame(ROWS)).observe(seen)
-    asked.count()
+    query = sessions(pd.DataFrame(ROWS)).observe(seen)
+    query.count()
     seen.get.clear()
     assert seen.get == COUNTED
     sliding = wr.SlidingWindows.with_time_difference("1 hour")
-    asked.grouped.windowed_by(sliding).observe(seen).count()
+    query.grouped.windowed_by(sliding).observe(seen).count()
     assert seen.get["windows"] == 2
     sessions(pl.DataFrame(ROWS).clear()).observe(seen).count()
     assert set(seen.get.values()) == {0}
@@ -95,8 +95,8 @@ def test_the_warning_says_how_to_count_and_the_library_without_counters_too() ->
 
 
 def test_a_notebook_shows_what_was_chosen() -> None:
-    asked = sessions(pl.DataFrame(ROWS).rename({"user": "<user>"}).rename({"<user>": "user"})).emit("update")
-    html = asked._repr_html_()
+    query = sessions(pl.DataFrame(ROWS).rename({"user": "<user>"}).rename({"<user>": "user"})).emit("update")
+    html = query._repr_html_()
     for cell in ("<th>keys</th><td>user</td>", "<th>time</th><td>ts</td>", "<th>emit</th><td>update</td>"):
         assert cell in html
     assert "SessionWindows.with_gap(&#x27;1 hour&#x27;)" in html

@@ -20,14 +20,14 @@ def test_polars_sends_what_a_pyarrow_without_views_reads(lazy: bool, monkeypatch
     data: Any = pl.DataFrame(rows).with_columns(kind=pl.col("user").cast(pl.Categorical))
     given = data.lazy() if lazy else data
 
-    def asked() -> Any:
+    def answer() -> Any:
         windowed = wr.group_by(given, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
         windows: Any = windowed.agg(n=wr.count(), words=wr.collect_list("words"), kind=wr.last("kind"))
         return windows.lazy().collect().to_dicts()
 
-    expected = asked()
+    expected = answer()
     monkeypatch.delattr(pa, "string_view", raising=False)
-    assert asked() == expected
+    assert answer() == expected
     assert len(expected) == 2
 
 

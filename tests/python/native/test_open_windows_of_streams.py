@@ -67,9 +67,9 @@ def instant(ticks: int) -> Any:
     return pa.scalar(ticks, pa.int64()).cast(SCHEMA.field("ts").type).as_py()
 
 
-def open_table(stream: LocalStream, asked: dict[str, Any], batch: int) -> pa.Table:
+def open_table(stream: LocalStream, aggregates: dict[str, Any], batch: int) -> pa.Table:
     """The table of open windows, as the executors compute it."""
-    names = [*stream.plan.key_names, "window", *asked, "stream_time"]
+    names = [*stream.plan.key_names, "window", *aggregates, "stream_time"]
     entries = [
         {"shard": shard, "name": name, "page": page}
         for shard, pages in stream.states.items()
@@ -95,10 +95,10 @@ def shown(rows: pa.Table) -> tuple[Any, int]:
 
 
 @pytest.mark.filterwarnings("ignore::windrow.LeftOut")
-@pytest.mark.parametrize("asked", [SUMS, BUILT_IN, FUNCTIONS], ids=["sums", "built in", "functions"])
+@pytest.mark.parametrize("aggregates", [SUMS, BUILT_IN, FUNCTIONS], ids=["sums", "built in", "functions"])
 @pytest.mark.parametrize("mode", ["close", "update"])
 @pytest.mark.parametrize("kind", ["session", "dynamic", "sliding"])
-def test_the_table_is_that_of_runs_over_the_micro_batches(kind: str, mode: Any, asked: dict[str, Any]) -> None:
+def test_the_table_is_that_of_runs_over_the_micro_batches(kind: str, mode: Any, aggregates: dict[str, Any]) -> None:
     seen = others_seen = late = 0
     for seed in range(8):
         draw = random.Random(f"{kind} {seed}")
@@ -107,8 +107,8 @@ def test_the_table_is_that_of_runs_over_the_micro_batches(kind: str, mode: Any, 
         def query(data: Any, windows: Any = windows) -> Any:
             return wr.group_by(data, "k", time="ts").windowed_by(windows)
 
-        stream = LocalStream(lambda data: query(data).emit(mode).agg(**asked), SCHEMA, shards=3, seed=seed)
-        stream.shipment["result"] = result(["k", "window", *asked, "stream_time"])
+        stream = LocalStream(lambda data: query(data).emit(mode).agg(**aggregates), SCHEMA, shards=3, seed=seed)
+        stream.shipment["result"] = result(["k", "window", *aggregates, "stream_time"])
         run: Any = None
         end = now = 100
         for number in range(draw.randint(1, 5)):
@@ -120,21 +120,21 @@ def test_the_table_is_that_of_runs_over_the_micro_batches(kind: str, mode: Any, 
                 continue
             middle = draw.randint(0, len(batch))
             stream.push([table(batch[:middle]), table(batch[middle:])])
-            run = query(table(batch)).advance(None if run is None else run.still_open, to=instant(end), **asked)
+            run = query(table(batch)).advance(None if run is None else run.still_open, to=instant(end), **aggregates)
         if run is None:
             continue
-        found, expected = open_table(stream, asked, 7), run.still_open
+        found, expected = open_table(stream, aggregates, 7), run.still_open
         assert state.clock(found) == state.Clock(instant(end), 7)
         (windows_found, others), (brute, expected_others) = shown(found), shown(expected)
         assert_same(windows_found, brute, ["all"])
         assert others == expected_others
-        if asked is SUMS:
+        if aggregates is SUMS:
             states = [
                 set(each["state"].filter(each["stream_time"].is_null()).to_pylist()) for each in (found, expected)
             ]
             assert states[0] == states[1]
         far = instant(end + 10_000)
-        closed = [query(table([])).advance(each, to=far, **asked).closed for each in (found, expected)]
+        closed = [query(table([])).advance(each, to=far, **aggregates).closed for each in (found, expected)]
         assert_same(*(rows_of(each, ["k"]) for each in closed), unordered=["all"])
         seen, others_seen, late = seen + len(brute), others_seen + others - 1, late + stream.counters["late"]
     assert seen > 20
@@ -147,9 +147,9 @@ PLAIN: dict[str, Any] = {"total": wr.sum("v"), "high": wr.max("v"), "n": wr.coun
 
 
 @pytest.mark.filterwarnings("ignore::windrow.LeftOut")
-@pytest.mark.parametrize("asked", [PLAIN, CHANGED], ids=["built in", "functions"])
+@pytest.mark.parametrize("aggregates", [PLAIN, CHANGED], ids=["built in", "functions"])
 @pytest.mark.parametrize("kind", ["session", "dynamic", "sliding"])
-def test_a_stream_continues_another_query(kind: str, asked: dict[str, Any]) -> None:
+def test_a_stream_continues_another_query(kind: str, aggregates: dict[str, Any]) -> None:
     """The windows that it closes are those of runs under the new query."""
     unknown = known = 0
     for seed in range(8):
@@ -167,7 +167,7 @@ def test_a_stream_continues_another_query(kind: str, asked: dict[str, Any]) -> N
         old.push([table(rows)])
         left = open_table(old, FUNCTIONS, 0)
         new = LocalStream(
-            lambda data, after=after, left=left: query(data, after).start_from(left).agg(**asked),
+            lambda data, after=after, left=left: query(data, after).start_from(left).agg(**aggregates),
             SCHEMA,
             shards=3,
             seed=seed,
@@ -178,7 +178,7 @@ def test_a_stream_continues_another_query(kind: str, asked: dict[str, Any]) -> N
             batch = records(draw, now, draw.randint(1, 20))
             end = max([end, *(row["ts"] for row in batch if row["k"] is not None)])
             closed += map(pa.Table.from_batches, ([each] for each in new.push_batches([table(batch)])))
-            run = query(table(batch), after).advance(left, to=instant(end), **asked)
+            run = query(table(batch), after).advance(left, to=instant(end), **aggregates)
             left = run.still_open
             expected.append(run.closed)
         found = rows_of(pa.concat_tables(closed), ["k"])

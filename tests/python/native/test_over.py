@@ -29,7 +29,7 @@ from windrow._executor.row_windows import MOST
 
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
-from ..harness.tables import Asked, arrow, in_batches, records
+from ..harness.tables import Call, arrow, in_batches, records
 from ..oracle.answers import accepts
 from ..oracle.frames import Frame
 from ..oracle.records import by_key
@@ -80,23 +80,27 @@ def events(draw: st.DrawFn, family: Family) -> pa.Table:
 
 
 def check(
-    table: pa.Table, answer: pa.Table, asked: dict[str, tuple[Asked, Frame | None]], difference: int, resolution: int
+    table: pa.Table,
+    answer: pa.Table,
+    aggregates: dict[str, tuple[Call, Frame | None]],
+    difference: int,
+    resolution: int,
 ) -> None:
     """All rows as they were; in each what the oracle has over the records in its frame."""
-    assert answer.column_names == [*table.column_names, "window", *asked]
+    assert answer.column_names == [*table.column_names, "window", *aggregates]
     assert answer["id"].equals(table["id"])
-    got = answer.select(list(asked)).to_pylist()
+    got = answer.select(list(aggregates)).to_pylist()
     known = {}
     for group in by_key(records(table, ["k"])).values():
         for record in group:
             known[record.arrival] = (record, group)
     for row, values in enumerate(got):
         if row not in known:
-            assert values == dict.fromkeys(asked)
+            assert values == dict.fromkeys(aggregates)
             continue
         record, group = known[row]
         assert record.time is not None
-        for name, (aggregate, frame) in asked.items():
+        for name, (aggregate, frame) in aggregates.items():
             members = (frame or Frame(difference)).members(record.time, group, resolution)
             wanted = aggregate.of(members)
             assert accepts(wanted, values[name]), f"{name} over {frame} of row {row}: {values[name]!r}, not {wanted!r}"
@@ -111,17 +115,17 @@ def test_every_aggregate_over_any_frame_equals_the_oracle(name: str) -> None:
     def prove(table: pa.Table, lengths: tuple[int, int], data: st.DataObject, shuffled: int) -> None:
         difference, resolution = lengths
         some_frames = data.draw(st.lists(frames(difference, resolution), min_size=1, max_size=4))
-        asked = {
+        aggregates = {
             name: (aggregate, some_frames[place % len(some_frames)])
-            for place, (name, aggregate) in enumerate(family.asked().items())
+            for place, (name, aggregate) in enumerate(family.aggregates().items())
         }
         windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
-        built = {name: over(aggregate.build(wr), frame) for name, (aggregate, frame) in asked.items()}
+        built = {name: over(aggregate.build(wr), frame) for name, (aggregate, frame) in aggregates.items()}
         if shuffled and family.type != pa.string_view():  # pyarrow does not filter views
             answer = after_a_shuffle(table, windows, [MOST, 500, -1][shuffled - 1], 2, built)
         else:
             answer = wr.group_by(table, "k", time="ts").windowed_by(windows).with_columns(**built)
-        check(table, answer, asked, difference, resolution)
+        check(table, answer, aggregates, difference, resolution)
 
     prove()
 
@@ -191,17 +195,17 @@ def test_frames_are_those_of_polars_and_duckdb(seed: int) -> None:
         },
         PAYMENTS.append(pa.field("id", pa.int64())),
     )
-    asked: dict[str, wr.Aggregate] = {}
+    aggregates: dict[str, wr.Aggregate] = {}
     for closed in CLOSED:
         for length in ("1 hour", "6 hours", "2 days"):
             options: Any = {"closed": closed}
             name = f"{closed}_{length.replace(' ', '_')}"
-            asked[f"n_{name}"] = wr.count().over(length, **options)
-            asked[f"spend_{name}"] = wr.sum("amount").over(length, **options)
-            asked[f"most_{name}"] = wr.max("amount").over(length, **options)
-            asked[f"mean_{name}"] = wr.mean("amount").over(length, **options)
-    asked["week_before"] = wr.sum("amount").over("1 day", delay="1 day")
-    ours = paid(table, "3 days").with_columns(**asked)
+            aggregates[f"n_{name}"] = wr.count().over(length, **options)
+            aggregates[f"spend_{name}"] = wr.sum("amount").over(length, **options)
+            aggregates[f"most_{name}"] = wr.max("amount").over(length, **options)
+            aggregates[f"mean_{name}"] = wr.mean("amount").over(length, **options)
+    aggregates["week_before"] = wr.sum("amount").over("1 day", delay="1 day")
+    ours = paid(table, "3 days").with_columns(**aggregates)
     ordered = pl.from_arrow(table).sort("user", "ts", "id")
     assert isinstance(ordered, pl.DataFrame)
     for closed in CLOSED:
@@ -258,7 +262,7 @@ def last_two(amounts: Any) -> Any:
 
 def test_where_arithmetic_then_and_python_functions_go_along() -> None:
     table = PAID.append_column("big", pc.greater(PAID["amount"], pa.scalar(2)))
-    asked = {
+    aggregates = {
         "share": wr.count().over("5 minutes") / wr.count(),
         "of_big": wr.sum("amount").where("big").over("10 minutes", closed="left"),
         "also_big": wr.sum("amount").over("10 minutes", closed="left").where("big"),
@@ -267,7 +271,7 @@ def test_where_arithmetic_then_and_python_functions_go_along() -> None:
         "last_two": wr.apply(last_two, "amount", schema="array<bigint>").over("10 minutes"),
         "n": wr.count_if("big").over("5 minutes"),
     }
-    answer = paid(table).with_columns(**asked)
+    answer = paid(table).with_columns(**aggregates)
     assert answer["share"].to_pylist() == [1.0, 1.0, 1.0, 3 / 4, 1 / 5, 2 / 6, 1.0]
     assert answer["of_big"].to_pylist() == answer["also_big"].to_pylist() == [None, None, None, 4, 8, 16, None]
     assert answer["twice"].to_pylist() == [2, 14, 14, 28, 32, 96, 128]
@@ -292,9 +296,9 @@ def test_a_duckdb_relation_takes_it() -> None:
 
 
 def test_no_rows_and_one_row_have_the_same_columns() -> None:
-    asked = {"n": wr.count().over("5 minutes"), "most": wr.max("amount").over("1 minute", closed="left")}
+    aggregates = {"n": wr.count().over("5 minutes"), "most": wr.max("amount").over("1 minute", closed="left")}
     for rows, expected in ((0, []), (1, [(1, None)])):
-        answer = paid(PAID.slice(0, rows)).with_columns(**asked)
+        answer = paid(PAID.slice(0, rows)).with_columns(**aggregates)
         assert answer.column_names == ["user", "ts", "amount", "window", "n", "most"]
         assert list(zip(answer["n"].to_pylist(), answer["most"].to_pylist(), strict=True)) == expected
 
@@ -333,13 +337,13 @@ def test_many_rows_on_any_number_of_threads_are_alike() -> None:
             "amount": pa.array([rng.randrange(1000) for _ in range(rows)]),
         }
     )
-    asked = {
+    aggregates = {
         "n": wr.count().over("20 seconds", closed="left"),
         "spend": wr.sum("amount").over("50 seconds", delay="10 seconds"),
         "kinds": wr.count_distinct("amount").over("5 seconds"),
         "least": wr.min("amount"),
     }
-    answers = [paid(table, "1 minute").threads(threads).with_columns(**asked) for threads in (1, 3)]
+    answers = [paid(table, "1 minute").threads(threads).with_columns(**aggregates) for threads in (1, 3)]
     assert answers[0].equals(answers[1])
     frame = pd.DataFrame({"user": table["user"].to_pandas(), "ts": times})
     for _, own in frame.groupby("user"):
@@ -350,11 +354,11 @@ def test_many_rows_on_any_number_of_threads_are_alike() -> None:
 
 def test_a_result_that_does_not_fit_names_its_column() -> None:
     table = pa.table({"user": ["ann"] * 2, "ts": all_at(0, 5), "amount": [2**62, 2**62]}, PAYMENTS)
-    asked = {"one": wr.sum("amount").over("1 minute"), "n": wr.count(), "two": wr.sum("amount").over("5 minutes")}
+    aggregates = {"one": wr.sum("amount").over("1 minute"), "n": wr.count(), "two": wr.sum("amount").over("5 minutes")}
     with pytest.raises(OverflowError, match='"two": the sum does not fit'):
-        paid(table).with_columns(**asked)
-    answer = paid(table).overflow("null").with_columns(**asked)
-    assert answer.select(list(asked)).to_pylist() == [
+        paid(table).with_columns(**aggregates)
+    answer = paid(table).overflow("null").with_columns(**aggregates)
+    assert answer.select(list(aggregates)).to_pylist() == [
         {"one": 2**62, "n": 1, "two": 2**62},
         {"one": 2**62, "n": 2, "two": None},
     ]

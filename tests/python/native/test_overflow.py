@@ -227,7 +227,7 @@ def test_a_stream_that_failed_at_close_goes_on_after_a_restart(functions: dict[s
 def test_the_command_takes_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = pa.table({"user": ["ann", "ann"], "ts": [at(0)] * 2, "n": [2**63 - 1, 1]})
     pq.write_table(table, tmp_path / "large.parquet")
-    asked = [
+    arguments = [
         "sessions",
         str(tmp_path / "large.parquet"),
         "--key",
@@ -239,9 +239,9 @@ def test_the_command_takes_the_option(tmp_path: Path, capsys: pytest.CaptureFixt
         "--agg",
         "t=sum:n",
     ]
-    assert main(asked) == 2
+    assert main(arguments) == 2
     assert "of key ann; --overflow null makes it null and counts it" in capsys.readouterr().err
-    assert main([*asked, "--overflow", "null"]) == 0
+    assert main([*arguments, "--overflow", "null"]) == 0
     told = capsys.readouterr()
     assert told.out.splitlines()[1] == '"ann",2026-01-01 08:00:00.000000,2026-01-01 08:00:00.000000,'
     assert "1 result does not fit its type and is null (overflows)" in told.err

@@ -65,16 +65,16 @@ def test_values_of_a_row_belong_to_one_window(column: str, windows: Any, every: 
         return wr.aggregate(list, add, lambda one, two: one + two, schema=pa.list_(kind), columns=columns)
 
     kind = SCHEMA.field(column).type
-    asked = {
+    aggregates = {
         "x": adding(spoil),
         "y": adding(same_but_fresh),
         "last": wr.reduce(column, lambda one, other: spoil(other)),
         "fresh": wr.reduce(column, lambda one, other: same_but_fresh(other)),
     }
     fed = records(5)
-    stream = driver(windows, every=every, **asked)
+    stream = driver(windows, every=every, **aggregates)
     changes = stream.pipe_batch(pa.Table.from_pylist(fed, SCHEMA))
-    here = wr.group_by(pa.Table.from_pylist(fed, SCHEMA), "k", time="ts").windowed_by(windows).agg(**asked)
+    here = wr.group_by(pa.Table.from_pylist(fed, SCHEMA), "k", time="ts").windowed_by(windows).agg(**aggregates)
     shown = [change.values for change in changes if change.values] + here.to_pylist()
     assert len(shown) > 6
     for values in shown:

@@ -32,20 +32,20 @@ Table = dict[Name, Any]
 # A sink that applies the rows
 
 
-def with_end(asked: StreamingScenario) -> StreamingScenario:
+def with_end(scenario: StreamingScenario) -> StreamingScenario:
     """The scenario with last ticks that close all windows."""
-    times = [row.time for rows in asked.batches for row in rows if row.time is not None]
-    graces = [asked.grace, *(restart.grace for restart in asked.restarts)]
-    end = max(times, default=0) + 10 * (asked.length + max(graces))
-    last = tuple(Row(time=end, tick=True, input=input, source=None) for input in range(asked.inputs))
-    return dataclasses.replace(asked, batches=(*asked.batches, last))
+    times = [row.time for rows in scenario.batches for row in rows if row.time is not None]
+    graces = [scenario.grace, *(restart.grace for restart in scenario.restarts)]
+    end = max(times, default=0) + 10 * (scenario.length + max(graces))
+    last = tuple(Row(time=end, tick=True, input=input, source=None) for input in range(scenario.inputs))
+    return dataclasses.replace(scenario, batches=(*scenario.batches, last))
 
 
 class Sink:
     """A table to which rows are applied one by one. `states` has the values that windows had after micro-batches."""
 
-    def __init__(self, asked: StreamingScenario) -> None:
-        self.asked = asked
+    def __init__(self, scenario: StreamingScenario) -> None:
+        self.scenario = scenario
         self.table: Table = {}
         self.states: dict[Name, list[Any]] = {}
 
@@ -60,7 +60,7 @@ class Sink:
             elif op == "upsert":
                 self.table[key, start, end] = values
                 assert values in self.states[key, start, end], f"{place}: no state of {key, start, end}"
-                if not self.asked.sliding:
+                if not self.scenario.sliding:
                     self._check_parts(key, place)
 
     def _check_parts(self, key: str, place: str) -> None:
@@ -69,9 +69,9 @@ class Sink:
         assert len(numbers) == len(set(numbers)), f"{place}: a session beside its parts: {self.table}"
 
 
-def is_shown(asked: StreamingScenario) -> bool:
+def is_shown(scenario: StreamingScenario) -> bool:
     """Whether rows tell of which windows they are, and list their records."""
-    return (asked.slowest or not asked.sourced) and asked.values == "built_in"
+    return (scenario.slowest or not scenario.sourced) and scenario.values == "built_in"
 
 
 def operator_rows(player: Operators, rows: tuple[Row, ...]) -> list[Told]:
@@ -84,21 +84,21 @@ def operator_rows(player: Operators, rows: tuple[Row, ...]) -> list[Told]:
 def test_a_sink_has_states_of_windows_and_in_the_end_the_table(way: str, first: int) -> None:
     tables = given = fewer = 0
     for seed in range(first, first + TOGETHER):
-        asked = with_end(paced_scenario(seed))
-        if not is_shown(asked) or (way == "shards" and asked.inputs > 1):
+        scenario = with_end(paced_scenario(seed))
+        if not is_shown(scenario) or (way == "shards" and scenario.inputs > 1):
             continue
         draw = random.Random(seed)
-        plain = MicroBatches(dataclasses.replace(asked, every=None))
-        operators = Operators(asked)
-        stream = LocalStream(definition(asked), schemas(asked), shards=draw.choice([1, 3]), seed=seed)
-        sink, full, every = Sink(asked), Sink(asked), asked.every
-        for number, rows in enumerate(asked.batches):
-            place = f"seed {seed}, batch {number}\n{asked.line()}"
-            if (restart := asked.restart_before(number)) is not None:
+        plain = MicroBatches(dataclasses.replace(scenario, every=None))
+        operators = Operators(scenario)
+        stream = LocalStream(definition(scenario), schemas(scenario), shards=draw.choice([1, 3]), seed=seed)
+        sink, full, every = Sink(scenario), Sink(scenario), scenario.every
+        for number, rows in enumerate(scenario.batches):
+            place = f"seed {seed}, batch {number}\n{scenario.line()}"
+            if (restart := scenario.restart_before(number)) is not None:
                 every = restart.every or every
                 plain.restart(restart.grace, restart.late)
                 operators.restart(restart.grace, restart.late, restart.every)
-                stream.define(definition(dataclasses.replace(plain.asked, every=every)))
+                stream.define(definition(dataclasses.replace(plain.scenario, every=every)))
             expected = [(row.op, row.key, row.start, row.end, row.values) for row in plain.push(rows)]
             for op, key, start, end, values in expected:
                 if op == "upsert":
@@ -108,7 +108,7 @@ def test_a_sink_has_states_of_windows_and_in_the_end_the_table(way: str, first: 
             if way == "operator":
                 got = operator_rows(operators, rows)
             else:
-                cut = splits(draw, plain.asked, rows) if rows else []
+                cut = splits(draw, plain.scenario, rows) if rows else []
                 got = [row for batch in stream.push_batches(cut) for row in stream_rows(batch)]
             sink.apply(got, place)
             given += len(expected)
@@ -117,7 +117,7 @@ def test_a_sink_has_states_of_windows_and_in_the_end_the_table(way: str, first: 
         names = [window.name for window in windows]
         # Of a window with the bounds of a frozen one (rules 3.4), one row of a table is both.
         if len(names) == len(set(names)) and all(window.closed for window in windows):
-            assert sink.table == full.table, f"seed {seed}\n{asked.line()}"
+            assert sink.table == full.table, f"seed {seed}\n{scenario.line()}"
             tables += 1
     assert tables > 10
     assert fewer * 10 > given, (fewer, given)
@@ -136,24 +136,24 @@ def told(changes: list[DriverChange]) -> Iterator[Told]:
 def test_a_driver_gives_the_rows_of_micro_batches_of_one_record() -> None:
     compared = 0
     for seed in range(300):
-        asked = paced_scenario(seed)
-        rows = [row for rows in asked.batches for row in rows if row.order is not None and row.time is not None]
-        if asked.inputs > 1 or asked.values != "built_in" or any(abs(row.time or 0) > 10**7 for row in rows):
+        scenario = paced_scenario(seed)
+        rows = [row for rows in scenario.batches for row in rows if row.order is not None and row.time is not None]
+        if scenario.inputs > 1 or scenario.values != "built_in" or any(abs(row.time or 0) > 10**7 for row in rows):
             continue
         rows.sort(key=lambda row: row.order or 0)
-        asked = dataclasses.replace(asked, sourced=False, restarts=(), batches=tuple((row,) for row in rows))
-        draw, oracle = random.Random(seed), MicroBatches(asked)
-        driver = StreamDriver(definition(asked), schemas(asked))
+        scenario = dataclasses.replace(scenario, sourced=False, restarts=(), batches=tuple((row,) for row in rows))
+        draw, oracle = random.Random(seed), MicroBatches(scenario)
+        driver = StreamDriver(definition(scenario), schemas(scenario))
         pages: dict[str, bytes | None] = {}
         for row in rows:
             expected = [(c.op, c.key, c.start, c.end, c.values) for c in oracle.push((row,))]
-            got = list(told(driver.pipe_batch(table_of(asked, [row]))))
-            assert sorted(got, key=repr) == sorted(expected, key=repr), f"seed {seed}\n{asked.line()}"
+            got = list(told(driver.pipe_batch(table_of(scenario, [row]))))
+            assert sorted(got, key=repr) == sorted(expected, key=repr), f"seed {seed}\n{scenario.line()}"
             compared += len(got)
             pages |= driver.changed_pages()
             if draw.random() < 0.2:
                 kept = driver.snapshot() if draw.random() < 0.5 else [page for page in pages.values() if page]
-                driver = StreamDriver(definition(asked), schemas(asked)).restore(kept)
+                driver = StreamDriver(definition(scenario), schemas(scenario)).restore(kept)
     assert compared > 300
 
 

@@ -134,9 +134,9 @@ def test_lists_and_structs_of_pandas_hold_exact_values() -> None:
 
 def test_labels_that_are_no_strings_stay() -> None:
     data = pd.DataFrame({0: ["a", "a"], ("x", 1): all_at(0, 1), 2: [1, 2]})
-    asked = wr.group_by(data, "0", time="('x', 1)").windowed_by(GAP)
-    assert list(asked.agg(n=wr.sum("2")).columns) == [0, "window", "n"]
-    assert list(asked.with_columns(n=wr.sum("2")).columns) == [0, ("x", 1), 2, "window", "n"]
+    query = wr.group_by(data, "0", time="('x', 1)").windowed_by(GAP)
+    assert list(query.agg(n=wr.sum("2")).columns) == [0, "window", "n"]
+    assert list(query.with_columns(n=wr.sum("2")).columns) == [0, ("x", 1), 2, "window", "n"]
     levels = data.set_axis(pd.MultiIndex.from_tuples([("k", ""), ("t", ""), ("v", "x")]), axis=1)
     two = wr.group_by(levels, "('k', '')", time="('t', '')").windowed_by(GAP).with_columns(n=wr.count())
     assert two["n"].tolist() == [2, 2]

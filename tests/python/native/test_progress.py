@@ -29,7 +29,7 @@ def events() -> pa.Table:
     return pa.table({"key": random.integers(0, 1000, ROWS), "ts": times, "x": random.integers(0, 9, ROWS)})
 
 
-def asked(data: Any, windows: Any = None) -> Any:
+def sessions(data: Any, windows: Any = None) -> Any:
     return wr.group_by(data, "key", time="ts").windowed_by(windows or wr.SessionWindows.with_gap("1 second"))
 
 
@@ -47,7 +47,7 @@ def test_both_steps_go_up_to_all_records(events: pa.Table, call: str, known: boo
     monkeypatch.setattr(progress, "_INTERVAL", 0)
     few = events.slice(0, 60_000 if "functions" in call else ROWS)
     told: Told = []
-    result = CALLS[call](asked(few if known else few.to_reader()).progress(lambda *step: told.append(step)))
+    result = CALLS[call](sessions(few if known else few.to_reader()).progress(lambda *step: told.append(step)))
     assert result.num_rows > 0
     read = [(done, total) for step, done, total in told if step == "records"]
     made = [(done, total) for step, done, total in told if step == "windows"]
@@ -64,7 +64,7 @@ def test_the_core_tells_while_it_makes_windows(events: pa.Table) -> None:
     told: Told = []
     windows = wr.SlidingWindows.with_time_difference("300 milliseconds")
     deviations = {f"deviation_{number}": wr.stddev("x") for number in range(40)}
-    asked(events.slice(0, 200_000), windows).progress(lambda *step: told.append(step)).agg(**deviations)
+    sessions(events.slice(0, 200_000), windows).progress(lambda *step: told.append(step)).agg(**deviations)
     made = [done for step, done, _ in told if step == "windows"]
     assert made == sorted(made)
     assert 0 < made[0] < made[-1] == 200_000
@@ -73,7 +73,7 @@ def test_the_core_tells_while_it_makes_windows(events: pa.Table) -> None:
 
 def test_a_callback_is_told_ten_times_a_second_and_at_the_ends(events: pa.Table) -> None:
     told: list[float] = []
-    asked(pa.concat_tables([events] * 5)).progress(lambda *step: told.append(time.monotonic())).count()
+    sessions(pa.concat_tables([events] * 5)).progress(lambda *step: told.append(time.monotonic())).count()
     assert 2 <= len(told) <= 4 + 11 * (told[-1] - told[0])
 
 
@@ -88,7 +88,7 @@ def test_what_a_callback_raises_ends_the_query_as_it_is(
             raise raised
 
     with pytest.raises(type(raised)) as caught:
-        CALLS[call](asked(events.slice(0, 10_000)).progress(callback))
+        CALLS[call](sessions(events.slice(0, 10_000)).progress(callback))
     assert caught.value is raised
 
 
@@ -97,17 +97,17 @@ def test_nothing_is_told_where_it_is_off(events: pa.Table, monkeypatch: Any) -> 
         raise AssertionError("a progress is made")
 
     monkeypatch.setattr(progress.Progress, "__init__", used)
-    assert asked(events).count().num_rows > 0
-    assert asked(events).progress(True).progress(False).count().num_rows > 0
+    assert sessions(events).count().num_rows > 0
+    assert sessions(events).progress(True).progress(False).count().num_rows > 0
     with pytest.raises(AssertionError, match="a progress is made"):
-        asked(events).progress().count()
+        sessions(events).progress().count()
 
 
 @pytest.mark.parametrize("frame", [pa.Table.to_pandas, pl.from_arrow], ids=["pandas", "Polars"])
 def test_the_rows_of_a_frame_are_known(events: pa.Table, frame: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(progress, "_INTERVAL", 0)
     told: Told = []
-    asked(frame(events)).progress(lambda *step: told.append(step)).count()
+    sessions(frame(events)).progress(lambda *step: told.append(step)).count()
     assert told[0][2] == ROWS
     both = {side: wr.group_by(frame(events.slice(0, 10)), "key", time="ts") for side in ("left", "right")}
     wr.cogroup(**both).windowed_by(wr.SessionWindows.with_gap("1 second")).progress(
@@ -155,12 +155,12 @@ def test_tqdm_shows_a_bar_for_each_step_where_it_is_installed(events: pa.Table, 
     monkeypatch.setattr(progress, "_INTERVAL", 0)
     if fails:
         large = pa.table({"key": [1, 1], "ts": [datetime(2026, 1, 1)] * 2, "x": [2**63 - 1] * 2})
-        query = asked(ending(large) if fails == "to_reader" else large).progress()
+        query = sessions(ending(large) if fails == "to_reader" else large).progress()
         work = query.agg if fails == "agg" else lambda x: query.to_reader(x=x).read_all()
         with pytest.raises(OverflowError):
             work(x=wr.sum("x"))
     else:
-        asked(events).progress().count()
+        sessions(events).progress().count()
         assert [(bar.options["desc"], bar.n, bar.total) for bar in made] == [
             ("records", ROWS, ROWS),
             ("windows", ROWS, ROWS),
@@ -185,7 +185,7 @@ def test_without_tqdm_a_line_is_written_in_a_terminal_alone(events: pa.Table, mo
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # cannot be imported
     stderr = Terminal(terminal)
     monkeypatch.setattr(sys, "stderr", stderr)
-    asked(events).progress().count()
+    sessions(events).progress().count()
     monkeypatch.undo()
     if not terminal:
         assert stderr.getvalue() == ""
@@ -202,4 +202,4 @@ def test_without_tqdm_a_line_is_written_in_a_terminal_alone(events: pa.Table, mo
 def test_other_things_are_refused(show: Any) -> None:
     table = pa.table({"key": [1], "ts": [datetime(2026, 1, 1)]})
     with pytest.raises(TypeError, match=r"show: got .*; allowed: True, False, or a function of the step"):
-        asked(table).progress(show)
+        sessions(table).progress(show)

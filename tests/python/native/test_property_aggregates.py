@@ -15,7 +15,7 @@ import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
-from ..harness.tables import Asked, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+from ..harness.tables import Call, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 
 
 @st.composite
@@ -53,16 +53,16 @@ def windows(kind: str) -> tuple[Any, Windows]:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_aggregates_equal_the_oracle(name: str, kind: str) -> None:
     family = FAMILIES[name]
-    asked = family.asked()
+    specs = family.aggregates()
     kept, oracle = windows(kind)
 
     @usually(15)
     @given(events(family))
     def check(table: pa.Table) -> None:
-        aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
+        aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
         result = wr.group_by(table, "k", time="ts").windowed_by(kept).agg(**aggregates)
         assert {name: result.schema.field(name).type for name in family.result_types()} == family.result_types()
-        assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, asked)
+        assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, specs)
 
     check()
 
@@ -78,11 +78,11 @@ def test_means_of_decimals_and_durations_are_rounded_half_away_from_zero(sign: i
             "d": pa.array([timedelta(microseconds=16 * sign)] + [timedelta()] * 31, pa.duration("us")),
         }
     )
-    asked = {"x": Asked("mean", ("x",), digits=6), "d": Asked("mean", ("d",))}
+    aggregates = {"x": Call("mean", ("x",), digits=6), "d": Call("mean", ("d",))}
     windowed = wr.group_by(table, "k", time="ts").windowed_by(wr.SessionWindows.with_gap(timedelta(microseconds=5)))
-    result = windowed.agg(**{name: aggregate.build(wr) for name, aggregate in asked.items()})
+    result = windowed.agg(**{name: aggregate.build(wr) for name, aggregate in aggregates.items()})
     assert result["x"].to_pylist() == [sign * Decimal("0.000313")]
-    assert_windows(rows_of(result, ["k"]), table, ["k"], by_sessions(5), asked)
+    assert_windows(rows_of(result, ["k"]), table, ["k"], by_sessions(5), aggregates)
 
 
 def test_float_sums_keep_what_cancels() -> None:
@@ -92,10 +92,10 @@ def test_float_sums_keep_what_cancels() -> None:
     keys, times, values = (list(column) for column in zip(*rows, strict=True))
     ts = pa.array(times, pa.int64()).cast(pa.timestamp("us"))
     table = pa.table({"k": keys, "ts": ts, "x": pa.array(values, pa.float64())})
-    asked = {name: Asked(name, ("x",)) for name in ("sum", "mean", "variance", "stddev_pop")}
+    aggregates = {name: Call(name, ("x",)) for name in ("sum", "mean", "variance", "stddev_pop")}
     windowed = wr.group_by(table, "k", time="ts").windowed_by(wr.SessionWindows.with_gap(timedelta(microseconds=5)))
-    result = windowed.agg(**{name: aggregate.build(wr) for name, aggregate in asked.items()})
-    assert_windows(rows_of(result, ["k"]), table, ["k"], by_sessions(5), asked)
+    result = windowed.agg(**{name: aggregate.build(wr) for name, aggregate in aggregates.items()})
+    assert_windows(rows_of(result, ["k"]), table, ["k"], by_sessions(5), aggregates)
     assert dict(zip(result["k"].to_pylist(), result["sum"].to_pylist(), strict=True)) == {
         1: 1.0,
         2: 1.0,

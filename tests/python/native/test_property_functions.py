@@ -131,16 +131,16 @@ def test_oracle_folds_in_the_order_of_time(kind: str, data: st.DataObject) -> No
     splits = cut(table, data.draw(st.lists(st.integers(0, 40), max_size=4)))
     wanted = expected(table, oracle)
 
-    def asked(of: Any) -> Any:
+    def folded(of: Any) -> Any:
         return wr.group_by(of, "k", time="ts").windowed_by(windows).shards(data.draw(st.integers(1, 5))).agg(**ASKED)
 
-    here = asked(pa.Table.from_batches(splits, SCHEMA))
+    here = folded(pa.Table.from_batches(splits, SCHEMA))
     assert_same(rows_of(here, ["k"]), wanted)
     members = records(table, ["k"])
     counted = {name: int(here.schema.metadata[f"windrow.{name}".encode()]) for name in ("null_keys", "null_times")}
     assert counted == {"null_keys": null_keys(members), "null_times": null_times(members)}
 
-    sharded = through_shards(plan_of(asked, SCHEMA), splits, data.draw(st.integers(1, 3)))
+    sharded = through_shards(plan_of(folded, SCHEMA), splits, data.draw(st.integers(1, 3)))
     assert sharded.schema.equals(here.schema)
     assert_same(rows_of(sharded, ["k"]), wanted)
 

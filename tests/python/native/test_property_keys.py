@@ -15,10 +15,10 @@ import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.families import some
-from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, records, rows_of
+from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, in_batches, records, rows_of
 from ..oracle.records import null_keys, null_times
 
-ASKED = {"n": Asked("count"), "values": Asked("collect_list", ("x",)), "total": Asked("sum", ("x",))}
+ASKED = {"n": Call("count"), "values": Call("collect_list", ("x",)), "total": Call("sum", ("x",))}
 NAN, INFINITY = float("nan"), float("inf")
 
 KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {

@@ -18,7 +18,7 @@ from windrow import _native as native
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, flags, often, some
 from ..harness.tables import (
-    Asked,
+    Call,
     assert_same,
     assert_windows,
     by_dynamic_gap,
@@ -42,7 +42,7 @@ PACKED = pa.schema(
 BY_ORDER = ("first", "last", "collect_list", "any_value", "path")
 
 
-def spec(windows: dict[str, Any], asked: dict[str, Asked], keys: Sequence[str], shards: int) -> str:
+def spec(windows: dict[str, Any], aggregates: dict[str, Call], keys: Sequence[str], shards: int) -> str:
     """The plan that crosses to executors."""
     return json.dumps(
         {
@@ -50,7 +50,7 @@ def spec(windows: dict[str, Any], asked: dict[str, Asked], keys: Sequence[str], 
             "time": "ts",
             "tick": None,
             "windows": windows,
-            "aggregates": [aggregate.plan(name) for name, aggregate in asked.items()],
+            "aggregates": [aggregate.plan(name) for name, aggregate in aggregates.items()],
             "op": False,
             "shards": shards,
         }
@@ -133,19 +133,19 @@ def scattered(draw: st.DrawFn, values: st.SearchStrategy[Any], kind: pa.DataType
 @pytest.mark.parametrize("name", ["int64", "special floats", "wide decimal", "boolean", "string", "duration", "struct"])
 def test_shards_and_splits_do_not_change_the_answer(name: str, kind: str, ties: bool) -> None:
     family, windows = FAMILIES[name], {"session": SESSION, "dynamic": DYNAMIC, "sliding": SLIDING}[kind]
-    asked = family.asked()
+    aggregates = family.aggregates()
     if ties:  # the order of equal times is open across splits
-        asked = {name: aggregate for name, aggregate in asked.items() if aggregate.function not in BY_ORDER}
+        aggregates = {name: aggregate for name, aggregate in aggregates.items() if aggregate.function not in BY_ORDER}
 
     @usually(10)
     @given(scattered(family.values, family.type, ties), st.integers(1, 40), st.integers(1, 3), st.integers(1, 9))
     def check(scene: tuple[pa.Table, Any], shards: int, tasks: int, rows: int) -> None:
         table, dealt = scene
-        query = native.Query(spec(windows, asked, ["k"], shards), table.schema)
+        query = native.Query(spec(windows, aggregates, ["k"], shards), table.schema)
         blocks, counters = packed(query, dealt)
         assert set(blocks["shard"].to_pylist()) <= set(native.shard_keys(shards))
         result = merged(query, blocks, tasks, rows)
-        assert_windows(rows_of(result, ["k"]), table, ["k"], ORACLES[kind], asked)
+        assert_windows(rows_of(result, ["k"]), table, ["k"], ORACLES[kind], aggregates)
         members = records(table, ["k"])
         assert (counters["null_keys"], counters["null_times"]) == (null_keys(members), null_times(members))
         gaps = bad_gaps(members, gap_of("gap")), clamped_gaps(members, gap_of("gap"), 20)
@@ -158,9 +158,9 @@ def test_shards_and_splits_do_not_change_the_answer(name: str, kind: str, ties: 
 @given(scattered(st.integers(-9, 9), pa.int64(), ties=True), st.integers(1, 40))
 def test_the_packed_way_equals_the_in_process_way(scene: tuple[pa.Table, Any], shards: int) -> None:
     table, dealt = scene
-    asked = {"n": Asked("count"), "sum": Asked("sum", ("x",)), "deviation": Asked("stddev", ("x",))}
+    aggregates = {"n": Call("count"), "sum": Call("sum", ("x",)), "deviation": Call("stddev", ("x",))}
     for windows in (SESSION, DYNAMIC, SLIDING):
-        query = native.Query(spec(windows, asked, ["k"], shards), table.schema)
+        query = native.Query(spec(windows, aggregates, ["k"], shards), table.schema)
         batches, counters = query.run(table)
         assert counters["records"] == table.num_rows
         direct = rows_of(
@@ -178,7 +178,7 @@ def test_a_session_across_many_splits_is_one_session() -> None:
     table = pa.table({"k": pa.array([7] * 6), "ts": pa.array(range(0, 24, 4), pa.int64()).cast(pa.timestamp("us"))})
     rows = table.to_batches()[0]
     dealt = [[rows.take(pa.array([0, 2, 4]))], [rows.take(pa.array([1, 3, 5]))]]
-    query = native.Query(spec(SESSION, {"n": Asked("count")}, ["k"], 8), table.schema)
+    query = native.Query(spec(SESSION, {"n": Call("count")}, ["k"], 8), table.schema)
     blocks, counters = packed(query, dealt)
     assert rows_of(merged(query, blocks, 1, 1), ["k"]) == {((7,), 0, 20): {"n": 6}}
     assert counters["records"] == 6
@@ -196,10 +196,10 @@ def wide(times: list[int], keys: int = 1) -> pa.Table:
 
 
 WIDE = {
-    "n": Asked("count"),
-    "first": Asked("first", ("x",)),
-    "last": Asked("last", ("x",)),
-    "low": Asked("min", ("x",)),
+    "n": Call("count"),
+    "first": Call("first", ("x",)),
+    "last": Call("last", ("x",)),
+    "low": Call("min", ("x",)),
 }
 
 
@@ -207,7 +207,7 @@ WIDE = {
 def test_windows_leave_before_the_shard_ends(windows: dict[str, Any]) -> None:
     # 200,000 events of one key in order, 10 apart: each its own session; 40 MB of blocks and of results
     table = wide([10 * row for row in range(200_000)])
-    query = native.Query(spec(windows, {"x": Asked("first", ("x",))}, ["k"], 4), table.schema)
+    query = native.Query(spec(windows, {"x": Call("first", ("x",))}, ["k"], 4), table.schema)
     blocks, _ = packed(query, [table.to_batches(10_000)])
     merger, early = query.merger(), 0
     for batch in blocks.sort_by([("shard", "ascending"), ("first", "ascending")]).to_batches(1):
@@ -238,8 +238,8 @@ def test_windows_that_leave_early_are_those_that_leave_late(windows: dict[str, A
     if shuffled:
         table = table.take(pa.array(random.permutation(table.num_rows)))
     parts = [table.take(pa.array(np.arange(part, table.num_rows, 3))) for part in range(3)]
-    asked = {"n": Asked("count"), "low": Asked("min", ("x",)), "high": Asked("max", ("x",))}
-    query = native.Query(spec(windows, asked, ["k"], 1), table.schema)
+    aggregates = {"n": Call("count"), "low": Call("min", ("x",)), "high": Call("max", ("x",))}
+    query = native.Query(spec(windows, aggregates, ["k"], 1), table.schema)
     batches, _ = query.run(table)
     expected = pa.Table.from_batches([pa.record_batch(batch) for batch in batches])
     blocks, _ = packed(query, [part.to_batches(9_000) for part in parts])
@@ -262,7 +262,7 @@ def in_window_order(result: pa.Table) -> pa.Table:
 @pytest.mark.parametrize("damage", [b"", b"\0", b"windrow", b"\xff" * 100])
 def test_a_block_that_is_no_block_is_an_error_and_no_panic(damage: bytes) -> None:
     table = pa.table({"k": pa.array([1]), "ts": pa.array([1], pa.int64()).cast(pa.timestamp("us"))})
-    query = native.Query(spec(SESSION, {"n": Asked("count")}, ["k"], 4), table.schema)
+    query = native.Query(spec(SESSION, {"n": Call("count")}, ["k"], 4), table.schema)
     refused(query, damage)
 
 
@@ -274,7 +274,7 @@ def test_cut_off_blocks_are_errors_and_no_panics() -> None:
             "x": pa.array([f"{at}" for at in range(100)]),
         }
     )
-    query = native.Query(spec(SESSION, {"all": Asked("collect_list", ("x",))}, ["k"], 1), table.schema)
+    query = native.Query(spec(SESSION, {"all": Call("collect_list", ("x",))}, ["k"], 1), table.schema)
     blocks, _ = packed(query, [table.to_batches()])
     block = blocks["block"][0].as_py()
     lengths = range(0, len(block), max(1, len(block) // 60))

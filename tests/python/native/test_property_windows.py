@@ -14,15 +14,15 @@ import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 
 ASKED = {
-    "n": Asked("count"),
-    "ids": Asked("collect_list", ("id",)),
-    "first": Asked("first", ("id",)),
-    "last": Asked("last", ("id",)),
-    "low": Asked("min", ("id",)),
-    "total": Asked("sum", ("id",)),
+    "n": Call("count"),
+    "ids": Call("collect_list", ("id",)),
+    "first": Call("first", ("id",)),
+    "last": Call("last", ("id",)),
+    "low": Call("min", ("id",)),
+    "total": Call("sum", ("id",)),
 }
 ADD = timedelta(microseconds=1)
 

@@ -45,12 +45,12 @@ def latest() -> dict[str, wr.Aggregate]:
 def test_a_function_is_handed_what_python_has_and_all_else_is_told(case: str, way: str) -> None:
     kind, fits, beyond, shown = KINDS[case]
 
-    def asked(value: int) -> Any:
+    def sums(value: int) -> Any:
         return wr.group_by(table_of("v", kind, value), "k", time="ts").windowed_by(WINDOWS).agg(a=latest()[way])
 
-    assert asked(fits).num_rows == 1
+    assert sums(fits).num_rows == 1
     with pytest.raises(OverflowError) as told:
-        asked(beyond)
+        sums(beyond)
     assert f"column 'v': got {shown}; allowed: times of the years 1 to 9999" in str(told.value)
 
 

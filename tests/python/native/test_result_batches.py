@@ -23,7 +23,7 @@ from windrow.testing import StreamDriver
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import (
-    Asked,
+    Call,
     assert_windows,
     by_dynamic_gap,
     by_sessions,
@@ -33,10 +33,10 @@ from ..harness.tables import (
 )
 
 ASKED = {
-    "n": Asked("count"),
-    "total": Asked("sum", ("x",)),
-    "values": Asked("collect_list", ("x",)),
-    "latest": Asked("last", ("x",)),
+    "n": Call("count"),
+    "total": Call("sum", ("x",)),
+    "values": Call("collect_list", ("x",)),
+    "latest": Call("last", ("x",)),
 }
 US = timedelta(microseconds=1)
 WINDOWS = {
@@ -75,12 +75,12 @@ def test_batches_hold_the_windows_of_the_oracle(name: str, in_memory: int, monke
     @given(events(), st.integers(1, 5))
     def check(table: pa.Table, shards: int) -> None:
         query = wr.group_by(table, "k", time="ts").windowed_by(windows).shards(shards)
-        asked = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
-        reader = query.to_reader(**asked)
+        aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+        reader = query.to_reader(**aggregates)
         counted = wr.counters(reader)
         result = reader.read_all()
         assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, ASKED)
-        whole = query.agg(**asked)
+        whole = query.agg(**aggregates)
         assert result.schema == whole.schema
         assert wr.counters(whole) == counted | {"overflows": 0, "windows": result.num_rows}
 
@@ -102,12 +102,12 @@ EVENTS = pa.table(
 GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 
 
-def asked(data: Any = EVENTS) -> Any:
+def sessions(data: Any = EVENTS) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(GAP)
 
 
 def test_python_functions_are_called_in_the_order_of_time() -> None:
-    rows = asked().to_reader(x=WORDS, n=wr.count()).read_all().to_pylist()
+    rows = sessions().to_reader(x=WORDS, n=wr.count()).read_all().to_pylist()
     assert sorted((row["user"], row["x"], row["n"]) for row in rows) == [
         ("ann", "ab", 2),
         ("ann", "d", 1),
@@ -118,38 +118,38 @@ def test_python_functions_are_called_in_the_order_of_time() -> None:
 def test_cogroups_flat_bounds_and_updates_are_those_of_agg() -> None:
     left, right = (wr.group_by(EVENTS.slice(at, 3), "user", time="ts") for at in (0, 2))
     query = wr.cogroup(left=left, right=right).windowed_by(GAP).emit("update").flat()
-    asked = {"n": wr.count(), "words": wr.count("left.word")}
-    reader, whole = query.to_reader(**asked), query.agg(**asked)
+    aggregates = {"n": wr.count(), "words": wr.count("left.word")}
+    reader, whole = query.to_reader(**aggregates), query.agg(**aggregates)
     assert reader.schema.names == ["user", "window_start", "window_end", "n", "words", "op"]
     assert sorted(reader.read_all().to_pylist(), key=str) == sorted(whole.to_pylist(), key=str)
 
 
 def test_a_call_warns_at_its_line_and_reads_everything() -> None:
     with pytest.warns(wr.LeftOut, match=r"1 of 5 records are left out \(null_keys 1\)") as caught:
-        reader = asked().to_reader(n=wr.count())
+        reader = sessions().to_reader(n=wr.count())
     assert [told.filename for told in caught] == [__file__]
     assert wr.counters(reader)["records"] == 5
     assert "windows" not in wr.counters(reader)
 
 
 def test_no_records_are_a_reader_of_no_batches() -> None:
-    reader = asked(EVENTS.slice(0, 0)).to_reader(n=wr.count())
+    reader = sessions(EVENTS.slice(0, 0)).to_reader(n=wr.count())
     assert reader.schema.names == ["user", "window", "n"]
     assert reader.read_all().num_rows == 0
 
 
 def test_an_overflow_is_told_when_its_batch_is_read() -> None:
     large = pa.table({"user": ["ann"] * 2, "ts": [datetime(2026, 1, 1)] * 2, "n": [2**63 - 1, 1]})
-    reader = asked(large).to_reader(n=wr.sum("n"))
+    reader = sessions(large).to_reader(n=wr.sum("n"))
     with pytest.raises(OverflowError, match='"n"'):
         reader.read_all()
 
 
 def test_another_library_reads_it_batch_by_batch(tmp_path: Path) -> None:
-    frame = pl.from_arrow(asked().to_reader(n=wr.count()))
+    frame = pl.from_arrow(sessions().to_reader(n=wr.count()))
     assert isinstance(frame, pl.DataFrame)
     assert sorted(frame["n"]) == [1, 1, 2]
-    reader = asked().to_reader(n=wr.count())
+    reader = sessions().to_reader(n=wr.count())
     with pq.ParquetWriter(tmp_path / "sessions.parquet", reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)
@@ -160,11 +160,11 @@ def test_another_library_reads_it_batch_by_batch(tmp_path: Path) -> None:
 
 def test_what_it_does_not_take_is_told() -> None:
     with pytest.raises(TypeError, match="aggregates by name, such as agg"):
-        asked().to_reader(wr.count())
+        sessions().to_reader(wr.count())
     with pytest.raises(ValueError, match="aggregates: got none"):
-        asked().to_reader()
+        sessions().to_reader()
     with pytest.raises(TypeError, match="to_reader: got data that is not in this process"):
-        StreamDriver(lambda data: asked(data).to_reader(n=wr.count()), EVENTS.schema)
+        StreamDriver(lambda data: sessions(data).to_reader(n=wr.count()), EVENTS.schema)
 
 
 def test_records_in_no_order_that_fill_many_blocks_are_merged_in_the_order_of_time() -> None:

@@ -35,22 +35,22 @@ LIBRARIES: dict[str, tuple[Callable[[], Any], type]] = {
     "batches": (lambda: pa.table(ROWS).to_batches(), pa.Table),
 }
 WAYS: dict[str, Callable[[Any], Any]] = {
-    "count": lambda asked: asked.count(),
-    "agg": lambda asked: asked.agg(count=wr.count()),
-    "flat": lambda asked: asked.flat().agg(count=wr.count()),
-    "update": lambda asked: asked.emit("update").agg(count=wr.count()),
-    "late": lambda asked: asked.late("emit").agg(count=wr.count()),
-    "sliding": lambda asked: asked.grouped.windowed_by(wr.SlidingWindows.with_time_difference("5 minutes")).count(),
-    "computed": lambda asked: asked.agg(count=wr.count().then(lambda n: n), r=wr.sum("id") / wr.count()),
-    "lists for functions": lambda asked: asked.agg(
+    "count": lambda query: query.count(),
+    "agg": lambda query: query.agg(count=wr.count()),
+    "flat": lambda query: query.flat().agg(count=wr.count()),
+    "update": lambda query: query.emit("update").agg(count=wr.count()),
+    "late": lambda query: query.late("emit").agg(count=wr.count()),
+    "sliding": lambda query: query.grouped.windowed_by(wr.SlidingWindows.with_time_difference("5 minutes")).count(),
+    "computed": lambda query: query.agg(count=wr.count().then(lambda n: n), r=wr.sum("id") / wr.count()),
+    "lists for functions": lambda query: query.agg(
         count=wr.collect_list("ts").then(lambda lists: lists.value_lengths())
     ),
-    "reduce": lambda asked: asked.agg(count=wr.count(), r=wr.reduce("id", lambda one, _: one)),
-    "aggregate": lambda asked: asked.agg(
+    "reduce": lambda query: query.agg(count=wr.count(), r=wr.reduce("id", lambda one, _: one)),
+    "aggregate": lambda query: query.agg(
         count=wr.aggregate(int, lambda n, _: n + 1, lambda m, n: m + n, schema="bigint", columns=["id"])
     ),
-    "with_columns": lambda asked: asked.with_columns(count=wr.count()),
-    "flat with_columns": lambda asked: asked.flat().with_columns(count=wr.count()),
+    "with_columns": lambda query: query.with_columns(count=wr.count()),
+    "flat with_columns": lambda query: query.flat().with_columns(count=wr.count()),
 }
 
 

@@ -43,9 +43,9 @@ def check(table: pa.Table, answer: pa.Table, windows: RowWindows) -> None:
 @given(tables(), st.integers(1, 12), ON_DISK)
 def test_numbers_of_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None:
     windows = wr.SessionWindows.with_gap(gap * TICK)
-    for asked in (BOTH, POSITION):
-        check(table, windowed(table, windows).with_columns(**asked), of_sessions(gap))
-        check(table, after_a_shuffle(table, windows, most, 2, asked), of_sessions(gap))
+    for aggregates in (BOTH, POSITION):
+        check(table, windowed(table, windows).with_columns(**aggregates), of_sessions(gap))
+        check(table, after_a_shuffle(table, windows, most, 2, aggregates), of_sessions(gap))
 
 
 @usually(60)

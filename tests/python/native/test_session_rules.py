@@ -312,9 +312,9 @@ def test_python_functions_over_sliding_windows_refuse_a_tie() -> None:
 
 
 def test_a_stream_refuses_updates_a_retention_and_an_end_without_rules() -> None:
-    def driver(windows: Any, emit: str = "close", **asked: Any) -> StreamDriver:
+    def driver(windows: Any, emit: str = "close", **options: Any) -> StreamDriver:
         return StreamDriver(
-            lambda data: wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(**asked),  # type: ignore[arg-type]
+            lambda data: wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(**options),  # type: ignore[arg-type]
             SCHEMA,
         )
 
@@ -339,7 +339,7 @@ def test_ties_order_what_goes_by_the_order_of_records() -> None:
             "v": [1, 2, 3, 4],
         }
     )
-    asked = {
+    aggregates = {
         "first": wr.first("v"),
         "last": wr.last("v"),
         "all": wr.collect_list("v"),
@@ -351,8 +351,8 @@ def test_ties_order_what_goes_by_the_order_of_records() -> None:
     expected = {"first": 4, "last": 1, "all": [4, 2, 3, 1], "path": ["view", "cart", "pay"]}
     expected |= {"funnel": 3, "back": 1, "least": 4}
     for windows in (wr.SessionWindows.with_gap("1 minute"), wr.SlidingWindows.with_time_difference("1 minute")):
-        answer = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows).agg(**asked)
+        answer = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows).agg(**aggregates)
         (row,) = answer.drop_columns(["user", "window"]).to_pylist()
         assert row == expected
-        untied = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(back=asked["back"])
+        untied = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(back=aggregates["back"])
         assert untied["back"].to_pylist() == [3], "without ties, records of one time count in the funnel's order"

@@ -109,17 +109,17 @@ def test_a_restart_changes_nothing(name: str, windows: Any) -> None:
         seen.append((type(held), deepcopy(held)))
         return add(held, row)
 
-    asked = wr.aggregate(init, watched, merge, schema=schema, columns=["n", "word"])
+    aggregate = wr.aggregate(init, watched, merge, schema=schema, columns=["n", "word"])
     for every in (True, False):
         told = []
         for restarts in (False, True):
             seen.clear()
-            stream = driver(windows, every=every, x=asked)
+            stream = driver(windows, every=every, x=aggregate)
             changes = []
             for record in records(3):
                 changes.append(stream.pipe(**record))
                 if restarts:
-                    stream = driver(windows, every=every, x=asked).restore(stream.snapshot())
+                    stream = driver(windows, every=every, x=aggregate).restore(stream.snapshot())
             told.append((changes, stream.snapshot(), list(seen)))
         (changes, pages, classes), (restarted, again, same) = told
         if name not in ("set", "frozenset", "a set inside"):  # a set that is made anew may have another order
@@ -211,21 +211,21 @@ def test_a_float_is_rounded_after_each_record() -> None:
     ],
 )
 def test_what_would_not_come_back_as_it_is_is_refused(init: Any, held: Any, schema: str, message: str) -> None:
-    asked = wr.aggregate(init, lambda _held, _row: held, lambda one, other: other, schema=schema)
+    aggregate = wr.aggregate(init, lambda _held, _row: held, lambda one, other: other, schema=schema)
     table = pa.Table.from_pylist([{"k": "a", "ts": at_second(0)}], SCHEMA)
     place = r'"x": conversion to its type failed in the window \[2026-01-01T08:00:00, 2026-01-01T08:00:00\]: \w+: '
     with pytest.raises(RuntimeError, match=place + message):
-        driver(SESSIONS, x=asked).pipe_batch(table)
+        driver(SESSIONS, x=aggregate).pipe_batch(table)
     with pytest.raises(RuntimeError, match=place + message):
-        wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=asked)
+        wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=aggregate)
 
 
 @pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
 def test_a_snapshot_names_the_window_that_it_cannot_hold(windows: Any) -> None:
-    asked = wr.aggregate(
+    aggregate = wr.aggregate(
         int, lambda held, row: "many" if row.n == 2 else row.n, lambda a, b: b, schema="int", columns=["n"]
     )
-    stream = StreamDriver(lambda data: wr.group_by(data, "k", time="ts").windowed_by(windows).agg(x=asked), SCHEMA)
+    stream = StreamDriver(lambda data: wr.group_by(data, "k", time="ts").windowed_by(windows).agg(x=aggregate), SCHEMA)
     for second, key in enumerate("abc"):
         assert stream.pipe(k=key, ts=at_second(second), n=second + 1) == []
     start = "08:00:01" if windows is SESSIONS else "07:59:56"

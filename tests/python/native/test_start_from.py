@@ -40,64 +40,66 @@ SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us")})
 TICK = timedelta(microseconds=1)
 
 
-def history_of(asked: StreamingScenario, draw: random.Random) -> tuple[list[Row], int]:
+def history_of(scenario: StreamingScenario, draw: random.Random) -> tuple[list[Row], int]:
     """The records of the first micro-batch, and a time at or after all of them. With an order they come by time."""
-    rows = [row for row in asked.batches[0] if not row.tick]
+    rows = [row for row in scenario.batches[0] if not row.tick]
     times = [row.time for row in rows if row.time is not None]
-    to = max(times, default=0) + draw.choice([0, 0, 1, asked.length, asked.length + asked.grace, 10 * asked.length])
-    if asked.ordered:
+    to = max(times, default=0) + draw.choice(
+        [0, 0, 1, scenario.length, scenario.length + scenario.grace, 10 * scenario.length]
+    )
+    if scenario.ordered:
         rows.sort(key=lambda row: row.time or 0)
         rows = [dataclasses.replace(row, order=number - 1000) for number, row in enumerate(rows)]
     return rows, to
 
 
-def still_open(asked: StreamingScenario, rows: list[Row], to: int) -> pa.Table:
+def still_open(scenario: StreamingScenario, rows: list[Row], to: int) -> pa.Table:
     """What a run up to `to` over these records leaves open."""
 
     def advanced(windowed: Any, values: Mapping[str, Any]) -> Any:
         return windowed.advance(None, to=instant(to, TIME), **values)
 
-    query = definition(dataclasses.replace(asked, emit="close", every_record=False), advanced)
-    if asked.inputs == 1:
-        run = query(table_of(asked, rows))
+    query = definition(dataclasses.replace(scenario, emit="close", every_record=False), advanced)
+    if scenario.inputs == 1:
+        run = query(table_of(scenario, rows))
     else:
-        tables = [table_of(asked, [row for row in rows if row.input == number]) for number in range(asked.inputs)]
+        tables = [table_of(scenario, [row for row in rows if row.input == number]) for number in range(scenario.inputs)]
         run = query(**{f"input{number}": each.drop_columns("input") for number, each in enumerate(tables)})
     return run.still_open
 
 
 def check(seed: int) -> int:
     """Plays the scenario of a seed, of which the first micro-batch is the history. How many rows it gave."""
-    asked = dataclasses.replace(streaming_scenario(seed), until=None)
-    if asked.sourced or (asked.inputs > 1 and asked.values == "python"):
+    scenario = dataclasses.replace(streaming_scenario(seed), until=None)
+    if scenario.sourced or (scenario.inputs > 1 and scenario.values == "python"):
         return 0
     draw, rows_given = random.Random(seed), 0
-    history, to = history_of(asked, draw)
-    oracle = MicroBatches(asked)
-    oracle.push([*history, *(Row(None, to, input=number, tick=True) for number in range(asked.inputs))])
+    history, to = history_of(scenario, draw)
+    oracle = MicroBatches(scenario)
+    oracle.push([*history, *(Row(None, to, input=number, tick=True) for number in range(scenario.inputs))])
     before = {name: oracle.counters[name] for name in COUNTERS}
-    opened = still_open(asked, history, to)
+    opened = still_open(scenario, history, to)
 
     def begun(windowed: Any, values: Mapping[str, Any]) -> Any:
         return windowed.start_from(opened).agg(**values)
 
     shards = draw.choice([1, 2, 5])
-    stream = LocalStream(definition(asked, begun), schemas(asked), shards=shards, seed=seed)
+    stream = LocalStream(definition(scenario, begun), schemas(scenario), shards=shards, seed=seed)
     assert len(stream.states) == shards
     restart = None
-    for number, rows in enumerate(asked.batches[1:], 1):
-        restart = asked.restart_before(number) or restart
+    for number, rows in enumerate(scenario.batches[1:], 1):
+        restart = scenario.restart_before(number) or restart
         if not rows:
             continue  # Spark runs no micro-batch: a restart has an effect with the next one
         if restart is not None:
             oracle.restart(restart.grace, restart.late)
-            stream.define(definition(oracle.asked, begun))
+            stream.define(definition(oracle.scenario, begun))
             restart = None
-        expected: list[Told] = [shown(change, asked.inputs) for change in oracle.push(rows)]
-        tables = [named(stream, table) for table in splits(draw, oracle.asked, rows)]
+        expected: list[Told] = [shown(change, scenario.inputs) for change in oracle.push(rows)]
+        tables = [named(stream, table) for table in splits(draw, oracle.scenario, rows)]
         got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
-        place = f"seed {seed}, batch {number}, to {to}\n{asked.line()}"
-        if asked.every_record:
+        place = f"seed {seed}, batch {number}, to {to}\n{scenario.line()}"
+        if scenario.every_record:
             assert by_key(got) == by_key(expected), place
         assert sorted(got, key=repr) == sorted(expected, key=repr), place
         counted = {name: stream.counters[name] for name in COUNTERS}
@@ -113,25 +115,27 @@ def test_the_history_is_the_first_micro_batch(first: int) -> None:
 
 def check_moved(seed: int) -> int:
     """Plays the scenario of a seed, and moves its windows to another stream before each micro-batch. How many did."""
-    asked = dataclasses.replace(streaming_scenario(seed), until=None, restarts=())
-    if asked.sourced or (asked.inputs > 1 and asked.values == "python"):
+    scenario = dataclasses.replace(streaming_scenario(seed), until=None, restarts=())
+    if scenario.sourced or (scenario.inputs > 1 and scenario.values == "python"):
         return 0
-    draw, moved, oracle = random.Random(seed), 0, MicroBatches(asked)
-    stream = LocalStream(definition(asked), schemas(asked), shards=2, seed=seed)
-    for number, rows in enumerate(asked.batches):
-        expected = [shown(change, asked.inputs) for change in oracle.push(rows)]
+    draw, moved, oracle = random.Random(seed), 0, MicroBatches(scenario)
+    stream = LocalStream(definition(scenario), schemas(scenario), shards=2, seed=seed)
+    for number, rows in enumerate(scenario.batches):
+        expected = [shown(change, scenario.inputs) for change in oracle.push(rows)]
         if not rows:
             continue
-        place = f"seed {seed}, batch {number}\n{asked.line()}"
+        place = f"seed {seed}, batch {number}\n{scenario.line()}"
         opened = None if stream.stream_time is None else stream.still_open()
         if opened is not None:
 
             def begun(windowed: Any, values: Mapping[str, Any], opened: pa.Table = opened) -> Any:
                 return windowed.start_from(opened).agg(**values)
 
-            stream = LocalStream(definition(asked, begun), schemas(asked), shards=draw.choice([1, 2, 5]), seed=seed)
+            stream = LocalStream(
+                definition(scenario, begun), schemas(scenario), shards=draw.choice([1, 2, 5]), seed=seed
+            )
             moved += 1
-        tables = [named(stream, table) for table in splits(draw, asked, rows)]
+        tables = [named(stream, table) for table in splits(draw, scenario, rows)]
         got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
         assert sorted(got, key=repr) == sorted(expected, key=repr), place
     return moved
@@ -161,7 +165,7 @@ def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:
             "by": pa.array(range(len(rows)), pa.int64()),
             "flag": pa.array([number % 3 > 0 for number in range(len(rows))]),
         }
-        whole, asked = pa.table(columns), {name: each.build(wr) for name, each in family.asked().items()}
+        whole, aggregates = pa.table(columns), {name: each.build(wr) for name, each in family.aggregates().items()}
         windows: Any = wr.SessionWindows.with_gap(5 * TICK, grace=timedelta(0))
         if kind == "sliding":
             windows = wr.SlidingWindows.with_time_difference(5 * TICK, grace=timedelta(0), resolution=TICK)
@@ -172,13 +176,13 @@ def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:
         to = data.draw(st.integers(0, 45))
         places = [number for number, (time, _) in enumerate(rows) if time < to]
         after = [number for number in range(len(rows)) if number not in places]
-        run = windowed(picked(whole, places)).advance(None, to=instant(to, pa.timestamp("us")), **asked)
-        driver = StreamDriver(lambda data: windowed(data).start_from(run.still_open).agg(**asked), whole.schema)
+        run = windowed(picked(whole, places)).advance(None, to=instant(to, pa.timestamp("us")), **aggregates)
+        driver = StreamDriver(lambda data: windowed(data).start_from(run.still_open).agg(**aggregates), whole.schema)
         driver.pipe_batch(picked(whole, after))
         driver.finish()
         got = pa.concat_tables([run.closed, driver.read_table().cast(run.closed.schema)])
-        unordered = [each for each in asked if each.startswith("collect")]
-        assert_same(rows_of(got, ["k"]), rows_of(windowed(whole).agg(**asked), ["k"]), unordered)
+        unordered = [each for each in aggregates if each.startswith("collect")]
+        assert_same(rows_of(got, ["k"]), rows_of(windowed(whole).agg(**aggregates), ["k"]), unordered)
 
     played()
 

@@ -87,11 +87,11 @@ class Stored:
         self.stream = LocalStream(definition, SCHEMA, shards=shards)
         # what a streaming query of Spark adds: the names of the columns that are shown
         self.stream.shipment["result"] = json.dumps({"fields": [{"name": name} for name in columns]})
-        self.asked = list[str]()
+        self.reads = list[str]()
 
     def read(self, shard: int | None, names: list[str]) -> Shards:
         if shard is not None:
-            self.asked = [name for name in names if not name.endswith("head")]
+            self.reads = [name for name in names if not name.endswith("head")]
         keys = shard_keys(self.stream.shards)
         return {
             keys[number]: {name: state.pages[name] for name in names if name in state.pages}
@@ -184,16 +184,16 @@ def test_pages_out_of_the_times_and_keys_are_not_opened() -> None:
     stored.stream.push([table])
     pages = [name for name in stored.stream.states[0].pages if re.fullmatch(r"0/[-\d]+/\d+/\d+", name)]
     everything = stored.fetch("ann")
-    assert len(stored.asked) == len(pages) > 4
+    assert len(stored.reads) == len(pages) > 4
     assert stored.fetch("ann", utc(50_000), utc(50_001)) == [
         row for row in everything if row["window"]["end"] >= utc(50_000) and row["window"]["start"] <= utc(50_001)
     ]
-    assert len(stored.asked) < 3
+    assert len(stored.reads) < 3
     for start, end in ((utc(200_000), None), (None, utc(-1))):
         assert stored.fetch("ann", start, end) == []
-        assert stored.asked == []
+        assert stored.reads == []
     assert stored.fetch("zoe") == []
-    assert stored.asked == []  # her key is behind the last one of every page
+    assert stored.reads == []  # her key is behind the last one of every page
     middle = everything[len(everything) // 2]["window"]
     assert stored.fetch("ann", middle["end"], middle["start"])[0]["window"] == middle
     assert stored.fetch("ann", middle["end"] + timedelta(microseconds=1), middle["start"]) == []
@@ -212,7 +212,7 @@ def test_a_page_of_many_windows_is_found_by_the_keys_in_it() -> None:
     for user in (users[0], users[1999], users[-1]):
         assert [row["user"] for row in stored.fetch(user)] == [user]  # the beginnings of all keys are equal
     assert stored.fetch("a") == stored.fetch("b") == []
-    assert stored.asked == []
+    assert stored.reads == []
 
 
 def test_a_key_that_no_record_can_have_has_no_windows() -> None:

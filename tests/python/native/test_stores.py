@@ -39,21 +39,21 @@ def rows(table: pa.Table) -> list[Found]:
 
 def stored(seed: int, kind: str) -> tuple[Scenario, DriverPlayer, Stream]:
     """A driver and the oracle that have seen the same rows."""
-    asked = scenario(seed, 60)
-    near = (dataclasses.replace(row, input=0) for row in asked.rows if row.time is None or abs(row.time) < 10**16)
+    case = scenario(seed, 60)
+    near = (dataclasses.replace(row, input=0) for row in case.rows if row.time is None or abs(row.time) < 10**16)
     plainer = {"inputs": 1, "kafka": False, "values": "built_in", "emit": "update", "resolution": 1}
     # Every other stream closes nothing, so that there is much to be found.
-    grace, until = (asked.grace, None) if seed % 2 else (1000 * asked.length, 2000 * asked.length)
-    asked = dataclasses.replace(asked, kind=kind, grace=grace, until=until, rows=tuple(near), **plainer)
-    played, oracle = DriverPlayer(asked, every=False), stream_of(asked)
-    played.feed(asked.rows)
-    for row in asked.rows:
+    grace, until = (case.grace, None) if seed % 2 else (1000 * case.length, 2000 * case.length)
+    case = dataclasses.replace(case, kind=kind, grace=grace, until=until, rows=tuple(near), **plainer)
+    played, oracle = DriverPlayer(case, every=False), stream_of(case)
+    played.feed(case.rows)
+    for row in case.rows:
         oracle.feed(row)
-    return asked, played, oracle
+    return case, played, oracle
 
 
 def window_answers(oracle: Stream, windows: list[Window]) -> list[Found]:
-    return [(*window.name, answers(oracle.asked, window.held), oracle.time_of(window)) for window in windows]
+    return [(*window.name, answers(oracle.scenario, window.held), oracle.time_of(window)) for window in windows]
 
 
 class Bounds:
@@ -75,12 +75,12 @@ class Bounds:
         first, last = self.key(), self.key()
         low, high = sorted([first, last], key=str.encode)
         ranges: list[tuple[str | None, str | None]] = [(first, last), (low, high), (low, None), (None, high)]
-        asked = self._draw.choice([{"key": first}, {"key": None}, *({"key": a, "to_key": b} for a, b in ranges)])
-        return dict(asked)
+        bounds = self._draw.choice([{"key": first}, {"key": None}, *({"key": a, "to_key": b} for a, b in ranges)])
+        return dict(bounds)
 
 
-def within(name: str, asked: dict[str, str | None]) -> bool:
-    first, last = asked["key"], asked.get("to_key", asked["key"])
+def within(name: str, case: dict[str, str | None]) -> bool:
+    first, last = case["key"], case.get("to_key", case["key"])
     above = first is None or name.encode() >= first.encode()
     return above and (last is None or name.encode() <= last.encode())
 
@@ -93,16 +93,16 @@ def at_most(time: int, bound: int | None) -> bool:
     return bound is None or time <= bound
 
 
-def both(forward: Callable[..., pa.Table], backward: Callable[..., pa.Table], *asked: Any, **more: Any) -> list[Found]:
+def both(forward: Callable[..., pa.Table], backward: Callable[..., pa.Table], *case: Any, **more: Any) -> list[Found]:
     """What a query finds, which its backward form finds in reverse."""
-    found = rows(forward(*asked, **more))
-    assert rows(backward(*asked, **more)) == found[::-1]
+    found = rows(forward(*case, **more))
+    assert rows(backward(*case, **more)) == found[::-1]
     return found
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
-    asked, played, oracle = stored(seed, "session")
+    case, played, oracle = stored(seed, "session")
     store, windows = played.driver.sessions, oracle.shown()
     assert both(store.all, store.backward_all) == window_answers(oracle, windows)
     bounds = Bounds(seed, windows)
@@ -112,7 +112,7 @@ def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
         named = [window for window in windows if within(window.key, keys)]
         expected = [window for window in named if at_least(window.end, earliest) and at_most(window.start, latest)]
         found = both(store.find_sessions, store.backward_find_sessions, **keys, **times)
-        assert found == window_answers(oracle, expected), (asked.line(), keys, times)
+        assert found == window_answers(oracle, expected), (case.line(), keys, times)
         assert both(store.fetch, store.backward_fetch, **keys) == window_answers(oracle, named)
         due = [window for window in windows if at_least(window.reach, earliest) and at_most(window.reach, latest)]
         due.sort(key=lambda window: (window.end, window.start, window.key.encode()))
@@ -129,7 +129,7 @@ def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_sliding_windows_are_found_as_in_a_sorted_list(seed: int) -> None:
-    asked, played, oracle = stored(seed, "sliding")
+    case, played, oracle = stored(seed, "sliding")
     store, windows = played.driver.windows, oracle.shown()
     assert both(store.all, store.backward_all) == window_answers(oracle, windows)
     bounds = Bounds(seed, windows)
@@ -140,7 +140,7 @@ def test_sliding_windows_are_found_as_in_a_sorted_list(seed: int) -> None:
         assert both(store.fetch_all, store.backward_fetch_all, **times) == window_answers(oracle, inside)
         expected = [window for window in inside if within(window.key, keys)]
         found = both(store.fetch, store.backward_fetch, **keys, **times)
-        assert found == window_answers(oracle, expected), (asked.line(), keys, times)
+        assert found == window_answers(oracle, expected), (case.line(), keys, times)
         inside.sort(key=lambda window: (window.start, window.key.encode()))
         closed = both(store.find_closed, store.backward_find_closed, moment(earliest), moment(latest))
         assert closed == window_answers(oracle, inside)

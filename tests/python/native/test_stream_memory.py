@@ -21,9 +21,9 @@ SCHEMA = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("gap", pa.
 
 def operator_of(windows, aggregate, **spec):
     plan = plan_of(lambda rows: wr.group_by(rows, "key", time="ts").windowed_by(windows).EMIT.agg(a=aggregate), SCHEMA)
-    asked = plan.to_dict()
-    asked["windows"] |= spec
-    return Operator(json.dumps(asked), plan.schema, plan.folds())
+    specification = plan.to_dict()
+    specification["windows"] |= spec
+    return Operator(json.dumps(specification), plan.schema, plan.folds())
 
 def batch_of(keys, times):
     columns = pa.array(keys), pa.array(times).cast(pa.timestamp("us")), pa.array(np.full(len(keys), 5 * SECOND))

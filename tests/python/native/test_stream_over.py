@@ -22,7 +22,7 @@ from .test_stream_rows import EMPTY, SCHEMA, clicks, plain, splits, streams, tab
 TICK = timedelta(microseconds=1)
 
 
-def asked(chosen: list[Frame | None]) -> dict[str, wr.Aggregate]:
+def aggregates_over(chosen: list[Frame | None]) -> dict[str, wr.Aggregate]:
     """Counts, sums, extremes, distinct values and lists over each frame; equal ones share their states."""
     found: dict[str, wr.Aggregate] = {"n": wr.count()}
     for place, frame in enumerate(chosen):
@@ -79,13 +79,13 @@ def test_each_value_is_that_of_a_batch_over_the_accepted_records(
 
     chosen = data.draw(st.lists(frames(difference, resolution), min_size=1, max_size=3))
     schema = evens(SCHEMA.empty_table()).schema
-    stream = LocalRows(windowed, schema, shards=shards, seed=len(batches), aggregates=asked(chosen))
+    stream = LocalRows(windowed, schema, shards=shards, seed=len(batches), aggregates=aggregates_over(chosen))
     oracle = RowStream(difference, grace * resolution, resolution, order is not None)
     parts: dict[int, int] = {}
     for number, batch in enumerate(batches):
         if number == restart:  # other frames of the same aggregates
             chosen = data.draw(st.lists(frames(difference, resolution), min_size=1, max_size=3))
-            stream.aggregates = asked(chosen)
+            stream.aggregates = aggregates_over(chosen)
             stream.define(windowed)
         oracle.frames = [frame or Frame(difference) for frame in chosen]
         if not source:

@@ -135,7 +135,7 @@ def test_the_sliding_window_of_each_record_is_that_of_its_moment(
     order: str | None,
     source: tuple[str, ...],
     cuts_and_shards: tuple[list[int], int],
-    asked: dict[str, Any],
+    specs: dict[str, Any],
     moves: list[int],
 ) -> None:
     steps, resolution, grace = lengths
@@ -149,7 +149,7 @@ def test_the_sliding_window_of_each_record_is_that_of_its_moment(
         grouped = wr.group_by(data, "k", time="ts", order=order, source=source, tick="tick")
         return grouped.windowed_by(windows)
 
-    stream = LocalRows(windowed, SCHEMA, shards=shards, seed=len(batches), aggregates=asked)
+    stream = LocalRows(windowed, SCHEMA, shards=shards, seed=len(batches), aggregates=specs)
     oracle = RowStream(difference, grace, resolution, order is not None)
     for batch, move in zip(batches, moves, strict=False):
         if not source:

@@ -17,27 +17,27 @@ SEEDS, TOGETHER = 400, 50
 COUNTERS = (*COUNTED, "ticks", "bad_ticks", "updates", "windows_closed")
 
 
-def check(asked: StreamingScenario, seed: int) -> bool:
+def check(scenario: StreamingScenario, seed: int) -> bool:
     """Plays a scenario, unless it has a Python function over several inputs."""
-    if asked.inputs > 1 and asked.values == "python":
+    if scenario.inputs > 1 and scenario.values == "python":
         return False
     draw = random.Random(seed)
-    oracle = MicroBatches(asked)
-    stream = LocalStream(definition(asked), schemas(asked), shards=draw.choice([1, 2, 5]), seed=seed)
+    oracle = MicroBatches(scenario)
+    stream = LocalStream(definition(scenario), schemas(scenario), shards=draw.choice([1, 2, 5]), seed=seed)
     expected: list[Told] = []
-    for number, rows in enumerate(asked.batches):
-        if (restart := asked.restart_before(number)) is not None:
+    for number, rows in enumerate(scenario.batches):
+        if (restart := scenario.restart_before(number)) is not None:
             oracle.restart(restart.grace, restart.late, restart.every)
-            stream.define(definition(oracle.asked))
-        if not rows and asked.every is not None:
+            stream.define(definition(oracle.scenario))
+        if not rows and scenario.every is not None:
             continue  # Spark runs no micro-batch: what waits leaves with the next one, as it is then
-        expected += (shown(change, asked.inputs) for change in oracle.push(rows))
+        expected += (shown(change, scenario.inputs) for change in oracle.push(rows))
         if not rows:
             continue  # Spark runs no micro-batch: what a smaller grace closes comes with the next one
-        tables = [named(stream, table) for table in splits(draw, oracle.asked, rows)]
+        tables = [named(stream, table) for table in splits(draw, oracle.scenario, rows)]
         got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
-        place = f"seed {seed}, batch {number}\n{asked.line()}"
-        if asked.every_record and not asked.sourced:
+        place = f"seed {seed}, batch {number}\n{scenario.line()}"
+        if scenario.every_record and not scenario.sourced:
             assert by_key(got) == by_key(expected), place
         assert sorted(got, key=repr) == sorted(expected, key=repr), place
         counted = {name: stream.counters[name] for name in COUNTERS}

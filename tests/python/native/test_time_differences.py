@@ -90,9 +90,9 @@ def test_they_equal_those_of_the_rows(sliding: bool) -> None:
                 "mark": pa.array(marks, pa.int64()).cast(pa.timestamp("us")),
             }
         )
-        asked = {"length": wr.window_length(), "apart": wr.last("mark") - wr.first("mark")}
+        aggregates = {"length": wr.window_length(), "apart": wr.last("mark") - wr.first("mark")}
         for grouped in (wr.group_by(in_batches(table, cuts), "k", time="ts").windowed_by(kept),):
-            got = rows_of(grouped.agg(**asked), ["k"])
+            got = rows_of(grouped.agg(**aggregates), ["k"])
             expected = {}
             for key, members in by_key(records(table, ["k"])).items():
                 for start, end, held in oracle(members):
@@ -131,10 +131,10 @@ def test_units_and_zones_of_two_times() -> None:
 def test_what_no_interval_holds_is_an_error_or_null() -> None:
     far = pa.array([-(2**62) - 1, 2**62], pa.timestamp("us"))
     data = pa.table({"user": ["ann", "ann"], "ts": pa.array([0, 1], pa.timestamp("us")), "far": far})
-    asked = {"d": wr.max("far") - wr.min("far")}
+    aggregates = {"d": wr.max("far") - wr.min("far")}
     with pytest.raises(OverflowError, match=r'aggregate "d": the difference does not fit its type \(duration\[us\]\)'):
-        windowed(data).agg(**asked)
-    null = windowed(data).overflow("null").agg(**asked)
+        windowed(data).agg(**aggregates)
+    null = windowed(data).overflow("null").agg(**aggregates)
     assert (null["d"].to_pylist(), wr.counters(null)["overflows"]) == ([None], 1)
 
 
@@ -200,7 +200,7 @@ def test_a_cogroup_has_differences_of_times_of_its_inputs() -> None:
 @pytest.mark.parametrize("emit", ["close", "update"])
 def test_a_driver_shows_what_is_computed_of_aggregates(emit: Any) -> None:
     closing = wr.SessionWindows.with_gap("10 microseconds", grace="0 seconds")
-    asked = {
+    aggregates = {
         "n": wr.count(),
         "share": wr.count_if("paid") / wr.count("amount"),
         "far": wr.max("amount") + (2**63 - 9),
@@ -210,7 +210,7 @@ def test_a_driver_shows_what_is_computed_of_aggregates(emit: Any) -> None:
 
     def query(data: Any) -> Any:
         windowed = wr.group_by(data, "user", time="ts").windowed_by(closing)
-        return windowed.emit(emit).overflow("null").agg(**asked)
+        return windowed.emit(emit).overflow("null").agg(**aggregates)
 
     driver = StreamDriver(query, ORDERS.schema)
     changes = [*driver.pipe_batch(ORDERS, rows=1), *driver.finish()]
@@ -222,9 +222,9 @@ def test_a_driver_shows_what_is_computed_of_aggregates(emit: Any) -> None:
     batch = query(ORDERS).to_pylist()
     for row in batch:
         window = row["window"]
-        assert shown[row["user"], window["start"], window["end"]] == {name: row[name] for name in asked}
+        assert shown[row["user"], window["start"], window["end"]] == {name: row[name] for name in aggregates}
     table = driver.read_table()
-    assert set(asked) < set(table.column_names)
+    assert set(aggregates) < set(table.column_names)
     assert table.schema.field("span").type == pa.duration("us")
     if emit == "close":
         assert sorted(map(str, table.to_pylist())) == sorted(map(str, batch))

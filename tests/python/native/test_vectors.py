@@ -57,7 +57,7 @@ def test_a_run_continues_a_table(writer: str, name: str) -> None:
     given, to = [closed], files.MIDDLE
     for end in (files.LATER, files.END):
         rows = files.selected(query, files.between(query, to, end))
-        run = query.windowed(rows, grace=None).advance(opened, to=end, **query.asked)
+        run = query.windowed(rows, grace=None).advance(opened, to=end, **query.aggregates)
         given.append(run.closed)
         opened, to = run.still_open, end
     assert opened.num_rows == 1
@@ -74,7 +74,7 @@ def test_a_table_of_a_later_format_is_refused_and_named(kind: str) -> None:
     states[place] = b"WR\x02" + states[place][3:]
     later = opened.set_column(opened.column_names.index("state"), "state", pa.array(states, pa.binary()))
     with pytest.raises(ValueError, match="its `state` has format 2, and this version of windrow reads format 1"):
-        query.windowed(files.whole(query)[:0], grace=None).advance(later, to=files.END, **query.asked)
+        query.windowed(files.whole(query)[:0], grace=None).advance(later, to=files.END, **query.aggregates)
 
 
 def later(page: bytes) -> bytes:

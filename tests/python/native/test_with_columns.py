@@ -97,10 +97,10 @@ def windowed(table: Any, windows: Any) -> Any:
 
 
 def after_a_shuffle(
-    table: pa.Table, windows: Any, most: int, tasks: int, asked: Mapping[str, wr.Aggregate] = ASKED
+    table: pa.Table, windows: Any, most: int, tasks: int, aggregates: Mapping[str, wr.Aggregate] = ASKED
 ) -> pa.Table:
     """What tasks of Spark give, in the order of the ids; more than `most` bytes of one wait on disk."""
-    spec = windowed(table, windows).shards(2)._plan(asked, rows=True).spec
+    spec = windowed(table, windows).shards(2)._plan(aggregates, rows=True).spec
     observed, answer = {"records": "_1", "null_keys": "_2"}, []
     keys = [key or 0 for key in table["k"].to_pylist()]
     schema = table.schema.serialize().to_pybytes()
@@ -139,18 +139,18 @@ def test_sliding_windows_end_at_their_record(table: pa.Table, steps: int, resolu
     check(table, after_a_shuffle(table, windows, most, 2), of_sliding(difference, resolution))
 
 
-@pytest.mark.parametrize("asked", [{}, {"n": wr.count()}], ids=["no aggregate", "a count"])
+@pytest.mark.parametrize("aggregates", [{}, {"n": wr.count()}], ids=["no aggregate", "a count"])
 @pytest.mark.parametrize("most", [MOST, -1], ids=["memory", "disk"])
-def test_no_row_is_lost_where_no_aggregate_asks_for_the_order_of_rows(most: int, asked: dict[str, Any]) -> None:
+def test_no_row_is_lost_where_no_aggregate_asks_for_the_order_of_rows(most: int, aggregates: dict[str, Any]) -> None:
     rows = [(1, 5, None), (None, 5, None), (2, None, None), (1, 6, -1), (2, 9, None)]
     table = table_of(rows, [])  # of dynamic gaps all are left out but one
     for windows in (wr.SessionWindows.with_gap(2 * TICK), wr.SlidingWindows.with_time_difference(2 * TICK)):
-        answer = after_a_shuffle(table, windows, most, 2, asked)
+        answer = after_a_shuffle(table, windows, most, 2, aggregates)
         assert answer.select(table.column_names).equals(table)
         is_known = answer["window"].is_valid().to_pylist()
         assert is_known == [True, False, False, True, True]
     own = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
-    assert after_a_shuffle(table, own, most, 2, asked)["id"].to_pylist() == [0, 1, 2, 3, 4]
+    assert after_a_shuffle(table, own, most, 2, aggregates)["id"].to_pylist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def test_many_rows_on_any_number_of_threads_and_through_a_shuffle_are_alike(wind
             "text": pa.array(["x" * 100] * rows),
         }
     )
-    asked = {"n": wr.count(), "first": wr.min("id"), "total": wr.sum("v"), "window_id": wr.window_id()}
-    one = windowed(table, windows).threads(1).with_columns(**asked)
-    assert one.equals(windowed(table, windows).threads(3).with_columns(**asked))
+    aggregates = {"n": wr.count(), "first": wr.min("id"), "total": wr.sum("v"), "window_id": wr.window_id()}
+    one = windowed(table, windows).threads(1).with_columns(**aggregates)
+    assert one.equals(windowed(table, windows).threads(3).with_columns(**aggregates))
     # each key's rows in the order of time, by way of pandas
     frame = pd.DataFrame({"k": table["k"], "ts": times, "id": np.arange(rows)}).sort_values(["k", "ts"], kind="stable")
     if isinstance(windows, wr.SessionWindows):
@@ -192,9 +192,9 @@ def test_many_rows_on_any_number_of_threads_and_through_a_shuffle_are_alike(wind
 def test_long_lists_come_back_in_several_batches() -> None:
     rows = 3_000  # 72 MB of values
     table = table_of([(1, row, None) for row in range(rows)], [])
-    windows, asked = wr.SessionWindows.with_gap(TICK), {"ids": wr.collect_list("id")}
-    here = windowed(table, windows).with_columns(**asked)
-    plan = Query.rows_with_windows(windowed(table, windows)._plan(asked, rows=True).spec, table.schema)
+    windows, aggregates = wr.SessionWindows.with_gap(TICK), {"ids": wr.collect_list("id")}
+    here = windowed(table, windows).with_columns(**aggregates)
+    plan = Query.rows_with_windows(windowed(table, windows)._plan(aggregates, rows=True).spec, table.schema)
     packer, merger = plan.packer(0), plan.merger()
     packed = [*packer.push(table.combine_chunks().to_batches()[0]), *packer.finish()]
     there = [one for batch in packed for one in merger.push(batch)] + merger.finish()
@@ -260,8 +260,8 @@ def test_results_of_any_type_of_arrow_come_back() -> None:
             "nested": pa.array([{"t": ["a"]}, {"t": ["b"]}, None], pa.struct([("t", pa.list_(pa.string_view()))])),
         }
     )
-    asked = {name: wr.first(name) for name in ("text", "bytes", "nested")} | {"all": wr.collect_list("text")}
-    renamed = {f"{name}_of": aggregate for name, aggregate in asked.items()}
+    aggregates = {name: wr.first(name) for name in ("text", "bytes", "nested")} | {"all": wr.collect_list("text")}
+    renamed = {f"{name}_of": aggregate for name, aggregate in aggregates.items()}
     answer = wr.group_by(views, "user", time="ts").windowed_by(SESSIONS).with_columns(**renamed)
     assert answer["text_of"].to_pylist() == ["a", "a", None]
     assert answer["bytes_of"].to_pylist() == [b"a", b"a", None]

@@ -32,12 +32,12 @@ class BatchWindows(Stream):
     """What is common to sessions and sliding windows. Steps of single records are those of the stream, its time is of
     `Progress`."""
 
-    asked: StreamingScenario
+    scenario: StreamingScenario
 
-    def __init__(self, asked: StreamingScenario) -> None:
-        super().__init__(asked)
-        self.progress = [Progress() for _ in range(asked.inputs)]
-        self.pace = Pace(sliding=asked.sliding)
+    def __init__(self, scenario: StreamingScenario) -> None:
+        super().__init__(scenario)
+        self.progress = [Progress() for _ in range(scenario.inputs)]
+        self.pace = Pace(sliding=scenario.sliding)
 
     # Stream time: visibility and closing by the smallest over all inputs
 
@@ -52,12 +52,12 @@ class BatchWindows(Stream):
         return min(progress.close for progress in self.progress)
 
     def observe(self, input: int, times: Sequence[tuple[int, int]]) -> None:
-        unit = self.asked.resolution
-        self.progress[input].observe([(source, time // unit * unit) for source, time in times], self.asked.grace)
+        unit = self.scenario.resolution
+        self.progress[input].observe([(source, time // unit * unit) for source, time in times], self.scenario.grace)
 
     def restart(self, grace: int, late: str, every: int | None) -> None:
         """Goes on with another grace: what was closed stays closed, and a smaller one closes more."""
-        self.asked = dataclasses.replace(self.asked, grace=grace, late=late, every=every)
+        self.scenario = dataclasses.replace(self.scenario, grace=grace, late=late, every=every)
         for progress in self.progress:
             progress.close_by(grace)
 
@@ -78,18 +78,18 @@ class BatchWindows(Stream):
         """Takes the records and ticks of a micro-batch; returns its rows: all late records and updates, then finals."""
         self.out = []
         before = list(self.stored)
-        if self.asked.ordered:
+        if self.scenario.ordered:
             self.in_order(records, ticks)
         else:
             self.together(records, {number: progress.close for number, progress in enumerate(self.progress)})
-            for input in range(self.asked.inputs):
+            for input in range(self.scenario.inputs):
                 own = [(record.source, record.time) for record in records if record.input == input]
                 self.observe(input, own + [(tick.source, tick.time) for tick in ticks if tick.input == input])
-        if not self.asked.every_record and self.asked.every is None:
+        if not self.scenario.every_record and self.scenario.every is None:
             self.compare(before)
         self.close(self.close_time)
-        if self.asked.every is not None:
-            for op, window in self.pace.rows(before, self.stored, self.time, self.asked.every):
+        if self.scenario.every is not None:
+            for op, window in self.pace.rows(before, self.stored, self.time, self.scenario.every):
                 super().changed(op, window, window.end if op == "delete" else None)
         return [self.settled(change) for change, _ in self.out]
 
@@ -102,12 +102,12 @@ class BatchWindows(Stream):
             due = [tick for tick in timed if (tick.order, tick.input) == (order, input)]
             own = [record for record in records if (record.row.order, record.input) == (order, input)]
             self.observe(input, [(tick.source, tick.time) for tick in due])
-            if due and self.asked.every_record:
+            if due and self.scenario.every_record:
                 self.close(self.close_time)
             self.observe(input, [(record.source, record.time) for record in own])
             for record in own:
                 self.step(record, self.progress[input].close)
-                if self.asked.every_record:
+                if self.scenario.every_record:
                     self.close(self.close_time)
         for tick in ticks:
             if tick.order is None:
@@ -125,12 +125,12 @@ class BatchWindows(Stream):
     # What comes out
 
     def changed(self, op: str, window: Window, time: int | None = None) -> None:
-        if self.asked.every_record:
+        if self.scenario.every_record:
             super().changed(op, window, time)
 
     def compare(self, before: Sequence[Window]) -> None:
         """Updates of the whole batch: the state before and after, before anything closes (rules 6.2)."""
-        if self.asked.emit != "update":
+        if self.scenario.emit != "update":
             return
         old, new = {id(window) for window in before}, {id(window) for window in self.stored}
         made = [window for window in self.stored if id(window) not in old]
@@ -147,7 +147,7 @@ class BatchWindows(Stream):
             return change
         count, total, numbers, _ = change.values
         ordered = tuple(sorted(numbers))
-        shown = (" ".join(map(str, ordered)),) if self.asked.values == "python" else (count, total, ordered)
+        shown = (" ".join(map(str, ordered)),) if self.scenario.values == "python" else (count, total, ordered)
         return change._replace(values=shown)
 
 
@@ -177,7 +177,7 @@ class BatchSessions(BatchWindows, Sessions):
                 self.counters["late"] += 1
                 self.arrivals = record.number
                 self.alone(record.row, record.time, record.time)
-            self.seen["late_by_own_input"] += bool(kept) and bool(late) and self.asked.inputs > 1
+            self.seen["late_by_own_input"] += bool(kept) and bool(late) and self.scenario.inputs > 1
 
 
 class BatchSlides(BatchWindows, Slides):
@@ -188,6 +188,6 @@ class BatchSlides(BatchWindows, Slides):
             self.step(record, closes[record.input])
 
 
-def windows_of(asked: StreamingScenario) -> BatchWindows:
+def windows_of(scenario: StreamingScenario) -> BatchWindows:
     """The windows of a scenario, still empty."""
-    return BatchSlides(asked) if asked.sliding else BatchSessions(asked)
+    return BatchSlides(scenario) if scenario.sliding else BatchSessions(scenario)

@@ -36,12 +36,12 @@ def shown(word: str | None) -> str:
     return "null" if word is None else word
 
 
-def empty(asked: Scenario) -> Contents:
-    return Contents((), None if asked.values == "reduced" else "0")
+def empty(scenario: Scenario) -> Contents:
+    return Contents((), None if scenario.values == "reduced" else "0")
 
 
-def merged(asked: Scenario, older: Contents, later: Contents) -> Contents:
-    if asked.values != "reduced":
+def merged(scenario: Scenario, older: Contents, later: Contents) -> Contents:
+    if scenario.values != "reduced":
         text = f"({shown(older.text)}|{shown(later.text)})"
     elif older.text is None or later.text is None:
         text = later.text if older.text is None else older.text
@@ -50,13 +50,13 @@ def merged(asked: Scenario, older: Contents, later: Contents) -> Contents:
     return Contents(older.members + later.members, text)
 
 
-def added(asked: Scenario, held: Contents, row: Row, arrival: int) -> Contents:
+def added(scenario: Scenario, held: Contents, row: Row, arrival: int) -> Contents:
     text: str | None
-    if asked.values == "reduced":
+    if scenario.values == "reduced":
         # SQL passes over a null, Kafka hands it to the function; the first value is taken as it is.
-        skipped = row.word is None and not asked.kafka
+        skipped = row.word is None and not scenario.kafka
         text = row.word if held.text is None else held.text if skipped else f"{held.text}+{shown(row.word)}"
-    elif asked.values == "deletable" and row.word == "DEL":
+    elif scenario.values == "deletable" and row.word == "DEL":
         text = None
     else:
         text = f"{shown(held.text)}{'-' if row.input else '+'}{shown(row.word)}"
@@ -64,18 +64,18 @@ def added(asked: Scenario, held: Contents, row: Row, arrival: int) -> Contents:
     return Contents((*held.members, (row.time, arrival, row)), text)
 
 
-def deleted(asked: Scenario, held: Contents) -> bool:
+def deleted(scenario: Scenario, held: Contents) -> bool:
     """Whether the window is no more: its only aggregate is a function that returned None."""
-    return held.text is None and asked.values in ("text", "deletable", "reduced")
+    return held.text is None and scenario.values in ("text", "deletable", "reduced")
 
 
-def answers(asked: Scenario, held: Contents) -> tuple[Any, ...]:
+def answers(scenario: Scenario, held: Contents) -> tuple[Any, ...]:
     """The aggregates, in the order of their columns."""
-    if asked.values in ("text", "deletable", "reduced"):
+    if scenario.values in ("text", "deletable", "reduced"):
         return (held.text,)
     rows = [row for _, _, row in sorted(held.members, key=lambda member: member[:2])]
     numbers = [row.x for row in rows if row.x is not None]
-    return (len(rows), total(numbers), tuple(numbers), rows[-1].x if asked.values == "built_in" else held.text)
+    return (len(rows), total(numbers), tuple(numbers), rows[-1].x if scenario.values == "built_in" else held.text)
 
 
 def total(numbers: Iterable[int]) -> int | None:

@@ -33,7 +33,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def asked(self) -> StreamingScenario:
+    def scenario(self) -> StreamingScenario:
         numbers = iter(range(1, 100))
         batches = tuple(tuple(row_of(text, numbers) for text in batch.split()) for batch in self.batches)
         options = {"emit": "close", "batches": batches} | self.options

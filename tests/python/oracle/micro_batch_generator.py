@@ -19,26 +19,26 @@ TIMEKEEPING = ["one", "one", "ordered", "ordered", "source", "ordered source", "
 def streaming_scenario(seed: int) -> StreamingScenario:
     """The scenario of a seed."""
     draw = random.Random(f"micro-batches {seed}")
-    asked = query(draw)
+    scenario = query(draw)
     count = draw.choice([1, 2, 3, 4, 5, 8])
-    asked = dataclasses.replace(asked, restarts=tuple(restarts(draw, asked, count)))
-    return dataclasses.replace(asked, batches=Feed(draw, asked).batches(count))
+    scenario = dataclasses.replace(scenario, restarts=tuple(restarts(draw, scenario, count)))
+    return dataclasses.replace(scenario, batches=Feed(draw, scenario).batches(count))
 
 
 def paced_scenario(seed: int) -> StreamingScenario:
     """The scenario of a seed with updates at a pace, which some restarts change."""
     draw = random.Random(f"pace {seed}")
-    asked = query(draw)
-    unit, length, reach = asked.resolution, asked.length, asked.length + asked.grace
+    scenario = query(draw)
+    unit, length, reach = scenario.resolution, scenario.length, scenario.length + scenario.grace
     paces = [1, unit, length // 2 + 1, length, length, 2 * length, reach + length, 40 * reach]
-    asked = dataclasses.replace(asked, emit="update", every_record=False, every=draw.choice(paces))
+    scenario = dataclasses.replace(scenario, emit="update", every_record=False, every=draw.choice(paces))
     count = draw.choice([2, 4, 8, 16])
     found = [
         dataclasses.replace(restart, every=draw.choice([None, None, *paces]))
-        for restart in restarts(draw, asked, count)
+        for restart in restarts(draw, scenario, count)
     ]
-    asked = dataclasses.replace(asked, restarts=tuple(found))
-    return dataclasses.replace(asked, batches=SlowFeed(draw, asked).batches(count))
+    scenario = dataclasses.replace(scenario, restarts=tuple(found))
+    return dataclasses.replace(scenario, batches=SlowFeed(draw, scenario).batches(count))
 
 
 def query(draw: random.Random) -> StreamingScenario:
@@ -62,14 +62,14 @@ def query(draw: random.Random) -> StreamingScenario:
     )
 
 
-def restarts(draw: random.Random, asked: StreamingScenario, count: int) -> list[Restart]:
+def restarts(draw: random.Random, scenario: StreamingScenario, count: int) -> list[Restart]:
     """Restarts with the same grace and others, none for which `until` would be too short."""
-    often, unit, length = draw.choice([0, 0.2, 0.5]), asked.resolution, asked.length
-    graces = [asked.grace, asked.grace, 0, unit, length, 3 * length, asked.grace + length, 40 * length]
-    covered = (2 if asked.sliding else 1) * length
-    graces = [grace for grace in graces if asked.until is None or covered + grace <= asked.until]
+    often, unit, length = draw.choice([0, 0.2, 0.5]), scenario.resolution, scenario.length
+    graces = [scenario.grace, scenario.grace, 0, unit, length, 3 * length, scenario.grace + length, 40 * length]
+    covered = (2 if scenario.sliding else 1) * length
+    graces = [grace for grace in graces if scenario.until is None or covered + grace <= scenario.until]
     return [
-        Restart(batch, draw.choice(graces), draw.choice([asked.late, "drop", "emit"]))
+        Restart(batch, draw.choice(graces), draw.choice([scenario.late, "drop", "emit"]))
         for batch in range(1, count)
         if draw.random() < often
     ]
@@ -78,18 +78,18 @@ def restarts(draw: random.Random, asked: StreamingScenario, count: int) -> list[
 class Feed:
     """Draws rows: several sources and inputs of different speed, times at the bounds and between other times."""
 
-    def __init__(self, draw: random.Random, asked: StreamingScenario) -> None:
-        self.draw, self.asked = draw, asked
-        self.grace = asked.grace
+    def __init__(self, draw: random.Random, scenario: StreamingScenario) -> None:
+        self.draw, self.scenario = draw, scenario
+        self.grace = scenario.grace
         self.keys = draw.sample(generator.KEYS, draw.choice([1, 1, 2, 4]))
-        self.sources = draw.choice([1, 2, 3]) if asked.sourced else 1
+        self.sources = draw.choice([1, 2, 3]) if scenario.sourced else 1
         self.bad, self.tick = draw.choice([0, 0, 0.1]), draw.choice([0, 0, 0.1, 0.3])
         self.found: list[int] = []
         self.numbers = 0
         base = draw.choice(BASES)
-        reach = asked.length + asked.grace
-        lags = [0, 0, asked.length, reach + 1, 10 * asked.length]
-        self.lines = [(input, source) for input in range(asked.inputs) for source in range(self.sources)]
+        reach = scenario.length + scenario.grace
+        lags = [0, 0, scenario.length, reach + 1, 10 * scenario.length]
+        self.lines = [(input, source) for input in range(scenario.inputs) for source in range(self.sources)]
         self.latest = {line: base - draw.choice(lags) for line in self.lines}
         self.before = dict(self.latest)
         self.anchor, self.only = base, self.keys[0]
@@ -101,7 +101,7 @@ class Feed:
         # A source or an input may only come later.
         later = {line: self.draw.choice([0, 0, 0, 1, count // 2]) for line in self.lines}
         for number in range(count):
-            if (restart := self.asked.restart_before(number)) is not None:
+            if (restart := self.scenario.restart_before(number)) is not None:
                 self.grace = restart.grace
             there = [line for line in self.lines if later[line] <= number]
             kind = self.draw.choice(BATCHES) if there else "empty"
@@ -115,7 +115,7 @@ class Feed:
         return tuple(made)
 
     def row(self, line: tuple[int, int], kind: str) -> Row:
-        draw, asked = self.draw, self.asked
+        draw, scenario = self.draw, self.scenario
         is_tick = kind == "ticks" or (kind != "late" and draw.random() < self.tick)
         time = self.time(line, kind)
         row = Row(
@@ -126,14 +126,14 @@ class Feed:
             else draw.choice(self.keys),
             time=None if draw.random() < self.bad else time,
             x=None if is_tick or draw.random() < 0.1 else self.number(),
-            gap=generator.gap(draw, asked.length) if asked.kind == "dynamic" else None,
+            gap=generator.gap(draw, scenario.length) if scenario.kind == "dynamic" else None,
             input=line[0],
             tick=is_tick,
-            source=None if asked.sourced and is_tick and draw.random() < 0.4 else line[1],
-            order=None if not asked.ordered or (is_tick and draw.random() < 0.3) else self.order(line),
+            source=None if scenario.sourced and is_tick and draw.random() < 0.4 else line[1],
+            order=None if not scenario.ordered or (is_tick and draw.random() < 0.3) else self.order(line),
         )
         moves = row.time is not None and (is_tick or row.key is not None)
-        if moves and not (asked.kind == "dynamic" and not is_tick and (row.gap is None or row.gap <= 0)):
+        if moves and not (scenario.kind == "dynamic" and not is_tick and (row.gap is None or row.gap <= 0)):
             self.latest[line] = max(self.latest[line], time)
         self.found.append(time)
         return row
@@ -148,7 +148,7 @@ class Feed:
         return self.orders[line]
 
     def time(self, line: tuple[int, int], kind: str) -> int:
-        draw, length, unit = self.draw, self.asked.length, self.asked.resolution
+        draw, length, unit = self.draw, self.scenario.length, self.scenario.resolution
         reach, latest = length + self.grace, self.latest[line]
         if kind == "late":
             return self.before[line] - reach - draw.randint(1, 2 * length + 1)
@@ -181,4 +181,4 @@ class SlowFeed(Feed):
     def time(self, line: tuple[int, int], kind: str) -> int:
         if self.draw.random() < 0.3:
             return super().time(line, kind)
-        return self.latest[line] + self.draw.randint(-self.asked.length, self.asked.length) // 2
+        return self.latest[line] + self.draw.randint(-self.scenario.length, self.scenario.length) // 2

@@ -37,12 +37,12 @@ class MicroBatches:
         windows: the windows of each source; those of `ALL` where sources share them.
     """
 
-    def __init__(self, asked: StreamingScenario) -> None:
-        if asked.ordered and asked.slowest:
+    def __init__(self, scenario: StreamingScenario) -> None:
+        if scenario.ordered and scenario.slowest:
             raise ValueError("an order is refused with the slowest source")
-        if asked.every_record and not asked.ordered:
+        if scenario.every_record and not scenario.ordered:
             raise ValueError("every record on a stream needs an order")
-        self.asked = asked
+        self.scenario = scenario
         self.windows: dict[int, BatchWindows] = {}
         self._ticks: Counter[str] = Counter()
         self._numbers = itertools.count()
@@ -68,18 +68,18 @@ class MicroBatches:
 
     def restart(self, grace: int | None = None, late: str | None = None, every: int | None = None) -> None:
         """The query goes on from its state, with another grace, another way with late records, or another pace."""
-        grace = self.asked.grace if grace is None else grace
-        late = self.asked.late if late is None else late
-        every = self.asked.every if every is None else every
-        self.asked = dataclasses.replace(self.asked, grace=grace, late=late, every=every)
+        grace = self.scenario.grace if grace is None else grace
+        late = self.scenario.late if late is None else late
+        every = self.scenario.every if every is None else every
+        self.scenario = dataclasses.replace(self.scenario, grace=grace, late=late, every=every)
         for windows in self.windows.values():
             windows.restart(grace, late, every)
 
     def play(self) -> list[list[Change]]:
         """The rows of all micro-batches of the scenario, with its restarts."""
         out = []
-        for number, batch in enumerate(self.asked.batches):
-            if (restart := self.asked.restart_before(number)) is not None:
+        for number, batch in enumerate(self.scenario.batches):
+            if (restart := self.scenario.restart_before(number)) is not None:
                 self.restart(restart.grace, restart.late, restart.every)
             out.append(self.push(batch))
         return out
@@ -98,17 +98,17 @@ class MicroBatches:
     # Sources (rules 1.4)
 
     def _source_of(self, row: Row) -> int:
-        if self.asked.ordered and row.order is None:
+        if self.scenario.ordered and row.order is None:
             raise ValueError("a record without an order")
-        if self.asked.sourced and row.source is None:
+        if self.scenario.sourced and row.source is None:
             raise ValueError("a record without a source")
-        return row.source if self.asked.sourced and row.source is not None else ALL
+        return row.source if self.scenario.sourced and row.source is not None else ALL
 
     def _place(self, source: int) -> int:
-        return ALL if self.asked.slowest else source
+        return ALL if self.scenario.slowest else source
 
     def _windows_of(self, source: int) -> BatchWindows:
-        return self.windows.setdefault(self._place(source), windows_of(self.asked))
+        return self.windows.setdefault(self._place(source), windows_of(self.scenario))
 
     # Ticks (rules 1.5)
 
@@ -131,15 +131,15 @@ class MicroBatches:
         ]
 
     def _inputs(self, row: Row) -> Sequence[int]:
-        return range(self.asked.inputs) if row.input is None else [row.input]
+        return range(self.scenario.inputs) if row.input is None else [row.input]
 
     def _sources(self, row: Row, input: int, known: set[tuple[int, int]]) -> Sequence[int]:
-        if not self.asked.sourced:
+        if not self.scenario.sourced:
             found = [ALL]
         elif row.source is not None:
             found = [row.source]
         else:
-            found = sorted({source for of, source in known if of == input or not self.asked.slowest})
+            found = sorted({source for of, source in known if of == input or not self.scenario.slowest})
         for source in found:
             self._windows_of(source)
         return found

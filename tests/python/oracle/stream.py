@@ -48,9 +48,9 @@ class Window:
 class Stream(ABC):
     """What is common to sessions and sliding windows."""
 
-    def __init__(self, asked: Scenario) -> None:
-        self.asked = asked
-        self.times: list[int | None] = [None] * asked.inputs
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.times: list[int | None] = [None] * scenario.inputs
         self.counters: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.stored: list[Window] = []
@@ -66,7 +66,7 @@ class Stream(ABC):
         return min(known) if len(known) == len(self.times) else None
 
     def closes(self, time: int | None) -> float | int:
-        return float("-inf") if time is None else time - self.asked.grace
+        return float("-inf") if time is None else time - self.scenario.grace
 
     @property
     def close_time(self) -> float | int:
@@ -74,7 +74,7 @@ class Stream(ABC):
         return self.closes(self.time)
 
     def move(self, input: int | None, time: int) -> None:
-        floored = time // self.asked.resolution * self.asked.resolution
+        floored = time // self.scenario.resolution * self.scenario.resolution
         for place in range(len(self.times)) if input is None else [input]:
             before = self.times[place]
             self.times[place] = floored if before is None else max(before, floored)
@@ -92,7 +92,7 @@ class Stream(ABC):
                 self.move(row.input, row.time)
         elif row.key is None:
             self.counters["null_keys"] += 1
-        elif self.asked.kafka and self.asked.sliding and row.word is None:
+        elif self.scenario.kafka and self.scenario.sliding and row.word is None:
             self.counters["null_values"] += 1
         elif row.time is None:
             self.counters["null_times"] += 1
@@ -106,7 +106,7 @@ class Stream(ABC):
         return self.out
 
     def gap(self, row: Row) -> int | None:
-        return self.asked.length
+        return self.scenario.length
 
     @abstractmethod
     def take(self, row: Row, gap: int, close: float | int) -> None:
@@ -129,7 +129,7 @@ class Stream(ABC):
         for window in sorted(due, key=lambda window: (window.end, window.start, window.key.encode())):
             window.closed = True
             self.counters["windows_closed"] += 1
-            if self.asked.emit == "close":
+            if self.scenario.emit == "close":
                 self.emit("upsert", window)
 
     def finish(self) -> list[tuple[Change, int]]:
@@ -142,22 +142,22 @@ class Stream(ABC):
         """The time of a change of a window."""
 
     def emit(self, op: str, window: Window, time: int | None = None) -> None:
-        values = None if op == "delete" else answers(self.asked, window.held)
+        values = None if op == "delete" else answers(self.scenario, window.held)
         stamp = self.time_of(window) if time is None else time
         self.out.append((Change(op, *window.name, values, stamp), window.number))
 
     def changed(self, op: str, window: Window, time: int | None = None) -> None:
-        if self.asked.emit == "update":
+        if self.scenario.emit == "update":
             self.counters["updates"] += 1
             self.seen[op] += 1
             self.emit(op, window, time)
 
     def alone(self, row: Row, start: int, end: int) -> None:
         """A late record as a row of its own, where that was asked for."""
-        if self.asked.late == "emit":
+        if self.scenario.late == "emit":
             assert row.key is not None
             self.counters["late_emitted"] += 1
-            held = added(self.asked, empty(self.asked), row, self.arrivals)
+            held = added(self.scenario, empty(self.scenario), row, self.arrivals)
             self.emit("late", Window(row.key, start, end, end, held), row.time)
 
     def next_number(self) -> int:

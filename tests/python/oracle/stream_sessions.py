@@ -15,16 +15,16 @@ class Sessions(Stream):
     """
 
     def gap(self, row: Row) -> int | None:
-        if self.asked.kind == "session":
-            return self.asked.length
+        if self.scenario.kind == "session":
+            return self.scenario.length
         if row.gap is None or row.gap <= 0:
             self.counters["bad_gaps"] += 1
             return None
-        self.counters["clamped_gaps"] += row.gap > self.asked.length
-        return min(row.gap, self.asked.length)
+        self.counters["clamped_gaps"] += row.gap > self.scenario.length
+        return min(row.gap, self.scenario.length)
 
     def visible(self, window: Window) -> bool:
-        time, until = self.time, self.asked.until
+        time, until = self.time, self.scenario.until
         kept = time is None or (until is not None and window.end > time - until)
         return window.reach >= self.close_time or kept
 
@@ -47,10 +47,10 @@ class Sessions(Stream):
             self.seen["late_beside_open"] += bool(joins)
             self.alone(row, row.time, row.time)
             return
-        held = empty(self.asked)
+        held = empty(self.scenario)
         for window in joins:
-            held = merged(self.asked, held, window.held)
-        held = added(self.asked, held, row, self.arrivals)
+            held = merged(self.scenario, held, window.held)
+        held = added(self.scenario, held, row, self.arrivals)
         same = [window.number for window in joins if window.name == (row.key, start, end)]
         made = Window(row.key, start, end, reach, held, same[0] if same else self.next_number())
         self.note(row, joins, made, close)
@@ -58,7 +58,7 @@ class Sessions(Stream):
             self.stored.remove(window)
             if (start, end) != (row.time, row.time):
                 self.changed("delete", window)
-        if deleted(self.asked, held):
+        if deleted(self.scenario, held):
             self.changed("delete", made)
             return
         self.stored.append(made)
@@ -69,7 +69,7 @@ class Sessions(Stream):
         self.seen["merges"] += len(joins) > 1
         self.seen["merges_of_three"] += len(joins) > 2
         self.seen["revivals"] += any(window.closed for window in joins)
-        self.seen["far_behind_but_kept"] += row.time + self.asked.length < close
+        self.seen["far_behind_but_kept"] += row.time + self.scenario.length < close
         self.seen["overwritten"] += [window.name for window in joins] == [made.name]
         self.seen["on_the_close_time"] += made.reach == close
         self.seen["beside_frozen"] += any(

@@ -18,19 +18,19 @@ class Slides(Stream):
     """
 
     def visible(self, window: Window) -> bool:
-        asked, time = self.asked, self.time
-        retention = max(asked.until or 0, 3 * asked.length + asked.grace + asked.resolution)
+        scenario, time = self.scenario, self.time
+        retention = max(scenario.until or 0, 3 * scenario.length + scenario.grace + scenario.resolution)
         return time is None or window.start > time - retention
 
     def time_of(self, window: Window) -> int:
         return window.held.largest
 
     def floored(self, time: int) -> int:
-        return time // self.asked.resolution * self.asked.resolution
+        return time // self.scenario.resolution * self.scenario.resolution
 
     def take(self, row: Row, gap: int, close: float | int) -> None:
         assert row.time is not None
-        time, length = self.floored(row.time), self.asked.length
+        time, length = self.floored(row.time), self.scenario.length
         own = 0 if 0 <= time < length else time - length
         if time + length < close:
             self.counters["late"] += 1
@@ -52,12 +52,12 @@ class Slides(Stream):
     def update(self, row: Row, start: int, base: Contents | None, close: float | int) -> None:
         """One window takes the record, on top of `base`, unless it is closed."""
         assert row.key is not None
-        end = start + self.asked.length
+        end = start + self.scenario.length
         if end < close:
             self.counters["windows_refused"] += 1
             return
         self.seen["on_the_close_time"] += end == close
-        held = added(self.asked, base or empty(self.asked), row, self.arrivals)
+        held = added(self.scenario, base or empty(self.scenario), row, self.arrivals)
         self.put(Window(row.key, start, end, end, held))
 
     def put(self, window: Window) -> None:
@@ -65,7 +65,7 @@ class Slides(Stream):
         if before is not None:
             self.stored.remove(before)
         window.number = self.next_number() if before is None else before.number
-        if deleted(self.asked, window.held):
+        if deleted(self.scenario, window.held):
             self.changed("delete", window)
             return
         self.stored.append(window)
@@ -75,12 +75,12 @@ class Slides(Stream):
         """The record's own right window: a copy of what stood there before the record."""
         assert row.key is not None
         self.seen["copies"] += 1
-        start = time + self.asked.resolution
+        start = time + self.scenario.resolution
         self.seen["older_than_its_start"] += any(self.floored(at) < start for at, _, _ in base.members)
-        self.put(Window(row.key, start, start + self.asked.length, start + self.asked.length, base))
+        self.put(Window(row.key, start, start + self.scenario.length, start + self.scenario.length, base))
 
     def main(self, row: Row, time: int, close: float | int) -> None:
-        length, unit = self.asked.length, self.asked.resolution
+        length, unit = self.scenario.length, self.scenario.resolution
         near = self.near(row, time - 2 * length, time + unit)
         left = right = previous = None
         has_left = False
@@ -109,7 +109,7 @@ class Slides(Stream):
             self.right_of(row, time, right)
 
     def early(self, row: Row, time: int, close: float | int) -> None:
-        unit = self.asked.resolution
+        unit = self.scenario.resolution
         near = self.near(row, 0, time + unit)
         combined = near[0].held if 0 in near else None
         right = previous = None

@@ -43,11 +43,13 @@ AMOUNTS = wr.aggregate(list, lambda held, row: [*held, row.amount], joined, sche
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LAST = NOON + timedelta(days=9)
 CASES: dict[str, Callable[[Any], Any]] = {
-    "sessions": lambda asked: asked(SESSIONS).agg(n=wr.count(), total=wr.sum("amount"), last=wr.last("amount")),
-    "sliding": lambda asked: asked(SLIDING).agg(n=wr.count(), total=wr.sum("amount"), least=wr.min("amount")),
-    "functions": lambda asked: asked(SESSIONS).agg(x=AMOUNTS, n=wr.count(), most=wr.reduce("amount", max)),
-    "sliding functions": lambda asked: asked(SLIDING).agg(x=AMOUNTS),
-    "advance": lambda asked: asked(SESSIONS).advance(None, to=NOON, n=wr.count(), total=wr.sum("amount")).closed,
+    "sessions": lambda windowing: windowing(SESSIONS).agg(n=wr.count(), total=wr.sum("amount"), last=wr.last("amount")),
+    "sliding": lambda windowing: windowing(SLIDING).agg(n=wr.count(), total=wr.sum("amount"), least=wr.min("amount")),
+    "functions": lambda windowing: windowing(SESSIONS).agg(x=AMOUNTS, n=wr.count(), most=wr.reduce("amount", max)),
+    "sliding functions": lambda windowing: windowing(SLIDING).agg(x=AMOUNTS),
+    "advance": lambda windowing: (
+        windowing(SESSIONS).advance(None, to=NOON, n=wr.count(), total=wr.sum("amount")).closed
+    ),
 }
 
 
@@ -66,7 +68,7 @@ def events() -> pa.Table:
     return pa.Table.from_pylist(rows, schema)
 
 
-def asked(data: Any, observation: Any = None) -> Callable[[Any], Any]:
+def windowing(data: Any, observation: Any = None) -> Callable[[Any], Any]:
     """From windows to the query, whose counters are observed where there is an observation."""
 
     def windowed(windows: Any) -> Any:
@@ -92,12 +94,12 @@ def begun(spark: Any, data: Any, place: str) -> list[list[Any]]:
     """The rows of a stream that begins with the windows which the records before noon leave open."""
     from pyspark.sql import functions as F
 
-    opened = asked(data.where(F.col("ts") < F.lit(NOON)))(SESSIONS).advance(None, to=NOON, n=wr.count()).still_open
+    opened = windowing(data.where(F.col("ts") < F.lit(NOON)))(SESSIONS).advance(None, to=NOON, n=wr.count()).still_open
     later = data.where(F.col("ts") >= F.lit(NOON)).unionAll(spark.createDataFrame([(99, LAST, 0)], data.schema))
     later.coalesce(1).write.parquet(f"{place}/later")
     stream = spark.readStream.schema(data.schema).parquet(f"{place}/later")
     windows = wr.SessionWindows.with_gap("10 minutes", grace="0 seconds")
-    finals = asked(stream)(windows).shards(2).start_from(opened).agg(n=wr.count())
+    finals = windowing(stream)(windows).shards(2).start_from(opened).agg(n=wr.count())
     writer = finals.writeStream.option("checkpointLocation", f"{place}/checkpoint").trigger(availableNow=True)
     writer.start(f"{place}/finals", format="parquet").awaitTermination()
     rows = spark.read.parquet(f"{place}/finals")
@@ -115,7 +117,7 @@ def forgotten(spark: Any) -> list[list[int]]:
     rows = [(*key, NOON) for number, key in enumerate(keys) for _ in range(number + 1)]
     grouped = wr.group_by(spark.createDataFrame(rows, schema), "place", "level", time="ts")
     opened = grouped.windowed_by(SESSIONS).shards(2).advance(None, to=NOON, n=wr.count()).still_open
-    asked: list[dict[str, Any]] = [
+    requests: list[dict[str, Any]] = [
         {"level": 0},
         {"level": [*range(2, 50), -0.0]},  # more values than Spark compares one by one
         {"level": math.nan},
@@ -126,7 +128,7 @@ def forgotten(spark: Any) -> list[list[int]]:
         {"place": None},
         {"level": 0.0, "place": {"at": {"tags": [], "x": math.nan}, "city": "Rome"}},
     ]
-    left = [windrow.state.without_keys(opened, **keys) for keys in asked]
+    left = [windrow.state.without_keys(opened, **keys) for keys in requests]
     return [sorted(row["n"] for row in each.where("window IS NOT NULL").collect()) for each in left]
 
 
@@ -144,7 +146,7 @@ def main(remote: str) -> None:
     data = frame_of(spark, events()).repartition(3)
     for name, query in CASES.items():
         observation = Observation(name) if has("counters on Connect") else None
-        table = table_of(query(asked(data, observation)))
+        table = table_of(query(windowing(data, observation)))
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
@@ -152,7 +154,7 @@ def main(remote: str) -> None:
         print(json.dumps({"case": name, "rows": rows, "counters": observation and observation.get}))
     with tempfile.TemporaryDirectory() as folder:
         data.write.mode("overwrite").parquet(folder)
-        grouped = (asked(given)(SESSIONS).agg(n=wr.count()) for given in (data, wr.scan_parquet(spark, folder)))
+        grouped = (windowing(given)(SESSIONS).agg(n=wr.count()) for given in (data, wr.scan_parquet(spark, folder)))
         print(json.dumps({"scanned": [sorted(map(str, windows.collect())) for windows in grouped]}))
     if has("streams on Connect"):
         with tempfile.TemporaryDirectory() as folder:
@@ -188,7 +190,7 @@ def main(remote: str) -> None:
     refused = {}
     for name, call in (
         ("stream", lambda: wr.group_by(streamed, "tick", time="time")),
-        ("observation", lambda: asked(data, Observation("refused"))(SESSIONS)),
+        ("observation", lambda: windowing(data, Observation("refused"))(SESSIONS)),
     ):
         try:
             call()
@@ -197,7 +199,7 @@ def main(remote: str) -> None:
     print(json.dumps({"lacks": refused}))
     fails = wr.aggregate(int, failing, max, schema="bigint", columns=["amount"])
     try:
-        asked(data)(SESSIONS).agg(x=fails).collect()
+        windowing(data)(SESSIONS).agg(x=fails).collect()
     except Exception as error:
         print(json.dumps({"raised": str(error)}))
     spark.stop()

@@ -25,7 +25,7 @@ import windrow as wr
 from ..harness.flights import flights
 from ..harness.spark_scenes import spark_sessions
 from ..harness.spark_tables import table_of
-from ..harness.tables import Asked, assert_windows, by_sessions, by_sliding, rows_of, ticks
+from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, rows_of, ticks
 from ..oracle import vectorised
 
 LINE = re.compile(r'(\S+) \S+ \S+ \[([^\]]+)\] "([^"]*)" (\d{3}) (\d+|-)')
@@ -193,14 +193,14 @@ def test_sliding_windows_of_a_sample_equal_brute_force(real: Real, file: str, ke
     chosen = [one for one, _ in Counter(table[key].drop_null().to_pylist()).most_common(8)]
     table = pa.concat_tables([table.filter(pc.equal(table[key], one)).slice(0, 300) for one in chosen])
     table = table.rename_columns(["k", "ts", "x"])
-    asked = {"n": Asked("count"), "total": Asked("sum", ("x",)), "low": Asked("min", ("x",))}
-    asked["last"] = Asked("last", ("x",))
+    specs = {"n": Call("count"), "total": Call("sum", ("x",)), "low": Call("min", ("x",))}
+    specs["last"] = Call("last", ("x",))
     unit = {"ms": 1_000, "us": 1_000_000}[table["ts"].type.unit]
-    aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
+    aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
     windows = wr.SlidingWindows.with_time_difference("10 minutes", resolution="1 millisecond")
     result = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(**aggregates)
     assert result.num_rows > 100
-    assert_windows(rows_of(result, ["k"]), table, ["k"], by_sliding(600 * unit, unit // 1_000), asked)
+    assert_windows(rows_of(result, ["k"]), table, ["k"], by_sliding(600 * unit, unit // 1_000), specs)
 
 
 @pytest.mark.parametrize(
@@ -212,10 +212,10 @@ def test_events_in_order_of_arrival_give_the_same_as_in_order_of_time(
 ) -> None:
     table = real.table(file).select([key, time, value])
     assert ticks(table[time]) != sorted(at for at in ticks(table[time]) if at is not None)
-    asked = {"n": wr.count(), "total": wr.sum(value)}
+    specs = {"n": wr.count(), "total": wr.sum(value)}
     for windows in (wr.SessionWindows.with_gap("1 hour"), wr.SlidingWindows.with_time_difference("1 hour")):
         answers = [
-            rows_of(wr.group_by(rows, key, time=time).windowed_by(windows).agg(**asked), [key])
+            rows_of(wr.group_by(rows, key, time=time).windowed_by(windows).agg(**specs), [key])
             for rows in (table, table.sort_by(time))
         ]
         assert answers[0] == answers[1]
@@ -235,19 +235,19 @@ def test_half_hour_sessions_of_the_apache_log(spark: SparkSession, real: Real) -
     names = ["client", "ts", "request", "status", "size"]
     table = pa.table(dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True)))
     windows = wr.SessionWindows.with_gap("30 minutes")
-    asked = {
-        "hits": Asked("count"),
-        "sized": Asked("count", ("size",)),
-        "bytes": Asked("sum", ("size",)),
-        "entry": Asked("first", ("request",)),
-        "exit": Asked("last", ("request",)),
-        "statuses": Asked("collect_set", ("status",)),
+    specs = {
+        "hits": Call("count"),
+        "sized": Call("count", ("size",)),
+        "bytes": Call("sum", ("size",)),
+        "entry": Call("first", ("request",)),
+        "exit": Call("last", ("request",)),
+        "statuses": Call("collect_set", ("status",)),
     }
-    aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
+    aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
     alone = wr.group_by(table, "client", time="ts").windowed_by(windows).agg(**aggregates)
     assert alone.num_rows == 3_052
     unit = {"s": 1, "ms": 10**3, "us": 10**6}[table["ts"].type.unit]
-    assert_windows(rows_of(alone, ["client"]), table, ["client"], by_sessions(1_800 * unit), asked)
+    assert_windows(rows_of(alone, ["client"]), table, ["client"], by_sessions(1_800 * unit), specs)
     schema = "client string, ts timestamp, request string, status int, size long"
     frame = spark.createDataFrame(rows, schema).repartition(4)
     ours = wr.group_by(frame, "client", time="ts").windowed_by(windows).agg(hits=wr.count(), bytes=wr.sum("size"))

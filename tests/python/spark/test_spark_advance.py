@@ -72,12 +72,12 @@ SLIDING = wr.SlidingWindows.with_time_difference("10 minutes", grace="3 minutes"
 
 
 @pytest.mark.parametrize(
-    ("windows", "asked"),
+    ("windows", "aggregates"),
     [(SESSIONS, BUILT_IN), (SLIDING, BUILT_IN), (SESSIONS, FUNCTIONS)],
     ids=["sessions", "sliding", "functions"],
 )
 def test_days_are_those_of_the_history_and_of_this_process(
-    spark: SparkSession, tmp_path: Path, windows: Any, asked: Any
+    spark: SparkSession, tmp_path: Path, windows: Any, aggregates: Any
 ) -> None:
     """The table goes through Parquet, and each other day is one of this process."""
     rows = history()
@@ -85,7 +85,7 @@ def test_days_are_those_of_the_history_and_of_this_process(
     def windowed(data: Any) -> Any:
         return wr.group_by(data, "user", "id", time="ts").windowed_by(windows).shards(3)
 
-    whole = windowed(pa.Table.from_pylist(rows, SCHEMA)).agg(**asked)
+    whole = windowed(pa.Table.from_pylist(rows, SCHEMA)).agg(**aggregates)
     closed: list[pa.Table] = []
     opened: Any = None
     for number, (day, end) in enumerate(zip(days_of(rows), ENDS, strict=True)):
@@ -95,7 +95,7 @@ def test_days_are_those_of_the_history_and_of_this_process(
         given = frame_of(spark, table).repartition(3) if in_spark else table
         if opened is not None:
             opened = frame_of(spark, opened) if in_spark else opened
-        run = windowed(given).advance(opened, to=end, **asked)
+        run = windowed(given).advance(opened, to=end, **aggregates)
         if in_spark:
             path = str(tmp_path / str(number))
             run.rows.write.partitionBy("status").parquet(path)

@@ -14,28 +14,28 @@ from pyspark.sql.types import LongType, StringType
 
 import windrow as wr
 
-from ..harness.cogroups import AskedOfInput, assert_cogroup, counts
+from ..harness.cogroups import InputCall, assert_cogroup, counts
 from ..harness.spark_scenes import START, rows, typed
 from ..harness.spark_tables import frame_of
-from ..harness.tables import Asked, assert_same, by_sessions, by_sliding, rows_of
+from ..harness.tables import Call, assert_same, by_sessions, by_sliding, rows_of
 
 SECOND = 10**6
 SIZES = {"clicks": 500, "orders": 120, "visits": 0}
-ASKED: dict[str, Asked] = {
+ASKED: dict[str, Call] = {
     **counts(tuple(SIZES)),
-    "values": AskedOfInput("count", ("clicks.x",)),
-    "sum": AskedOfInput("sum", ("orders.x",)),
-    "mean": AskedOfInput("mean", ("clicks.x",)),
-    "least": AskedOfInput("min", ("orders.a.b",)),
-    "most": AskedOfInput("max", ("clicks.a.b",)),
-    "first": AskedOfInput("first", ("clicks.x",)),
-    "seen": AskedOfInput("first", ("orders.x",), ignore_nulls=True),
-    "last": AskedOfInput("last", ("orders.a.b",)),
-    "any": AskedOfInput("any_value", ("visits.x",)),
-    "spread": AskedOfInput("stddev", ("clicks.x",)),
-    "list": AskedOfInput("collect_list", ("orders.x",)),
-    "set": AskedOfInput("collect_set", ("clicks.a.b",)),
-    "by": AskedOfInput("min_by", ("orders.x", "orders.a.b")),
+    "values": InputCall("count", ("clicks.x",)),
+    "sum": InputCall("sum", ("orders.x",)),
+    "mean": InputCall("mean", ("clicks.x",)),
+    "least": InputCall("min", ("orders.a.b",)),
+    "most": InputCall("max", ("clicks.a.b",)),
+    "first": InputCall("first", ("clicks.x",)),
+    "seen": InputCall("first", ("orders.x",), ignore_nulls=True),
+    "last": InputCall("last", ("orders.a.b",)),
+    "any": InputCall("any_value", ("visits.x",)),
+    "spread": InputCall("stddev", ("clicks.x",)),
+    "list": InputCall("collect_list", ("orders.x",)),
+    "set": InputCall("collect_set", ("clicks.a.b",)),
+    "by": InputCall("min_by", ("orders.x", "orders.a.b")),
 }
 
 
@@ -72,8 +72,8 @@ def windowed(data: dict[str, Any], windows: Any, shards: int = 32) -> Any:
     return wr.cogroup(**inputs).windowed_by(windows).shards(shards)
 
 
-def built(asked: dict[str, Asked]) -> dict[str, Any]:
-    return {name: aggregate.build(wr) for name, aggregate in asked.items()}
+def built(aggregates: dict[str, Call]) -> dict[str, Any]:
+    return {name: aggregate.build(wr) for name, aggregate in aggregates.items()}
 
 
 WINDOWS = {
@@ -131,13 +131,13 @@ def test_python_functions_see_their_input_in_the_order_of_time(spark: SparkSessi
     def told(held: str, row: Any) -> str:
         return f"{held} {row[0]}"
 
-    asked = {
+    aggregates = {
         "clicks": {"held": told, "columns": ["clicks.x"]},
         "both": {"held": {"orders": told, "clicks": told}, "columns": ["orders.x", "clicks.a.b"]},
     }
     functions = {
         name: wr.aggregate(str, one["held"], lambda a, b: a + b, schema="string", columns=one["columns"])
-        for name, one in asked.items()
+        for name, one in aggregates.items()
     }
     functions |= {
         "sum": wr.reduce("orders.x", lambda a, b: a + b),
@@ -214,7 +214,7 @@ def test_ties_order_the_records_of_all_inputs(spark: SparkSession) -> None:
             )
         )
     windows = wr.SessionWindows.with_gap("30 seconds", end_when="clicks.out", max_records=5)
-    asked: dict[str, Any] = {
+    aggregates: dict[str, Any] = {
         "n": wr.count(),
         "clicks": wr.collect_list("clicks.x"),
         "last": wr.last("orders.x"),
@@ -228,8 +228,8 @@ def test_ties_order_the_records_of_all_inputs(spark: SparkSession) -> None:
     def shown(rows: list[Any]) -> list[str]:
         return sorted(repr((row["user"], row["n"], list(row["clicks"]), row["last"], row["why"])) for row in rows)
 
-    expected = shown(tied(made).agg(**asked).to_pylist())
-    assert shown(tied(frames(spark, made, 4)).agg(**asked).collect()) == expected
+    expected = shown(tied(made).agg(**aggregates).to_pylist())
+    assert shown(tied(frames(spark, made, 4)).agg(**aggregates).collect()) == expected
     assert len(expected) > 50
     places = {"place": wr.position(), "number": wr.session_number()}
     back = tied(frames(spark, made, 4)).with_columns(**places).select("input", "x", *places).collect()

@@ -37,14 +37,14 @@ def test_a_folder_that_spark_wrote(kind: str, options: dict[str, str], spark: Sp
     if "timestampFormat" in options:
         options = {**options, "timestampNTZFormat": options["timestampFormat"]}
     events.write.partitionBy("day").format(kind).options(**options).save(str(folder))
-    asked = ["sessions", str(folder), "--key", "user", "--key", "day", "--time", "ts", "--gap", "5 minutes"]
-    asked += ["--agg", "n=count", "--agg", "spend=sum:amount", "--agg", "top=max:amount", "--type", "amount=double"]
+    arguments = ["sessions", str(folder), "--key", "user", "--key", "day", "--time", "ts", "--gap", "5 minutes"]
+    arguments += ["--agg", "n=count", "--agg", "spend=sum:amount", "--agg", "top=max:amount", "--type", "amount=double"]
     if "timestampFormat" in options:
-        asked += ["--time-format", "%d/%m/%Y %H:%M"]
+        arguments += ["--time-format", "%d/%m/%Y %H:%M"]
     if "header" not in options and kind == "csv":
-        asked += ["--columns", "user,ts,amount", "--delimiter", "\t"]
+        arguments += ["--columns", "user,ts,amount", "--delimiter", "\t"]
     out = tmp_path / "sessions.parquet"
-    assert main([*asked, "--out", str(out)]) == 0
+    assert main([*arguments, "--out", str(out)]) == 0
     windows = wr.group_by(events, "user", "day", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
     expected = windows.agg(n=wr.count(), spend=wr.sum("amount"), top=wr.max("amount")).collect()
     assert rows(pq.read_table(out).to_pylist()) == rows([row.asDict(recursive=True) for row in expected])

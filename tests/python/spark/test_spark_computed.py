@@ -64,14 +64,14 @@ PYTHON = {"n": wr.count(), "ours": wr.reduce("amount", added).where("high"), "ha
 
 
 @pytest.mark.parametrize("kind", ["sessions", "sliding"])
-@pytest.mark.parametrize("asked", [ASKED, PYTHON], ids=["built in", "python"])
-def test_a_batch_gives_what_this_process_gives(spark: SparkSession, kind: str, asked: dict[str, Any]) -> None:
+@pytest.mark.parametrize("aggregates", [ASKED, PYTHON], ids=["built in", "python"])
+def test_a_batch_gives_what_this_process_gives(spark: SparkSession, kind: str, aggregates: dict[str, Any]) -> None:
     table = flagged(events(3))
     frame = spark.createDataFrame(table.to_pandas(), f"{DDL}, high boolean")
     seen = Observation("computed")
     windowed = wr.group_by(frame, "user", time="ts").windowed_by(KINDS[kind])
-    got = table_of(windowed.observe(seen).agg(**asked))
-    here = wr.group_by(table, "user", time="ts").windowed_by(KINDS[kind]).agg(**asked)
+    got = table_of(windowed.observe(seen).agg(**aggregates))
+    here = wr.group_by(table, "user", time="ts").windowed_by(KINDS[kind]).agg(**aggregates)
     assert got.column_names == here.column_names
     assert len(here) > 30
     assert_same(rows_of(got, ["user"]), rows_of(here, ["user"]))

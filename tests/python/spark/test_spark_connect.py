@@ -43,7 +43,7 @@ def test_the_session_is_of_connect_and_takes_the_settings(output: list[dict[str,
 @pytest.mark.parametrize("case", connect_client.CASES)
 def test_rows_and_counters_are_those_of_this_process(output: list[dict[str, Any]], case: str) -> None:
     (found,) = [line for line in output if line.get("case") == case]
-    here = connect_client.CASES[case](connect_client.asked(connect_client.events()))
+    here = connect_client.CASES[case](connect_client.windowing(connect_client.events()))
     table = pa.ipc.open_stream(base64.b64decode(found["rows"])).read_all()
     got, wanted = rows_of(table, ["user"]), rows_of(here, ["user"])
     assert_same(got, wanted)
@@ -62,7 +62,7 @@ def test_files_are_read_as_frames_are(output: list[dict[str, Any]]) -> None:
 @pytest.mark.needs("streams on Connect")
 def test_a_stream_begins_with_the_windows_of_a_history(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "begun" in line]
-    here = connect_client.asked(connect_client.events())(connect_client.SESSIONS).agg(n=wr.count())
+    here = connect_client.windowing(connect_client.events())(connect_client.SESSIONS).agg(n=wr.count())
     bounds = [here["window"].combine_chunks().field(name).cast(pa.int64()).to_pylist() for name in ("start", "end")]
     noon = int(connect_client.NOON.timestamp() * 1_000_000)
     rows = zip(here["user"].to_pylist(), *bounds, here["n"].to_pylist(), strict=True)

@@ -13,12 +13,12 @@ import windrow as wr
 
 from ..harness.spark_scenes import events, rows
 from ..harness.spark_tables import table_of
-from ..harness.tables import Asked, assert_windows, gap_of, records, rows_of
+from ..harness.tables import Call, assert_windows, gap_of, records, rows_of
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record
 
 MINUTE = 60 * 10**6
-ASKED = {"n": Asked("count"), "spend": Asked("sum", ("items",)), "words": Asked("collect_set", ("word",))}
+ASKED = {"n": Call("count"), "spend": Call("sum", ("items",)), "words": Call("collect_set", ("word",))}
 GAP, LONGEST = 20 * MINUTE, 45 * MINUTE
 FIXED = wr.SessionWindows.with_gap("20 minutes", max_duration="45 minutes", end_when="out")
 OWN = wr.SessionWindows.with_dynamic_gap("pause", max_duration="45 minutes", end_when="out")
@@ -55,8 +55,8 @@ def test_oracle_sessions_in_spark(data: DataFrame, table: pa.Table, windows: Any
         gaps = (lambda _: GAP) if windows is FIXED else own
         return cut_sessions(members, gaps, LONGEST, lambda record: record.values["out"])
 
-    asked = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
-    answer = wr.group_by(data, "user_id", time="ts").windowed_by(windows).shards(3).agg(**asked)
+    aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    answer = wr.group_by(data, "user_id", time="ts").windowed_by(windows).shards(3).agg(**aggregates)
     assert_windows(rows(answer, ["user_id"]), table, ["user_id"], sessions, ASKED)
     uncut = wr.group_by(table, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("20 minutes")).count()
     assert answer.count() > uncut.num_rows > 100
@@ -71,11 +71,11 @@ def test_python_functions_and_rows_with_their_session_are_those_of_this_process(
     folded = {"n": wr.count(), "spend": wr.aggregate(lambda: 0, longer, added, schema="bigint", columns=["items"])}
     here = rows_of(windowed(table).agg(**folded), ["user_id"])
     assert rows(windowed(data).agg(**folded), ["user_id"]) == here
-    asked = {"n": wr.count(), "session": wr.window_id()}
+    aggregates = {"n": wr.count(), "session": wr.window_id()}
     names = ["user_id", "ts", "items", "word", "n", "session"]
     order = [(name, "ascending") for name in names]
-    there = table_of(windowed(data).with_columns(**asked)).select(names).sort_by(order)
-    assert there.to_pylist() == windowed(table).with_columns(**asked).select(names).sort_by(order).to_pylist()
+    there = table_of(windowed(data).with_columns(**aggregates)).select(names).sort_by(order)
+    assert there.to_pylist() == windowed(table).with_columns(**aggregates).select(names).sort_by(order).to_pylist()
     assert len(records(table, ["user_id"])) == there.num_rows == 4_000
 
 

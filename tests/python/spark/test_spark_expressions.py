@@ -44,7 +44,7 @@ def plain(data: DataFrame) -> DataFrame:
     return data.withColumns(computed())
 
 
-def asked(data: DataFrame, of: dict[str, Any], windows: Any = GAP) -> DataFrame:
+def windows_of(data: DataFrame, of: dict[str, Any], windows: Any = GAP) -> DataFrame:
     """A query that names a column in every place."""
     query = wr.group_by(data, of["parity"], time=of["at"], tick=of["large"], source=of["parity"], order=of["twice"])
     return query.windowed_by(windows).agg(
@@ -60,7 +60,7 @@ def asked(data: DataFrame, of: dict[str, Any], windows: Any = GAP) -> DataFrame:
 @pytest.mark.parametrize("windows", [GAP, SLIDING], ids=["sessions", "sliding"])
 def test_every_place_of_a_column_takes_an_expression(data: DataFrame, windows: Any) -> None:
     names = {name: name for name in computed()}
-    got, expected = asked(data, dict(computed()), windows), asked(plain(data), names, windows)
+    got, expected = windows_of(data, dict(computed()), windows), windows_of(plain(data), names, windows)
     assert got.dtypes == expected.dtypes
     assert_same(rows(got, ["parity"]), rows(expected, ["parity"]))
 

@@ -119,17 +119,17 @@ def test_oracle_folds_in_the_order_of_time(
     frame = events(1_200, keys, ties=partitions == 1, seed=partitions)
     given, observation = data(spark, frame, partitions), Observation(f"{kind} {partitions} {keys}")
 
-    def asked(of: Any) -> Any:
+    def folded(of: Any) -> Any:
         return wr.group_by(of, "user", time="ts").windowed_by(windows)
 
-    result = asked(given).shards(shards).observe(observation).agg(**FOLDS)
+    result = folded(given).shards(shards).observe(observation).agg(**FOLDS)
     got = rows(result, ["user"])
     table = pa.Table.from_pandas(frame, preserve_index=False).set_column(
         1, "ts", pa.array(frame["ts"]).cast(pa.timestamp("us", "UTC"))
     )
     wanted = oracle(table, of_key, ["user"])
     assert_same(got, wanted)
-    here = asked(table).agg(**FOLDS)
+    here = folded(table).agg(**FOLDS)
     assert_same(rows_of(here, ["user"]), wanted)
     counted = wr.counters(here)
     assert observation.get == counted
@@ -155,12 +155,12 @@ def test_results_have_the_types_of_spark(spark: SparkSession) -> None:
         "date": datetime(2026, 1, 2).date(),
         "boolean": None,
     }
-    asked: dict[str, Any] = {f"{name}_": wr.reduce(name, lambda one, other: one) for name in columns}
+    folded: dict[str, Any] = {f"{name}_": wr.reduce(name, lambda one, other: one) for name in columns}
     for place, (schema, value) in enumerate(schemas.items()):
-        asked[f"_{place}"] = wr.aggregate(
+        folded[f"_{place}"] = wr.aggregate(
             lambda value=value: value, lambda held, row: held, lambda one, other: other, schema=schema
         )
-    result = wr.group_by(given, "user", time="ts").windowed_by(GAP).agg(**asked)
+    result = wr.group_by(given, "user", time="ts").windowed_by(GAP).agg(**folded)
     types = typed(result)
     assert [types[f"{name}_"] for name in columns] == [given.schema[name].dataType for name in columns]
     wanted = spark.createDataFrame([], ", ".join(f"_{place} {schema}" for place, schema in enumerate(schemas)))
@@ -305,8 +305,8 @@ def test_values_that_can_change_belong_to_one_window(spark: SparkSession) -> Non
            (10, null, map('x', 1L)), (12, null, map('x', 2L)), (13, array(1), map('y', 3L)),
            (14, array(2), map('x', 4L)) AS t(at, l, m)"""
     )
-    asked = wr.group_by(given, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("5 seconds"))
-    result = asked.agg(
+    folded = wr.group_by(given, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("5 seconds"))
+    result = folded.agg(
         x=wr.reduce("l", extended),
         y=wr.reduce("l", lambda one, other: one + other),
         m=wr.aggregate(Counter, counted, schema="map<string, bigint>", columns=["m"]),

@@ -17,10 +17,10 @@ import windrow as wr
 from ..harness.flights import flights
 from ..harness.spark_scenes import START, frame
 from ..harness.spark_tables import frame_of, table_of
-from ..harness.tables import Asked, assert_windows, by_dynamic_gap, gap_of, records, rows_of
+from ..harness.tables import Call, assert_windows, by_dynamic_gap, gap_of, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
 
-ASKED = {"n": Asked("count"), "items": Asked("sum", ("items",)), "low": Asked("min", ("items",))}
+ASKED = {"n": Call("count"), "items": Call("sum", ("items",)), "low": Call("min", ("items",))}
 LONGEST_GAP = 3_600 * 10**6
 HOUR = wr.SessionWindows.with_dynamic_gap("pause", max_gap="1 hour")
 

@@ -63,12 +63,12 @@ def kept(data: Any, windows: Any, values: dict[str, Any], columns: list[str], se
 
 @pytest.mark.parametrize(("windows", "values"), [("gap", "built_in"), ("own", "computed"), ("pairs", "python")])
 def test_a_batch_gives_the_rows_of_this_process(spark: SparkSession, windows: str, values: str) -> None:
-    asked, columns, seen = (WINDOWS[windows], VALUES[values]), ["amount", "gap"], Observation()
+    case, columns, seen = (WINDOWS[windows], VALUES[values]), ["amount", "gap"], Observation()
     data = spark.createDataFrame(EVENTS.to_pandas()[["user", "ts", "amount"]].astype({"amount": "int64"}))
     data = data.withColumn("gap", F.expr("make_dt_interval(0, 0, if(amount = 5, 0, 5))")).repartition(3)
-    answer = kept(data, *asked, columns, seen)
+    answer = kept(data, *case, columns, seen)
     assert isinstance(answer.schema["late_by"].dataType, DayTimeIntervalType)
-    expected = kept(EVENTS, *asked, columns)
+    expected = kept(EVENTS, *case, columns)
     assert answer.columns == expected.column_names
     shown = table_of(answer).cast(pa.schema([field.with_nullable(True) for field in expected.schema]))
     assert sorted(map(repr, shown.to_pylist())) == sorted(map(repr, expected.to_pylist()))
@@ -156,8 +156,8 @@ def test_a_stream_of_sliding_windows_continues_with_the_ledger_after_a_restart(
 ) -> None:
     def query(data: DataFrame, late: Any = "drop", ledger: bool = True) -> DataFrame:
         windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes")
-        asked = wr.group_by(data, "user", time="ts").windowed_by(windows).late(late)
-        return (asked.left_out("emit", columns=["amount"]) if ledger else asked).shards(2).agg(n=wr.count())
+        windowed = wr.group_by(data, "user", time="ts").windowed_by(windows).late(late)
+        return (windowed.left_out("emit", columns=["amount"]) if ledger else windowed).shards(2).agg(n=wr.count())
 
     run = play(spark, tmp_path, [table(("ann", 52, 1))], lambda data: query(data, ledger=False), DDL)
     first = len(run.rows)

@@ -37,20 +37,20 @@ def features(prefix: str = "", **options: Any) -> dict[str, wr.Aggregate]:
 def test_frames_are_those_of_range_between_and_of_this_process(spark: SparkSession) -> None:
     data = numbered(spark)
     windows = wr.SlidingWindows.with_time_difference("2 hours")
-    asked: dict[str, wr.Aggregate] = {"whole": wr.count()}
+    aggregates: dict[str, wr.Aggregate] = {"whole": wr.count()}
     frames, order = {}, Window.partitionBy("user_id").orderBy(F.unix_micros("ts"))
     for closed, (start, end) in BOUNDS.items():
         for name, aggregate in features(closed=closed).items():
-            asked[f"{name}_{closed}"] = aggregate
+            aggregates[f"{name}_{closed}"] = aggregate
         frames[closed] = order.rangeBetween(start, end)
     for name, aggregate in features(delay="1 hour").items():
-        asked[f"{name}_before"] = aggregate
+        aggregates[f"{name}_before"] = aggregate
     frames["before"] = order.rangeBetween(-90 * MINUTE, -60 * MINUTE)
-    answer = wr.group_by(data, "user_id", time="ts").windowed_by(windows).with_columns(**asked)
+    answer = wr.group_by(data, "user_id", time="ts").windowed_by(windows).with_columns(**aggregates)
     ours = in_order(answer)
     before = in_order(data).select(["user_id", "ts", "items", "id"])
-    here = wr.group_by(before, "user_id", time="ts").windowed_by(windows).with_columns(**asked)
-    assert ours.select([*asked]).to_pylist() == here.select([*asked]).to_pylist()
+    here = wr.group_by(before, "user_id", time="ts").windowed_by(windows).with_columns(**aggregates)
+    assert ours.select([*aggregates]).to_pylist() == here.select([*aggregates]).to_pylist()
     theirs = data.where("user_id IS NOT NULL AND ts IS NOT NULL")
     columns = [
         column.alias(f"{name}_{label}")
@@ -99,15 +99,15 @@ def test_a_stream_has_the_values_of_the_accepted_records_also_with_other_times_a
     ]
     oracle, run = RowStream(5 * MINUTE, MINUTE, 1, order is not None), Run()
     for part, frames in enumerate(runs):
-        asked = {
+        aggregates = {
             f"{name}_{label}": aggregate.over(frame.difference * TICK, closed=frame.closed, delay=frame.delay * TICK)  # type: ignore[arg-type]
             for label, frame in frames.items()
             for name, aggregate in {"n": wr.count(), "ids": wr.collect_list("id"), "most": wr.max("id")}.items()
         }
 
-        def query(data: DataFrame, asked: dict[str, wr.Aggregate] = asked) -> DataFrame:
+        def query(data: DataFrame, aggregates: dict[str, wr.Aggregate] = aggregates) -> DataFrame:
             share = wr.count().over("2 minutes") / wr.count()
-            frame: DataFrame = grouped(data, order=order).windowed_by(windows).with_columns(**asked, share=share)
+            frame: DataFrame = grouped(data, order=order).windowed_by(windows).with_columns(**aggregates, share=share)
             return frame
 
         own = batches[2 * part : 2 * part + 2]
@@ -118,7 +118,7 @@ def test_a_stream_has_the_values_of_the_accepted_records_also_with_other_times_a
             assert [row["id"] for row in by_id(run.batches[number])] == [row["id"] for row in batch]
             for row in run.batches[number]:
                 if row["id"] not in known:
-                    assert [row[name] for name in (*asked, "share")] == [None] * (len(asked) + 1)
+                    assert [row[name] for name in (*aggregates, "share")] == [None] * (len(aggregates) + 1)
                     continue
                 for label, members in zip(frames, oracle.framed[row["id"]], strict=True):
                     found = row[f"n_{label}"], sorted(row[f"ids_{label}"]), row[f"most_{label}"]

@@ -29,9 +29,9 @@ def windowed(data: DataFrame) -> Any:
 
 FOLD = wr.reduce("amount", lambda before, value: before + value)
 QUERIES = {
-    "windows": (lambda asked: asked.agg(n=wr.count()), ["windrow_pack", "windrow_merge"]),
-    "Python functions": (lambda asked: asked.agg(x=FOLD), ["windrow_pack_rows", "windrow_fold"]),
-    "rows": (lambda asked: asked.with_columns(n=wr.count()), ["windrow_with_windows"]),
+    "windows": (lambda selected: selected.agg(n=wr.count()), ["windrow_pack", "windrow_merge"]),
+    "Python functions": (lambda selected: selected.agg(x=FOLD), ["windrow_pack_rows", "windrow_fold"]),
+    "rows": (lambda selected: selected.with_columns(n=wr.count()), ["windrow_with_windows"]),
 }
 
 
@@ -45,8 +45,8 @@ def test_steps_of_a_batch_have_names(spark: SparkSession, name: str) -> None:
 @pytest.mark.parametrize(
     ("query", "last"),
     [
-        (lambda asked: asked.agg(n=wr.count()), "windrow_unpack"),
-        (lambda asked: asked.with_columns(n=wr.count()), "windrow_unpack_records"),
+        (lambda selected: selected.agg(n=wr.count()), "windrow_unpack"),
+        (lambda selected: selected.with_columns(n=wr.count()), "windrow_unpack_records"),
     ],
 )
 @pytest.mark.needs("streams")

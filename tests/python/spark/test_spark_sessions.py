@@ -14,7 +14,7 @@ import windrow as wr
 
 from ..harness.spark_scenes import START, events, frame, rows, spark_sessions, typed
 from ..harness.spark_tables import table_of
-from ..harness.tables import Asked, alike, assert_same, assert_windows, by_sliding, rows_of
+from ..harness.tables import Call, alike, assert_same, assert_windows, by_sliding, rows_of
 
 SECOND = 10**6
 
@@ -172,27 +172,29 @@ def test_null_keys_and_null_times_make_no_windows(spark: SparkSession) -> None:
 @pytest.mark.parametrize("partitions", [1, 6])
 def test_sliding_windows_equal_the_oracle(spark: SparkSession, partitions: int) -> None:
     data = events(spark, rows=1_000, keys=12, partitions=partitions)
-    asked = {
-        "n": Asked("count"),
-        "spend": Asked("sum", ("amount",)),
-        "low": Asked("min", ("amount",)),
-        "words": Asked("collect_set", ("word",)),
-        "items": Asked("sum", ("items",)),
+    specs = {
+        "n": Call("count"),
+        "spend": Call("sum", ("amount",)),
+        "low": Call("min", ("amount",)),
+        "words": Call("collect_set", ("word",)),
+        "items": Call("sum", ("items",)),
     }
     windows = wr.SlidingWindows.with_time_difference("1 hour")
-    aggregates = {name: aggregate.build(wr) for name, aggregate in asked.items()}
+    aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
     result = wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**aggregates)
     got = rows_of(table_of(result), ["user_id"])
-    assert_windows(got, table_of(data), ["user_id"], by_sliding(3600 * SECOND, 1), asked)
+    assert_windows(got, table_of(data), ["user_id"], by_sliding(3600 * SECOND, 1), specs)
     assert len(got) > 1_500
 
 
 def test_sliding_windows_in_spark_equal_those_in_process(spark: SparkSession) -> None:
     data = events(spark, rows=3_000, keys=7)
     windows = wr.SlidingWindows.with_time_difference("10 minutes", resolution="1 second")
-    asked = {"n": wr.count(), "spread": wr.stddev("amount"), "spend": wr.sum("amount"), "low": wr.min("word")}
-    in_spark = rows(wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**asked), ["user_id"])
-    alone = rows_of(wr.group_by(table_of(data), "user_id", time="ts").windowed_by(windows).agg(**asked), ["user_id"])
+    aggregates = {"n": wr.count(), "spread": wr.stddev("amount"), "spend": wr.sum("amount"), "low": wr.min("word")}
+    in_spark = rows(wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**aggregates), ["user_id"])
+    alone = rows_of(
+        wr.group_by(table_of(data), "user_id", time="ts").windowed_by(windows).agg(**aggregates), ["user_id"]
+    )
     assert_same(in_spark, alone)
 
 

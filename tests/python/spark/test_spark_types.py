@@ -187,13 +187,13 @@ def test_aggregates_of_some_records_are_sparks_with_a_filter(spark: SparkSession
     events = data(spark)
     given = {name: F.expr(f"{theirs} FILTER (WHERE boolean)") for name, (theirs, _) in FILTERED.items()}
     given["ids"] = F.expr("sort_array(collect_list(id) FILTER (WHERE boolean))")
-    asked = {name: ours.where("boolean") for name, (_, ours) in FILTERED.items()}
+    aggregates = {name: ours.where("boolean") for name, (_, ours) in FILTERED.items()}
     grouped = wr.group_by(events, "k", time="ts")
     if kind == "session":
         expected = spark_sessions(events, ["k"], "40 seconds", **given)
-        got = grouped.windowed_by(wr.SessionWindows.with_gap("40 seconds")).agg(**asked)
+        got = grouped.windowed_by(wr.SessionWindows.with_gap("40 seconds")).agg(**aggregates)
     else:
-        got = grouped.windowed_by(wr.SlidingWindows.with_time_difference("5 minutes")).agg(**asked)
+        got = grouped.windowed_by(wr.SlidingWindows.with_time_difference("5 minutes")).agg(**aggregates)
         bounds = got.select("k", "window").withColumnRenamed("k", "key")
         inside = (F.col("k") == F.col("key")) & F.col("ts").between(F.col("window.start"), F.col("window.end"))
         expected = bounds.join(events, inside).groupBy("k", "window").agg(*(g.alias(n) for n, g in given.items()))

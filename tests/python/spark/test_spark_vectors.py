@@ -20,7 +20,7 @@ def test_a_run_continues_a_table(spark: SparkSession, writer: str, name: str) ->
     rows = spark.read.parquet(str(files.FOLDER / "tables" / writer / f"{name}.parquet"))
     later = files.selected(query, files.between(query, files.MIDDLE, files.END))
     data = [frame_of(spark, each) for each in later] if query.is_cogroup else frame_of(spark, later)
-    run = query.windowed(data, grace=None).advance(rows.where("status = 'open'"), to=files.END, **query.asked)
+    run = query.windowed(data, grace=None).advance(rows.where("status = 'open'"), to=files.END, **query.aggregates)
     closed, _ = files.apart(table_of(rows))
     given = [closed, table_of(run.closed)]
     assert files.outcome(query, given) == files.outcome(query, [files.expected(name)])

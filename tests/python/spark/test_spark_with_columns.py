@@ -46,17 +46,17 @@ def in_order(frame: DataFrame) -> pa.Table:
 def test_rows_come_back_as_they_were_with_what_this_process_gives(spark: SparkSession, windows: Any) -> None:
     data = numbered(spark)
     before = in_order(data)
-    asked = ASKED | ({"number": wr.session_number()} if windows is SESSIONS else {})
-    answer = windowed(data, windows).shards(3).with_columns(**asked, position=wr.position())
-    assert answer.columns == [*data.columns, "window", *asked, "position"]
+    aggregates = ASKED | ({"number": wr.session_number()} if windows is SESSIONS else {})
+    answer = windowed(data, windows).shards(3).with_columns(**aggregates, position=wr.position())
+    assert answer.columns == [*data.columns, "window", *aggregates, "position"]
     assert [field.dataType for field in answer.schema][: len(data.columns)] == [
         field.dataType if field.name != "padded" else answer.schema["padded"].dataType for field in data.schema
     ]
     after = in_order(answer)
     assert after.select(data.columns).to_pylist() == before.to_pylist()
     local = windowed(before.select(["user_id", "ts", "items", "id"]), windows)
-    here = local.with_columns(**asked, position=wr.position())
-    assert after.select(["window", *asked]).to_pylist() == here.select(["window", *asked]).to_pylist()
+    here = local.with_columns(**aggregates, position=wr.position())
+    assert after.select(["window", *aggregates]).to_pylist() == here.select(["window", *aggregates]).to_pylist()
     placed = [("window_id", "ascending"), ("ts", "ascending"), ("position", "ascending")]  # records of one time swap
     names = [name for name, _ in placed]
     assert after.select(names).sort_by(placed).to_pylist() == here.select(names).sort_by(placed).to_pylist()
@@ -103,11 +103,11 @@ def test_records_of_all_inputs_come_back_by_name_with_what_this_process_gives(
         "user_id",
         "items * 1.5 AS v",
     )
-    asked = {"n": wr.count(), "n_views": wr.count("views.*"), "spent": wr.sum("buys.v"), "most": wr.max("views.V")}
+    aggregates = {"n": wr.count(), "n_views": wr.count("views.*"), "spent": wr.sum("buys.v"), "most": wr.max("views.V")}
 
     def rows(views: Any, buys: Any) -> Any:
         grouped = wr.group_by(views, "user_id", time="ts"), wr.group_by(buys, "user_id", time="paid", tick="tick")
-        return wr.cogroup(views=grouped[0], buys=grouped[1]).windowed_by(windows).shards(3).with_columns(**asked)
+        return wr.cogroup(views=grouped[0], buys=grouped[1]).windowed_by(windows).shards(3).with_columns(**aggregates)
 
     answer = rows(views, buys)
     here = rows(in_order(views), in_order(buys))

@@ -29,7 +29,7 @@ SLIDING_LATER = wr.SlidingWindows.with_time_difference("3 minutes", grace="7 min
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "mode", "asked"),
+    ("before", "after", "mode", "aggregates"),
     [
         (SESSIONS, LONGER, "close", NEW),
         (SESSIONS, LONGER, "update", FUNCTIONS),
@@ -38,7 +38,7 @@ SLIDING_LATER = wr.SlidingWindows.with_time_difference("3 minutes", grace="7 min
     ids=["sessions, close", "sessions, update", "sliding"],
 )
 def test_a_stream_continues_another_query(
-    spark: SparkSession, tmp_path: Path, before: Any, after: Any, mode: Any, asked: dict[str, Any]
+    spark: SparkSession, tmp_path: Path, before: Any, after: Any, mode: Any, aggregates: dict[str, Any]
 ) -> None:
     rows = events(41, 90)
     tables = [table(rows[:40]), table(rows[40:60]), table(rows[60:])]
@@ -53,7 +53,7 @@ def test_a_stream_continues_another_query(
     opened = spark.read.parquet(place)
 
     def query(data: Any) -> Any:
-        return windowed(data, after).emit(mode).shards(2).start_from(opened).agg(**asked)
+        return windowed(data, after).emit(mode).shards(2).start_from(opened).agg(**aggregates)
 
     given = play(spark, tmp_path / "new", [*tables[1:], last], query, DDL).rows
     run: Any = None
@@ -63,7 +63,7 @@ def test_a_stream_continues_another_query(
     ):
         left = table_of(opened) if run is None else run.still_open
         end = max(end, windrow.state.clock(left).time)
-        run = windowed(records, after).advance(left, to=end, **asked)
+        run = windowed(records, after).advance(left, to=end, **aggregates)
         closed += run.closed.to_pylist()
     expected = [row for row in closed if row["user"] != "end"]
     if mode == "update":
@@ -100,10 +100,10 @@ def test_what_a_stream_cannot_continue_is_refused(spark: SparkSession, tmp_path:
     play(spark, tmp_path / "old", [table(events(42, 20))], lambda data: windowed(data, LONGER).agg(**NEW), DDL)
     opened = windrow.state.open_windows(spark, tmp_path / "old" / "checkpoint")
     data = spark.readStream.schema(DDL).parquet(str(tmp_path / "old" / "in"))
-    for windows, asked, says in (
+    for windows, aggregates, says in (
         (SESSIONS, NEW, "gap was 4 minutes, is 3 minutes"),
         (SLIDING, NEW, "windows were sessions, are sliding windows"),
         (LONGER, {"n": wr.sum("amount")}, 'the aggregate "n" was count'),
     ):
         with pytest.raises(ValueError, match=f"open: the open windows are of another query: {says}"):
-            windowed(data, windows).start_from(opened).agg(**asked)
+            windowed(data, windows).start_from(opened).agg(**aggregates)

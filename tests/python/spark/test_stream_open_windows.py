@@ -44,7 +44,7 @@ def tables(rows: pa.Table) -> tuple[Any, int]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "mode", "asked", "sources"),
+    ("kind", "mode", "aggregates", "sources"),
     [
         ("sessions", "close", SUMS, {}),
         ("sessions", "update", MANY, {"source": "part", "stream_time": "slowest"}),
@@ -55,7 +55,7 @@ def tables(rows: pa.Table) -> tuple[Any, int]:
     ids=["sessions", "sources and computed results", "dynamic gaps and functions", "sliding", "sliding, update mode"],
 )
 def test_the_table_is_that_of_runs_over_the_micro_batches(
-    spark: SparkSession, tmp_path: Path, kind: str, mode: Any, asked: dict[str, Any], sources: dict[str, Any]
+    spark: SparkSession, tmp_path: Path, kind: str, mode: Any, aggregates: dict[str, Any], sources: dict[str, Any]
 ) -> None:
     rows = events(31, 90)
     batches = [rows[:40], rows[40:55], rows[55:60]]
@@ -67,7 +67,7 @@ def test_the_table_is_that_of_runs_over_the_micro_batches(
         spark,
         tmp_path,
         [table(batch) for batch in batches],
-        lambda data: query(data, **sources).emit(mode).shards(3).agg(**asked),
+        lambda data: query(data, **sources).emit(mode).shards(3).agg(**aggregates),
         DDL,
     )
     checkpoint = tmp_path / "checkpoint"
@@ -76,11 +76,11 @@ def test_the_table_is_that_of_runs_over_the_micro_batches(
     times = ends(batches, bool(sources))
     run: Any = None
     for batch, end in zip(batches, times, strict=True):
-        run = query(table(batch)).advance(None if run is None else run.still_open, to=end, **asked)
+        run = query(table(batch)).advance(None if run is None else run.still_open, to=end, **aggregates)
     expected = run.still_open
     assert windrow.state.clock(frame) == windrow.state.Clock(times[-1], 2)
     assert windrow.state.clock(opened) == windrow.state.Clock(times[-1], 2)
-    computed = [name for name in ("double",) if name in asked]
+    computed = [name for name in ("double",) if name in aggregates]
     (found, others), (brute, expected_others) = tables(opened), tables(expected)
     parts = [name for name in opened.column_names if name.startswith("double: ")]
     for values in found.values():
@@ -89,17 +89,17 @@ def test_the_table_is_that_of_runs_over_the_micro_batches(
     assert_same(found, brute)
     assert others == expected_others
     assert len(brute) > 3
-    if asked is SUMS:  # the others keep the arrival of records, which differs
+    if aggregates is SUMS:  # the others keep the arrival of records, which differs
         clock = opened["stream_time"].is_valid()
         states = [set(each["state"].filter(each["stream_time"].is_null()).to_pylist()) for each in (opened, expected)]
         assert states[0] == states[1]
         assert clock.to_pylist().count(True) == 1
 
     rest, end = table(rows[60:]), max(row["ts"] for row in rows) + timedelta(days=1)
-    closed = query(rest).advance(expected, to=end, **asked).closed
-    same = query(frame_of(spark, rest)).shards(2).advance(frame, to=end, **asked).closed
+    closed = query(rest).advance(expected, to=end, **aggregates).closed
+    same = query(frame_of(spark, rest)).shards(2).advance(frame, to=end, **aggregates).closed
     assert_same(rows_of(table_of(same), ["user"]), rows_of(closed, ["user"]))
-    later = query(rest).advance(opened, to=end, new=wr.max("amount"), **asked)
+    later = query(rest).advance(opened, to=end, new=wr.max("amount"), **aggregates)
     added = rows_of(later.closed, ["user"])
     assert_same(rows_of(later.closed.drop_columns("new"), ["user"]), rows_of(closed, ["user"]))
     is_old = {window for window in added if window[1] <= rows_time(batches)}
@@ -121,19 +121,21 @@ def test_cogroups_and_series(spark: SparkSession, tmp_path: Path) -> None:
         grouped = wr.cogroup(paid=wr.group_by(one, "user", time="ts"), seen=wr.group_by(other, "user", time="ts"))
         return grouped.windowed_by(KINDS["sessions"])
 
-    asked = {"n": wr.count(), "paid": wr.sum("paid.amount")}
+    aggregates = {"n": wr.count(), "paid": wr.sum("paid.amount")}
     place, parts = tmp_path / "both", [table([row for row in rows if row["part"] == part]) for part in (0, 1)]
 
     def query(data: DataFrame) -> DataFrame:
-        return both(data.where("part = 0"), data.where("part = 1")).shards(2).agg(**asked)
+        return both(data.where("part = 0"), data.where("part = 1")).shards(2).agg(**aggregates)
 
     play(spark, place, [table(rows)], query, DDL)
     opened = table_of(windrow.state.open_windows(spark, place / "checkpoint"))
     end = min(max(part["ts"].to_pylist()) for part in parts)
-    expected = both(*parts).advance(None, to=end, **asked).still_open
+    expected = both(*parts).advance(None, to=end, **aggregates).still_open
     assert tables(opened) == tables(expected)
     far = end + timedelta(days=1)
-    closed = [both(parts[0][:0], parts[1][:0]).advance(each, to=far, **asked).closed for each in (opened, expected)]
+    closed = [
+        both(parts[0][:0], parts[1][:0]).advance(each, to=far, **aggregates).closed for each in (opened, expected)
+    ]
     assert_same(*(rows_of(each, ["user"]) for each in closed))
 
     def series(data: Any) -> Any:

@@ -75,9 +75,9 @@ def windowed(data: DataFrame, windows: Any) -> Any:
     return wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows).shards(3)
 
 
-def history_of(spark: SparkSession, place: Path, windows: Any, asked: Any) -> DataFrame:
+def history_of(spark: SparkSession, place: Path, windows: Any, aggregates: Any) -> DataFrame:
     """The open windows of the history, as a job has written them."""
-    run = windowed(frame_of(spark, table(HISTORY)), windows).advance(None, to=TO, **asked)
+    run = windowed(frame_of(spark, table(HISTORY)), windows).advance(None, to=TO, **aggregates)
     run.rows.write.partitionBy("status").parquet(str(place / "history"))
     return spark.read.parquet(str(place / "history")).where("status = 'open'")
 
@@ -87,7 +87,7 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    ("windows", "asked", "emit", "late"),
+    ("windows", "aggregates", "emit", "late"),
     [
         (SESSIONS, BUILT_IN, "close", "drop"),
         (SESSIONS, BUILT_IN, "update", "emit"),
@@ -97,16 +97,16 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
     ids=["sessions", "session updates", "sliding", "functions"],
 )
 def test_the_history_is_the_first_micro_batch(
-    spark: SparkSession, tmp_path: Path, windows: Any, asked: Any, emit: Any, late: Any
+    spark: SparkSession, tmp_path: Path, windows: Any, aggregates: Any, emit: Any, late: Any
 ) -> None:
     """The query is stopped after each micro-batch, and started again as the same script."""
-    opened = history_of(spark, tmp_path, windows, asked)
+    opened = history_of(spark, tmp_path, windows, aggregates)
 
     def begun(data: DataFrame) -> DataFrame:
-        return windowed(data, windows).emit(emit).late(late).start_from(opened).agg(**asked)
+        return windowed(data, windows).emit(emit).late(late).start_from(opened).agg(**aggregates)
 
     def whole(data: DataFrame) -> DataFrame:
-        return windowed(data, windows).emit(emit).late(late).agg(**asked)
+        return windowed(data, windows).emit(emit).late(late).agg(**aggregates)
 
     tables = [table(rows) for rows in LATER]
     expected = play(spark, tmp_path / "whole", [table([*HISTORY, tick(60)]), *tables], whole, DDL)
@@ -126,14 +126,16 @@ def test_the_history_is_the_first_micro_batch(
 
 
 def test_another_history_is_refused_and_nothing_is_written(spark: SparkSession, tmp_path: Path) -> None:
-    opened, asked = history_of(spark, tmp_path, SESSIONS, BUILT_IN), BUILT_IN
-    later = windowed(frame_of(spark, table([])), SESSIONS).advance(opened, to=START + timedelta(minutes=61), **asked)
+    opened, aggregates = history_of(spark, tmp_path, SESSIONS, BUILT_IN), BUILT_IN
+    later = windowed(frame_of(spark, table([])), SESSIONS).advance(
+        opened, to=START + timedelta(minutes=61), **aggregates
+    )
 
     def query(start_from: Any) -> Any:
-        return lambda data: windowed(data, SESSIONS).start_from(start_from).agg(**asked)
+        return lambda data: windowed(data, SESSIONS).start_from(start_from).agg(**aggregates)
 
     def whole(data: DataFrame) -> DataFrame:
-        return windowed(data, SESSIONS).agg(**asked)
+        return windowed(data, SESSIONS).agg(**aggregates)
 
     run = play(spark, tmp_path / "one", [table(LATER[0])], query(opened), DDL)
     with pytest.raises(
@@ -150,11 +152,11 @@ def test_another_history_is_refused_and_nothing_is_written(spark: SparkSession, 
 
 
 def test_a_damaged_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    opened, asked = history_of(spark, tmp_path, SESSIONS, BUILT_IN), BUILT_IN
+    opened, aggregates = history_of(spark, tmp_path, SESSIONS, BUILT_IN), BUILT_IN
     data = source(spark, Folder(tmp_path / "in"), DDL)
 
     def query(start_from: Any, windows: Any = SESSIONS) -> Any:
-        return windowed(data, windows).start_from(start_from).agg(**asked)
+        return windowed(data, windows).start_from(start_from).agg(**aggregates)
 
     with pytest.raises(ValueError, match="open: got 3 rows and no clock row"):
         query(opened.where("stream_time IS NULL").limit(3))
@@ -171,7 +173,7 @@ def test_a_damaged_table_is_refused(spark: SparkSession, tmp_path: Path) -> None
     missing, run = opened.where("user IS NULL OR user != 'quiet'"), Run()
 
     def incomplete(records: DataFrame) -> DataFrame:
-        result: DataFrame = windowed(records, SESSIONS).start_from(missing).agg(**asked)
+        result: DataFrame = windowed(records, SESSIONS).start_from(missing).agg(**aggregates)
         return result
 
     with pytest.raises(Exception, match=r"rows besides the clock row, which says \d+: \d are missing"):
@@ -181,14 +183,14 @@ def test_a_damaged_table_is_refused(spark: SparkSession, tmp_path: Path) -> None
 
 def test_a_first_micro_batch_that_fails_is_repeated(spark: SparkSession, tmp_path: Path) -> None:
     """The sink fails before the commit; the table of this process is read again."""
-    opened, asked = history_of(spark, tmp_path, SESSIONS, BUILT_IN).toArrow(), BUILT_IN
+    opened, aggregates = history_of(spark, tmp_path, SESSIONS, BUILT_IN).toArrow(), BUILT_IN
     folder, run = Folder(tmp_path / "in"), Run()
     for rows in LATER:
         folder.add(table(rows))
 
     def query() -> DataFrame:
         grouped = windowed(source(spark, folder, DDL), SESSIONS)
-        result: DataFrame = grouped.start_from(opened).agg(**asked)
+        result: DataFrame = grouped.start_from(opened).agg(**aggregates)
         return result
 
     def failing(frame: DataFrame, number: int) -> None:
@@ -203,7 +205,7 @@ def test_a_first_micro_batch_that_fails_is_repeated(spark: SparkSession, tmp_pat
         spark,
         tmp_path / "whole",
         [table([*HISTORY, tick(60)]), *map(table, LATER)],
-        lambda data: windowed(data, SESSIONS).agg(**asked),
+        lambda data: windowed(data, SESSIONS).agg(**aggregates),
         DDL,
     )
     assert [counted(run.batches[number]) for number in range(4)] == [
@@ -213,7 +215,7 @@ def test_a_first_micro_batch_that_fails_is_repeated(spark: SparkSession, tmp_pat
 
 
 def test_two_inputs_begin_with_the_time_of_the_history(spark: SparkSession, tmp_path: Path) -> None:
-    asked = {"rows": wr.count(), "clicks": wr.count("clicks.*"), "total": wr.sum("orders.n")}
+    aggregates = {"rows": wr.count(), "clicks": wr.count("clicks.*"), "total": wr.sum("orders.n")}
 
     def cogrouped(clicks: DataFrame, orders: DataFrame) -> Any:
         inputs = {
@@ -224,7 +226,7 @@ def test_two_inputs_begin_with_the_time_of_the_history(spark: SparkSession, tmp_
 
     opened = (
         cogrouped(frame_of(spark, table(HISTORY[::2])), frame_of(spark, table(HISTORY[1::2])))
-        .advance(None, to=TO, **asked)
+        .advance(None, to=TO, **aggregates)
         .still_open
     )
     clicks, orders = Folder(tmp_path / "clicks"), Folder(tmp_path / "orders")
@@ -232,14 +234,14 @@ def test_two_inputs_begin_with_the_time_of_the_history(spark: SparkSession, tmp_
     orders.add(table([tick(71)]))
     streams = [source(spark, folder, DDL) for folder in (clicks, orders)]
     run = Run()
-    start(cogrouped(*streams).start_from(opened).agg(**asked), run, tmp_path / "checkpoint").awaitTermination()
+    start(cogrouped(*streams).start_from(opened).agg(**aggregates), run, tmp_path / "checkpoint").awaitTermination()
     whole = cogrouped(
         frame_of(spark, table([*HISTORY[::2], *records(3, 60, 65, 10)])), frame_of(spark, table(HISTORY[1::2]))
     )
-    finals = whole.agg(**asked).where("window.end < timestamp('2026-01-01 00:59:00')").collect()
+    finals = whole.agg(**aggregates).where("window.end < timestamp('2026-01-01 00:59:00')").collect()
     before = (
         cogrouped(frame_of(spark, table(HISTORY[::2])), frame_of(spark, table(HISTORY[1::2])))
-        .advance(None, to=TO, **asked)
+        .advance(None, to=TO, **aggregates)
         .closed
     )
     assert counted([*run.rows, *(row.asDict(recursive=True) for row in before.collect())]) == counted(

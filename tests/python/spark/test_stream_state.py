@@ -252,9 +252,9 @@ def test_what_is_no_state_of_windrow_is_told(spark: SparkSession, tmp_path: Path
         ({"end": 7}, "end"),
         ({"backward": None}, "backward"),
     ):
-        asked: dict[str, Any] = {"spark": spark, "checkpoint": str(tmp_path / "c"), "key": "ann"}
+        aggregates: dict[str, Any] = {"spark": spark, "checkpoint": str(tmp_path / "c"), "key": "ann"}
         with pytest.raises(TypeError, match=f"^{argument}: got "):
-            windrow.state.fetch(**{**asked, **wrong})
+            windrow.state.fetch(**{**aggregates, **wrong})
 
 
 def test_a_session_needs_no_settings_to_look(spark: SparkSession, tmp_path: Path) -> None:

@@ -52,12 +52,12 @@ def test_open_windows_of_checkpoints_are_continued(spark: SparkSession, tmp_path
         assert windrow.state.clock(opened).batch == files.STORED - 1
         rows = files.whole(query)
         rows = rows.filter(pc.greater_equal(rows["batch"], files.STORED))
-        run = query.windowed(files.selected(query, rows)).advance(opened, to=files.END, **query.asked)
+        run = query.windowed(files.selected(query, rows)).advance(opened, to=files.END, **query.aggregates)
         found = files.outcome(query, [*files.before(name), given, run.closed])
         assert found == files.outcome(query, [files.expected(name)]), name
         if name == "functions":
             there = table_of(windrow.state.read(spark, checkpoint))
-            shown = opened.filter(pc.is_valid(opened["user"])).select(["user", "window", *query.asked])
+            shown = opened.filter(pc.is_valid(opened["user"])).select(["user", "window", *query.aggregates])
             assert files.outcome(query, [there.select(shown.column_names)]) == files.outcome(query, [shown])
 
     with ThreadPoolExecutor(2) as threads:

@@ -146,9 +146,9 @@ BOUNDS = ("window_start", "window_end")
 def test_what_a_stream_cannot_give_is_refused_at_the_call(spark: SparkSession, tmp_path: Path) -> None:
     data = spark.readStream.schema(DDL).parquet(str(tmp_path))
 
-    def refused(windowed: Any, *words: str, **asked: Any) -> None:
+    def refused(windowed: Any, *words: str, **options: Any) -> None:
         with pytest.raises(ValueError, match=words[0]) as raised:
-            windowed.with_columns(**asked)
+            windowed.with_columns(**options)
         for word in words:
             assert word in str(raised.value)
 
