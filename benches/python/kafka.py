@@ -144,10 +144,10 @@ def theirs(broker: Broker, topic: str, load: Load, events: int) -> tuple[float, 
     out = topics.create(broker.address, "finals", PARTITIONS)
     length = {"gap" if load.kind == "sessions" else "difference": load.length}
     kept = {"session_retention" if load.kind == "sessions" else "sliding_retention": RETENTION}
-    told = reference.run(
+    output = reference.run(
         broker.address, topic, events, threads=THREADS, grace=GRACE, **{load.kind: out}, **length, **kept
     )
-    return told.milliseconds / 1000, len(topics.read(broker.address, out))
+    return output.milliseconds / 1000, len(topics.read(broker.address, out))
 
 
 def measure(spark: SparkSession, broker: Broker, name: str, events: int, repeats: int, rows: int) -> bool:
@@ -243,8 +243,8 @@ def busy(seconds: float) -> float:
 
 def ended(address: str, topic: str) -> set[int]:
     """The partitions that were told their last time."""
-    told = ((record.partition, time_of(record)) for record in topics.read(address, topic))
-    return {partition for partition, at in told if at is not None and at >= START + 1_000}
+    ticks = ((record.partition, time_of(record)) for record in topics.read(address, topic))
+    return {partition for partition, at in ticks if at is not None and at >= START + 1_000}
 
 
 def warm(spark: SparkSession, broker: Broker) -> None:

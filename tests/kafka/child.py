@@ -39,11 +39,11 @@ class Child:
     def finish(self) -> bool:
         """Lets the queries take what is there and end; false where one of them has failed."""
         self._script.say("")
-        told = self._script.told.get(timeout=PATIENCE)
+        report = self._script.reports.get(timeout=PATIENCE)
         self._script.wait(PATIENCE)
-        return told == "ended"
+        return report == "ended"
 
     def _expect(self, word: str) -> None:
-        told = self._script.told.get(timeout=PATIENCE)
-        if told != word:
-            raise AssertionError(f"waits for {word!r}, and is told {told!r}\n{self._script.tail()}")
+        report = self._script.reports.get(timeout=PATIENCE)
+        if report != word:
+            raise AssertionError(f"waits for {word!r}, and is report {report!r}\n{self._script.tail()}")

@@ -71,8 +71,8 @@ class Query:
     def counters(self) -> dict[str, int]:
         """The counters of all micro-batches, added up, but `windows_open`, which is that of the last one."""
         total = dict.fromkeys(COUNTERS, 0)
-        for told in self._query.recentProgress:
-            observed = wr.counters(told)
+        for message in self._query.recentProgress:
+            observed = wr.counters(message)
             if observed:
                 for name in COUNTERS:
                     total[name] += observed[name]

@@ -144,8 +144,8 @@ def is_past_all(sent: list[Record]) -> bool:
     for partition in range(PARTITIONS):
         own = [record for record in sent if record.partition == partition]
         last = max((record.time for record in own if time_of(record) is None), default=0)
-        told = max((time_of(record) or 0 for record in own), default=0)
-        past.append(told > last + job.GAP + job.GRACE)
+        latest = max((time_of(record) or 0 for record in own), default=0)
+        past.append(latest > last + job.GAP + job.GRACE)
     return all(past)
 
 
@@ -173,11 +173,11 @@ def driver_of(sent: list[Record]) -> tuple[dict[Window, int], int, int]:
 
 
 def row_of(record: Record) -> dict[str, Any]:
-    told = time_of(record)
+    tick_time = time_of(record)
     return {
         "user": None if record.key is None else record.key.decode(),
-        "time": 1000 * (record.time if told is None else told),
-        "tick": told is not None,
+        "time": 1000 * (record.time if tick_time is None else tick_time),
+        "tick": tick_time is not None,
         "topic": "input",
         "partition": record.partition,
         "offset": record.offset,

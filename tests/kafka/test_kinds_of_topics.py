@@ -47,6 +47,6 @@ def test_where_the_broker_gives_the_time_it_is_that_which_is_told(broker: Broker
         producer.flush(30)
         until(lambda: producer.counters()["acknowledged"] == 1, 30, "the control message")
     first, last = topics.read(broker.address, topic)
-    told = time_of(last)
-    assert told is not None
-    assert first.time + 100 <= told <= last.time + 100
+    tick_time = time_of(last)
+    assert tick_time is not None
+    assert first.time + 100 <= tick_time <= last.time + 100

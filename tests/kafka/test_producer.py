@@ -27,7 +27,7 @@ def client(broker: Broker, **settings: Any) -> dict[str, Any]:
     return {"bootstrap.servers": broker.address} | {name.replace("_", "."): value for name, value in settings.items()}
 
 
-def told(broker: Broker, topic: str) -> list[tuple[int, int, int]]:
+def control_messages(broker: Broker, topic: str) -> list[tuple[int, int, int]]:
     """Partition, offset and time of each control message."""
     return [
         (record.partition, record.offset, time)
@@ -46,10 +46,16 @@ def test_an_idempotent_producer_sends_numbered_ticks_to_its_quiet_partition_unti
     with ProgressProducer(Producer(settings), settings | CONFIG) as producer:
         producer.produce(topic, partition=1, key=b"ann", value=b"1", timestamp=START)
         assert producer.flush(30) == 0
-        until(lambda: told(broker, topic)[-1:] and told(broker, topic)[-1][2] >= START + 1_000, 15, "the last tick")
+        until(
+            lambda: control_messages(broker, topic)[-1:] and control_messages(broker, topic)[-1][2] >= START + 1_000,
+            15,
+            "the last tick",
+        )
         producer.produce(topic, partition=1, key=b"ann", value=b"2", timestamp=START + 60_000)  # begins anew
         assert producer.flush(30) == 0
-        until(lambda: told(broker, topic)[-1][2] >= START + 61_000, 15, "the last tick of the second silence")
+        until(
+            lambda: control_messages(broker, topic)[-1][2] >= START + 61_000, 15, "the last tick of the second silence"
+        )
     read = topics.read(broker.address, topic)
     ticks = [record for record in read if time_of(record) is not None]
     assert {(record.partition, record.key, record.value) for record in ticks} == {(1, None, None)}
@@ -77,14 +83,18 @@ def test_ticks_of_a_transactional_producer_wait_for_the_end_of_the_transaction(b
         plain.produce(beside, partition=0, key=b"ann", timestamp=START)
         # under load there are fewer ticks, but always one at the end
         quiet = "the last tick of a producer that went quiet later"
-        until(lambda: told(broker, beside)[-1:] and told(broker, beside)[-1][2] >= START + 1_000, 15, quiet)
-        assert told(broker, topic) == []
+        until(
+            lambda: control_messages(broker, beside)[-1:] and control_messages(broker, beside)[-1][2] >= START + 1_000,
+            15,
+            quiet,
+        )
+        assert control_messages(broker, topic) == []
         assert producer.counters()["sent"] == 0
         producer.commit_transaction(30)
-        until(lambda: len(told(broker, topic)) >= 2, 15, "ticks after the commit")
-        until(lambda: told(broker, topic)[-1][2] >= START + 1_000, 15, "the last of them")
+        until(lambda: len(control_messages(broker, topic)) >= 2, 15, "ticks after the commit")
+        until(lambda: control_messages(broker, topic)[-1][2] >= START + 1_000, 15, "the last of them")
 
-        before = told(broker, topic)
+        before = control_messages(broker, topic)
         producer.begin_transaction()
         producer.produce(topic, partition=0, key=b"ann", value=b"2", timestamp=START + 3_600_000)
         assert producer.flush(30) == 0
@@ -92,9 +102,9 @@ def test_ticks_of_a_transactional_producer_wait_for_the_end_of_the_transaction(b
         producer.begin_transaction()
         producer.produce(topic, partition=0, key=b"ann", value=b"3", timestamp=START + 60_000)
         producer.commit_transaction(30)
-        until(lambda: told(broker, topic)[-1][2] >= START + 61_000, 15, "ticks of the last transaction")
+        until(lambda: control_messages(broker, topic)[-1][2] >= START + 61_000, 15, "ticks of the last transaction")
     assert [record.value for record in data(broker, topic)] == [b"1", b"3"]
-    after = told(broker, topic)[len(before) :]
+    after = control_messages(broker, topic)[len(before) :]
     assert after
     assert all(time < START + 3_600_000 for _, _, time in after), "a tick tells the time of a record that was aborted"
     assert producer.counters()["failed"] == 0
@@ -121,9 +131,13 @@ def test_a_quiet_producer_never_makes_a_lagging_one_on_its_partition_late(broker
 
         until(has_held_back, 20, "the quiet producer sees that another one writes")
         last = data(broker, topic)[-1].offset
-        until(lambda: told(broker, topic)[-1:] and told(broker, topic)[-1][1] > last, 15, "a tick of the lagging one")
+        until(
+            lambda: control_messages(broker, topic)[-1:] and control_messages(broker, topic)[-1][1] > last,
+            15,
+            "a tick of the lagging one",
+        )
     assert quiet.counters()["sent"] == 0
-    ticks = told(broker, topic)
+    ticks = control_messages(broker, topic)
     assert min(offset for _, offset, _ in ticks) > last, "a tick stands before a record of the busy neighbour"
     # The lagging one wrote last: the time that it tells is its own, and a reader keeps the largest that it has seen.
     assert all(START - 60_000 < time < START for _, _, time in ticks)

@@ -172,6 +172,6 @@ def _named(file: File) -> Iterator[None]:
     except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, os.strerror(error.errno), str(file)) from None
-        told = str(error) + (_FIELDS if file.format != "parquet" and " columns, got " in str(error) else "")
+        message = str(error) + (_FIELDS if file.format != "parquet" and " columns, got " in str(error) else "")
         is_text = file.format != "parquet" and any(word in str(error) for word in ("UTF8", "utf-8", "UTF-8"))
-        raise ValueError(f"{file}: {told}{_ENCODING if is_text else ''}") from None
+        raise ValueError(f"{file}: {message}{_ENCODING if is_text else ''}") from None

@@ -48,5 +48,5 @@ def run(address: str, topic: str, records: int, *, threads: int = 1, **options: 
             raise RuntimeError(f"Kafka Streams has not done {records} records in {PATIENCE} s: {said!r}") from None
     if done.returncode:
         raise RuntimeError(f"Kafka Streams has failed:\n{done.stdout}{done.stderr}")
-    told = dict(word.split("=") for word in done.stdout.split() if "=" in word)
-    return Run(int(told["records"]), int(told["dropped"]), int(told["milliseconds"]))
+    figures = dict(word.split("=") for word in done.stdout.split() if "=" in word)
+    return Run(int(figures["records"]), int(figures["dropped"]), int(figures["milliseconds"]))

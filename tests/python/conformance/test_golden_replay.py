@@ -152,15 +152,15 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize(("line", "told"), MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize(("line", "message"), MALFORMED.values(), ids=MALFORMED)
 def test_a_line_that_is_no_run_is_told_in_one_line_and_the_others_are_played(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: bytes, told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: bytes, message: str
 ) -> None:
     path, right = tmp_path / "runs.jsonl", json.dumps(RUN).encode()
     path.write_bytes(b"\n".join([right, b"", line, right]))
     assert replay.main([str(path)]) == 1
     error, last = capsys.readouterr().out.splitlines()
-    assert error.startswith(f"{path}:3: {told}"), error
+    assert error.startswith(f"{path}:3: {message}"), error
     assert last == "2 passed, 1 failed"
 
 

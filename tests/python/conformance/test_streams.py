@@ -74,8 +74,10 @@ def check(scenario: Scenario, chosen: list[Way], name: str) -> None:
     for way in chosen:
         if failures(scenario, way):
             small, plain = shrunk(scenario, way, lambda scenario, way: bool(failures(scenario, way)))
-            told = "\n  ".join(failures(small, plain))
-            pytest.fail(f"{name}\n{plain}\n  {told}\nfor tests/vectors/streams.jsonl:\n{small.line()}", pytrace=False)
+            message = "\n  ".join(failures(small, plain))
+            pytest.fail(
+                f"{name}\n{plain}\n  {message}\nfor tests/vectors/streams.jsonl:\n{small.line()}", pytrace=False
+            )
 
 
 def play(seeds: range) -> Counter[str]:

@@ -88,15 +88,15 @@ class Driver:
     def expect(self, word: str) -> str:
         """Waits for a word of the driver; what it says after it."""
         self._until(lambda: False)
-        told = self._script.told.get()
-        if told.partition(" ")[0] != word:
-            raise AssertionError(f"waits for {word!r}, and is told {told!r}\n{self._script.tail()}")
-        return told.partition(" ")[2]
+        report = self._script.reports.get()
+        if report.partition(" ")[0] != word:
+            raise AssertionError(f"waits for {word!r}, and is report {report!r}\n{self._script.tail()}")
+        return report.partition(" ")[2]
 
     @property
     def ended(self) -> bool:
         """Whether the query has ended or failed."""
-        return not self._script.told.empty()
+        return not self._script.reports.empty()
 
     def inject(self, fault: Fault) -> bool:
         """Waits for the moment of a fault, and for what it kills, and does it; false where the query ends before."""
@@ -118,11 +118,11 @@ class Driver:
     def wait(self) -> bool:
         """Waits until the query ends; false where a fault has failed it."""
         self._until(lambda: False)
-        told = self._script.told.get()
-        if told == "ended":
+        report = self._script.reports.get()
+        if report == "ended":
             return True
-        if not told.startswith("failed") or not self.injected:
-            raise AssertionError(f"without a fault: {told}\n{self._script.tail()}")
+        if not report.startswith("failed") or not self.injected:
+            raise AssertionError(f"without a fault: {report}\n{self._script.tail()}")
         return False
 
     def end(self) -> None:

@@ -23,13 +23,13 @@ class Script:
 
     Attributes:
         pid: of its first process.
-        told: what it has told, without `job:`; `gone` in the end.
+        reports: what it has reported, without `job:`; `gone` at the end.
         temporary: its temporary folder.
     """
 
     def __init__(self, command: Sequence[str], place: Path, folder: Path, **environment: str) -> None:
         """Starts Python with the words of `command` in `folder`."""
-        self.told: queue.Queue[str] = queue.Queue()
+        self.reports: queue.Queue[str] = queue.Queue()
         self.temporary = place / "temporary"
         self.temporary.mkdir(exist_ok=True)
         self._log = place / "log"
@@ -80,8 +80,8 @@ class Script:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("job: "):
-                self.told.put(line.removeprefix("job: ").strip())
-        self.told.put("gone")
+                self.reports.put(line.removeprefix("job: ").strip())
+        self.reports.put("gone")
 
     def _clear(self) -> None:
         shutil.rmtree(self.temporary, ignore_errors=True)

@@ -49,8 +49,8 @@ def assert_cogroup(
     got: Rows, tables: Mapping[str, pa.Table], keys: Sequence[str], windows: Windows, aggregates: Mapping[str, Call]
 ) -> None:
     """Asserts that the result has exactly the oracle's windows of all records, with the oracle's values."""
-    told = together({name: records(table, keys) for name, table in tables.items()})
+    joined = together({name: records(table, keys) for name, table in tables.items()})
     expected = {
-        (key, start, end): rows for key, members in by_key(told).items() for start, end, rows in windows(members)
+        (key, start, end): rows for key, members in by_key(joined).items() for start, end, rows in windows(members)
     }
     assert_answers(got, expected, aggregates)

@@ -211,14 +211,14 @@ def differences(scenario: StreamingScenario) -> list[str]:
             oracle.restart(restart.grace, restart.late, restart.every)
             played.restart(restart.grace, restart.late, restart.every)
         expected, got = oracle.push_by_source(rows), played.push(rows)
-        told = [
+        lines = [
             f"batch {number}, source {source}: {line}"
             for source in sorted({*expected, *got})
             for line in _differing(expected.get(source, []), got.get(source, []), scenario.every_record)
         ]
-        told += _counted(number, oracle.counters, played.counters)
-        if told:
-            return told
+        lines += _counted(number, oracle.counters, played.counters)
+        if lines:
+            return lines
     return []
 
 

@@ -314,7 +314,7 @@ def ways(seed: int, count: int) -> list[Way]:
 def differences(scenario: Scenario, way: Way) -> list[str]:
     """The differences between the package's and the oracle's answers, in words. Empty if there are none."""
     oracle, played = stream_of(scenario), player(scenario, way.every)
-    told: list[str] = []
+    lines: list[str] = []
     # Closed windows come at the end of a batch or one by one, so their order within it is open.
     ordered = way.batches is None or (way.every and scenario.emit == "update")
     for number, rows in enumerate(way.cuts(scenario.rows)):
@@ -322,14 +322,14 @@ def differences(scenario: Scenario, way: Way) -> list[str]:
         steps = [change for row in rows for change in oracle.feed(row)]
         together = scenario.emit == "update" and not way.every
         expected = coalesced(steps, before) if together else [change for change, _ in steps]
-        told += differing(f"batch {number}", expected, played.feed(rows), ordered)
-        told += counters(number, oracle.counted(), played.counters, way.every)
-        if told:
-            return told
+        lines += differing(f"batch {number}", expected, played.feed(rows), ordered)
+        lines += counters(number, oracle.counted(), played.counters, way.every)
+        if lines:
+            return lines
         if number in way.restarts:
             played.restart()
-    told = differing("the end", [change for change, _ in oracle.finish()], played.finish(), True)
-    return told + counters(-1, oracle.counted(), played.counters, way.every)
+    lines = differing("the end", [change for change, _ in oracle.finish()], played.finish(), True)
+    return lines + counters(-1, oracle.counted(), played.counters, way.every)
 
 
 def differing(place: str, expected: list[Change], got: list[Change], ordered: bool) -> list[str]:

@@ -17,7 +17,7 @@ from .micro_batch_player import joined, texts
 from .micro_batch_tables import schema_of, table_of
 from .steps import LocalStream
 
-Told = tuple[str, str, int, int, tuple[Any, ...] | None]
+ShownChange = tuple[str, str, int, int, tuple[Any, ...] | None]
 """A row: `op`, key, start, end, the values of the aggregates."""
 
 
@@ -108,7 +108,7 @@ def splits(draw: random.Random, scenario: StreamingScenario, rows: tuple[Row, ..
     return [table_of(scenario, part) for part in parts]
 
 
-def stream_rows(batch: pa.RecordBatch) -> Iterator[Told]:
+def stream_rows(batch: pa.RecordBatch) -> Iterator[ShownChange]:
     """The rows that a stream gives; lists in the order of values."""
     bounds = [batch.column("window").field(name).cast(pa.int64()).to_pylist() for name in ("start", "end")]
     for row, start, end in zip(batch.to_pylist(), *bounds, strict=True):
@@ -118,10 +118,10 @@ def stream_rows(batch: pa.RecordBatch) -> Iterator[Told]:
         yield op, row["k"], start, end, None if op == "delete" else held
 
 
-def shown(change: Change, inputs: int) -> Told:
+def shown(change: Change, inputs: int) -> ShownChange:
     values = change.values
     return change.op, change.key, change.start, change.end, values[:1] if values and inputs > 1 else values
 
 
-def by_key(rows: list[Told]) -> dict[str, list[Told]]:
+def by_key(rows: list[ShownChange]) -> dict[str, list[ShownChange]]:
     return {key: [row for row in rows if row[1] == key] for key in sorted({row[1] for row in rows})}

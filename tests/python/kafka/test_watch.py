@@ -99,8 +99,8 @@ def test_control_messages_of_others_are_no_data() -> None:
     scene.data(NINE)
     scene.look()
     scene.advance(START)
-    told = ControlMessage(NINE + 10_500, 0, UUID(int=1)).headers()
-    scene.data(NINE + 10_500, value=None, headers=told)
+    tick = ControlMessage(NINE + 10_500, 0, UUID(int=1)).headers()
+    scene.data(NINE + 10_500, value=None, headers=tick)
     scene.advance(INTERVAL)
     assert scene.lines[-1] == "events-0 moves, at offset 3"
     scene.advance(60_000)
@@ -173,8 +173,8 @@ def test_more_than_the_tail_may_hold_data() -> None:
     scene.advance(START)
     scene.data(NINE)  # not among the last three
     for number in range(3):
-        told = ControlMessage(NINE + 10_001 + number, 0, UUID(int=1)).headers()
-        scene.data(NINE, value=None, headers=told)
+        tick = ControlMessage(NINE + 10_001 + number, 0, UUID(int=1)).headers()
+        scene.data(NINE, value=None, headers=tick)
     scene.advance(INTERVAL + 60_000)
     assert scene.times() == [START, 11_000, 12_000, END]  # quiet for ten seconds once more
 

@@ -159,9 +159,9 @@ def test_a_query_tells_what_a_function_returned() -> None:
     sessions = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 second"))
     halves = wr.aggregate(dict, lambda held, row: {"n": [0.5]}, lambda a, b: a, schema="n array<bigint>")
     for function, path in ((wr.reduce("n", lambda a, b: a + b - 0.25), "result"), (halves, r"result\.n\[0\]")):
-        with pytest.raises(RuntimeError, match=rf"x.*{path}: got .*a float; allowed: an int") as told:
+        with pytest.raises(RuntimeError, match=rf"x.*{path}: got .*a float; allowed: an int") as raised:
             sessions.agg(x=function)
-        assert isinstance(told.value.__cause__, TypeError)
+        assert isinstance(raised.value.__cause__, TypeError)
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ def categories() -> dict[str, object]:
 @pytest.mark.parametrize("name", RANKED)
 @pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars"])
 def test_ordered_categories_are_not_ranked(library: str, name: str) -> None:
-    told = 'column "v" has type dictionary<.*, ordered=1>; allowed: .*cast ordered categories to'
-    with pytest.raises(TypeError, match=told):
+    message = 'column "v" has type dictionary<.*, ordered=1>; allowed: .*cast ordered categories to'
+    with pytest.raises(TypeError, match=message):
         sessions(categories()[library]).agg(v=RANKED[name])
 
 

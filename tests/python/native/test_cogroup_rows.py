@@ -17,7 +17,7 @@ import windrow as wr
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import arrow, in_batches
-from ..oracle.cogroup import Told, together
+from ..oracle.cogroup import InputRecord, together
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
 from ..scenes import all_at
@@ -77,7 +77,7 @@ def ticks(times: Any) -> list[int | None]:
     return times.cast(pa.int64()).to_pylist()
 
 
-def oracle_rows(tables: Tables, times: dict[str, str]) -> list[Told]:
+def oracle_rows(tables: Tables, times: dict[str, str]) -> list[InputRecord]:
     return together(
         {
             name: [

@@ -103,11 +103,11 @@ def test_flights(
     rows = (tuple(row.values())[:3] for row in table.to_pylist() if row["tailnum"] and row["departure"])
     assert found == days(rows, timedelta(hours=6))
     assert len(found) == days_written.num_rows > many // 4
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert f"{many:,} records, {len(found):,} windows: days.parquet" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f"{many:,} records, {len(found):,} windows: days.parquet" in printed.err
     left_out = f"left out: {no_key:,} without a key (null_keys), {no_time:,} without a time (null_times)"
-    assert left_out in told.err
+    assert left_out in printed.err
 
 
 def test_the_windows_of_one_hour_of_flights(folder: Path) -> None:
@@ -179,8 +179,8 @@ def test_aggregates_with_numbers_and_with_any_number_of_columns(monkeypatch: pyt
     calls = aggregate.calls(["a=share:ms,0.95", "b=share:ms,1e-3,100", "c=distinct:x", "d=distinct:x,y,z"])
     given = [[value for _, value in call.arguments] for call in calls]
     assert given == [["ms", 0.95], ["ms", 0.001, 100], ["x"], ["x", "y", "z"]]
-    for call, told in (("share:ms", "share:column,percentage"), ("share:ms,much", "a number as percentage")):
-        with pytest.raises(ValueError, match=told):
+    for call, message in (("share:ms", "share:column,percentage"), ("share:ms,much", "a number as percentage")):
+        with pytest.raises(ValueError, match=message):
             aggregate.calls([f"a={call}"])
 
 
@@ -231,9 +231,9 @@ def test_types_and_nulls_of_csv(folder: Path, capsys: pytest.CaptureFixture[str]
     (folder / "own.csv").write_text("user;ts;amount\n007;2026-05-04 09:00;NA\nNA;2026-05-04 09:00;3\n")
     arguments = ["sessions", "own.csv", "--key", "user", "--time", "ts", "--gap", "5m", "--delimiter", ";"]
     assert main([*arguments, "--type", "user=string", "--null", "NA", "--agg", "spend=sum:amount"]) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines()[1:] == ['"007";2026-05-04 09:00:00.000000;2026-05-04 09:00:00.000000;']
-    assert "1 without a key" in told.err
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1:] == ['"007";2026-05-04 09:00:00.000000;2026-05-04 09:00:00.000000;']
+    assert "1 without a key" in printed.err
 
 
 WRONG = {
@@ -311,14 +311,14 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_wrong_is_one_line(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments, told = WRONG[kind]
+    arguments, message = WRONG[kind]
     try:
         code: object = main(arguments)
     except SystemExit as left:
         code = left.code
     printed = capsys.readouterr()
     assert code == 2
-    assert told in printed.err
+    assert message in printed.err
     assert printed.err.startswith("windrow: ")
     assert printed.err.count("\n") == 1
     assert [path.name for path in folder.iterdir()] == ["clicks.csv"]
@@ -338,18 +338,18 @@ def test_files_of_other_types_do_not_go_together(folder: Path, capsys: pytest.Ca
     for name, user in (("one", "ann"), ("two", 1)):
         pq.write_table(pa.table({"user": [user], "ts": times}), folder / f"{name}.parquet")
     assert main(["sessions", "one.parquet", "two.parquet", *SESSIONS]) == 2
-    told = capsys.readouterr().err
-    assert "two.parquet: column 'user': got 'int64'; allowed: the type that it has in the first file, string" in told
+    printed = capsys.readouterr().err
+    assert "two.parquet: column 'user': got 'int64'; allowed: the type that it has in the first file, string" in printed
 
 
 def test_the_command_of_the_tutorial(folder: Path) -> None:
     page = (ROOT / "docs" / "tutorial" / "batch.md").read_text(encoding="utf-8")
     (rows,) = re.findall(r'write_text\(\n    """(.*?)"""', page, re.DOTALL)
     (folder / "clicks.csv").write_text(rows)
-    ((command, told),) = re.findall(r"```sh\nwindrow (sessions .*?)\n```\n\n```text\n(.*?)```", page, re.DOTALL)
+    ((command, printed),) = re.findall(r"```sh\nwindrow (sessions .*?)\n```\n\n```text\n(.*?)```", page, re.DOTALL)
     arguments = [sys.executable, "-m", "windrow", *shlex.split(command)]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    assert ran.stdout + ran.stderr == told
+    assert ran.stdout + ran.stderr == printed
 
 
 def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -370,13 +370,13 @@ def test_a_bar_where_there_is_a_terminal(folder: Path) -> None:
     termios.tcsetwinsize(theirs, (24, 80))
     with subprocess.Popen(arguments, stderr=theirs, stdout=subprocess.DEVNULL) as process:
         os.close(theirs)
-        told = b""
+        printed = b""
         while chunk := _read(ours):
-            told += chunk
+            printed += chunk
     os.close(ours)
     assert process.returncode == 0
-    assert b"windows: 100%" in told
-    assert b"6 records, 3 windows" in told
+    assert b"windows: 100%" in printed
+    assert b"6 records, 3 windows" in printed
 
 
 def _read(descriptor: int) -> bytes:
@@ -395,6 +395,6 @@ def test_a_reader_that_has_had_enough(folder: Path) -> None:
         assert process.stdout.read(10) == b'"user","wi'
         process.stdout.close()
         assert process.stderr is not None
-        told = process.stderr.read()
-    assert told == b""
+        printed = process.stderr.read()
+    assert printed == b""
     assert process.returncode == 0

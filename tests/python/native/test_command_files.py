@@ -36,9 +36,9 @@ def files(folder: Path, **contents: str | bytes) -> list[str]:
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one line that says what is wrong."""
     assert main(["sessions", *arguments]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    return told.err.removeprefix("windrow: ").removesuffix("\n")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    return printed.err.removeprefix("windrow: ").removesuffix("\n")
 
 
 def test_a_header_alone_gives_the_header_of_the_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,14 +109,14 @@ def test_a_column_that_a_file_has_twice(folder: Path, capsys: pytest.CaptureFixt
 )
 def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (name,) = files(folder, latin=content)
-    told = refused(capsys, name, *SESSIONS)
-    assert told.startswith("latin.csv: ")
-    assert "text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t utf-8" in told
-    assert "--type" not in told
+    message = refused(capsys, name, *SESSIONS)
+    assert message.startswith("latin.csv: ")
+    assert "text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t utf-8" in message
+    assert "--type" not in message
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("empty.csv", b"", "empty.csv: Empty CSV file"),
         ("ragged.csv", b"user,ts\na\n", "ragged.csv: CSV parse error: Expected 2 columns, got 1"),
@@ -126,12 +126,12 @@ def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.Cap
     ],
 )
 def test_what_is_wrong_with_one_of_several_files_names_it(
-    name: str, content: bytes, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    name: str, content: bytes, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (good,) = files(folder, good=f"user,ts,amount\n{FIRST}")
     (folder / name).write_bytes(content)
-    assert told in refused(capsys, name, *SESSIONS)
-    assert told in refused(capsys, good, name, *SESSIONS)
+    assert message in refused(capsys, name, *SESSIONS)
+    assert message in refused(capsys, good, name, *SESSIONS)
 
 
 def test_text_in_nanoseconds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,18 +139,19 @@ def test_text_in_nanoseconds(folder: Path, capsys: pytest.CaptureFixture[str]) -
     first, later = files(folder, fine=f"user,ts\n{plain}{fine}", coarse=f"user,ts\n{plain}")
     assert main(["sessions", first, later, *SESSIONS, "--quiet"]) == 0
     assert '"a",2026-05-04 09:00:00.123456000,2026-05-04 09:00:00.123456789,3' in capsys.readouterr().out
-    told = refused(capsys, later, first, *SESSIONS)
-    assert "got '2026-05-04T09:00:00.123456789'" in told
-    assert "with nanoseconds only if the first ones have them" in told
+    message = refused(capsys, later, first, *SESSIONS)
+    assert "got '2026-05-04T09:00:00.123456789'" in message
+    assert "with nanoseconds only if the first ones have them" in message
 
 
 def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "a,2026-05-04 09:00:00,120\na,2026-05-04 09:02:00,0\nb,2026-05-04 09:00:00,119\nb,2026-05-04 09:02:00,1\n"
     (name,) = files(folder, gaps=f"user,ts,gap\n{rows}")
     arguments = [name, "--key", "user", "--time", "ts", "--dynamic-gap", "gap"]
-    told = refused(capsys, *arguments)
+    message = refused(capsys, *arguments)
     assert (
-        "--dynamic-gap: column 'gap' has type string; allowed: durations, such as Parquet has; or numbers with" in told
+        "--dynamic-gap: column 'gap' has type string; allowed: durations, such as Parquet has; or numbers with"
+        in message
     )
     assert main(["sessions", *arguments, "--gap-unit", "s", "--sort"]) == 0
     written = capsys.readouterr()
@@ -197,8 +198,8 @@ def test_integers_that_are_none_of_64_bits_are_told(
         "--dynamic-gap": ["--time", "ts", "--dynamic-gap", "n", "--gap-unit", "s"],
     }
     assert main(["sessions", "large.parquet", "--key", "user", *aggregates[option]]) == 2
-    told = f"windrow: {option}: column 'n': got {2**63}; allowed: numbers up to {2**63 - 1}\n"
-    assert capsys.readouterr().err == told
+    message = f"windrow: {option}: column 'n': got {2**63}; allowed: numbers up to {2**63 - 1}\n"
+    assert capsys.readouterr().err == message
 
 
 def test_a_list_as_csv_is_refused_before_the_work(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -217,6 +218,6 @@ def test_a_value_of_another_type_far_behind(folder: Path, capsys: pytest.Capture
     (folder / "long.csv").write_text(f"user,ts,amount\n{rows}ann,2026-05-04 09:00:00,many\n")
     arguments = ["sessions", "long.csv", *SESSIONS, "--agg", "spend=sum:amount"]
     assert main(arguments) == 2
-    told = capsys.readouterr().err
-    assert "'many'" in told
-    assert "--null many makes it null" in told
+    printed = capsys.readouterr().err
+    assert "'many'" in printed
+    assert "--null many makes it null" in printed

@@ -71,9 +71,9 @@ FILES: dict[str, Callable[[], bytes]] = {
 def test_a_file_of_each_format(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / name).write_bytes(FILES[name]())
     assert main(["sessions", name, *SESSIONS, *SUM]) == 0
-    told = capsys.readouterr()
-    assert told.out == ANSWER
-    assert told.err == "windrow: 3 records, 2 windows: standard output\n"
+    printed = capsys.readouterr()
+    assert printed.out == ANSWER
+    assert printed.err == "windrow: 3 records, 2 windows: standard output\n"
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -147,9 +147,9 @@ def test_a_folder_of_spark(ending: str, argument: str, folder: Path, capsys: pyt
 def test_columns_of_folders_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spark_folder(folder, "snappy.parquet")
     assert main(["sessions", "events", "--key", "shop", "--time", "day", "--gap", "1 hour", "--sort"]) == 0
-    told = capsys.readouterr()
-    assert told.out.endswith('"a/b",2026-05-04 00:00:00.000000,2026-05-04 00:00:00.000000,2\n')
-    assert "1 without a time" in told.err
+    printed = capsys.readouterr()
+    assert printed.out.endswith('"a/b",2026-05-04 00:00:00.000000,2026-05-04 00:00:00.000000,2\n')
+    assert "1 without a time" in printed.err
 
 
 TABLES = {"_delta_log/0.json": "Delta", ".hoodie/hoodie.properties": "Hudi", "metadata/v1.metadata.json": "Iceberg"}
@@ -161,8 +161,8 @@ def test_tables_whose_files_are_not_all_theirs(name: str, folder: Path, capsys: 
     (folder / "events" / name).parent.mkdir()
     (folder / "events" / name).touch()
     assert main(["sessions", "events", *SESSIONS]) == 2
-    told = f"no {TABLES[name]} table" if name in TABLES else "no sink of a Spark stream"
-    assert f"windrow: FILE: got 'events'; allowed: {told}" in capsys.readouterr().err
+    message = f"no {TABLES[name]} table" if name in TABLES else "no sink of a Spark stream"
+    assert f"windrow: FILE: got 'events'; allowed: {message}" in capsys.readouterr().err
 
 
 WRONG = {
@@ -188,10 +188,10 @@ def test_what_cannot_be_read(case: str, folder: Path, capsys: pytest.CaptureFixt
     (folder / "half.json").write_text('{"user": 1, "ts": "2026-05-04"}\n\n{"user":\n')
     (folder / "tags.json").write_text('{"user": 1, "ts": "2026-05-04", "tags": [1], "shop": {"id": 1}}\n')
     (folder / "ragged.txt").write_text("user ts n\nann 2026-05-04 09:00 1\n")
-    arguments, told = WRONG[case]
+    arguments, message = WRONG[case]
     assert main(["sessions", *arguments[:1], *SESSIONS, *arguments[1:]]) == 2
     line = capsys.readouterr().err
-    assert told in line
+    assert message in line
     assert line.count("\n") == 1
 
 
@@ -216,9 +216,9 @@ def test_json_without_a_line_gives_no_window(folder: Path, capsys: pytest.Captur
     (folder / "rows.jsonl").touch()
     arguments = ["sessions", "rows.jsonl", *SESSIONS, *SUM, "--agg", "m=max:n", "--agg", "b=bool_or:ok"]
     assert main(arguments) == 0
-    told = capsys.readouterr()
-    assert told.out == '"user","window_start","window_end","s","m","b"\n'
-    assert "0 records, 0 windows" in told.err
+    printed = capsys.readouterr()
+    assert printed.out == '"user","window_start","window_end","s","m","b"\n'
+    assert "0 records, 0 windows" in printed.err
     (folder / "more.jsonl").write_text(jsonl())
     assert main(["sessions", "rows.jsonl", "more.jsonl", *SESSIONS, *SUM]) == 0
     assert capsys.readouterr().out == ANSWER
@@ -248,9 +248,9 @@ def test_a_date_and_a_time_in_two_columns(folder: Path, capsys: pytest.CaptureFi
     assert '"M017",2026-05-04 09:00:00.500000,2026-05-04 09:01:00.000000,2' in capsys.readouterr().out
     arguments = ["sessions", "rows.csv", "--key", "ip", "--gap", "5m", "--time-format", "%d/%b/%y %H:%M"]
     assert main([*arguments, "--time", "day", "--time", "at"]) == 0
-    told = capsys.readouterr()
-    assert f'"a",{WINDOW.format(0)},1' in told.out
-    assert "1 without a time" in told.err
+    printed = capsys.readouterr()
+    assert f'"a",{WINDOW.format(0)},1' in printed.out
+    assert "1 without a time" in printed.err
     assert main([*arguments, "--time", "day", "--time", "att"]) == 2
     assert "--time: got 'att'; allowed: a column of the data (did you mean 'at'?)" in capsys.readouterr().err
 
@@ -263,9 +263,9 @@ def test_long_text_is_read_in_chunks(folder: Path, capsys: pytest.CaptureFixture
     outs = []
     for name in ("rows.txt", "rows.jsonl"):
         assert main(["sessions", name, *SESSIONS, *SUM]) == 0
-        told = capsys.readouterr()
-        assert "100,000 records, 10 windows" in told.err
-        outs.append(told.out)
+        printed = capsys.readouterr()
+        assert "100,000 records, 10 windows" in printed.err
+        outs.append(printed.out)
     assert outs[0] == outs[1]
     assert f'"user3",{WINDOW.format(0)},{sum(range(3, 100_000, 10))}' in outs[0]
 
@@ -322,9 +322,9 @@ def test_fields_of_structs_at_any_depth(folder: Path, capsys: pytest.CaptureFixt
     pq.write_table(pa.Table.from_pylist(rows), folder / "rows.parquet")
     arguments = ["sessions", "rows.parquet", "--key", "a.b", "--time", "at.when.ts", "--time-unit", "s", "--gap", "5m"]
     assert main([*arguments, *SUM, "--agg", "x=sum:at.when.x"]) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines()[1] == '"k",1970-01-01 00:00:00,1970-01-01 00:01:00,4,2'
-    assert "1 without a time" in told.err
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1] == '"k",1970-01-01 00:00:00,1970-01-01 00:01:00,4,2'
+    assert "1 without a time" in printed.err
     assert main([*arguments, "--agg", "x=sum:at.when.y"]) == 2
     assert (
         "--agg x: got 'at.when.y'; allowed: a column of the data (did you mean 'at.when.x'?" in capsys.readouterr().err
@@ -339,10 +339,10 @@ def test_no_key_is_one_series(command: list[str], folder: Path, capsys: pytest.C
     for name in ("rows.csv", "rows.parquet"):
         arguments = [command[0], name, "--time", "ts", *command[1:], "--sort", *SUM]
         assert main([*arguments, "--timeline"]) == 0
-        told = capsys.readouterr()
-        assert told.out.splitlines()[0] == '"window_start","window_end","s"'
+        printed = capsys.readouterr()
+        assert printed.out.splitlines()[0] == '"window_start","window_end","s"'
         assert "all records" in (folder / "timeline.svg").read_text()
-        outs.append(told.out)
+        outs.append(printed.out)
     assert outs[0] == outs[1]
     assert (f"{WINDOW.format(1)},6" in outs[0]) is (command[0] == "sessions")
     assert main([*arguments, "--timeline", "ann"]) == 2

@@ -52,8 +52,10 @@ def test_keys_with_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main([*arguments, "--key", "shop", "--timeline", "Smith, John"]) == 2
     assert "--timeline: got 'Smith, John'; allowed: keys that have records in the files" in capsys.readouterr().err
     assert main([*arguments, "--key", "shop", "--timeline", "Smith, John,1"]) == 2
-    told = capsys.readouterr().err
-    assert "a value of each key column, separated by commas: user,shop; a value with a comma in double quotes" in told
+    printed = capsys.readouterr().err
+    assert (
+        "a value of each key column, separated by commas: user,shop; a value with a comma in double quotes" in printed
+    )
 
 
 PICTURES = {
@@ -74,9 +76,9 @@ PICTURES = {
 
 @pytest.mark.parametrize("kind", PICTURES)
 def test_pictures_that_cannot_be(kind: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments, told = PICTURES[kind]
+    arguments, message = PICTURES[kind]
     assert main(["sessions", "clicks.csv", *SESSIONS, *arguments, "--out", "out.csv"]) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert [path.name for path in folder.iterdir()] == ["clicks.csv"]
 
 
@@ -92,7 +94,7 @@ def test_the_page_has_the_options_of_the_command(capsys: pytest.CaptureFixture[s
     for command in ("sessions", "sliding"):
         with pytest.raises(SystemExit):
             main([command, "--help"])
-    told = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
     page = (ROOT / "docs" / "reference" / "command.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `(--[a-z-]+)", page, re.MULTILINE)) == told
-    assert len(told) >= 20
+    assert set(re.findall(r"^\| `(--[a-z-]+)", page, re.MULTILINE)) == options
+    assert len(options) >= 20

@@ -72,9 +72,9 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one line that says what is wrong."""
     assert main([*arguments]) == 2
-    told = capsys.readouterr()
-    assert (told.out, told.err.count("\n")) == ("", 1)
-    return told.err.removeprefix("windrow: ").removesuffix("\n")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    return printed.err.removeprefix("windrow: ").removesuffix("\n")
 
 
 SESSIONS = ["--time", "ts", "--gap", "1 hour"]
@@ -139,7 +139,7 @@ def test_min_and_max_compare_numbers_as_numbers_and_times_as_times(
 
 
 @pytest.mark.parametrize(
-    ("first", "later", "told"),
+    ("first", "later", "message"),
     [
         (
             "7",
@@ -151,11 +151,11 @@ def test_min_and_max_compare_numbers_as_numbers_and_times_as_times(
     ],
 )
 def test_an_order_that_later_values_do_not_have(
-    first: str, later: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    first: str, later: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_csv(folder / "rows.csv", "user,ts,code", [["ann", NINE, first]] * 60_000 + [["ann", NINE, later]])
     arguments = ["sessions", "rows.csv", "--key", "user", *SESSIONS, "--agg", "top=max:code", "--quiet"]
-    assert refused(capsys, *arguments) == f"--agg top: column 'code': got '{later}'; allowed: {told}"
+    assert refused(capsys, *arguments) == f"--agg top: column 'code': got '{later}'; allowed: {message}"
     assert main([*arguments, "--type", "code=string"]) == 0
     assert capsys.readouterr().out.endswith(f',"{max(first, later)}"\n')
 
@@ -182,9 +182,9 @@ def test_a_type_that_fits_and_one_that_does_not(kind: str, folder: Path, capsys:
     assert found in (kind, f"{kind}32[day]", f"{kind}[us]", kind.replace("decimal", "decimal128").replace(",", ", "))
     write_csv(folder / "rows.csv", "x,ts", [[good, NINE], [bad, NINE]])
     capsys.readouterr()
-    told = refused(capsys, *arguments)
-    assert told.startswith(f"--type: column 'x': got '{bad}'; allowed: {kind}, the type that --type names")
-    assert fix in told
+    message = refused(capsys, *arguments)
+    assert message.startswith(f"--type: column 'x': got '{bad}'; allowed: {kind}, the type that --type names")
+    assert fix in message
 
 
 def test_types_that_are_wrong_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,9 +194,9 @@ def test_types_that_are_wrong_at_once(folder: Path, capsys: pytest.CaptureFixtur
         "--type: got 'usr'; allowed: a column of the data (did you"
     )
     for kind in ("integer", "decimal(39,0)", "decimal(5,6)", "decimal"):
-        told = refused(capsys, *arguments, f"user={kind}")
-        assert told.startswith(f"--type user: got '{kind}'; allowed: 'string' or 'int64' or")
-        assert "'decimal(p,s)'" in told
+        message = refused(capsys, *arguments, f"user={kind}")
+        assert message.startswith(f"--type user: got '{kind}'; allowed: 'string' or 'int64' or")
+        assert "'decimal(p,s)'" in message
     table = pa.table({"user": [1.5], "ts": pa.array([0], pa.timestamp("us"))})
     pq.write_table(table, folder / "rows.parquet")
     arguments[1] = "rows.parquet"
@@ -258,11 +258,11 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_formats_and_times_that_are_refused(case: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pattern, text, told = REFUSED[case]
+    pattern, text, message = REFUSED[case]
     write_csv(folder / "log.csv", "ip,ts", [["a", text]])
     line = refused(capsys, "sessions", "log.csv", "--key", "ip", *SESSIONS, "--time-format", pattern)
     assert line.startswith("--time-format")
-    assert told in line
+    assert message in line
 
 
 def test_fractions_of_nanoseconds_in_a_format(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,20 +331,20 @@ def test_numbers_as_times_name_the_option(
     write_csv(folder / "rows.csv", "user,ts", [["ann", text]])
     number = float(text) if "." in text else int(text)
     pq.write_table(pa.table({"user": ["ann"], "ts": [number]}), folder / "rows.parquet")
-    told = refused(capsys, "sessions", f"rows.{ending}", "--key", "user", *SESSIONS)
-    assert told.endswith(f": {hint}")
+    message = refused(capsys, "sessions", f"rows.{ending}", "--key", "user", *SESSIONS)
+    assert message.endswith(f": {hint}")
     assert main(["sessions", f"rows.{ending}", "--key", "user", *SESSIONS, *hint.split()]) == 0
 
 
 def test_text_where_a_unit_counts_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(folder / "rows.csv", "user,ts,gap,end", [["ann", NINE, "5m", "no"]])
     arguments = ["sessions", "rows.csv", "--key", "user", "--time", "ts"]
-    told = refused(capsys, *arguments, "--gap", "5m", "--time-unit", "s")
-    assert told.endswith("allowed: numbers, as the unit s counts them; text in ISO 8601 needs no --time-unit")
-    told = refused(capsys, *arguments, "--dynamic-gap", "gap", "--gap-unit", "ms")
-    assert told == "--dynamic-gap: column 'gap': got '5m'; allowed: numbers, as the unit ms counts them"
-    told = refused(capsys, *arguments, "--gap", "5m", "--end-when", "end")
-    assert told == "--end-when: column 'end': got 'no'; allowed: booleans (true and false, or 1 and 0)"
+    message = refused(capsys, *arguments, "--gap", "5m", "--time-unit", "s")
+    assert message.endswith("allowed: numbers, as the unit s counts them; text in ISO 8601 needs no --time-unit")
+    message = refused(capsys, *arguments, "--dynamic-gap", "gap", "--gap-unit", "ms")
+    assert message == "--dynamic-gap: column 'gap': got '5m'; allowed: numbers, as the unit ms counts them"
+    message = refused(capsys, *arguments, "--gap", "5m", "--end-when", "end")
+    assert message == "--end-when: column 'end': got 'no'; allowed: booleans (true and false, or 1 and 0)"
 
 
 def test_numbers_with_decimal_commas(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

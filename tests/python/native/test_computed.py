@@ -103,9 +103,9 @@ def test_types_follow_those_of_the_parts() -> None:
 def test_an_integer_that_does_not_fit_names_its_column() -> None:
     with pytest.raises(OverflowError, match=r'aggregate "huge": the product does not fit its type \(int64\) in window'):
         sessions().agg(huge=wr.sum("amount") * 2**62)
-    told = r'the sum .* in window \[1970-01-01 00:00:00.000001, .*\] of key bob; overflow\("null"\) makes it null'
+    message = r'the sum .* in window \[1970-01-01 00:00:00.000001, .*\] of key bob; overflow\("null"\) makes it null'
     rows = pa.table({"user": ["ann", "bob", "cid"], "ts": pa.array([0, 1, 2], US), "n": [1, 2**63 - 1, 2**63 - 1]})
-    with pytest.raises(OverflowError, match=told):
+    with pytest.raises(OverflowError, match=message):
         wr.group_by(rows.sort_by("n"), "user", time="ts").windowed_by(GAP).agg(next=wr.max("n") + 1)
 
 

@@ -65,17 +65,17 @@ CALLS: dict[str, Callable[[], pa.Table]] = {
 def test_a_call_warns_once_at_its_line_with_the_counters(call: str) -> None:
     with pytest.warns(wr.LeftOut) as caught:
         result = CALLS[call]()
-    (told,) = caught
-    assert str(told.message).startswith(
+    (warning,) = caught
+    assert str(warning.message).startswith(
         "3 of 5 records are left out (null_keys 1, null_times 1, bad_gaps 1), and gaps are cut to "
         "max_gap (clamped_gaps 1): "
     )
-    assert isinstance(told.message, wr.LeftOut)
-    assert told.message.counters == {
+    assert isinstance(warning.message, wr.LeftOut)
+    assert warning.message.counters == {
         name: COUNTED[name] for name in COUNTED if name not in ("ticks", "overflows", "windows")
     }
-    assert told.filename == __file__
-    assert query.__code__.co_firstlineno < told.lineno <= CALLS[call].__code__.co_firstlineno + 2
+    assert warning.filename == __file__
+    assert query.__code__.co_firstlineno < warning.lineno <= CALLS[call].__code__.co_firstlineno + 2
     assert wr.counters(result) == COUNTED
 
 

@@ -225,27 +225,29 @@ def test_what_a_stream_and_an_explanation_do_not_take_is_refused_with_the_reason
 
 
 def test_it_is_told_what_ended_a_session() -> None:
-    told = functools.partial(wr.explain_record, wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT), "ann")
+    explained = functools.partial(wr.explain_record, wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT), "ann")
     too_long = "4 minutes away, at most the gap of 5 minutes, but its session would be longer than 10 minutes"
     logout = "1 minute away, at most the gap of 5 minutes, but 'logout' is true at 2026-01-01 08:12:00, which ends its"
-    assert f"next record: 2026-01-01 08:12:00, {too_long}: the session ends here" in told(at(8))
-    assert f"previous record: 2026-01-01 08:08:00, {too_long}: the session starts here" in told(at(12))
-    assert f"next record: 2026-01-01 08:13:00, {logout} session: the session ends here" in told(at(12))
-    assert f"previous record: 2026-01-01 08:12:00, {logout} session: the session starts here" in told(at(13))
-    assert "next record: 2026-01-01 08:04:00, 4 minutes away, at most the gap of 5 minutes: one session" in told(at(0))
+    assert f"next record: 2026-01-01 08:12:00, {too_long}: the session ends here" in explained(at(8))
+    assert f"previous record: 2026-01-01 08:08:00, {too_long}: the session starts here" in explained(at(12))
+    assert f"next record: 2026-01-01 08:13:00, {logout} session: the session ends here" in explained(at(12))
+    assert f"previous record: 2026-01-01 08:12:00, {logout} session: the session starts here" in explained(at(13))
+    assert "next record: 2026-01-01 08:04:00, 4 minutes away, at most the gap of 5 minutes: one session" in explained(
+        at(0)
+    )
 
 
 def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
     gaps = pa.array([timedelta(minutes=minutes) for minutes in (60, 2, 2, 60, 1, 1)])
     table = CLICKS.append_column("pause", gaps)
     windows = wr.SessionWindows.with_dynamic_gap("pause", max_duration="10 minutes", end_when="logout")
-    told = functools.partial(wr.explain_record, wr.group_by(table, "user", time="ts").windowed_by(windows), "ann")
+    explained = functools.partial(wr.explain_record, wr.group_by(table, "user", time="ts").windowed_by(windows), "ann")
     first = "that of 2026-01-01 08:00:00 with its gap of 1 hour reaches to 2026-01-01 09:00:00"
     too_long = "but its session would be longer than 10 minutes"
-    assert f"next record: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in told(at(8))
-    assert f"previous record: {first}, {too_long}: the session starts here" in told(at(12))
+    assert f"next record: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in explained(at(8))
+    assert f"previous record: {first}, {too_long}: the session starts here" in explained(at(12))
     ended = "but 'logout' is true at 2026-01-01 08:12:00, which ends its session"
-    assert f"{ended}: the session ends here" in told(at(12))
+    assert f"{ended}: the session ends here" in explained(at(12))
 
 
 def test_a_picture_has_the_sessions_and_no_closing_times() -> None:
@@ -267,7 +269,7 @@ def test_the_command_cuts_sessions_of_a_file(tmp_path: Path, capsys: pytest.Capt
         (user, f"{start:%H:%M}", f"{end:%H:%M}", n) for user, start, end, n in SESSIONS
     ]
     assert "end_when='logout'" in (tmp_path / "ann.svg").read_text()
-    for options, told in (
+    for options, message in (
         (["--max-duration", "10"], "windrow: --max-duration: got '10'"),
         (["--end-when", "out"], "windrow: --end-when: got 'out'; allowed: a column"),
         (
@@ -276,7 +278,7 @@ def test_the_command_cuts_sessions_of_a_file(tmp_path: Path, capsys: pytest.Capt
         ),
     ):
         assert main([*given, *options]) == 2
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_a_column_of_a_file_that_has_few_ends_or_none_is_boolean(

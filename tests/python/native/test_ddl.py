@@ -109,8 +109,8 @@ def test_an_arrow_type_of_any_depth_is_refused_in_words() -> None:
 
 
 def test_a_long_type_is_shown_by_its_beginning() -> None:
-    told = r"^aggregate\(schema=\): got 'array<array<.*' and 5,940 more characters; allowed: a type in Spark's words"
-    with pytest.raises(ValueError, match=told):
+    message = r"^aggregate\(schema=\): got 'array<array<.*' and 5,940 more characters; allowed: a type in Spark's words"
+    with pytest.raises(ValueError, match=message):
         wr.aggregate(int, max, schema="array<" * 1_000)
 
 

@@ -88,8 +88,8 @@ KEPT: dict[str, tuple[pa.Array[Any], pa.DataType, list[Any]]] = {
 
 @pytest.mark.parametrize("case", KEPT)
 def test_numbers_that_do_not_change_are_taken(case: str) -> None:
-    data, kind, told = KEPT[case]
-    assert list(map(str, held(data, kind))) == told
+    data, kind, message = KEPT[case]
+    assert list(map(str, held(data, kind))) == message
 
 
 TYPES: list[pa.DataType] = [

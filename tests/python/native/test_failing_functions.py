@@ -71,12 +71,12 @@ def test_a_function_that_returned_none_is_named_before_the_one_that_was_handed_i
     run: Any, windows: Any, init: Any, add: Any, merge: Any, returned: str, failed: str
 ) -> None:
     function = wr.aggregate(init, add, merge, schema="array<bigint>", columns=["amount"])
-    told = (
+    message = (
         rf'^aggregate "x": {returned} returned None, not the accumulator, then {failed} failed for the record at '
         r"2026-01-01T08:0\d:00, in the window \[20.*\]: \w+: .*NoneType.* "
         r"\(.*test_failing_functions.py:\d+, in \w+: .*\)$"
     )
-    with pytest.raises(RuntimeError, match=told) as raised:
+    with pytest.raises(RuntimeError, match=message) as raised:
         run(windows, table(0, 1, 2), function)
     assert isinstance(raised.value.__cause__, TypeError | AttributeError)
 
@@ -135,9 +135,9 @@ def test_the_innermost_line_of_the_users_own_is_told(run: Any, add: Any, place: 
     function = wr.aggregate(int, add, max, schema="bigint", columns=["amount"])
     with pytest.raises(RuntimeError, match="add failed for the record at 2026-01-01T08:00:00, in the window") as raised:
         run(SESSIONS, table(0), function)
-    told = str(raised.value)
-    assert f" ({place(add.__code__.co_firstlineno)}" in told
-    assert told.endswith(")")
+    message = str(raised.value)
+    assert f" ({place(add.__code__.co_firstlineno)}" in message
+    assert message.endswith(")")
 
 
 def test_a_function_of_a_library_is_told_by_its_own_line() -> None:
@@ -176,10 +176,10 @@ class Adder:
 @pytest.mark.parametrize("add", [changes, returns_early, Adder().add])
 def test_an_add_without_a_return_of_a_value_is_refused_at_the_call(add: Any) -> None:
     place = f"{__file__}:{add.__code__.co_firstlineno}"
-    told = rf"aggregate\(add=\): got {add.__qualname__}, which returns no value \({place}\); allowed: a func"
-    with pytest.raises(TypeError, match=told):
+    message = rf"aggregate\(add=\): got {add.__qualname__}, which returns no value \({place}\); allowed: a func"
+    with pytest.raises(TypeError, match=message):
         wr.aggregate(list, add, joined, schema="array<bigint>")
-    with pytest.raises(TypeError, match=told):
+    with pytest.raises(TypeError, match=message):
         wr.aggregate(list, {"left": added, "right": add}, joined, schema="array<bigint>")
     with pytest.raises(TypeError, match=r"aggregate\(merge=\): got .*, which returns no value"):
         wr.aggregate(list, added, add, schema="array<bigint>")
@@ -248,8 +248,8 @@ ARITIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("argument", ARITIES)
 def test_a_function_of_another_number_of_arguments_is_refused_at_the_call(argument: str) -> None:
-    told = re.escape(f"{argument}: got <lambda>, which takes (value); allowed: a function ")
-    with pytest.raises(TypeError, match=told):
+    message = re.escape(f"{argument}: got <lambda>, which takes (value); allowed: a function ")
+    with pytest.raises(TypeError, match=message):
         ARITIES[argument]()
 
 

@@ -104,8 +104,8 @@ def test_the_record_and_the_first_window_that_fails_are_told(failing: int, windo
     times = [EIGHT + timedelta(minutes=minute) for minute in range(6)]
     table = pa.table({"user": ["u"] * 6, "ts": times, "n": list(range(6))})
     windows = wr.SlidingWindows.with_time_difference("2 minutes")
-    told = f'^aggregate "x": add failed for the record at 2026-01-01T08:0{failing}:00, in the window {window}: Zero'
-    with pytest.raises(RuntimeError, match=told) as raised:
+    message = f'^aggregate "x": add failed for the record at 2026-01-01T08:0{failing}:00, in the window {window}: Zero'
+    with pytest.raises(RuntimeError, match=message) as raised:
         folded(table, windows, x=wr.aggregate(int, add, schema="bigint", columns=["n"]))
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
 

@@ -36,8 +36,8 @@ def test_windows_that_do_not_fit_one_batch_leave_in_several() -> None:
 def test_a_window_that_does_not_fit_is_named() -> None:
     table = events(1000, "x" * 2_200_000)
     sessions = wr.group_by(table, "k", time="t").windowed_by(wr.SessionWindows.with_gap("1 minute"))
-    told = r'^column "all": 2200000000 bytes are more than Utf8 holds \(2147483647\) in window .* of key 0; overflow'
-    with pytest.raises(OverflowError, match=told):
+    message = r'^column "all": 2200000000 bytes are more than Utf8 holds \(2147483647\) in window .* of key 0; overflow'
+    with pytest.raises(OverflowError, match=message):
         sessions.agg(all=wr.collect_list("v"))
     found = sessions.overflow("null").agg(all=wr.collect_list("v"), n=wr.count())
     assert found.select(["all", "n"]).to_pylist() == [{"all": None, "n": 1000}]

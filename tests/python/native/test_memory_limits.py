@@ -76,16 +76,16 @@ def run(work: str, limit: int, keys: int, threads: int = 1, batches: int = 120) 
 @pytest.mark.parametrize("limit", [pytest.param(200, marks=pytest.mark.soak), 450])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_call_beyond_the_limit_is_an_error(work: str, keys: int, limit: int, threads: int) -> None:
-    code, told = run(work, limit, keys, threads)
-    assert code == 0, f"{signal.Signals(-code).name if code < 0 else code}: {told}"
-    assert "MemoryError" in told or "rows" in told, told
-    assert "goes on 1" in told
+    code, printed = run(work, limit, keys, threads)
+    assert code == 0, f"{signal.Signals(-code).name if code < 0 else code}: {printed}"
+    assert "MemoryError" in printed or "rows" in printed, printed
+    assert "goes on 1" in printed
 
 
 @pytest.mark.parametrize("work", ["sliding", "sessions"])
 def test_a_limit_of_little_more_than_nothing_is_an_error_of_the_first_step(work: str) -> None:
-    code, told = run(work, 40, 10)
-    assert (code, told) == (0, "MemoryError out of memory: a block of 64 MiB was refused\ngoes on 1\n")
+    code, printed = run(work, 40, 10)
+    assert (code, printed) == (0, "MemoryError out of memory: a block of 64 MiB was refused\ngoes on 1\n")
 
 
 CLICKS = pa.table({"user": ["ann"] * 3, "ts": all_at(0, 1, 2), "x": [1, 2, None]})
@@ -111,8 +111,10 @@ def test_lists_of_sliding_windows_are_refused_with_their_size(
     monkeypatch.setattr(local_query, "free_memory", lambda: size)
     assert lists(column).num_rows == 5
     monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
-    told = "the lists of 5 windows have 9 values, 0 MiB, where 0 MiB are free; allowed: shorter windows, .* to_reader"
-    with pytest.raises(MemoryError, match=told):
+    printed = (
+        "the lists of 5 windows have 9 values, 0 MiB, where 0 MiB are free; allowed: shorter windows, .* to_reader"
+    )
+    with pytest.raises(MemoryError, match=printed):
         lists(column)
     windowed = wr.group_by(CLICKS, "user", time="ts").windowed_by(SLIDING)
     assert windowed.agg(x=wr.count(column), y=wr.percentile("x", [0.5, 1])).num_rows == 5
@@ -212,8 +214,8 @@ def test_lists_and_texts_for_every_row_of_a_session_are_refused_with_their_size(
     monkeypatch.setattr(local_query, "free_memory", lambda: size)
     assert windowed.with_columns(**aggregates)["xs"].to_pylist() == windowed.agg(**aggregates)["xs"].to_pylist() * 3
     monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
-    told = "what 1 windows hold, once for each of 3 rows, takes 0 MiB, where 0 MiB are free; allowed: .* agg, which"
-    with pytest.raises(MemoryError, match=told):
+    printed = "what 1 windows hold, once for each of 3 rows, takes 0 MiB, where 0 MiB are free; allowed: .* agg, which"
+    with pytest.raises(MemoryError, match=printed):
         windowed.with_columns(**aggregates)
     monkeypatch.setattr(local_query, "free_memory", lambda: 0)
     assert windowed.with_columns(n=wr.count(), last=wr.last("ts")).num_rows == 3
@@ -224,8 +226,8 @@ def test_a_list_of_a_long_session_for_each_of_its_rows_is_refused_before_it_is_m
     times = pa.array(range(rows)).cast(pa.timestamp("us"))
     table = pa.table({"user": pa.repeat("ann", rows), "ts": times, "x": pa.array(range(rows))})
     windowed = wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-    told = rf"what 1 windows hold, once for each of {rows} rows, takes 524\d{{3}} MiB, where \d+ MiB are free"
-    with pytest.raises(MemoryError, match=told):
+    printed = rf"what 1 windows hold, once for each of {rows} rows, takes 524\d{{3}} MiB, where \d+ MiB are free"
+    with pytest.raises(MemoryError, match=printed):
         windowed.with_columns(xs=wr.collect_list("x"))
 
 

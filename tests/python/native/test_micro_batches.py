@@ -38,8 +38,8 @@ def check(scenario: StreamingScenario, seed: int) -> None:
     """Fails with the smallest scenario that can be found."""
     if failures(scenario):
         small = shrunk(scenario, lambda scenario: bool(failures(scenario)))
-        told = "\n  ".join(failures(small))
-        pytest.fail(f"seed {seed}\n  {told}\n{small.line()}", pytrace=False)
+        message = "\n  ".join(failures(small))
+        pytest.fail(f"seed {seed}\n  {message}\n{small.line()}", pytrace=False)
 
 
 @pytest.mark.parametrize("first", range(0, SOON, TOGETHER))

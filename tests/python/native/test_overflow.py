@@ -47,11 +47,11 @@ def totals(table: pa.Table) -> list[Any]:
 
 @pytest.mark.parametrize("policy", [None, "error"])
 def test_the_error_names_the_column_the_window_the_key_and_the_option(policy: Any) -> None:
-    told = (
+    message = (
         r'^column "total": the sum does not fit the result type in window \[2026-01-01T08:00:00, 2026-01-01T08:01:00\] '
         r'of key ann; overflow\("null"\) makes it null and counts it$'
     )
-    with pytest.raises(OverflowError, match=told):
+    with pytest.raises(OverflowError, match=message):
         query(policy)(TABLE)
 
 
@@ -159,8 +159,10 @@ def test_a_reader_gives_null_too() -> None:
 
 def test_arithmetic_with_results() -> None:
     double = wr.max("amount") + wr.max("amount")
-    told = r'aggregate "total": the sum does not fit its type \(int64\) in window \[2026-01-01 08:00:00.*\] of key ann;'
-    with pytest.raises(OverflowError, match=told):
+    message = (
+        r'aggregate "total": the sum does not fit its type \(int64\) in window \[2026-01-01 08:00:00.*\] of key ann;'
+    )
+    with pytest.raises(OverflowError, match=message):
         query(None, total=double, n=wr.count())(TABLE)
     result = query("null", total=double, n=wr.count())(TABLE)
     assert totals(result) == [("ann", None, 2), ("bob", 2, 1)]
@@ -242,6 +244,6 @@ def test_the_command_takes_the_option(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(arguments) == 2
     assert "of key ann; --overflow null makes it null and counts it" in capsys.readouterr().err
     assert main([*arguments, "--overflow", "null"]) == 0
-    told = capsys.readouterr()
-    assert told.out.splitlines()[1] == '"ann",2026-01-01 08:00:00.000000,2026-01-01 08:00:00.000000,'
-    assert "1 result does not fit its type and is null (overflows)" in told.err
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1] == '"ann",2026-01-01 08:00:00.000000,2026-01-01 08:00:00.000000,'
+    assert "1 result does not fit its type and is null (overflows)" in printed.err

@@ -23,7 +23,7 @@ from ..oracle.micro_batches import MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 from ..scenes import PAYMENTS, at
-from .test_stream_steps import Told, definition, schemas, splits, stream_rows
+from .test_stream_steps import ShownChange, definition, schemas, splits, stream_rows
 
 SEEDS, TOGETHER = 600, 100
 Name = tuple[str, int, int]
@@ -49,7 +49,7 @@ class Sink:
         self.table: Table = {}
         self.states: dict[Name, list[Any]] = {}
 
-    def apply(self, rows: list[Told], place: str) -> None:
+    def apply(self, rows: list[ShownChange], place: str) -> None:
         """Fails if the table has at any time what it must not have."""
         upserts = [row for row in rows if row[0] == "upsert"]
         for op, key, start, end, values in rows:
@@ -74,7 +74,7 @@ def is_shown(scenario: StreamingScenario) -> bool:
     return (scenario.slowest or not scenario.sourced) and scenario.values == "built_in"
 
 
-def operator_rows(player: Operators, rows: tuple[Row, ...]) -> list[Told]:
+def operator_rows(player: Operators, rows: tuple[Row, ...]) -> list[ShownChange]:
     changes = [change for own in player.push(rows).values() for change in own]
     return [(change.op, change.key, change.start, change.end, change.values) for change in changes]
 
@@ -126,7 +126,7 @@ def test_a_sink_has_states_of_windows_and_in_the_end_the_table(way: str, first: 
 # The driver
 
 
-def told(changes: list[DriverChange]) -> Iterator[Told]:
+def shown_changes(changes: list[DriverChange]) -> Iterator[ShownChange]:
     for change in changes:
         start, end = (round(bound.timestamp() * 1_000_000) for bound in change.window)
         values = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in change.values.values())
@@ -147,7 +147,7 @@ def test_a_driver_gives_the_rows_of_micro_batches_of_one_record() -> None:
         pages: dict[str, bytes | None] = {}
         for row in rows:
             expected = [(c.op, c.key, c.start, c.end, c.values) for c in oracle.push((row,))]
-            got = list(told(driver.pipe_batch(table_of(scenario, [row]))))
+            got = list(shown_changes(driver.pipe_batch(table_of(scenario, [row]))))
             assert sorted(got, key=repr) == sorted(expected, key=repr), f"seed {seed}\n{scenario.line()}"
             compared += len(got)
             pages |= driver.changed_pages()

@@ -249,12 +249,12 @@ def test_files(ending: str, begins: bytes, tmp_path: Path) -> None:
 
 def test_what_is_wrong() -> None:
     table = events(SCATTERED)
-    for keys, told in (
+    for keys, message in (
         ([], "1 to 12 keys"),
         (["ann"] * 13, "13 keys"),
         (["eve"], "keys of which the events have records"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             shown(table, FIVE, keys)
     with pytest.raises(TypeError, match="keys: got 5"):
         shown(table, FIVE, [5])

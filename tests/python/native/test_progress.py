@@ -19,7 +19,7 @@ import windrow as wr
 from windrow._local import progress
 
 ROWS = 600_000
-Told = list[tuple[str, int, int | None]]
+Steps = list[tuple[str, int, int | None]]
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +46,12 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 def test_both_steps_go_up_to_all_records(events: pa.Table, call: str, known: bool, monkeypatch: Any) -> None:
     monkeypatch.setattr(progress, "_INTERVAL", 0)
     few = events.slice(0, 60_000 if "functions" in call else ROWS)
-    told: Told = []
-    result = CALLS[call](sessions(few if known else few.to_reader()).progress(lambda *step: told.append(step)))
+    steps: Steps = []
+    result = CALLS[call](sessions(few if known else few.to_reader()).progress(lambda *step: steps.append(step)))
     assert result.num_rows > 0
-    read = [(done, total) for step, done, total in told if step == "records"]
-    made = [(done, total) for step, done, total in told if step == "windows"]
-    assert [step for step, *_ in told] == ["records"] * len(read) + ["windows"] * len(made)
+    read = [(done, total) for step, done, total in steps if step == "records"]
+    made = [(done, total) for step, done, total in steps if step == "windows"]
+    assert [step for step, *_ in steps] == ["records"] * len(read) + ["windows"] * len(made)
     assert [done for done, _ in read] == sorted(done for done, _ in read)
     assert [done for done, _ in made] == sorted(done for done, _ in made)
     assert {total for _, total in read[:-1]} <= {few.num_rows if known else None}
@@ -61,20 +61,20 @@ def test_both_steps_go_up_to_all_records(events: pa.Table, call: str, known: boo
 
 
 def test_the_core_tells_while_it_makes_windows(events: pa.Table) -> None:
-    told: Told = []
+    steps: Steps = []
     windows = wr.SlidingWindows.with_time_difference("300 milliseconds")
     deviations = {f"deviation_{number}": wr.stddev("x") for number in range(40)}
-    sessions(events.slice(0, 200_000), windows).progress(lambda *step: told.append(step)).agg(**deviations)
-    made = [done for step, done, _ in told if step == "windows"]
+    sessions(events.slice(0, 200_000), windows).progress(lambda *step: steps.append(step)).agg(**deviations)
+    made = [done for step, done, _ in steps if step == "windows"]
     assert made == sorted(made)
     assert 0 < made[0] < made[-1] == 200_000
     assert {done % (200_000 // 32) for done in made} == {0}  # so many parts of the keys
 
 
 def test_a_callback_is_told_ten_times_a_second_and_at_the_ends(events: pa.Table) -> None:
-    told: list[float] = []
-    sessions(pa.concat_tables([events] * 5)).progress(lambda *step: told.append(time.monotonic())).count()
-    assert 2 <= len(told) <= 4 + 11 * (told[-1] - told[0])
+    times: list[float] = []
+    sessions(pa.concat_tables([events] * 5)).progress(lambda *step: times.append(time.monotonic())).count()
+    assert 2 <= len(times) <= 4 + 11 * (times[-1] - times[0])
 
 
 @pytest.mark.parametrize("step", ["records", "windows"])
@@ -106,14 +106,14 @@ def test_nothing_is_told_where_it_is_off(events: pa.Table, monkeypatch: Any) -> 
 @pytest.mark.parametrize("frame", [pa.Table.to_pandas, pl.from_arrow], ids=["pandas", "Polars"])
 def test_the_rows_of_a_frame_are_known(events: pa.Table, frame: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(progress, "_INTERVAL", 0)
-    told: Told = []
-    sessions(frame(events)).progress(lambda *step: told.append(step)).count()
-    assert told[0][2] == ROWS
+    steps: Steps = []
+    sessions(frame(events)).progress(lambda *step: steps.append(step)).count()
+    assert steps[0][2] == ROWS
     both = {side: wr.group_by(frame(events.slice(0, 10)), "key", time="ts") for side in ("left", "right")}
     wr.cogroup(**both).windowed_by(wr.SessionWindows.with_gap("1 second")).progress(
-        lambda *step: told.append(step)
+        lambda *step: steps.append(step)
     ).count()
-    assert told[-1] == ("windows", 20, 20)
+    assert steps[-1] == ("windows", 20, 20)
 
 
 class Bar:

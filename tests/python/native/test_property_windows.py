@@ -161,8 +161,8 @@ def test_sessions_at_the_ends_of_time_neither_wrap_nor_panic(time: int) -> None:
 def test_a_sliding_window_beyond_the_ends_of_time_is_an_error_that_names_the_column(time: int) -> None:
     windows = wr.SlidingWindows.with_time_difference(5 * ADD, resolution=ADD)
     neighbour = time - 2 if time > 0 else time + 2
-    told = r'column "ts": the window of the record at .* has a bound beyond the range of timestamp\[us\]'
-    with pytest.raises(OverflowError, match=told):
+    message = r'column "ts": the window of the record at .* has a bound beyond the range of timestamp\[us\]'
+    with pytest.raises(OverflowError, match=message):
         wr.group_by(table_of([neighbour, time], [1, 1], "us", []), "k", time="ts").windowed_by(windows).count()
 
 

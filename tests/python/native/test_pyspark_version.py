@@ -50,15 +50,15 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize(("call", "told"), CALLS.values(), ids=CALLS)
-def test_an_old_pyspark_is_named_with_those_that_work(tmp_path: Path, call: str, told: str) -> None:
+@pytest.mark.parametrize(("call", "message"), CALLS.values(), ids=CALLS)
+def test_an_old_pyspark_is_named_with_those_that_work(tmp_path: Path, call: str, message: str) -> None:
     for name, text in OLD.items():
         (tmp_path / "pyspark" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "pyspark" / name).write_text(text)
     code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import windrow; {call}"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last = ran.stderr.strip().splitlines()[-1]
-    assert last.startswith(f"ImportError: {told} of PySpark 3.4.4; allowed: PySpark 3.5 or later"), ran.stderr
+    assert last.startswith(f"ImportError: {message} of PySpark 3.4.4; allowed: PySpark 3.5 or later"), ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,10 @@ def test_reduce_folds_older_sessions_first_and_the_record_last() -> None:
     a─────────b        then c between them: the sessions a and b, in that order, then c
          c
     """
-    told = driver(SESSIONS, x=WORDS, n=wr.count())
+    stream = driver(SESSIONS, x=WORDS, n=wr.count())
     for minute, word in ((0, "a"), (10, "b")):
-        assert shown(told.pipe(user="u", ts=at(minute), word=word)) == [word]
-    changes = told.pipe(user="u", ts=at(5), word="c")
+        assert shown(stream.pipe(user="u", ts=at(minute), word=word)) == [word]
+    changes = stream.pipe(user="u", ts=at(5), word="c")
     assert shown(changes) == [None, None, "a+b+c"]
     assert shown(changes, "n")[-1] == 3
 
@@ -124,10 +124,10 @@ def test_an_exception_names_window_and_record_and_is_the_cause(function: str) ->
             made.pipe(user="u", ts=at(minute))
 
     place = rf"aggregate \"x\": {function} failed for the record at 2026-01-01T08:0"
-    with pytest.raises(RuntimeError, match=place) as told:
+    with pytest.raises(RuntimeError, match=place) as raised:
         pipe()
-    assert isinstance(told.value.__cause__, KeyError)
-    assert "in the window [2026-01-01T08:00:00" in str(told.value)
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert "in the window [2026-01-01T08:00:00" in str(raised.value)
     with pytest.raises(ValueError, match="failed halfway"):
         made.pipe(user="u", ts=at(2))
 
@@ -160,18 +160,18 @@ class Single(dict[str, int]):
 
 def test_an_accumulator_that_cannot_be_copied_is_told_with_the_record_where_there_is_one() -> None:
     single = wr.aggregate(Single, lambda held, row: held, lambda a, b: a, schema="map<string, bigint>")
-    told = 'aggregate "x": copy of an accumulator failed'
+    message = 'aggregate "x": copy of an accumulator failed'
     window = r"in the window \[2026-01-01T08:00:00, 2026-01-01T08:00:00\]: KeyError"
-    with pytest.raises(RuntimeError, match=f"{told} for the record at 2026-01-01T08:00:00, {window}"):
+    with pytest.raises(RuntimeError, match=f"{message} for the record at 2026-01-01T08:00:00, {window}"):
         driver(SESSIONS, x=single).pipe(user="u", ts=at(0))
     closing = StreamDriver(
         lambda data: wr.group_by(data, "user", time="ts").windowed_by(SESSIONS).emit("close").agg(x=single), SCHEMA
     )
     closing.pipe(user="u", ts=at(0))
     state = closing.snapshot()
-    with pytest.raises(RuntimeError, match=f"{told} {window}"):
+    with pytest.raises(RuntimeError, match=f"{message} {window}"):
         closing.tick(at(66))
-    with pytest.raises(RuntimeError, match=f"{told} {window}"):
+    with pytest.raises(RuntimeError, match=f"{message} {window}"):
         closing.restore(state).pipe(user="another", ts=at(66))
 
 
@@ -194,7 +194,7 @@ def test_an_exception_of_a_reduction_is_of_fn(times: tuple[int, ...]) -> None:
     ids=["reduce", "aggregate"],
 )
 def test_a_result_that_is_not_of_the_type_is_an_error_that_names_the_window(function: Any) -> None:
-    told = (
+    message = (
         r'^aggregate "x": conversion to its type failed in the window \[2026-01-01T09:00:00, 2026-01-01T09:01:00\]: '
         "TypeError: result: got 'text', a str; allowed: an int"
     )
@@ -204,7 +204,7 @@ def test_a_result_that_is_not_of_the_type_is_an_error_that_names_the_window(func
         lambda: made.pipe_batch(table),
         lambda: wr.group_by(table, "user", time="ts").windowed_by(SESSIONS).agg(x=function),
     ):
-        with pytest.raises(RuntimeError, match=told) as raised:
+        with pytest.raises(RuntimeError, match=message) as raised:
             ask()
         assert isinstance(raised.value.__cause__, TypeError)
 

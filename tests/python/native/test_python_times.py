@@ -49,9 +49,9 @@ def test_a_function_is_handed_what_python_has_and_all_else_is_told(case: str, wa
         return wr.group_by(table_of("v", kind, value), "k", time="ts").windowed_by(WINDOWS).agg(a=latest()[way])
 
     assert sums(fits).num_rows == 1
-    with pytest.raises(OverflowError) as told:
+    with pytest.raises(OverflowError) as raised:
         sums(beyond)
-    assert f"column 'v': got {shown}; allowed: times of the years 1 to 9999" in str(told.value)
+    assert f"column 'v': got {shown}; allowed: times of the years 1 to 9999" in str(raised.value)
 
 
 def test_within_a_struct_the_field_is_told() -> None:
@@ -71,9 +71,9 @@ def test_a_driver_tells_of_a_stream_time_that_python_does_not_have(time: int, sh
     driver.pipe_batch(pa.table({"k": [1], "ts": pa.array([END - 1]).cast(pa.timestamp("us"))}))
     assert driver.stream_time.year == 9999
     driver.pipe_batch(pa.table({"k": [1], "ts": pa.array([time]).cast(pa.timestamp("us"))}))
-    with pytest.raises(OverflowError) as told:
+    with pytest.raises(OverflowError) as raised:
         _ = driver.stream_time
-    assert f"column 'ts': got {shown}" in str(told.value)
+    assert f"column 'ts': got {shown}" in str(raised.value)
 
 
 def test_a_driver_tells_of_a_window_that_python_does_not_have_and_keeps_its_row() -> None:

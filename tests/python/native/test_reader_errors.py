@@ -69,11 +69,11 @@ def test_an_exception_comes_out_as_the_object_that_was_raised(
     query: Callable[[Any], Any], batches: int, raised: BaseException
 ) -> None:
     cause = raised.__cause__
-    with pytest.raises(type(raised)) as told:
+    with pytest.raises(type(raised)) as caught:
         query(failing(raised, batches))
-    assert told.value is raised
-    assert told.value.__cause__ is cause
-    assert told.value.__context__ is None
+    assert caught.value is raised
+    assert caught.value.__cause__ is cause
+    assert caught.value.__context__ is None
 
 
 def test_an_error_of_the_query_is_not_taken_for_one_of_the_reader() -> None:

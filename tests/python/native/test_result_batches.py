@@ -127,7 +127,7 @@ def test_cogroups_flat_bounds_and_updates_are_those_of_agg() -> None:
 def test_a_call_warns_at_its_line_and_reads_everything() -> None:
     with pytest.warns(wr.LeftOut, match=r"1 of 5 records are left out \(null_keys 1\)") as caught:
         reader = sessions().to_reader(n=wr.count())
-    assert [told.filename for told in caught] == [__file__]
+    assert [warning.filename for warning in caught] == [__file__]
     assert wr.counters(reader)["records"] == 5
     assert "windows" not in wr.counters(reader)
 

@@ -12,6 +12,6 @@ def test_an_interval_of_months_is_refused_in_words_that_fit_every_argument(argum
 
     column = spark.StructField("age", spark.YearMonthIntervalType())
     words = f"{argument}: column 'age' has type interval year to month; allowed: .* for intervals, day-time ones"
-    with pytest.raises(TypeError, match=words) as told:
+    with pytest.raises(TypeError, match=words) as raised:
         arrow_field(argument, column, compared=False)
-    assert "length" not in str(told.value)
+    assert "length" not in str(raised.value)

@@ -111,7 +111,7 @@ def test_a_restart_changes_nothing(name: str, windows: Any) -> None:
 
     aggregate = wr.aggregate(init, watched, merge, schema=schema, columns=["n", "word"])
     for every in (True, False):
-        told = []
+        given = []
         for restarts in (False, True):
             seen.clear()
             stream = driver(windows, every=every, x=aggregate)
@@ -120,8 +120,8 @@ def test_a_restart_changes_nothing(name: str, windows: Any) -> None:
                 changes.append(stream.pipe(**record))
                 if restarts:
                     stream = driver(windows, every=every, x=aggregate).restore(stream.snapshot())
-            told.append((changes, stream.snapshot(), list(seen)))
-        (changes, pages, classes), (restarted, again, same) = told
+            given.append((changes, stream.snapshot(), list(seen)))
+        (changes, pages, classes), (restarted, again, same) = given
         if name not in ("set", "frozenset", "a set inside"):  # a set that is made anew may have another order
             assert (restarted, again) == (changes, pages)
         assert same == classes

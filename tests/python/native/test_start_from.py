@@ -23,7 +23,7 @@ from ..harness.examples import usually
 from ..harness.families import FAMILIES, often
 from ..harness.micro_batch_player import COUNTED
 from ..harness.micro_batch_tables import TIME, table_of
-from ..harness.scenario_queries import Told, by_key, definition, named, schemas, shown, splits, stream_rows
+from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..harness.steps import LocalStream
 from ..harness.tables import assert_same, rows_of
 from ..oracle.micro_batch_generator import streaming_scenario
@@ -95,7 +95,7 @@ def check(seed: int) -> int:
             oracle.restart(restart.grace, restart.late)
             stream.define(definition(oracle.scenario, begun))
             restart = None
-        expected: list[Told] = [shown(change, scenario.inputs) for change in oracle.push(rows)]
+        expected: list[ShownChange] = [shown(change, scenario.inputs) for change in oracle.push(rows)]
         tables = [named(stream, table) for table in splits(draw, oracle.scenario, rows)]
         got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
         place = f"seed {seed}, batch {number}, to {to}\n{scenario.line()}"

@@ -70,8 +70,8 @@ print(kibibytes("VmHWM") - before)
 OVERTAKEN_PUSHES = """
 USED = ["key", "ts"]
 add = lambda held, row: held[:400] + bytes(40)
-told = wr.aggregate(bytes, add, lambda a, b: a + b, schema="binary", columns=["key"])
-operator = operator_of(wr.SlidingWindows.with_time_difference("10 seconds", grace="1 minute"), told)
+keys = wr.aggregate(bytes, add, lambda a, b: a + b, schema="binary", columns=["key"])
+operator = operator_of(wr.SlidingWindows.with_time_difference("10 seconds", grace="1 minute"), keys)
 for push in range(PUSHES):
     times = SECOND * (10_000 + 10 * push + np.arange(10))
     batches = operator.push(batch_of(np.zeros(10, np.int64), times))

@@ -108,10 +108,10 @@ def refused(found: list[Any], *words: str) -> None:
     """Fails unless nothing but an error was given, which says what is wrong with the state."""
     (error,) = found
     assert type(error) is ValueError
-    told = str(error)
-    assert told.startswith("state: ")
+    message = str(error)
+    assert message.startswith("state: ")
     for word in words:
-        assert word in told
+        assert word in message
 
 
 def read_index(pages: dict[str, str]) -> dict[str, Any]:
@@ -238,7 +238,7 @@ class TestStatesReadInPart:
 
     @pytest.mark.parametrize("damage", ["gone", "older", "flipped", "cut"])
     def test_damage_is_named_where_it_is_read_and_harms_nothing_elsewhere(self, in_part: Played, damage: str) -> None:
-        whole, told = in_part.given(in_part.pages()), set()
+        whole, messages = in_part.given(in_part.pages()), set()
         for name, page in in_part.pages().items():
             pages = in_part.pages()
             if damage == "gone":
@@ -251,11 +251,11 @@ class TestStatesReadInPart:
             if isinstance(found[-1], Exception):
                 assert found[:-1] == whole[: len(found) - 1]
                 refused(found[-1:], "damaged")
-                told.add(name)
+                messages.add(name)
             else:
                 assert found == whole
-        assert {"index", "0/head", "1/head"} <= told
-        assert len(told) > 4
+        assert {"index", "0/head", "1/head"} <= messages
+        assert len(messages) > 4
 
     def test_pages_of_an_older_micro_batch_are_torn(self, in_part: Played) -> None:
         older = in_part.pages(ago=1)

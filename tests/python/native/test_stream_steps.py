@@ -7,7 +7,7 @@ import random
 import pytest
 
 from ..harness.micro_batch_player import COUNTED
-from ..harness.scenario_queries import Told, by_key, definition, named, schemas, shown, splits, stream_rows
+from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..harness.steps import LocalStream
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.micro_batches import MicroBatches
@@ -24,7 +24,7 @@ def check(scenario: StreamingScenario, seed: int) -> bool:
     draw = random.Random(seed)
     oracle = MicroBatches(scenario)
     stream = LocalStream(definition(scenario), schemas(scenario), shards=draw.choice([1, 2, 5]), seed=seed)
-    expected: list[Told] = []
+    expected: list[ShownChange] = []
     for number, rows in enumerate(scenario.batches):
         if (restart := scenario.restart_before(number)) is not None:
             oracle.restart(restart.grace, restart.late, restart.every)

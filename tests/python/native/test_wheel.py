@@ -52,7 +52,7 @@ def test_a_wheel_that_may_be_published(name: str, module: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "points", "told"),
+    ("name", "module", "points", "message"),
     [
         (
             LINUX,
@@ -78,7 +78,7 @@ def test_a_wheel_that_may_be_published(name: str, module: str, tmp_path: Path) -
         (LINUX, "GLIBC_2.17", "", "the command windrow is not among its entry points"),
     ],
 )
-def test_a_wheel_that_may_not(name: str, module: str, points: str, told: str, tmp_path: Path) -> None:
+def test_a_wheel_that_may_not(name: str, module: str, points: str, message: str, tmp_path: Path) -> None:
     code, printed = checked(tmp_path, name, module, points)
     assert code == 1
-    assert printed.splitlines() == [f"{name}: {told}"]
+    assert printed.splitlines() == [f"{name}: {message}"]

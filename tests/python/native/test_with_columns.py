@@ -237,9 +237,9 @@ def test_without_aggregates_there_is_just_the_window_and_the_counters() -> None:
 
 
 def test_bounds_as_columns_computed_columns_and_progress_go_along() -> None:
-    told: list[str] = []
+    steps: list[str] = []
     grouped = wr.group_by(CLICKS, "user", time="ts").windowed_by(SESSIONS)
-    flat = grouped.flat().progress(lambda step, done, total: told.append(step))
+    flat = grouped.flat().progress(lambda step, done, total: steps.append(step))
     with pytest.warns(wr.LeftOut, match="1 of 4 records"):
         answer = flat.with_columns(share=wr.count("url") / wr.count(), later=wr.count().then(lambda n: pc.add(n, 1)))
     assert answer.column_names == ["user", "ts", "url", "window_start", "window_end", "share", "later"]
@@ -247,7 +247,7 @@ def test_bounds_as_columns_computed_columns_and_progress_go_along() -> None:
     assert answer["share"].to_pylist() == [1.0, 1.0, 1.0, None]
     assert answer["later"].to_pylist() == [3, 2, 3, None]
     assert wr.counters(answer)["windows"] == 2
-    assert set(told) == {"records", "windows"}
+    assert set(steps) == {"records", "windows"}
 
 
 def test_results_of_any_type_of_arrow_come_back() -> None:

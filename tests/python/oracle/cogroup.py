@@ -11,22 +11,25 @@ from .records import Record
 
 
 @dataclass(frozen=True)
-class Told(Record):
+class InputRecord(Record):
     """A record that tells its input."""
 
     input: str = ""
 
 
-def together(inputs: Mapping[str, Sequence[Record]]) -> list[Told]:
+def together(inputs: Mapping[str, Sequence[Record]]) -> list[InputRecord]:
     """The records of all inputs; those of one input keep their order, the first input's arrive first."""
-    told: list[Told] = []
+    joined: list[InputRecord] = []
     for name, records in inputs.items():
-        told += [Told(each.key, each.time, len(told) + place, each.values, name) for place, each in enumerate(records)]
-    return told
+        joined += [
+            InputRecord(each.key, each.time, len(joined) + place, each.values, name)
+            for place, each in enumerate(records)
+        ]
+    return joined
 
 
 def answer_of_input(
-    function: str, rows: Sequence[Told], *columns: str, where: str | None = None, **options: Any
+    function: str, rows: Sequence[InputRecord], *columns: str, where: str | None = None, **options: Any
 ) -> Any:
     """What an aggregate gives over the rows of one window; its columns are called `input.column`, or `input.*`.
 

@@ -173,9 +173,9 @@ def main(remote: str) -> None:
         except ValueError as error:
             refused.append(str(error))
     print(json.dumps({"joined": [both.columns, both.count()], "refused": refused}))
-    told = ControlMessage(1_767_258_000_000, 0, UUID(int=1)).headers()
+    headers = ControlMessage(1_767_258_000_000, 0, UUID(int=1)).headers()
     columns = "key binary, value binary, timestamp timestamp, headers array<struct<key: string, value: binary>>"
-    records = [(b"k", b"v", None, None), (None, None, None, told), (None, None, None, [("windrow.progress", b"?")])]
+    records = [(b"k", b"v", None, None), (None, None, None, headers), (None, None, None, [("windrow.progress", b"?")])]
     ticks = with_ticks(spark.createDataFrame(records, columns)).selectExpr("tick", "unix_millis(event_time) AS at")
     streamed = wr.ticks(spark, every="1 second", delay="0 seconds")
     print(json.dumps({"ticks": [tuple(row) for row in ticks.collect()], "streams": streamed.isStreaming}))

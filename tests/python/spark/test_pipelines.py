@@ -72,13 +72,13 @@ CALLS = {
 
 @dp.temporary_view
 def refused():
-    told = {}
+    messages = {}
     for name, call in CALLS.items():
         try:
             call()
         except Exception as error:
-            told[name] = f"{type(error).__name__}: {error}"
-    Path(PLACE, "refused.json").write_text(json.dumps(told))
+            messages[name] = f"{type(error).__name__}: {error}"
+    Path(PLACE, "refused.json").write_text(json.dumps(messages))
     return spark.range(1)
 
 
@@ -240,9 +240,9 @@ COLUMN = "allowed: a column inside a pipeline"
     ],
 )
 def test_what_a_pipeline_cannot_have_is_refused(place: Path, name: str, start: str, words: str) -> None:
-    told = json.loads((place / "refused.json").read_text())[name]
-    assert told.startswith(start)
-    assert words in told
+    message = json.loads((place / "refused.json").read_text())[name]
+    assert message.startswith(start)
+    assert words in message
 
 
 def test_ticks_of_a_topic(place: Path) -> None:

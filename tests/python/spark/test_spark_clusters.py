@@ -38,12 +38,12 @@ def ran(master: str, place: Path) -> dict[str, Any]:
     return printed
 
 
-def check(told: dict[str, Any]) -> None:
+def check(message: dict[str, Any]) -> None:
     """Both queries have the sessions of this process; the stream not the last one, which is open."""
     here = cluster_client.json_rows(cluster_client.sessions(cluster_client.events()).to_pylist())
     assert len(here) > 20
-    assert told["batch"] == here
-    assert told["stream"] == [row for row in here if row[0] != "last"]
+    assert message["batch"] == here
+    assert message["stream"] == [row for row in here if row[0] != "last"]
 
 
 @pytest.mark.needs("streams on Connect")

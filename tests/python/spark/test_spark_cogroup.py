@@ -128,12 +128,12 @@ def test_columns_keep_their_spark_types(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("kind", WINDOWS)
 def test_python_functions_see_their_input_in_the_order_of_time(spark: SparkSession, kind: str) -> None:
-    def told(held: str, row: Any) -> str:
+    def appended(held: str, row: Any) -> str:
         return f"{held} {row[0]}"
 
     aggregates = {
-        "clicks": {"held": told, "columns": ["clicks.x"]},
-        "both": {"held": {"orders": told, "clicks": told}, "columns": ["orders.x", "clicks.a.b"]},
+        "clicks": {"held": appended, "columns": ["clicks.x"]},
+        "both": {"held": {"orders": appended, "clicks": appended}, "columns": ["orders.x", "clicks.a.b"]},
     }
     functions = {
         name: wr.aggregate(str, one["held"], lambda a, b: a + b, schema="string", columns=one["columns"])

@@ -141,9 +141,9 @@ def test_a_pipeline_is_told_the_lines_of_its_file() -> None:
     class Session:
         conf = Conf()
 
-    with pytest.raises(ValueError, match="providerClass: got 'HDFS") as told:
+    with pytest.raises(ValueError, match="providerClass: got 'HDFS") as raised:
         check_state_store(Session(), pipeline=True)  # type: ignore[arg-type]
-    _, _, lines = str(told.value).partition("configuration:\n")
+    _, _, lines = str(raised.value).partition("configuration:\n")
     assert lines.splitlines() == [f'  {key}: "{value}"' for key, value in SETTINGS.items()]
 
 

@@ -215,10 +215,12 @@ def test_what_a_function_raises_fails_the_job_with_window_and_time(spark: SparkS
     result = wr.group_by(given, "user", time="ts").windowed_by(GAP).agg(ratio=fails)
     with pytest.raises(PythonException) as raised:
         result.collect()
-    told = str(raised.value)
-    assert 'RuntimeError: aggregate "ratio": add failed for the record at 2026-01-01T08:05:00Z, in the window' in told
+    message = str(raised.value)
+    assert (
+        'RuntimeError: aggregate "ratio": add failed for the record at 2026-01-01T08:05:00Z, in the window' in message
+    )
     line = divided.__code__.co_firstlineno + 1
-    assert f"ZeroDivisionError: integer division or modulo by zero ({__file__}:{line}, in divided: " in told
+    assert f"ZeroDivisionError: integer division or modulo by zero ({__file__}:{line}, in divided: " in message
     forgets = wr.aggregate(list, lambda held, row: held.append(row.n), max, schema="array<int>", columns=["n"])
     twice = given.union(given)
     with pytest.raises(PythonException, match="add returned None, not the accumulator, then merge failed for the rec"):

@@ -68,9 +68,9 @@ def test_a_batch_needs_no_settings(fresh: SparkSession, refuse: Callable[[], Non
         rows = [row.asDict(recursive=True) for row in counted(data).collect()]
         wr.group_by(data, "user", time="ts").windowed_by(GAP).with_columns(n=wr.count()).collect()
     assert short(rows) == [("ann", 0, 4, 2), ("bob", 20, 20, 1)]
-    told = [str(warning.message) for warning in warned if "maxBytesPerBatch" in str(warning.message)]
+    messages = [str(warning.message) for warning in warned if "maxBytesPerBatch" in str(warning.message)]
     has_limit = release.has_setting(fresh, "spark.sql.execution.arrow.maxBytesPerBatch")
-    assert len(told) == (has_limit and not refuses)
+    assert len(messages) == (has_limit and not refuses)
 
 
 @pytest.mark.needs("streams")
@@ -114,6 +114,6 @@ def test_sparks_own_error_about_the_state_store_has_a_sentence_of_windrow(
     stream = source(fresh, folder, DDL)
     refuse()
     query = start(counted(stream), Run(), tmp_path / "checkpoint")
-    with pytest.raises(StreamingQueryException, match=r"HDFSBackedStateStoreProvider is not supported") as told:
+    with pytest.raises(StreamingQueryException, match=r"HDFSBackedStateStoreProvider is not supported") as raised:
         query.awaitTermination()
-    assert "windrow: a stream needs the state store org.apache.spark" in str(told.value)
+    assert "windrow: a stream needs the state store org.apache.spark" in str(raised.value)

@@ -377,7 +377,7 @@ def test_ticks_by_the_wall_clock_close_what_a_quiet_stream_leaves_open(spark: Sp
     query = writer.trigger(processingTime="1 second").start()
     try:
         # What was counted in a micro-batch is told after its rows.
-        await_batches(query, lambda: any(run.batches.get(told["batchId"]) for told in query.recentProgress))
+        await_batches(query, lambda: any(run.batches.get(progress["batchId"]) for progress in query.recentProgress))
     finally:
         query.stop()
     (row,) = run.rows

@@ -100,6 +100,6 @@ def test_queries_give_the_same_through_many_faults(
         met["tries again"] += check(spark, place, query)
         played.append(query)
         print(f"seed {seed}", query, masters[0], dict(met), flush=True)
-    told = ", ".join(f"{count} {kind}" for kind, count in sorted(met.items()))
+    message = ", ".join(f"{count} {kind}" for kind, count in sorted(met.items()))
     kills = sum(met[kind] for kind in KILLS)
-    soaked(f"{kills} kills, {len(played)} runs of {len(set(played))} queries, all as uninterrupted: {told}")
+    soaked(f"{kills} kills, {len(played)} runs of {len(set(played))} queries, all as uninterrupted: {message}")

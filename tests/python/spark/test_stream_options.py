@@ -134,8 +134,8 @@ def shown(row: dict[str, Any]) -> str:
 def test_a_broadcast_that_a_function_uses_is_refused_at_the_call(empty_stream: DataFrame) -> None:
     rates = empty_stream.sparkSession.sparkContext.broadcast({1: 10, 2: 20})
     paid = wr.reduce("amount", lambda one, other: one + rates.value[other])
-    told = r'aggregate "paid": got functions that use a broadcast, on a stream; allowed: the value itself'
-    with pytest.raises(TypeError, match=told):
+    message = r'aggregate "paid": got functions that use a broadcast, on a stream; allowed: the value itself'
+    with pytest.raises(TypeError, match=message):
         grouped(empty_stream).agg(n=wr.count(), paid=paid)
 
 

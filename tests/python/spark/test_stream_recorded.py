@@ -56,7 +56,7 @@ def check(spark: SparkSession, place: Path, chosen: dict[Shape, list[Scaled]], s
         started.awaitTermination()
         run.progress += started.recentProgress
     assert len(run.batches) >= pieces
-    told = Counter[str]()
+    counts = Counter[str]()
     bounds = cuts(list(chosen.values()), pieces, seed)
     for number, ((shape, runs), of_shape) in enumerate(zip(chosen.items(), bounds, strict=True)):
         got = answered([row for row in run.rows if row["shape"] == number], runs)
@@ -68,14 +68,14 @@ def check(spark: SparkSession, place: Path, chosen: dict[Shape, list[Scaled]], s
         counters = run.counters(f"shape {number}")
         dropped = sum(known[name] for known in counters for name in ("late", "windows_refused", "null_keys"))
         assert dropped == sum(scaled.dropped() for scaled in runs), shape
-        told.update(
+        counts.update(
             shapes=1,
             runs=len(runs),
             records=sum(1 for scaled in runs for _ in scaled.steps()),
             changes=sum(map(len, got.values())),
             dropped=dropped,
         )
-    return told
+    return counts
 
 
 def sample(found: dict[Shape, list[Scaled]]) -> dict[Shape, list[Scaled]]:
@@ -95,8 +95,8 @@ def test_a_query_answers_as_kafka_did(
     chosen = sample(shapes(recorded_runs(recorded)))
     assert len(chosen) == sum(SAMPLE.values())
     partitions(1)
-    told = check(spark, tmp_path, chosen, seed=0, pieces=4)
-    assert told == {"shapes": 7, "runs": 144, "records": 5042, "changes": 4956, "dropped": 642}
+    counts = check(spark, tmp_path, chosen, seed=0, pieces=4)
+    assert counts == {"shapes": 7, "runs": 144, "records": 5042, "changes": 4956, "dropped": 642}
 
 
 @pytest.mark.soak
@@ -109,11 +109,11 @@ def test_queries_answer_all_that_kafka_was_asked(
 ) -> None:
     runs = recorded_runs(recorded)
     found = list(shapes(runs).items())
-    told = Counter[str]()
+    counts = Counter[str]()
     for number, part in enumerate(parts(found, 12)):
         partitions(1 + number % 3)
-        told += check(spark, tmp_path / str(number), dict(part), SEED + number, pieces=3 + number % 4)
-    soaked(f"{len(runs)} recorded runs of Kafka Streams through streaming queries, all equal: {dict(told)}")
+        counts += check(spark, tmp_path / str(number), dict(part), SEED + number, pieces=3 + number % 4)
+    soaked(f"{len(runs)} recorded runs of Kafka Streams through streaming queries, all equal: {dict(counts)}")
 
 
 def parts(found: Sequence[tuple[Shape, list[Scaled]]], size: int) -> list[Sequence[tuple[Shape, list[Scaled]]]]:

@@ -27,13 +27,13 @@ def test_far_more_partitions_than_shards_are_told_once_a_query(spark: SparkSessi
     fresh = spark.newSession()
     wr.configure(fresh)
     stream = source(fresh, Folder(tmp_path / "none"), "user string, ts timestamp")
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for partitions in (12, 13, 200):
             fresh.conf.set("spark.sql.shuffle.partitions", partitions)
             grouped(stream).shards(3).count()
-    assert [warning.filename for warning in told] == [__file__] * 2
-    for warning, partitions in zip(told, (13, 200), strict=True):
+    assert [warning.filename for warning in caught] == [__file__] * 2
+    for warning, partitions in zip(caught, (13, 200), strict=True):
         assert issubclass(warning.category, UserWarning)
         assert f"shuffle.partitions is {partitions}, so each micro-batch has {partitions} tasks" in str(warning.message)
         assert "at most 3 of which, one for each shard" in str(warning.message)
@@ -41,7 +41,7 @@ def test_far_more_partitions_than_shards_are_told_once_a_query(spark: SparkSessi
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
         ("echo 'Traceback' >&2; echo \"No module named 'pandas'\" >&2; exit 1", "/python9 cannot run .*named 'pandas'"),
         ("exit 3", "/python9 cannot run Spark's workers .exit status 3."),
@@ -50,7 +50,7 @@ def test_far_more_partitions_than_shards_are_told_once_a_query(spark: SparkSessi
     ],
 )
 def test_a_driver_without_the_workers_python_is_told_once(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, told: str | None
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, message: str | None
 ) -> None:
     python = tmp_path / "python9"
     if script is not None:
@@ -64,7 +64,7 @@ def test_a_driver_without_the_workers_python_is_told_once(
         warnings.simplefilter("always")
         for _ in range(2):
             grouped(stream).count()
-    assert len(warned) == (told is not None)
+    assert len(warned) == (message is not None)
     for warning in warned:
-        assert re.search(f"{told}.*PYSPARK_PYTHON .now '{python}'.*{sys.executable}", str(warning.message))
+        assert re.search(f"{message}.*PYSPARK_PYTHON .now '{python}'.*{sys.executable}", str(warning.message))
         assert warning.filename == __file__

@@ -131,12 +131,12 @@ def test_records_of_sliding_windows_come_back_at_once(spark: SparkSession, tmp_p
         assert [row["id"] for row in by_id(run.batches[number])] == [row["id"] for row in batch]
         for row in run.batches[number]:
             found = tuple(None if row[name] is None else row[name].replace(tzinfo=UTC) for name in BOUNDS)
-            told = (*found, row["n"], row["share"], row["most"])
+            values = (*found, row["n"], row["share"], row["most"])
             if row["id"] not in windows:
-                assert told == (None,) * 5
+                assert values == (None,) * 5
                 continue
             start, end, ids = windows[row["id"]]
-            assert told == (EPOCH + start * TICK, EPOCH + end * TICK, len(ids), sum(ids) / len(ids), max(ids) + 1)
+            assert values == (EPOCH + start * TICK, EPOCH + end * TICK, len(ids), sum(ids) / len(ids), max(ids) + 1)
     assert sum(known["late"] for known in run.counters("rows")) == oracle.late > 0
 
 
