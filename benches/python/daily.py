@@ -77,20 +77,20 @@ def differences(one: DataFrame, other: DataFrame) -> int:
 
 def main() -> int:
     """Both ways, day by day."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--days", type=int, default=20)
-    options.add_argument("--events", type=int, default=500_000, help="of a day")
-    chosen = options.parse_args()
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, {chosen.events:,} events a day")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--days", type=int, default=20)
+    parser.add_argument("--events", type=int, default=500_000, help="of a day")
+    args = parser.parse_args()
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, {args.events:,} events a day")
     spark = local_spark.start()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         files: list[str] = []
-        for day in range(chosen.days):
-            write_day(folder, day, chosen.events)
+        for day in range(args.days):
+            write_day(folder, day, args.events)
             files.append(str(folder / f"day={day:03d}.parquet"))
         print("  day   advance   session_window   ratio")
-        for day in range(chosen.days):
+        for day in range(args.days):
             begin = time.perf_counter()
             advance(spark, files[day], folder / "runs", day)
             ours = time.perf_counter() - begin
@@ -98,7 +98,7 @@ def main() -> int:
             session_window(spark, files[: day + 1]).write.mode("overwrite").parquet(str(folder / "theirs"))
             theirs = time.perf_counter() - begin
             print(f"  {day + 1:3}  {ours:6.2f} s         {theirs:6.2f} s   {theirs / ours:5.1f}", flush=True)
-        last = chosen.days - 1
+        last = args.days - 1
         wrong = differences(closed_and_open(spark, folder / "runs", last), session_window(spark, files))
         print(f"  {'all sessions agree' if not wrong else f'{wrong} SESSIONS DIFFER'}")
     spark.stop()

@@ -124,13 +124,13 @@ def main() -> int:
     parser.add_argument("--records", type=float, default=10, help="in a window, on average")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--fold", choices=FOLDS, action="append")
-    chosen = parser.parse_args()
-    table = events.table(chosen.events, "shuffled", "string")
+    args = parser.parse_args()
+    table = events.table(args.events, "shuffled", "string")
     table = table.append_column("cents", pc.round(pc.multiply(table["amount"], 100)).cast(pa.int64()))
-    difference = round((chosen.records - 1) * events.MEAN_DISTANCE)
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    difference = round((args.records - 1) * events.MEAN_DISTANCE)
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
     agree = True
-    for name in chosen.fold or FOLDS:
+    for name in args.fold or FOLDS:
         fold, calls = FOLDS[name], 0
 
         def counting(held: Any, row: Any, add: Callable[[Any, Any], Any] = fold.add) -> Any:
@@ -140,7 +140,7 @@ def main() -> int:
 
         windrow(table, fold._replace(add=counting), difference)
         found: dict[str, list[float]] = {"windrow": [], "plain Python": []}
-        for _ in range(chosen.repeats):
+        for _ in range(args.repeats):
             spent, ours = seconds(lambda fold=fold: windrow(table, fold, difference))
             found["windrow"].append(spent)
             spent, windows = seconds(lambda fold=fold: list(plain_python(table, fold, difference)))
@@ -150,7 +150,7 @@ def main() -> int:
         held = sum(records for _, _, records, _ in windows)
         ours_s, plain_s = (statistics.median(spent) for spent in found.values())
         print(
-            f"{name:<8}{chosen.events:,} events, {len(windows):,} windows of {held / len(windows):.1f} records: "
+            f"{name:<8}{args.events:,} events, {len(windows):,} windows of {held / len(windows):.1f} records: "
             f"windrow {ours_s:.2f} s, {calls / 1e6:.1f} M calls; "
             f"plain Python {plain_s:.2f} s, {held / 1e6:.1f} M calls: "
             f"{plain_s / ours_s:.1f} times as fast{'' if equal else '  DIFFERS'}",

@@ -226,20 +226,20 @@ def main() -> int:
     parser.add_argument("--order", choices=events.ORDERS, default="in order")
     parser.add_argument("--peer", choices=PEERS, action="append")
     parser.add_argument("--child", nargs=2, type=Path, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.child:
-        path, answer = chosen.child
-        print(json.dumps(measure(chosen.peer[0], path, chosen.repeats, answer)))
+    args = parser.parse_args()
+    if args.child:
+        path, answer = args.child
+        print(json.dumps(measure(args.peer[0], path, args.repeats, answer)))
         return 0
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
-    print(f"\nfunnel of {len(STEPS)} steps, {chosen.events:,} events, {chosen.order}")
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
+    print(f"\nfunnel of {len(STEPS)} steps, {args.events:,} events, {args.order}")
     agree, reference, speed = True, None, dict[str, float]()
     with tempfile.TemporaryDirectory() as folder:
         path, answer = Path(folder) / "events.parquet", Path(folder) / "answer.parquet"
-        write(path, chosen.events, chosen.order)
-        for peer in chosen.peer or PEERS:
+        write(path, args.events, args.order)
+        for peer in args.peer or PEERS:
             call = [sys.executable, __file__, "--child", str(path), str(answer), "--peer", peer]
-            done = subprocess.run([*call, "--repeats", str(chosen.repeats)], capture_output=True, text=True)
+            done = subprocess.run([*call, "--repeats", str(args.repeats)], capture_output=True, text=True)
             if done.returncode:
                 raise SystemExit(f"{peer} failed:\n{done.stderr}")
             found, rows = json.loads(done.stdout.splitlines()[-1]), pq.read_table(answer)

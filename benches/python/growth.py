@@ -293,20 +293,20 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", choices=CURVES, action="append", help="again for more")
     parser.add_argument("--dry", action="store_true", help="write no file")
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     record: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    for name in chosen.only or CURVES:
+    for name in args.only or CURVES:
         curve = CURVES[name]
         begin = time.perf_counter()
         print(f"\n{curve.title}: {curve.cost}, by {curve.sizes}", flush=True)
         lines: dict[str, list[list[float]]] = {}
-        for size, line, cost in curve.measure(chosen):
+        for size, line, cost in curve.measure(args):
             lines.setdefault(line, []).append([size, float(f"{cost * curve.scale:.4g}")])
             print(f"  {line:<28}{size:>12,}{cost * curve.scale:>12.4g}", flush=True)
         print(f"  ({time.perf_counter() - begin:.0f} s)")
         titles = {"title": curve.title, "sizes": curve.sizes, "cost": curve.cost}
         record[name] = {**titles, **place(), "lines": lines}
-        if not chosen.dry:
+        if not args.dry:
             RECORD.write_text(json.dumps(record, indent=1) + "\n")
     return 0
 

@@ -114,10 +114,10 @@ def main() -> int:
     parser.add_argument(
         "--repeats", type=int, default=1, help="2 or more: count this many times and print only the spread"
     )
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     compiler, machine = rust(), f"{platform.system()} {platform.machine()}"
     record = {"rust": compiler, "machine": machine, "tolerance": TOLERANCE, "instructions": {}}
-    if not chosen.record and chosen.repeats == 1:
+    if not args.record and args.repeats == 1:
         record = json.loads(RECORD.read_text())
         for kind, got, fix in (
             ("rust", compiler, f"rustup run {record['rust']} make bench-check"),
@@ -132,11 +132,11 @@ def main() -> int:
                 return 2
     program = built()
     names = workloads(program)
-    if chosen.repeats > 1:
-        spread(program, names, chosen.repeats)
+    if args.repeats > 1:
+        spread(program, names, args.repeats)
         return 0
     counts = counted(program, names)
-    if chosen.record:
+    if args.record:
         RECORD.write_text(json.dumps(record | {"instructions": counts}, indent=2) + "\n")
         print(RECORD.read_text(), end="")
         return 0

@@ -185,23 +185,23 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--rows", type=int, default=150_000, help="events of a micro-batch at the most")
     parser.add_argument("--idle-seconds", type=float, default=60, help="how long idle producers are measured")
-    chosen = parser.parse_args()
-    names = chosen.only or [*LOADS, "idle"]
+    args = parser.parse_args()
+    names = args.only or [*LOADS, "idle"]
     # All threads of Kafka Streams are to be there before the first record: stream time is a task's own.
     settings = {"group.initial.rebalance.delay.ms": "3000"}
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
     agree = True
     with Broker(settings) as broker:
         if "idle" in names:  # before there is a Spark
-            agree = idle(broker, chosen.idle_seconds)
+            agree = idle(broker, args.idle_seconds)
         loads = [name for name in names if name in LOADS]
         if loads:
             spark = session.start("windrow bench", memory="2g")
             try:
                 warm(spark, broker)
                 for name in loads:
-                    events = chosen.events or LOADS[name].events
-                    agree = measure(spark, broker, name, events, chosen.repeats, chosen.rows) and agree
+                    events = args.events or LOADS[name].events
+                    agree = measure(spark, broker, name, events, args.repeats, args.rows) and agree
             finally:
                 spark.stop()
     return 0 if agree else 1

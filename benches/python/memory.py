@@ -139,25 +139,25 @@ def measure(count: int, windows: str, shape: str, partitions: int, shards: int) 
 
 def main() -> int:
     """Each kind of windows over each shape in a process of its own."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--events", type=int, default=100_000_000)
-    options.add_argument("--partitions", type=int, default=16)
-    options.add_argument("--shards", type=int, default=32)
-    options.add_argument("--windows", choices=WINDOWS)
-    options.add_argument("--shape", choices=SHAPES)
-    chosen = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=100_000_000)
+    parser.add_argument("--partitions", type=int, default=16)
+    parser.add_argument("--shards", type=int, default=32)
+    parser.add_argument("--windows", choices=WINDOWS)
+    parser.add_argument("--shape", choices=SHAPES)
+    args = parser.parse_args()
     if not Path("/proc/self/status").exists():
         print("memory: skipped, it reads /proc and this machine has none")
         return 0
-    if chosen.windows and chosen.shape:
-        measure(chosen.events, chosen.windows, chosen.shape, chosen.partitions, chosen.shards)
+    if args.windows and args.shape:
+        measure(args.events, args.windows, args.shape, args.partitions, args.shards)
         return 0
-    sizes = f"{chosen.events:,} events, {chosen.partitions} partitions, {chosen.shards} shards"
+    sizes = f"{args.events:,} events, {args.partitions} partitions, {args.shards} shards"
     print(f"\nmemory of Python workers, {datetime.date.today()}, {sizes}")
-    given = [f"--{name}={getattr(chosen, name)}" for name in ("events", "partitions", "shards")]
+    given = [f"--{name}={getattr(args, name)}" for name in ("events", "partitions", "shards")]
     failed = 0
-    for windows in [chosen.windows] if chosen.windows else WINDOWS:
-        for shape in [chosen.shape] if chosen.shape else SHAPES:
+    for windows in [args.windows] if args.windows else WINDOWS:
+        for shape in [args.shape] if args.shape else SHAPES:
             call = [sys.executable, __file__, *given, f"--windows={windows}", f"--shape={shape}"]
             failed |= subprocess.run(call, check=False).returncode
     return 1 if failed else 0

@@ -242,8 +242,8 @@ def main() -> int:
     parser.add_argument("--rate", type=int, default=100_000, help="events of the generator in a second of event time")
     parser.add_argument("--batch", type=int, default=1_000_000, help="bids of a micro-batch of Spark")
     parser.add_argument("--repeats", type=int, default=3)
-    chosen = parser.parse_args()
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    args = parser.parse_args()
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
     agree = True
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         spark = session.start(
@@ -253,20 +253,20 @@ def main() -> int:
             spark_sql_streaming_numRecentProgressUpdates="10000",
         )
         stack.callback(spark.stop)
-        for kind in chosen.source or ("parquet", "kafka"):
+        for kind in args.source or ("parquet", "kafka"):
             place = Path(folder) / kind
             place.mkdir()
-            count = chosen.bids if kind == "parquet" else chosen.kafka_bids
+            count = args.bids if kind == "parquet" else args.kafka_bids
             if kind == "parquet":
-                source = parquet(place, count, chosen.rate, chosen.batch)
+                source = parquet(place, count, args.rate, args.batch)
             else:
-                source = kafka(stack.enter_context(Broker()), count, chosen.rate, chosen.batch)
+                source = kafka(stack.enter_context(Broker()), count, args.rate, args.batch)
             with started(place / "engine") as flink:
                 flink.execute(source.table())
-                for name in chosen.query or FLINK:
+                for name in args.query or FLINK:
                     flink.execute(f"CREATE TABLE {name} ({SINKS[name]}) WITH ('connector' = 'blackhole')")
-                    print(f"\n{name} from {kind}: {count:,} bids, {chosen.rate:,} events in a second of event time")
-                    same, runs = measure(name, source, spark, flink, chosen, place / f"{name}-answer")
+                    print(f"\n{name} from {kind}: {count:,} bids, {args.rate:,} events in a second of event time")
+                    same, runs = measure(name, source, spark, flink, args, place / f"{name}-answer")
                     report(count, runs)
                     agree = agree and same
     return 0 if agree else 1

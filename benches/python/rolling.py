@@ -193,22 +193,22 @@ def main() -> int:
     parser.add_argument("--peer", choices=PEERS, action="append")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--days", type=int, action="append", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.child:
-        print(json.dumps(measured(*PEERS[chosen.peer[0]](chosen.child, tuple(chosen.days)), chosen.repeats)))
+    args = parser.parse_args()
+    if args.child:
+        print(json.dumps(measured(*PEERS[args.peer[0]](args.child, tuple(args.days)), args.repeats)))
         return 0
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
-    held = chosen.events / chosen.users * max(DAYS) / HISTORY
-    print(f"{chosen.events:,} events of {chosen.users:,} users, {held:.0f} in {max(DAYS)} days\n")
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
+    held = args.events / args.users * max(DAYS) / HISTORY
+    print(f"{args.events:,} events of {args.users:,} users, {held:.0f} in {max(DAYS)} days\n")
     agree, found, one = True, dict[str, dict[str, Any]](), dict[str, float]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.parquet"
-        write(path, chosen.events, chosen.users)
-        for peer in chosen.peer or PEERS:
+        write(path, args.events, args.users)
+        for peer in args.peer or PEERS:
             for lengths in ((max(DAYS),), DAYS) if peer in OURS else (DAYS,):
                 call = [sys.executable, __file__, "--child", str(path), "--peer", peer]
                 call += [part for days in lengths for part in ("--days", str(days))]
-                done = subprocess.run([*call, "--repeats", str(chosen.repeats)], capture_output=True, text=True)
+                done = subprocess.run([*call, "--repeats", str(args.repeats)], capture_output=True, text=True)
                 if done.returncode and SEGMENT_TREE in done.stderr:
                     print(f"  {peer:<20}      this Spark has none")
                     continue

@@ -171,23 +171,23 @@ def main() -> int:
     parser.add_argument("--kind", choices=KINDS, action="append")
     parser.add_argument("--peer", choices=PEERS, action="append")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.child:
-        print(json.dumps(measured(*PEERS[chosen.peer[0]](chosen.child, chosen.kind[0]), chosen.repeats)))
+    args = parser.parse_args()
+    if args.child:
+        print(json.dumps(measured(*PEERS[args.peer[0]](args.child, args.kind[0]), args.repeats)))
         return 0
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
     agree = True
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.parquet"
-        events.write(path, chosen.events, "shuffled", "i64")
+        events.write(path, args.events, "shuffled", "i64")
         table = pq.read_table(path)
         pq.write_table(table.append_column("id", pa.array(range(len(table)), pa.int64())), path)
-        for kind in chosen.kind or KINDS:
-            print(f"\n{kind}, {chosen.events:,} events")
+        for kind in args.kind or KINDS:
+            print(f"\n{kind}, {args.events:,} events")
             found: dict[str, dict[str, Any]] = {}
-            for peer in chosen.peer or PEERS:
+            for peer in args.peer or PEERS:
                 call = [sys.executable, __file__, "--child", str(path), "--peer", peer, "--kind", kind]
-                done = subprocess.run([*call, "--repeats", str(chosen.repeats)], capture_output=True, text=True)
+                done = subprocess.run([*call, "--repeats", str(args.repeats)], capture_output=True, text=True)
                 if done.returncode:
                     raise SystemExit(f"{peer} failed:\n{done.stderr}")
                 found[peer] = json.loads(done.stdout.splitlines()[-1])

@@ -73,24 +73,24 @@ def queries(spark: SparkSession, folder: str) -> dict[str, Callable[[], DataFram
 
 def main() -> int:
     """Measures all queries in turn."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--events", type=int, default=10_000_000)
-    options.add_argument("--repeats", type=int, default=5)
-    chosen = options.parse_args()
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    args = parser.parse_args()
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
     agree = True
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), chosen.events)
+        write(Path(folder), args.events)
         asked = queries(local_spark.start(), folder)
         answers: dict[str, pa.Table] = {name: canonical(query().toArrow()) for name, query in asked.items()}
         seconds: dict[str, list[float]] = {name: [] for name in asked}
-        for _ in range(chosen.repeats):
+        for _ in range(args.repeats):
             for name, query in asked.items():
                 begin = time.perf_counter()
                 query().write.format("noop").mode("overwrite").save()
                 seconds[name].append(time.perf_counter() - begin)
-        speed = {name: chosen.events / statistics.median(taken) for name, taken in seconds.items()}
-        print(f"\nsessions, {chosen.events:,} events in {FILES} Parquet files, in order, i64 key")
+        speed = {name: args.events / statistics.median(taken) for name, taken in seconds.items()}
+        print(f"\nsessions, {args.events:,} events in {FILES} Parquet files, in order, i64 key")
         for name, answer in answers.items():
             difference = differs(answers[PEER], answer)
             agree = agree and difference is None

@@ -96,18 +96,18 @@ def in_own_process(peer: str, path: Path, order: str, repeats: int, answer: Path
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def compare(options: argparse.Namespace, order: str, key: str, folder: Path) -> bool:
+def compare(args: argparse.Namespace, order: str, key: str, folder: Path) -> bool:
     """One shape of events: all peers, one table. Whether the answers agree."""
     path = folder / "events.parquet"
-    events.write(path, options.events, order, key, options.users)
+    events.write(path, args.events, order, key, args.users)
     speed: dict[str, float] = {}
     reference: pa.Table | None = None
     agree = True
-    print(f"\nsessions, {options.events:,} events, {order}, {key} key")
-    for peer in options.peer or PEERS:
+    print(f"\nsessions, {args.events:,} events, {order}, {key} key")
+    for peer in args.peer or PEERS:
         answer = folder / "answer.parquet"
-        result = in_own_process(peer, path, order, options.repeats, answer)
-        speed[peer] = options.events / statistics.median(result["seconds"])
+        result = in_own_process(peer, path, order, args.repeats, answer)
+        speed[peer] = args.events / statistics.median(result["seconds"])
         rows = pq.read_table(answer)
         reference = rows if reference is None else reference
         difference = differs(reference, rows)
@@ -124,30 +124,30 @@ def compare(options: argparse.Namespace, order: str, key: str, folder: Path) -> 
 
 def main() -> int:
     """Measures one peer as the child, all of them as the parent."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--events", type=int, default=10_000_000)
-    options.add_argument("--users", type=int, help="how many keys the events have (default: one for 100 events)")
-    options.add_argument("--repeats", type=int, default=3)
-    options.add_argument("--peer", action="append", choices=PEERS, help="only this one (again for more)")
-    options.add_argument("--spark", action="store_true", help="only windrow in Spark and session_window")
-    options.add_argument("--order", action="append", choices=events.ORDERS)
-    options.add_argument("--key", action="append", choices=events.KEYS)
-    options.add_argument("--child", nargs=2, metavar=("EVENTS", "ANSWER"), help=argparse.SUPPRESS)
-    chosen = options.parse_args()
-    if chosen.child:
-        path, answer = map(Path, chosen.child)
-        print(json.dumps(measure(chosen.peer[0], path, chosen.order[0], chosen.repeats, answer)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--users", type=int, help="how many keys the events have (default: one for 100 events)")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--peer", action="append", choices=PEERS, help="only this one (again for more)")
+    parser.add_argument("--spark", action="store_true", help="only windrow in Spark and session_window")
+    parser.add_argument("--order", action="append", choices=events.ORDERS)
+    parser.add_argument("--key", action="append", choices=events.KEYS)
+    parser.add_argument("--child", nargs=2, metavar=("EVENTS", "ANSWER"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        path, answer = map(Path, args.child)
+        print(json.dumps(measure(args.peer[0], path, args.order[0], args.repeats, answer)))
         return 0
-    if chosen.spark:
-        chosen.peer = ["windrow in Spark", "Spark session_window"]
+    if args.spark:
+        args.peer = ["windrow in Spark", "Spark session_window"]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("pyspark", "pyarrow"))
     place = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
-    print(f"{datetime.date.today()}, {place}, medians of {chosen.repeats}")
+    print(f"{datetime.date.today()}, {place}, medians of {args.repeats}")
     agree = True
     with tempfile.TemporaryDirectory() as folder:
-        for key in chosen.key or events.KEYS:
-            for order in chosen.order or events.ORDERS:
-                agree = compare(chosen, order, key, Path(folder)) and agree
+        for key in args.key or events.KEYS:
+            for order in args.order or events.ORDERS:
+                agree = compare(args, order, key, Path(folder)) and agree
     return 0 if agree else 1
 
 

@@ -52,16 +52,16 @@ def first(query: str, path: Path) -> float:
     return float(done.stdout.splitlines()[-1])
 
 
-def compare(spark: Any, path: Path, options: argparse.Namespace) -> str | None:
+def compare(spark: Any, path: Path, args: argparse.Namespace) -> str | None:
     """Runs both queries over one file, and prints a line. What their answers differ in."""
     frame = spark.read.parquet(str(path)).cache()
     rows = frame.count()
     seconds: dict[str, list[float]] = {query: [] for query in QUERIES}
-    for repeat in range(options.warm_ups + options.repeats):
+    for repeat in range(args.warm_ups + args.repeats):
         answers = {}
         for query, runs in seconds.items():
             run, answers[query] = timed(query, frame)
-            if repeat >= options.warm_ups:
+            if repeat >= args.warm_ups:
                 runs.append(run)
     frame.unpersist()
     difference = differs(*map(canonical, answers.values()))
@@ -78,33 +78,32 @@ def compare(spark: Any, path: Path, options: argparse.Namespace) -> str | None:
 
 def main() -> int:
     """Measures one first query as the child, everything as the parent."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rows", type=int, nargs="*", default=[10_000, 30_000, 100_000, 300_000, 1_000_000])
-    options.add_argument("--key", choices=events.KEYS, default="i64")
-    options.add_argument("--repeats", type=int, default=9)
-    options.add_argument("--warm-ups", type=int, default=5)
-    options.add_argument("--firsts", type=int, default=3, help="first queries of each; a Spark starts for each")
-    options.add_argument("--first", nargs=2, metavar=("QUERY", "EVENTS"), help=argparse.SUPPRESS)
-    chosen = options.parse_args()
-    if chosen.first:
-        query, path = chosen.first
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 30_000, 100_000, 300_000, 1_000_000])
+    parser.add_argument("--key", choices=events.KEYS, default="i64")
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--warm-ups", type=int, default=5)
+    parser.add_argument("--firsts", type=int, default=3, help="first queries of each; a Spark starts for each")
+    parser.add_argument("--first", nargs=2, metavar=("QUERY", "EVENTS"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.first:
+        query, path = args.first
         print(timed(query, local_spark.start().read.parquet(path))[0])
         return 0
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.parquet"
         print(f"\n  {'events':>9} {'sessions':>9} {'windrow':>9} {'session_window':>15} {'ratio':>6}", end="")
         print(f" {'fastest':>9} {'session_window':>15} {'ratio':>6}")
         spark, agree = local_spark.start(), True
-        for rows in chosen.rows:
-            events.write(path, rows, "in order", chosen.key)
-            agree = compare(spark, path, chosen) is None and agree
+        for rows in args.rows:
+            events.write(path, rows, "in order", args.key)
+            agree = compare(spark, path, args) is None and agree
         spark.stop()
-        events.write(path, min(chosen.rows), "in order", chosen.key)
-        ours, theirs = (statistics.median(first(query, path) for _ in range(chosen.firsts)) for query in QUERIES)
+        events.write(path, min(args.rows), "in order", args.key)
+        ours, theirs = (statistics.median(first(query, path) for _ in range(args.firsts)) for query in QUERIES)
         print(
-            f"\nfirst query of a Spark, {min(chosen.rows):,} events:"
-            f" windrow {ours:.2f} s, session_window {theirs:.2f} s"
+            f"\nfirst query of a Spark, {min(args.rows):,} events: windrow {ours:.2f} s, session_window {theirs:.2f} s"
         )
     return 0 if agree else 1
 

@@ -277,28 +277,28 @@ def main() -> int:
     parser.add_argument("--query", action="append", choices=QUERIES)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--in-turn", action="store_true", help="sizes of as many events take turns")
-    chosen = parser.parse_args()
+    args = parser.parse_args()
     spark = local_spark.start()
     spark.conf.set("spark.sql.shuffle.partitions", str(SHUFFLED))
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000")
     spark.conf.set("spark.sql.files.openCostInBytes", "4096")  # a file is cut into two splits, of as many rows each
-    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {chosen.repeats}")
+    print(f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} cores, medians of {args.repeats}")
     with tempfile.TemporaryDirectory() as folder:
-        warm(spark, chosen.query or list(WINDOWS), Path(folder))
+        warm(spark, args.query or list(WINDOWS), Path(folder))
     agree = True
-    stored, counts = sorted({*(chosen.sessions or SESSIONS)}), chosen.events or EVENTS
+    stored, counts = sorted({*(args.sessions or SESSIONS)}), args.events or EVENTS
     groups = [[(sessions, count)] for sessions in stored for count in counts]
-    if chosen.in_turn:
+    if args.in_turn:
         groups = [[(sessions, count) for sessions in stored] for count in counts]
     for group in groups:
         with tempfile.TemporaryDirectory() as folder:
             at_once = []
             for sessions, count in group:
-                names = list(chosen.query or WINDOWS)
-                if sessions > 1_000_000 and not chosen.query:
+                names = list(args.query or WINDOWS)
+                if sessions > 1_000_000 and not args.query:
                     names = ["close"]  # session_window scans its whole store in every micro-batch
                 place = Path(folder) / str(sessions)
-                at_once.append(Size(spark, sessions, count, names, chosen.repeats, place))
+                at_once.append(Size(spark, sessions, count, names, args.repeats, place))
             agree = measure(at_once) and agree
     spark.stop()
     return 0 if agree else 1

@@ -16,7 +16,7 @@ pub(crate) struct ListSizes {
 #[derive(Debug)]
 pub(super) struct ListRoom {
     most: Option<usize>,
-    asked: Mutex<ListSizes>,
+    requested: Mutex<ListSizes>,
 }
 
 impl ListRoom {
@@ -24,7 +24,7 @@ impl ListRoom {
     pub(super) fn new(most: Option<usize>) -> Self {
         Self {
             most,
-            asked: Mutex::default(),
+            requested: Mutex::default(),
         }
     }
 
@@ -42,10 +42,13 @@ impl ListRoom {
         let Some(most) = self.most else {
             return Ok(());
         };
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.windows += lists.windows;
-        asked.lists += lists.lists;
-        let ListSizes { windows, lists } = *asked;
+        let mut requested = self
+            .requested
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        requested.windows += lists.windows;
+        requested.lists += lists.lists;
+        let ListSizes { windows, lists } = *requested;
         let ListValues { values, bytes } = lists;
         if bytes <= most {
             return Ok(());

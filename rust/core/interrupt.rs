@@ -29,7 +29,7 @@ type Poll = Box<dyn Fn() -> std::result::Result<(), Cause> + Send>;
 pub struct Interrupt {
     stopped: Arc<AtomicBool>,
     poll: Option<Poll>,
-    asked: Cell<Instant>,
+    last_check: Cell<Instant>,
     /// The poll's cause, until [`Interrupt::check`] returns it.
     cause: Cell<Option<Cause>>,
     /// Number of finished parts of the work.
@@ -52,7 +52,7 @@ impl Interrupt {
         Self {
             stopped: Arc::default(),
             poll,
-            asked: Cell::new(Instant::now()),
+            last_check: Cell::new(Instant::now()),
             cause: Cell::new(None),
             done: Arc::default(),
         }
@@ -73,7 +73,7 @@ impl Interrupt {
         Self {
             stopped: Arc::clone(&self.stopped),
             poll: None,
-            asked: self.asked.clone(),
+            last_check: self.last_check.clone(),
             cause: Cell::new(None),
             done: Arc::clone(&self.done),
         }
@@ -87,11 +87,11 @@ impl Interrupt {
     /// Whether work must stop. Calls the poll if [`INTERVAL`] has passed.
     pub fn is_stopped(&self) -> bool {
         if let Some(poll) = &self.poll
-            && self.asked.get().elapsed() >= INTERVAL
+            && self.last_check.get().elapsed() >= INTERVAL
             && !self.stopped.load(Ordering::Acquire)
         {
             let answer = poll();
-            self.asked.set(Instant::now());
+            self.last_check.set(Instant::now());
             if let Err(cause) = answer {
                 self.cause.set(Some(cause));
                 self.stop();

@@ -37,10 +37,10 @@ pub(crate) fn headroom() -> Result<()> {
 ///
 /// [`Error::Memory`] if there is not enough.
 pub(crate) fn room_for(bytes: usize) -> Result<()> {
-    let mut asked: Vec<u8> = Vec::new();
+    let mut block: Vec<u8> = Vec::new();
     let bytes = bytes.saturating_add(HEADROOM);
-    asked.try_reserve_exact(bytes).map_err(|_| refused(bytes))?;
-    drop(black_box(asked));
+    block.try_reserve_exact(bytes).map_err(|_| refused(bytes))?;
+    drop(black_box(block));
     Ok(())
 }
 

@@ -263,7 +263,7 @@ impl EventBatch {
             {
                 Err(gap_column::bad_gap(query, &self.keys, row, time)?)
             }
-            _ => Ok(gaps.asked(row)),
+            _ => Ok(gaps.value(row)),
         }
     }
 

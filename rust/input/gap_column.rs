@@ -41,13 +41,13 @@ impl GapColumn {
     }
 
     /// The gap of a row as given in the column.
-    pub(crate) fn asked(&self, row: usize) -> Option<i64> {
+    pub(crate) fn value(&self, row: usize) -> Option<i64> {
         (row < self.ticks.len() && self.ticks.is_valid(row)).then(|| self.ticks.value(row))
     }
 
     /// Whether the gap of a row is valid, that is longer than zero.
     pub(crate) fn is_good(&self, row: usize) -> bool {
-        self.gap.of(self.asked(row)) != EffectiveGap::Bad
+        self.gap.of(self.value(row)) != EffectiveGap::Bad
     }
 
     /// The effective gaps of the `kept` rows. First excludes rows with an invalid gap, or refuses
@@ -75,8 +75,8 @@ impl GapColumn {
         counters.bad_gaps += bad.count_set_bits() as u64;
         let mut gaps = Vec::with_capacity(good.count_set_bits());
         for row in good.set_indices() {
-            match self.gap.of(self.asked(row)) {
-                EffectiveGap::Asked(gap) => gaps.push(gap),
+            match self.gap.of(self.value(row)) {
+                EffectiveGap::Valid(gap) => gaps.push(gap),
                 EffectiveGap::Clamped(gap) => {
                     counters.clamped_gaps += 1;
                     gaps.push(gap);

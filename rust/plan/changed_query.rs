@@ -376,7 +376,10 @@ mod tests {
             let types = (0..count).map(|nth| (format!("c{nth}"), json!(kind)));
             json!({"types": types.collect::<Specification>()})
         };
-        let told = of(columns(9, &"a".repeat(500)), columns(9, "b"));
-        assert!(told.ends_with("; and 6 more") && told.len() < 500, "{told}");
+        let message = of(columns(9, &"a".repeat(500)), columns(9, "b"));
+        assert!(
+            message.ends_with("; and 6 more") && message.len() < 500,
+            "{message}"
+        );
     }
 }

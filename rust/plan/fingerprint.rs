@@ -41,17 +41,19 @@ impl Fingerprint {
     /// None of a spec that was parsed.
     pub(crate) fn new(spec: &Spec, query: &Query) -> Result<Self> {
         let wrong = |_| Error::Internal("a specification is not JSON");
-        let Value::Object(mut asked) = serde_json::to_value(spec).map_err(wrong)? else {
+        let Value::Object(mut specification) = serde_json::to_value(spec).map_err(wrong)? else {
             return Err(Error::Internal("a specification is not a JSON object"));
         };
-        MAY_CHANGE.iter().for_each(|name| drop(asked.remove(*name)));
+        MAY_CHANGE
+            .iter()
+            .for_each(|name| drop(specification.remove(*name)));
         let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));
         let inputs = query.inputs.iter().map(|input| &input.field);
         let cut_on = query.columns.rules.cut_on.iter().map(|(_, field)| field);
         let fields = query.keys.iter().chain(inputs).chain(cut_on);
         let types: Map<String, Value> = fields.map(typed).collect();
         // The states do not depend on frames, and those of one aggregate are stored once.
-        if let Some(Value::Array(aggregates)) = asked.get_mut("aggregates") {
+        if let Some(Value::Array(aggregates)) = specification.get_mut("aggregates") {
             let mut plans = query.aggregates.iter();
             aggregates.retain(|_| plans.next().is_some_and(|plan| !plan.shares_states));
             let aggregates = aggregates.iter_mut().filter_map(Value::as_object_mut);
@@ -62,14 +64,14 @@ impl Fingerprint {
             .filter(|aggregate| !aggregate.shares_states)
             .map(|aggregate| json!(name(aggregate.field().data_type())))
             .collect();
-        asked.insert("types".into(), Value::Object(types));
-        asked.insert("time_type".into(), json!(name(query.time.data_type())));
+        specification.insert("types".into(), Value::Object(types));
+        specification.insert("time_type".into(), json!(name(query.time.data_type())));
         if let DataType::Timestamp(_, zone) = query.time.data_type() {
-            asked.insert("time_zone".into(), json!(zone.as_deref()));
+            specification.insert("time_zone".into(), json!(zone.as_deref()));
         }
-        asked.insert("results".into(), Value::Array(results));
-        let text = Value::Object(asked.clone()).to_string();
-        let hash = hash(unnamed(asked));
+        specification.insert("results".into(), Value::Array(results));
+        let text = Value::Object(specification.clone()).to_string();
+        let hash = hash(unnamed(specification));
         Ok(Self { text, hash })
     }
 
@@ -89,15 +91,15 @@ pub(super) fn hash(specification: Map<String, Value>) -> String {
 
 /// A specification without the parts that may change: the names of results, the names of columns that
 /// only say how to read records, the zone of times, the pace of updates, and some options of windows.
-pub(super) fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn unnamed(mut specification: Map<String, Value>) -> Map<String, Value> {
     for name in ["time", "time_zone"] {
-        asked.remove(name);
+        specification.remove(name);
     }
     let there = |value: &mut Value| *value = json!(!value.is_null());
     for name in ["every", "tie"] {
-        asked.get_mut(name).map(there);
+        specification.get_mut(name).map(there);
     }
-    if let Some(Value::Object(windows)) = asked.get_mut("windows") {
+    if let Some(Value::Object(windows)) = specification.get_mut("windows") {
         OF_RECORDS
             .iter()
             .for_each(|name| drop(windows.remove(*name)));
@@ -105,11 +107,11 @@ pub(super) fn unnamed(mut asked: Map<String, Value>) -> Map<String, Value> {
             windows.get_mut(name).map(there);
         }
     }
-    if let Some(Value::Array(aggregates)) = asked.get_mut("aggregates") {
+    if let Some(Value::Array(aggregates)) = specification.get_mut("aggregates") {
         let aggregates = aggregates.iter_mut().filter_map(Value::as_object_mut);
         aggregates.for_each(|aggregate| drop(aggregate.remove("name")));
     }
-    asked
+    specification
 }
 
 /// The name of the type of a column; for a struct the names of all of its fields.

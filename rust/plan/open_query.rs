@@ -14,7 +14,7 @@ use super::changed_query::{self, ROWS, RULES, Specification};
 use super::fingerprint::{Fingerprint, hash, unnamed};
 
 /// The parts of a specification that the open windows do not depend on.
-const FREE: [&str; 6] = ["shards", "emit", "every", "until", "sources", "kafka"];
+const INDEPENDENT: [&str; 6] = ["shards", "emit", "every", "until", "sources", "kafka"];
 
 /// How a query continues the open windows of another one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) struct Continuation {
 impl Fingerprint {
     /// The query of the open windows.
     pub(crate) fn of_open_windows(&self) -> Self {
-        let specification = essence(read(&self.text));
+        let specification = relevant(read(&self.text));
         let text = Value::Object(specification.clone()).to_string();
         Self {
             hash: hash(unnamed(specification)),
@@ -43,7 +43,7 @@ impl Fingerprint {
     ///
     /// What differs, if it cannot.
     pub(crate) fn continues(&self, saved: &str) -> Result<Continuation, String> {
-        let (saved, own) = (essence(read(saved)), essence(read(&self.text)));
+        let (saved, own) = (relevant(read(saved)), relevant(read(&self.text)));
         let (windows, is_longer) = longer_gap(&saved, &own);
         let fixed = |specification: &Specification, windows: Option<Value>| {
             let mut fixed = specification.clone();
@@ -79,8 +79,9 @@ fn read(text: &str) -> Specification {
 }
 
 /// A specification without the parts that open windows do not depend on.
-fn essence(mut specification: Specification) -> Specification {
-    FREE.iter()
+fn relevant(mut specification: Specification) -> Specification {
+    INDEPENDENT
+        .iter()
         .for_each(|name| drop(specification.remove(*name)));
     if let Some(Value::Object(inputs)) = specification.get_mut("inputs") {
         inputs.retain(|name, _| name == "count");

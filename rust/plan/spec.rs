@@ -339,13 +339,15 @@ impl Spec {
 
 /// The error for a count in the text of a spec that a [`Spec`] cannot hold.
 fn bad_count(json: &str) -> Option<Error> {
-    let asked: Value = serde_json::from_str(json).ok()?;
+    let specification: Value = serde_json::from_str(json).ok()?;
     let counts = [
         ("/shards", "shards", MOST_SHARDS),
         ("/inputs/count", "inputs: count", MOST_INPUTS),
     ];
     counts.into_iter().find_map(|(pointer, argument, most)| {
-        let count = asked.pointer(pointer).filter(|count| count.is_number())?;
+        let count = specification
+            .pointer(pointer)
+            .filter(|count| count.is_number())?;
         let held = count
             .as_u64()
             .is_some_and(|count| u32::try_from(count).is_ok());

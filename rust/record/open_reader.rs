@@ -8,7 +8,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::display::array_value_to_string;
 
-use super::open_rows::{self, STAMP, Section, UNKNOWN, stamp};
+use super::open_rows::{self, RUN_ID_LEN, Section, UNKNOWN, run_id};
 use super::state_store::StateStore;
 use super::windows::Windows;
 use crate::array::result_array;
@@ -27,7 +27,7 @@ use crate::state::stored_windows::StoredWindows;
 /// Reads the rows of a table.
 pub(super) struct OpenReader<'c> {
     clock: &'c OpenClock,
-    stamp: [u8; STAMP],
+    run_id: [u8; RUN_ID_LEN],
     sections: Vec<Section>,
     /// For each section its place in the payloads.
     places: &'c [Option<usize>],
@@ -58,7 +58,7 @@ impl<'c> OpenReader<'c> {
         };
         Ok(Self {
             clock,
-            stamp: stamp(clock)?,
+            run_id: run_id(clock)?,
             nothing: open_rows::nothing(state, &sections)?,
             sections,
             places: &continued.aggregates,
@@ -179,8 +179,8 @@ impl<'c> OpenReader<'c> {
         payload: &'p [u8],
     ) -> std::result::Result<Payload<'p>, String> {
         let cut = "its `state` is cut off";
-        let (own, mut rest) = payload.split_first_chunk::<STAMP>().ok_or(cut)?;
-        self.check_stamp(query, *own)?;
+        let (own, mut rest) = payload.split_first_chunk::<RUN_ID_LEN>().ok_or(cut)?;
+        self.check_run(query, *own)?;
         let mut times = Vec::with_capacity(3);
         for _ in self.kind.times() {
             let (time, others) = rest.split_first_chunk::<8>().ok_or(cut)?;
@@ -204,12 +204,12 @@ impl<'c> OpenReader<'c> {
     }
 
     /// Checks that a row is of the run of the clock row.
-    fn check_stamp(&self, query: &Query, own: [u8; STAMP]) -> std::result::Result<(), String> {
-        if own == self.stamp {
+    fn check_run(&self, query: &Query, own: [u8; RUN_ID_LEN]) -> std::result::Result<(), String> {
+        if own == self.run_id {
             return Ok(());
         }
         let [hash, to] = [own.first_chunk::<8>(), own.last_chunk::<8>()];
-        if hash != self.stamp.first_chunk::<8>() {
+        if hash != self.run_id.first_chunk::<8>() {
             return Err("it is of another query than the clock row".into());
         }
         let to = Time(i64::from_le_bytes(to.copied().unwrap_or_default()));

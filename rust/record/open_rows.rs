@@ -31,26 +31,26 @@ const STATE: &str = "state";
 const ROWS: usize = 1 << 16;
 
 /// The bytes of a payload before its times: the hash of the specification, and the time of the run.
-pub(super) const STAMP: usize = 16;
+pub(super) const RUN_ID_LEN: usize = 16;
 
 /// The first bytes of the payloads of a run.
 ///
 /// # Errors
 ///
 /// [`Error::Format`] for a clock without a fingerprint.
-pub(super) fn stamp(clock: &OpenClock) -> Result<[u8; STAMP]> {
+pub(super) fn run_id(clock: &OpenClock) -> Result<[u8; RUN_ID_LEN]> {
     let hash = u64::from_str_radix(&clock.fingerprint, 16)
         .map_err(|_| unreadable("the clock row has no fingerprint"))?;
-    let mut stamp = [0; STAMP];
+    let mut run_id = [0; RUN_ID_LEN];
     let parts = hash
         .to_le_bytes()
         .into_iter()
         .chain(clock.written.to_le_bytes());
-    stamp
+    run_id
         .iter_mut()
         .zip(parts)
         .for_each(|(byte, part)| *byte = part);
-    Ok(stamp)
+    Ok(run_id)
 }
 
 /// The length of the states of an aggregate that are unknown. No state is that long.
@@ -210,7 +210,7 @@ pub(super) fn write<E: WindowRow>(
     kept: Time,
     clock: &mut OpenClock,
 ) -> Result<Vec<RecordBatch>> {
-    let (closed, stamp, sections) = (store.closed(), stamp(clock)?, sections(state)?);
+    let (closed, run_id, sections) = (store.closed(), run_id(clock)?, sections(state)?);
     let mut batches = Vec::new();
     let entries = store.segments().flat_map(|id| store.segment(id));
     let (open, rest): (Vec<_>, Vec<_>) =
@@ -223,7 +223,7 @@ pub(super) fn write<E: WindowRow>(
         for some in entries.chunks(ROWS) {
             let mut part = |rows: Range<usize>| {
                 let entries = some.get(rows).unwrap_or_default();
-                part(state, store, &sections, entries, is_open, stamp)
+                part(state, store, &sections, entries, is_open, run_id)
             };
             in_halves(0..some.len(), &mut part, &mut |(batch, rows, checksum)| {
                 clock.rows += rows;
@@ -242,7 +242,7 @@ fn part<E: WindowRow>(
     sections: &[Section],
     entries: &[(StoreKey, &E)],
     is_open: bool,
-    stamp: [u8; STAMP],
+    run_id: [u8; RUN_ID_LEN],
 ) -> Result<(RecordBatch, u64, u64)> {
     let (query, difference) = (&state.query, state.difference());
     let windows: Vec<Window> = entries
@@ -260,7 +260,7 @@ fn part<E: WindowRow>(
     let mut sealed = BinaryBuilder::new();
     for (row, (&(key, entry), window)) in entries.iter().zip(&windows).enumerate() {
         payload.clear();
-        payload.extend(stamp);
+        payload.extend(run_id);
         let times = (0..E::FORM.times().len()).flat_map(|nth| entry.time(nth).to_le_bytes());
         payload.extend(times);
         write_states(state, sections, &values, (row, entry.slot()), &mut payload)?;

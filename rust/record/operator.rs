@@ -201,8 +201,8 @@ impl Operator {
     /// No changes yet.
     pub(super) fn new_changes(&self) -> Changes {
         let mut changes = Changes::new(self.spec.every_record);
-        let asked = self.spec.left_out.as_ref();
-        changes.left_out = asked.map(|_| LeftOut::new(self.spec.late));
+        let left_out = self.spec.left_out.as_ref();
+        changes.left_out = left_out.map(|_| LeftOut::new(self.spec.late));
         changes
     }
 

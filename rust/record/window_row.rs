@@ -90,11 +90,11 @@ impl WindowRow for WindowEntry {
 }
 
 /// The bits of the last time column of sessions that rules end. The ordinal is above them.
-const BEGINS: i64 = 1;
-const ENDS: i64 = 2;
-const DIFFER: i64 = 4;
-const WAITS: i64 = 8;
-const ORDINAL: u32 = 8;
+const STARTS_SESSION: i64 = 1;
+const ENDS_SESSION: i64 = 2;
+const VALUES_DIFFER: i64 = 4;
+const IS_WAITING: i64 = 8;
+const ORDINAL_SHIFT: u32 = 8;
 
 impl WindowRow for CutEntry {
     const FORM: PageKind = PageKind::CutSessions;
@@ -112,11 +112,11 @@ impl WindowRow for CutEntry {
             6 => session.count.cast_signed(),
             7 => session.values.unwrap_or_default().cast_signed(),
             _ => {
-                flag(session.begins, BEGINS)
-                    | flag(session.ends, ENDS)
-                    | flag(session.values.is_none(), DIFFER)
-                    | flag(self.waits, WAITS)
-                    | i64::from(session.ordinal) << ORDINAL
+                flag(session.begins, STARTS_SESSION)
+                    | flag(session.ends, ENDS_SESSION)
+                    | flag(session.values.is_none(), VALUES_DIFFER)
+                    | flag(self.waits, IS_WAITING)
+                    | i64::from(session.ordinal) << ORDINAL_SHIFT
             }
         }
     }
@@ -132,16 +132,16 @@ impl WindowRow for CutEntry {
             border: Time(border),
             tie: tie.cast_unsigned(),
             count: count.cast_unsigned(),
-            values: (flags & DIFFER == 0).then_some(values.cast_unsigned()),
-            begins: flags & BEGINS != 0,
-            ends: flags & ENDS != 0,
-            ordinal: u32::try_from(flags >> ORDINAL).ok()?,
+            values: (flags & VALUES_DIFFER == 0).then_some(values.cast_unsigned()),
+            begins: flags & STARTS_SESSION != 0,
+            ends: flags & ENDS_SESSION != 0,
+            ordinal: u32::try_from(flags >> ORDINAL_SHIFT).ok()?,
         };
         let is_ordered = start <= end && end <= due && end <= reach;
         is_ordered.then_some(Self {
             session,
             due: Time(due),
-            waits: flags & WAITS != 0,
+            waits: flags & IS_WAITING != 0,
             slot,
         })
     }

@@ -33,7 +33,7 @@ EARLIEST = -(2**63)
 
 
 def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator | SlidingFolds:
-    """The operator that computes a plan's windows from rows in time order, for `finals`. Raises as `Operator`."""
+    """The operator for the windows of a plan over rows in time order, for `final_windows`. Raises as `Operator`."""
     plan = json.loads(spec)
     if plan["windows"]["kind"] != "sliding":
         return Operator(spec, schema, folds)
@@ -129,21 +129,21 @@ def folded(spec: str, schema: pa.Schema, folds: list[Fold], blocks: Batches, tal
     """The windows that Python functions compute from packed rows of whole shards, in order. `tally` as in `merged`."""
     rows = sorted_rows(Query.of_rows(spec, schema).sorter(), blocks)
     for _, of_shard in itertools.groupby(rows, itemgetter(0)):
-        fed = folds_in_order(spec, schema, folds)
-        yield from finals(fed, map(itemgetter(1), of_shard))
-        tally.overflows += fed.overflows
+        operator = folds_in_order(spec, schema, folds)
+        yield from final_windows(operator, map(itemgetter(1), of_shard))
+        tally.overflows += operator.overflows
 
 
-def finals(fed: Operator | SlidingFolds, rows: Iterable[pa.RecordBatch]) -> Batches:
+def final_windows(operator: Operator | SlidingFolds, rows: Iterable[pa.RecordBatch]) -> Batches:
     """Feeds rows in time order to a new operator of `folds_in_order`. Yields each window as soon as it is final."""
-    schema = fed.output_schema
+    schema = operator.output_schema
 
     def shown(changes: pa.RecordBatch) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays(changes.columns[: len(schema)], schema=schema)
 
     for batch in rows:
-        yield from map(shown, fed.push(batch))
-    yield from map(shown, fed.finish())
+        yield from map(shown, operator.push(batch))
+    yield from map(shown, operator.finish())
 
 
 def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -119,7 +119,7 @@ class Stream:
         return pc.and_(moving, pc.is_valid(table[grouped.time]))
 
     def _take(self, row: int, *, ticking: bool) -> None:
-        fed = self._table.slice(row, 1).append_column(self._tick, pa.array([ticking], pa.bool_()))
+        pushed = self._table.slice(row, 1).append_column(self._tick, pa.array([ticking], pa.bool_()))
         record = self._records.get(row)
         if ticking or (record is not None and record.left_out is None):
             source = self._source(row)
@@ -127,7 +127,7 @@ class Stream:
             of_all = ticking and source and all(value is None for value in source)
             for each in list(self._times) if of_all else [source]:
                 self._times[each] = max(self._times.get(each, time), time)
-        self._closed(self._driver.pipe_batch(fed), self._time(self._source(row)))
+        self._closed(self._driver.pipe_batch(pushed), self._time(self._source(row)))
 
     def _source(self, row: int) -> Source:
         return tuple(self._table[name][row].as_py() for name in self._grouped._stream.source)

@@ -15,7 +15,7 @@ from windrow._aggregates.evaluation import Finish, Tally
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import bad_type
 from windrow._arguments.expression import ColumnExpression
-from windrow._executor.batch import finals, folds_in_order
+from windrow._executor.batch import final_windows, folds_in_order
 from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._local.advance import rows_of, with_bounds
@@ -148,14 +148,14 @@ class LocalInput(Input[Any]):
         with ExitStack() as failed:
             progress = failed.enter_context(_progress(plan))
             stream = stream_reader(self._stream(plan, progress, entries))
-            blocks, counters = self._read(progress, lambda: packed(plan.bare, stream))
-            reader = reader_of(plan.bare, blocks, counters, progress, tally=tally, entries=entries)
+            blocks, counters = self._read(progress, lambda: packed(plan.of_windows, stream))
+            reader = reader_of(plan.of_windows, blocks, counters, progress, tally=tally, entries=entries)
             failed.pop_all()  # the bar stays while the reader is read
             return reader
 
     def _all_at_once(self, plan: Plan, progress: Progress | None) -> Any:
         entries = Entries(plan)
-        query = Query(plan.spec, plan.bare.schema, free_memory())
+        query = Query(plan.spec, plan.of_windows.schema, free_memory())
         core = entries.output(query.output_schema)
         finish = _finish(plan, core)
         parts = None if progress is None else progress.parts
@@ -165,15 +165,15 @@ class LocalInput(Input[Any]):
         return self._finished(plan, windows, counters | _overflows(query.overflows, finish), entries)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> Any:
-        entries, bare = Entries(plan), plan.bare
-        folds = folds_in_order(bare.spec_in_order, bare.schema, bare.folds())
+        entries, windows_plan = Entries(plan), plan.of_windows
+        folds = folds_in_order(windows_plan.spec_in_order, windows_plan.schema, windows_plan.folds())
         core = entries.output(folds.output_schema)
         finish = _finish(plan, core)
-        query = Query.of_rows(bare.spec_in_order, bare.schema)
+        query = Query.of_rows(windows_plan.spec_in_order, windows_plan.schema)
         stream = self._stream(plan, progress, entries)
         rows, counters = self._read(progress, lambda: query.run(stream))
-        fed = rows if progress is None else progress.making(rows)
-        windows = _table(finish, entries.joined(finals(folds, fed), core), core)
+        records = rows if progress is None else progress.making(rows)
+        windows = _table(finish, entries.joined(final_windows(folds, records), core), core)
         return self._finished(plan, windows, counters | _overflows(folds.overflows, finish), entries)
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
@@ -282,7 +282,7 @@ class LocalInput(Input[Any]):
     def _stream(self, plan: Plan, progress: Progress | None, entries: Entries) -> Any:
         stream = _typed(self._source.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
-        return rebased_stream(entries.reading(counted), plan.bare.schema)
+        return rebased_stream(entries.reading(counted), plan.of_windows.schema)
 
     def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
         del compared  # Arrow strings have only one order

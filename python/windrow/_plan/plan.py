@@ -185,8 +185,8 @@ class Plan:
     left_out: LeftOut | None = None
 
     @property
-    def bare(self) -> Plan:
-        """The plan over the columns that its windows need, without those that only come back in the ledger."""
+    def of_windows(self) -> Plan:
+        """The plan over the columns that its windows need, without columns that only the ledger returns."""
         if self.left_out is None:
             return self
         return replace(self, schema=pa.schema(list(self.schema)[: self.left_out.columns]))

@@ -152,7 +152,7 @@ class ProgressProducer:
             self._producer.produce(topic, **given)
             return
         number = self._depart(topic, partition, timestamp)
-        given["on_delivery"] = partial(self._settled, number, delivered)
+        given["on_delivery"] = partial(self._on_delivery, number, delivered)
         try:
             self._producer.produce(topic, **given)
         except BaseException:
@@ -184,7 +184,8 @@ class ProgressProducer:
             numbers.append(number)
             of_message = message.get("callback")
             copies.append(
-                message | {"callback": partial(self._settled, number, delivered if of_message is None else of_message)}
+                message
+                | {"callback": partial(self._on_delivery, number, delivered if of_message is None else of_message)}
             )
         try:
             count = int(self._producer.produce_batch(topic, copies, partition=partition))
@@ -348,7 +349,7 @@ class ProgressProducer:
             for number in numbers:
                 self._deliveries.arrive(number)
 
-    def _settled(self, number: int, delivered: Delivered | None, error: Any, message: Any) -> None:
+    def _on_delivery(self, number: int, delivered: Delivered | None, error: Any, message: Any) -> None:
         """Handles a record that was acknowledged or has failed."""
         with self._lock:
             self._deliveries.arrive(number)

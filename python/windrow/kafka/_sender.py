@@ -168,8 +168,8 @@ class ControlSender:
             self._tell(ProgressError(claim.partition, "the control message was not sent", failed))
 
     def _produce(self, claim: Claim, time: int, sequence: int) -> None:
-        def settled(error: Any, message: Any) -> None:
-            self._settled(claim, time, error, message)
+        def on_delivery(error: Any, message: Any) -> None:
+            self._on_delivery(claim, time, error, message)
 
         self._producer.produce(
             claim.partition.topic,
@@ -178,10 +178,10 @@ class ControlSender:
             partition=claim.partition.partition,
             timestamp=time,
             headers=ControlMessage(time, sequence, self._producer_id).headers(),
-            on_delivery=settled,
+            on_delivery=on_delivery,
         )
 
-    def _settled(self, claim: Claim, time: int, error: Any, message: Any) -> None:
+    def _on_delivery(self, claim: Claim, time: int, error: Any, message: Any) -> None:
         """Handles a control message that was acknowledged or has failed."""
         now = self._timer.now()
         with self._lock:

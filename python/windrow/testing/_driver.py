@@ -22,7 +22,7 @@ from windrow._plan.plan import ledger_columns
 from windrow._windows.session import SessionWindows
 from windrow.testing._change import Change, changes_of
 from windrow.testing._definition import Definition, Schemas, plan_of
-from windrow.testing._feed import Fed, Feed, cut, without_rows
+from windrow.testing._feed import Feed, SourcedRows, cut, without_rows
 from windrow.testing._operators import SharedOperator, operators_of
 from windrow.testing._pages import DRIVER, driver_page, read
 from windrow.testing._stores import SessionStore, Store, WindowStore
@@ -218,7 +218,7 @@ class StreamDriver:
         must restore it after one. The changes of earlier batches are then not returned, but `read_table` has their
         rows.
         """
-        fed = self._feed.taking(input, input_column)
+        to_rows = self._feed.taking(input, input_column)
         if isinstance(data, pa.RecordBatch):
             table = pa.Table.from_batches([data])
         elif hasattr(data, "__arrow_c_stream__"):
@@ -226,8 +226,8 @@ class StreamDriver:
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
         # All of them, so that an error comes before any is taken; of a named input its columns also without rows.
-        fed(without_rows(table.schema))
-        batches = [fed(batch).rebased() for batch in cut(table, rows)]
+        to_rows(without_rows(table.schema))
+        batches = [to_rows(batch).rebased() for batch in cut(table, rows)]
         return [change for batch in batches for change in self._push(batch)]
 
     def tick(self, time: Any, *, input: str | None = None, source: Any = None) -> list[Change]:
@@ -380,8 +380,8 @@ class StreamDriver:
         (time,) = values_of(self._plan.time, times)
         return time
 
-    def _push(self, fed: Fed) -> list[Change]:
-        admitted, ahead, bad_ticks = self._wall_clock.admitted(fed)
+    def _push(self, sourced: SourcedRows) -> list[Change]:
+        admitted, ahead, bad_ticks = self._wall_clock.admitted(sourced)
         changes = self._operators.push(admitted)
         for rows, counter, reason in ((ahead, "ahead", "ahead"), (bad_ticks, "bad_ticks", "bad_tick")):
             self._set_aside.update({counter: rows.batch.num_rows} if rows.batch.num_rows else {})

@@ -23,7 +23,7 @@ _TICK = "windrow.tick"
 _ORDERED = "a value for every record, as the definition has order=; null for ticks only"
 
 
-class Fed(NamedTuple):
+class SourcedRows(NamedTuple):
     """Rows for an operator.
 
     Attributes:
@@ -34,9 +34,9 @@ class Fed(NamedTuple):
     batch: pa.RecordBatch
     sources: list[Source | None]
 
-    def rebased(self) -> Fed:
+    def rebased(self) -> SourcedRows:
         """The same; see `windrow._executor.batches.rebased`."""
-        return Fed(rebased(self.batch), self.sources)
+        return SourcedRows(rebased(self.batch), self.sources)
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Feed:
         fields.setdefault(self.tick, pa.field(self.tick, pa.bool_()))
         self.schema = pa.schema(fields.values())
 
-    def record(self, name: str | None, record: Mapping[str, Any]) -> Fed:
+    def record(self, name: str | None, record: Mapping[str, Any]) -> SourcedRows:
         """A record of an input; columns that are left out are null."""
         origin = self._origin(name)
         for column in record:
@@ -99,15 +99,17 @@ class Feed:
         if order is not None and cell(order.name, order.type).null_count and not ticking:
             raise bad_value(f"record: column {order.name!r}", None, _ORDERED)
         columns = [cell(field.name, field.type) for field in origin.source]
-        return Fed(self._row(cells, origin.number), _sources(columns, [ticking]))
+        return SourcedRows(self._row(cells, origin.number), _sources(columns, [ticking]))
 
-    def tick_at(self, name: str | None, time: Any, source: Any = None) -> Fed:
+    def tick_at(self, name: str | None, time: Any, source: Any = None) -> SourcedRows:
         """A tick of an input and a source, or of all known ones if none is named."""
         number = self._origin(name).number if name is not None else None
         at = cell_of("time", time, self.schema.field(self._time).type)
-        return Fed(self._row({self._time: at, self.tick: pa.array([True])}, number), [self._named(name, source)])
+        return SourcedRows(
+            self._row({self._time: at, self.tick: pa.array([True])}, number), [self._named(name, source)]
+        )
 
-    def taking(self, name: str | None, column: str | None) -> Callable[[pa.RecordBatch], Fed]:
+    def taking(self, name: str | None, column: str | None) -> Callable[[pa.RecordBatch], SourcedRows]:
         """The conversion of batches: of the named input, or of the inputs that a column of the data names."""
         if column is None:
             self._origin(name)
@@ -119,7 +121,7 @@ class Feed:
             raise bad_value("input_column", column, allowed)
         return functools.partial(self.interleaved, column)
 
-    def batch(self, name: str | None, batch: pa.RecordBatch, *, of_all: bool = False) -> Fed:
+    def batch(self, name: str | None, batch: pa.RecordBatch, *, of_all: bool = False) -> SourcedRows:
         """Data of an input; with `of_all` rows in its columns that are of all inputs."""
         origin = self._origin(name)
         columns: list[pa.Array[Any]] = []
@@ -135,7 +137,7 @@ class Feed:
                 columns.append(cast_of(column, _column("data", column, batch), field.type))
         own_rows = pa.RecordBatch.from_arrays(columns, schema=self.schema)
         if not origin.source and origin.order is None:
-            return Fed(own_rows, [()] * batch.num_rows)
+            return SourcedRows(own_rows, [()] * batch.num_rows)
 
         def read(field: pa.Field[Any]) -> pa.Array[Any]:
             return cast_of(field.name, _column("data", field.name, batch), field.type)
@@ -145,9 +147,9 @@ class Feed:
             nulls = zip(read(origin.order).is_null().to_pylist(), ticking, strict=True)
             if any(null and not tick for null, tick in nulls):
                 raise bad_value(f"data: column {origin.order.name!r}", None, _ORDERED)
-        return Fed(own_rows, _sources([read(field) for field in origin.source], ticking))
+        return SourcedRows(own_rows, _sources([read(field) for field in origin.source], ticking))
 
-    def interleaved(self, column: str, batch: pa.RecordBatch) -> Fed:
+    def interleaved(self, column: str, batch: pa.RecordBatch) -> SourcedRows:
         """Data of all inputs of a cogroup; the column holds the name of each row's input, null for ticks of all."""
         names: list[str | None] = _column("input_column", column, batch).to_pylist()
         ticking = self._ticking(batch) if None in names else {}
@@ -165,7 +167,7 @@ class Feed:
         place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
         order = [place[row] for row in range(len(names))]
         in_order = taken(pa.RecordBatch.from_arrays(together, schema=self.schema), order)
-        return Fed(in_order, [sources[place] for place in order])
+        return SourcedRows(in_order, [sources[place] for place in order])
 
     def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
         """For each row that is a tick the first input whose column says so."""

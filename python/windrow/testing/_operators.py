@@ -25,7 +25,7 @@ from windrow._executor.open_windows import OpenWindows, shown_aggregates
 from windrow._executor.tasks import Source, Tasks
 from windrow._native import Operator, sort_keys
 from windrow._plan.plan import Plan
-from windrow.testing._feed import Fed, taken
+from windrow.testing._feed import SourcedRows, taken
 from windrow.testing._pages import task_page
 
 TIME = "windrow.time"
@@ -48,11 +48,11 @@ class Operators(ABC):
             self.output_schema = ledger.output(self.output_schema)
             self.change_schema = ledger.output(pa.schema(columns)).append(time.with_name(TIME).with_nullable(True))
 
-    def left_out(self, fed: Fed, reason: str) -> list[pa.RecordBatch]:
+    def left_out(self, sourced: SourcedRows, reason: str) -> list[pa.RecordBatch]:
         """The rows of records that are left out, if the query returns them."""
-        if self._ledger is None or not fed.batch.num_rows:
+        if self._ledger is None or not sourced.batch.num_rows:
             return []
-        return [self._of_records(self._ledger.rows(fed.batch, reason))]
+        return [self._of_records(self._ledger.rows(sourced.batch, reason))]
 
     def _pushed(self, operator: Operator, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """The changes that rows make, and the rows of records in no window if the query returns them."""
@@ -69,7 +69,7 @@ class Operators(ABC):
         return of_records(timed, self.change_schema)
 
     @abstractmethod
-    def push(self, fed: Fed) -> list[pa.RecordBatch]:
+    def push(self, sourced: SourcedRows) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""
 
     @abstractmethod
@@ -141,16 +141,16 @@ class SharedOperator(Operators):
         opened.load(self._operator, kind)
         return opened.name(kind)
 
-    def push(self, fed: Fed) -> list[pa.RecordBatch]:
+    def push(self, sourced: SourcedRows) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""
         if self._column is None:
-            return self._pushed(self._operator, fed.batch)
+            return self._pushed(self._operator, sourced.batch)
         numbers = self._numbers
         source_numbers = [
-            None if source is None else numbers.setdefault(source, len(numbers)) for source in fed.sources
+            None if source is None else numbers.setdefault(source, len(numbers)) for source in sourced.sources
         ]
-        schema = fed.batch.schema.append(pa.field(self._column, pa.int32()))
-        columns = [*fed.batch.columns, pa.array(source_numbers, pa.int32())]
+        schema = sourced.batch.schema.append(pa.field(self._column, pa.int32()))
+        columns = [*sourced.batch.columns, pa.array(source_numbers, pa.int32())]
         return self._pushed(self._operator, pa.RecordBatch.from_arrays(columns, schema=schema))
 
     def finish(self) -> list[pa.RecordBatch]:
@@ -215,13 +215,13 @@ class SourceOperators(Operators):
         self._failed: Operator | None = None
         super().__init__(self._blank, ledger)
 
-    def push(self, fed: Fed) -> list[pa.RecordBatch]:
+    def push(self, sourced: SourcedRows) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""
         self._check()
         changes: list[pa.RecordBatch] = []
-        for source, rows in self._parts(fed.sources):
-            whole = len(rows) == fed.batch.num_rows
-            batch = fed.batch if whole else taken(fed.batch, rows)
+        for source, rows in self._parts(sourced.sources):
+            whole = len(rows) == sourced.batch.num_rows
+            batch = sourced.batch if whole else taken(sourced.batch, rows)
             with self._working(self._tasks.of(source)) as operator:
                 changes += self._pushed(operator, batch)
         return changes

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, microseconds
 from windrow._arguments.errors import bad_value
-from windrow.testing._feed import Fed, taken
+from windrow.testing._feed import SourcedRows, taken
 from windrow.testing._values import cell_of
 
 _NEEDED = "the time that the clock shows, as the time column shows it: StreamDriver(..., wall_clock=datetime(...))"
@@ -40,21 +40,22 @@ class WallClock:
             raise bad_value("duration_or_time", by, "a duration, or a time that is not before that of the clock")
         self._now = to
 
-    def admitted(self, fed: Fed) -> tuple[Fed, Fed, Fed]:
+    def admitted(self, sourced: SourcedRows) -> tuple[SourcedRows, SourcedRows, SourcedRows]:
         """The rows whose time is not too far ahead, then the records and the ticks whose time is."""
-        latest, none = self._latest, Fed(fed.batch.slice(0, 0), [])
+        latest, none = self._latest, SourcedRows(sourced.batch.slice(0, 0), [])
         if latest is None:
-            return fed, none, none
-        times: list[Any] = fed.batch.column(self._time).cast(pa.int64()).to_pylist()
+            return sourced, none, none
+        times: list[Any] = sourced.batch.column(self._time).cast(pa.int64()).to_pylist()
         ahead = [time is not None and time > latest for time in times]
         if not any(ahead):
-            return fed, none, none
-        ticks = fed.batch.column(self._tick).to_pylist()
+            return sourced, none, none
+        ticks = sourced.batch.column(self._tick).to_pylist()
         parts: tuple[list[int], list[int], list[int]] = ([], [], [])
         for row, (early, tick) in enumerate(zip(ahead, ticks, strict=True)):
             parts[0 if not early else 2 if tick else 1].append(row)
         kept, records, bad_ticks = (
-            Fed(taken(fed.batch, rows), [fed.sources[row] for row in rows]) if rows else none for rows in parts
+            SourcedRows(taken(sourced.batch, rows), [sourced.sources[row] for row in rows]) if rows else none
+            for rows in parts
         )
         return kept, records, bad_ticks
 

@@ -88,21 +88,23 @@ def replay(scenario: Scenario, batch: Lengths | None = None, restart: Lengths | 
     differences: list[str] = []
     expected: list[Output] = []
     got: list[Output] = []
-    fed, until_restart = 0, restart() if restart else 0
-    while fed < len(scenario.steps):
-        length = min(batch() if batch else 1, len(scenario.steps) - fed)
+    played, until_restart = 0, restart() if restart else 0
+    while played < len(scenario.steps):
+        length = min(batch() if batch else 1, len(scenario.steps) - played)
         if restart:
             length = min(length, until_restart)
-        steps = scenario.steps[fed : fed + length]
+        steps = scenario.steps[played : played + length]
         answered, recorded = player.feed(steps), [output for step in steps for output in step.out]
         if batch:
             expected += recorded
             got += answered
         elif answered != recorded:
-            differences += [f"step {fed}, {_shown_input(steps[0])}", *_differing(recorded, answered)]
+            differences += [f"step {played}, {_shown_input(steps[0])}", *_differing(recorded, answered)]
         if player.dropped != steps[-1].dropped:
-            differences.append(f"step {fed + length - 1}: expected {steps[-1].dropped} dropped, got {player.dropped}")
-        fed += length
+            differences.append(
+                f"step {played + length - 1}: expected {steps[-1].dropped} dropped, got {player.dropped}"
+            )
+        played += length
         until_restart -= length
         if restart and until_restart == 0:
             player.restart()

@@ -102,7 +102,7 @@ fn an_interrupt_ends_a_push_and_leaves_an_operator_that_refuses_the_next() {
     let spec =
         operator_batches::spec_of(windows, counts, r#","grace":1000000,"every_record":true"#);
     let records: Vec<_> = (0..60_000)
-        .map(|nth| operator_batches::fed("a", nth * 7919 % 60_000, 1))
+        .map(|nth| operator_batches::event("a", nth * 7919 % 60_000, 1))
         .collect();
     let (interrupt, asked) = second();
     let mut operator = operator_batches::operator(&spec).with_interrupt(interrupt);

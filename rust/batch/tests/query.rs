@@ -328,20 +328,20 @@ fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
             row(Some(2), Some(5), value),
         ];
         for threads in 1..=4 {
-            let told = query
+            let message = query
                 .run([Ok(batch(&rows))].into_iter(), threads)
                 .unwrap_err()
                 .to_string();
             assert!(
-                told.contains("\"gap\"") && told.contains("key , a at 1970-01-01T00:00:01Z"),
-                "{told}"
+                message.contains("\"gap\"") && message.contains("key , a at 1970-01-01T00:00:01Z"),
+                "{message}"
             );
         }
-        let told = Packer::new(Arc::clone(&query), 0)
+        let message = Packer::new(Arc::clone(&query), 0)
             .unwrap()
             .push(&batch(&rows))
             .unwrap_err();
-        assert!(matches!(told, Error::Record { .. }), "{told}");
+        assert!(matches!(message, Error::Record { .. }), "{message}");
     }
 }
 

@@ -15,7 +15,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field};
 
-use crate::record::tests::operator_batches::{Fed, SESSIONS, batch, fed, schema, spec_of};
+use crate::record::tests::operator_batches::{Event, SESSIONS, batch, event, schema, spec_of};
 
 /// Counts rows. An array holds the counts of at most so many windows, and none above a limit.
 struct NarrowCount {
@@ -107,9 +107,14 @@ fn narrow_with(slots: usize, most: i64, more: &str) -> Operator {
 }
 
 /// Sessions of two records each, all open.
-fn records(sessions: i64) -> Vec<Fed> {
+fn records(sessions: i64) -> Vec<Event> {
     let keys = ["a", "ab", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-    let of = |nth: i64| [fed(keys[nth as usize], 1, 0), fed(keys[nth as usize], 2, 0)];
+    let of = |nth: i64| {
+        [
+            event(keys[nth as usize], 1, 0),
+            event(keys[nth as usize], 2, 0),
+        ]
+    };
     (0..sessions).flat_map(of).collect()
 }
 
@@ -162,7 +167,7 @@ fn results_leave_in_halves_that_fit() {
         let pages: Vec<&[u8]> = kept.values().map(Vec::as_slice).collect();
         let mut again = narrow(slots, 3);
         again.restore(&pages).unwrap();
-        let changes = again.push(&batch(&[fed("e", 3, 0)])).unwrap();
+        let changes = again.push(&batch(&[event("e", 3, 0)])).unwrap();
         assert_eq!(counts(&changes).into_iter().max(), Some(3), "{slots}");
         let mut finals = counts(&again.finish().unwrap());
         finals.sort_unstable();
@@ -174,9 +179,9 @@ fn results_leave_in_halves_that_fit() {
 fn a_window_that_does_not_fit_alone_is_named_with_its_key() {
     let mut operator = narrow(11, 1);
     let error = operator.push(&batch(&records(11))).unwrap_err();
-    let told = "column \"n\": too long in window [1970-01-01T00:00:00.000001, \
+    let message = "column \"n\": too long in window [1970-01-01T00:00:00.000001, \
                 1970-01-01T00:00:00.000002] of key a; overflow(\"null\") makes it null and counts it";
-    assert_eq!(error.to_string(), told);
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]
@@ -184,9 +189,9 @@ fn windows_that_do_not_fit_alone_are_null_and_counted_on_request() {
     let null = r#","overflow":"null""#;
     for slots in [11, 1] {
         let mut operator = narrow_with(slots, 2, null);
-        let mut fed_records = records(3);
-        fed_records.push(fed("ab", 3, 0));
-        let changes = operator.push(&batch(&fed_records)).unwrap();
+        let mut extended = records(3);
+        extended.push(event("ab", 3, 0));
+        let changes = operator.push(&batch(&extended)).unwrap();
         let nulls: usize = changes
             .iter()
             .map(|batch| batch.column_by_name("n").unwrap().null_count())

@@ -58,7 +58,7 @@ impl<K: WindowKind> WindowOperator<K> {
             return Err(RecordOutcome::NullTie);
         };
         let gap = match self.windows.gap(record.gap) {
-            EffectiveGap::Asked(gap) => gap,
+            EffectiveGap::Valid(gap) => gap,
             EffectiveGap::Clamped(gap) => {
                 self.counters.clamped_gaps += 1;
                 gap

@@ -65,7 +65,7 @@ impl RecordRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectiveGap {
     /// The gap of the record or the query.
-    Asked(Span),
+    Valid(Span),
     /// Cut to the longest gap.
     Clamped(Span),
     /// Null, zero or negative.

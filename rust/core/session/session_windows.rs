@@ -32,7 +32,7 @@ impl Gap {
     /// The effective gap of a record whose gap column has the value `own`.
     pub fn of(self, own: Option<i64>) -> EffectiveGap {
         match (self, own.and_then(|own| u64::try_from(own).ok())) {
-            (Self::Fixed(gap), _) => EffectiveGap::Asked(gap),
+            (Self::Fixed(gap), _) => EffectiveGap::Valid(gap),
             (_, None | Some(0)) => EffectiveGap::Bad,
             (
                 Self::Dynamic {
@@ -40,7 +40,7 @@ impl Gap {
                 },
                 Some(own),
             ) if Span(own) > longest => EffectiveGap::Clamped(longest),
-            (_, Some(own)) => EffectiveGap::Asked(Span(own)),
+            (_, Some(own)) => EffectiveGap::Valid(Span(own)),
         }
     }
 }

@@ -71,7 +71,7 @@ impl WindowKind for SlidingWindows {
 
     /// Sliding windows have no gaps.
     fn gap(&self, _own: Option<i64>) -> EffectiveGap {
-        EffectiveGap::Asked(Span(0))
+        EffectiveGap::Valid(Span(0))
     }
 
     fn add<S: States>(

@@ -14,7 +14,8 @@ use arrow_ipc::reader::StreamReader;
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    self, DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, spec_of,
+    self, DYNAMIC, Event, Row, SESSIONS, SLIDING, batch, by_key, event, events, operator, rows,
+    spec_of,
 };
 use crate::record::tests::pages::bounds;
 use crate::shard::tests::shard_stream::apply;
@@ -61,9 +62,9 @@ fn queries() -> impl Strategy<Value = (&'static str, String)> {
 }
 
 /// Pieces of records, some of them before 1970.
-fn pieces() -> impl Strategy<Value = Vec<Vec<Fed>>> {
+fn pieces() -> impl Strategy<Value = Vec<Vec<Event>>> {
     let sizes = prop::collection::vec(1..40_usize, 80);
-    (feeds(80), sizes, prop::sample::select(vec![0, 70, 250])).prop_map(
+    (events(80), sizes, prop::sample::select(vec![0, 70, 250])).prop_map(
         |(mut records, sizes, back)| {
             for time in records.iter_mut().filter_map(|record| record.time.as_mut()) {
                 *time -= back;
@@ -79,7 +80,7 @@ fn pieces() -> impl Strategy<Value = Vec<Vec<Fed>>> {
     )
 }
 
-fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
+fn pushed(operator: &mut Operator, records: &[Event]) -> Vec<Row> {
     rows(&operator.push(&batch(records)).unwrap())
 }
 
@@ -97,16 +98,16 @@ fn visible(operator: &Operator) -> BTreeSet<Window> {
 /// The changes of records that are pushed one by one, and the windows among them that stood in the store
 /// before all of them and until their first change. One that has only the bounds of a window that has
 /// closed meanwhile (rules 3.4) is new.
-fn stepwise(operator: &mut Operator, records: &[Fed]) -> (Vec<Row>, BTreeSet<Window>) {
+fn stepwise(operator: &mut Operator, records: &[Event]) -> (Vec<Row>, BTreeSet<Window>) {
     let before = visible(operator);
     let (mut changes, mut stood) = (Vec::<Row>::new(), BTreeSet::new());
     for record in records {
         let still: Vec<Window> = visible(operator).intersection(&before).cloned().collect();
-        let told = pushed(operator, std::slice::from_ref(record));
-        let is_first = |told: &Window| changes.iter().all(|row| window(row) != *told);
-        let first: BTreeSet<Window> = told.iter().map(window).filter(is_first).collect();
+        let emitted = pushed(operator, std::slice::from_ref(record));
+        let is_first = |emitted: &Window| changes.iter().all(|row| window(row) != *emitted);
+        let first: BTreeSet<Window> = emitted.iter().map(window).filter(is_first).collect();
         stood.extend(still.into_iter().filter(|window| first.contains(window)));
-        changes.extend(told);
+        changes.extend(emitted);
     }
     (changes, stood)
 }
@@ -116,13 +117,13 @@ fn coalesced(changes: Vec<Row>, stood: &BTreeSet<Window>) -> Vec<Row> {
     let (late, changes): (Vec<Row>, Vec<Row>) =
         changes.into_iter().partition(|row| row.4 == "late");
     let last: BTreeMap<Window, Row> = changes.into_iter().map(|row| (window(&row), row)).collect();
-    let told = last
+    let emitted = last
         .into_iter()
         .filter(|(window, row)| row.4 == "upsert" || stood.contains(window))
         .map(|(_, row)| row);
-    let mut told: Vec<Row> = late.into_iter().chain(told).collect();
-    told.sort();
-    told
+    let mut emitted: Vec<Row> = late.into_iter().chain(emitted).collect();
+    emitted.sort();
+    emitted
 }
 
 /// The stored windows, as rows and as pages.
@@ -187,7 +188,7 @@ proptest! {
     #[test]
     fn differential_within_the_grace_no_cut_changes_the_table_or_the_pages(
         kind in prop::sample::select(vec![SESSIONS, DYNAMIC, SLIDING, COARSE]), emit in prop::sample::select(vec!["close", "update"]),
-        records in feeds(80), sizes in 1..30_usize,
+        records in events(80), sizes in 1..30_usize,
     ) {
         // Nothing is behind: times go back by less than this.
         let spec = spec(kind, &format!(r#","grace":700,"emit":"{emit}","op":true"#));
@@ -203,24 +204,24 @@ proptest! {
 fn what_is_born_and_merged_within_a_batch_leaves_no_row() {
     let spec = spec(SESSIONS, r#","grace":100,"emit":"update","op":true"#);
     let mut operator = operator(&spec);
-    pushed(&mut operator, &[fed("a", 100, 1)]);
+    pushed(&mut operator, &[event("a", 100, 1)]);
     // gap 10:   100 ····│   108, 95 join it      130 alone; 119 and 125 bridge to it
-    let told = pushed(
+    let emitted = pushed(
         &mut operator,
         &[
-            fed("a", 108, 2),
-            fed("a", 130, 3),
-            fed("a", 95, 4),
-            fed("a", 125, 5),
-            fed("a", 117, 6),
+            event("a", 108, 2),
+            event("a", 130, 3),
+            event("a", 95, 4),
+            event("a", 125, 5),
+            event("a", 117, 6),
         ],
     );
-    let told: Vec<_> = told
+    let emitted: Vec<_> = emitted
         .iter()
         .map(|row| (row.1, row.2, row.3.as_str(), row.4.as_str()))
         .collect();
     assert_eq!(
-        told,
+        emitted,
         [
             (100, 100, "null null null null", "delete"),
             (95, 130, "6 21 3 [4, 1, 2, 6, 5, 3]", "upsert")
@@ -237,22 +238,25 @@ fn what_is_born_and_merged_within_a_batch_leaves_no_row() {
 fn what_has_closed_within_the_batch_is_not_deleted() {
     let spec = spec(DYNAMIC, r#","grace":60,"emit":"update","op":true"#);
     let mut operator = operator(&spec);
-    let with_gap = |time, gap| Fed {
+    let with_gap = |time, gap| Event {
         gap: Some(gap),
-        ..fed("a", time, 1)
+        ..event("a", time, 1)
     };
     pushed(&mut operator, &[with_gap(165, 1)]);
     // T = 227: the close time is 167, after the reach of the session, and not after that of 165 with a gap of 3, which
     // 156 joins.
-    let told = pushed(
+    let emitted = pushed(
         &mut operator,
-        &[fed("b", 227, 1), with_gap(165, 3), with_gap(156, 9)],
+        &[event("b", 227, 1), with_gap(165, 3), with_gap(156, 9)],
     );
-    let told: Vec<_> = told
+    let emitted: Vec<_> = emitted
         .iter()
         .map(|row| (row.0.as_str(), row.1, row.2, row.4.as_str()))
         .collect();
-    assert_eq!(told, [("b", 227, 227, "upsert"), ("a", 156, 165, "upsert")]);
+    assert_eq!(
+        emitted,
+        [("b", 227, 227, "upsert"), ("a", 156, 165, "upsert")]
+    );
 }
 
 #[test]
@@ -264,7 +268,7 @@ fn what_has_closed_within_the_batch_is_not_joined() {
         let mut operator = operator(&spec);
         let finals = pushed(
             &mut operator,
-            &[fed("a", 70, 1), fed("b", 101, 1), fed("a", time, 2)],
+            &[event("a", 70, 1), event("b", 101, 1), event("a", time, 2)],
         );
         let finals: Vec<_> = finals
             .iter()

@@ -10,7 +10,7 @@ use crate::record::operator::Operator;
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    Fed, SESSIONS, SLIDING, batch, fed, feeds, rows, schema,
+    Event, SESSIONS, SLIDING, batch, event, events, rows, schema,
 };
 
 proptest! {
@@ -18,7 +18,7 @@ proptest! {
 
     #[test]
     fn differential_records_blocks_and_one_run_give_the_same_windows(
-        records in feeds(60),
+        records in events(60),
         windows in prop::sample::select(vec![SESSIONS, SLIDING]),
         (size, loose) in (1..20_usize, 0..20_usize),
     ) {
@@ -109,7 +109,7 @@ fn inputs_that_are_not_there_are_refused_by_name() {
     };
     let two = r#"{"column":"input","count":2}"#;
     assert!(made(&count(1), two).is_ok());
-    for (aggregates, inputs, told) in [
+    for (aggregates, inputs, message) in [
         (count(2), two, "aggregate \"n\": input: got 2"),
         (count(0), "null", "aggregate \"n\": input: got 0"),
         (
@@ -124,22 +124,22 @@ fn inputs_that_are_not_there_are_refused_by_name() {
             .err()
             .map(|error| error.to_string())
             .unwrap_or_default();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }
 
 #[test]
 fn a_row_of_no_input_is_an_error_and_a_tick_of_none_is_not() {
     let query = Arc::new(Query::new(&spec(SESSIONS, OF_INPUTS), &schema()).unwrap());
-    let run = |records: &[Fed]| query.run(std::iter::once(Ok(batch(records))), 1);
+    let run = |records: &[Event]| query.run(std::iter::once(Ok(batch(records))), 1);
     for (input, fits) in [(-1, false), (0, true), (1, true), (2, false)] {
-        let record = Fed {
+        let record = Event {
             input,
-            ..fed("a", 1, 1)
+            ..event("a", 1, 1)
         };
         assert_eq!(run(std::slice::from_ref(&record)).is_ok(), fits, "{input}");
         assert!(
-            run(&[Fed {
+            run(&[Event {
                 tick: true,
                 ..record.clone()
             }])
@@ -150,16 +150,16 @@ fn a_row_of_no_input_is_an_error_and_a_tick_of_none_is_not() {
             Operator::new(&spec(SESSIONS, OF_INPUTS), &schema(), Vec::new()).unwrap();
         assert_eq!(operator.push(&batch(&[record])).is_ok(), fits, "{input}");
     }
-    let told = run(&[Fed {
+    let message = run(&[Event {
         input: 7,
-        ..fed("a", 1, 1)
+        ..event("a", 1, 1)
     }])
     .err()
     .map(|error| error.to_string())
     .unwrap_or_default();
     assert!(
-        told.contains("\"input\"") && told.contains("input 7") && told.contains("0 to 1"),
-        "{told}"
+        message.contains("\"input\"") && message.contains("input 7") && message.contains("0 to 1"),
+        "{message}"
     );
 }
 
@@ -171,19 +171,19 @@ fn inputs_of_one_time_close_one_anothers_windows() {
         let mut operator = Operator::new(&spec, &schema(), Vec::new()).unwrap();
         let finals = operator
             .push(&batch(&[
-                fed("a", 1, 1),
-                Fed {
+                event("a", 1, 1),
+                Event {
                     input: 1,
-                    ..fed("b", 5, 2)
+                    ..event("b", 5, 2)
                 },
-                fed("b", 100, 3),
+                event("b", 100, 3),
             ]))
             .unwrap();
         assert_eq!(finals[0].num_rows(), 2 * usize::from(one_time));
         operator
-            .push(&batch(&[Fed {
+            .push(&batch(&[Event {
                 input: 1,
-                ..fed("b", 5, 4)
+                ..event("b", 5, 4)
             }]))
             .unwrap();
         assert_eq!(operator.counters().late, late, "one time: {one_time}");

@@ -12,7 +12,7 @@ use crate::plan::open_query::Continuation;
 use crate::record::open_reader::OpenReader;
 use crate::record::operator::Operator;
 use crate::record::tests::operator_batches::{
-    DYNAMIC, SESSIONS, SLIDING, batch, fed, operator, spec_of,
+    DYNAMIC, SESSIONS, SLIDING, batch, event, operator, spec_of,
 };
 use crate::state::open_clock::OpenClock;
 
@@ -33,11 +33,11 @@ fn table(windows: &str) -> Table {
     let spec = spec_of(windows, AGGREGATES, r#","grace":5"#);
     let mut written = operator(&spec);
     let records = [
-        fed("a", 1, 3),
-        fed("", 4, -4),
-        fed("a", 5, 5),
-        fed("ab", 7, 6),
-        fed("a", 9, 7),
+        event("a", 1, 3),
+        event("", 4, -4),
+        event("a", 5, 5),
+        event("ab", 7, 6),
+        event("a", 9, 7),
     ];
     written.push(&batch(&records)).unwrap();
     let (rows, clock) = written.open_windows(Some(Time(12)), 3, &[]).unwrap();

@@ -12,7 +12,8 @@ use arrow_array::StringArray;
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, operator, rows, schema, spec,
+    DYNAMIC, Event, Row, SESSIONS, SLIDING, batch, by_key, event, events, operator, rows, schema,
+    spec,
 };
 
 const ANY: StoreQuery = StoreQuery::Between {
@@ -20,7 +21,7 @@ const ANY: StoreQuery = StoreQuery::Between {
     to: Time::MAX,
 };
 
-fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
+fn pushed(operator: &mut Operator, records: &[Event]) -> Vec<Row> {
     rows(&operator.push(&batch(records)).unwrap())
 }
 
@@ -40,7 +41,7 @@ fn apply(table: &mut BTreeMap<(String, i64, i64), String>, changes: Vec<Row>) {
 }
 
 /// The windows of the batch query, sorted.
-fn of_batch_query(spec: &Spec, records: &[Fed]) -> Vec<(String, i64, i64, String)> {
+fn of_batch_query(spec: &Spec, records: &[Event]) -> Vec<(String, i64, i64, String)> {
     let query = Arc::new(Query::new(spec, &schema()).unwrap());
     let (results, _) = query.run(std::iter::once(Ok(batch(records))), 1).unwrap();
     let with_time = |result: &arrow_array::RecordBatch| {
@@ -70,7 +71,7 @@ proptest! {
     #![proptest_config(crate::core::tests::cases::usually(256))]
 
     #[test]
-    fn differential_a_cut_into_batches_does_not_change_finals(kind in kinds(), records in feeds(60), size in 1..20_usize) {
+    fn differential_a_cut_into_batches_does_not_change_finals(kind in kinds(), records in events(60), size in 1..20_usize) {
         let spec = spec(kind, r#","grace":15"#);
         let (mut whole, mut cut) = (operator(&spec), operator(&spec));
         let finals = pushed(&mut whole, &records);
@@ -80,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn differential_without_grace_finals_are_those_of_the_batch_query(records in feeds(60), sliding in any::<bool>()) {
+    fn differential_without_grace_finals_are_those_of_the_batch_query(records in events(60), sliding in any::<bool>()) {
         let spec = spec(if sliding { SLIDING } else { SESSIONS }, "");
         let mut operator = operator(&spec);
         prop_assert_eq!(pushed(&mut operator, &records), Vec::<Row>::new());
@@ -93,7 +94,7 @@ proptest! {
     #[test]
     fn coalesced_updates_make_the_same_table_with_a_row_for_each_changed_window(
         kind in kinds(),
-        records in feeds(60),
+        records in events(60),
         size in 1..20_usize,
     ) {
         let every = spec(kind, r#","grace":15,"emit":"update","op":true,"every_record":true"#);
@@ -121,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn queries_see_what_is_stored_in_order_and_in_reverse(kind in kinds(), records in feeds(60), from in 0..300_i64, to in 0..300_i64) {
+    fn queries_see_what_is_stored_in_order_and_in_reverse(kind in kinds(), records in events(60), from in 0..300_i64, to in 0..300_i64) {
         let spec = spec(kind, r#","grace":1000,"emit":"update","op":true"#);
         let mut operator = operator(&spec);
         let mut table = BTreeMap::new();
@@ -151,7 +152,7 @@ proptest! {
 }
 
 /// Times and gaps of any size, and specs whose lengths are.
-fn extremes() -> impl Strategy<Value = (String, String, Vec<Fed>)> {
+fn extremes() -> impl Strategy<Value = (String, String, Vec<Event>)> {
     let any = || prop_oneof![2 => any::<i64>(), 2 => -50..50_i64, 1 => Just(i64::MAX), 1 => Just(i64::MIN)];
     let key = prop::option::weighted(0.9, prop::sample::select(vec!["", "a", "ab"]));
     let row = (
@@ -162,7 +163,7 @@ fn extremes() -> impl Strategy<Value = (String, String, Vec<Fed>)> {
         prop::bool::weighted(0.1),
         0..2_i64,
     );
-    let record = row.prop_map(|(key, time, gap, value, tick, input)| Fed {
+    let record = row.prop_map(|(key, time, gap, value, tick, input)| Event {
         key,
         time,
         gap,
@@ -220,13 +221,13 @@ proptest! {
 #[test]
 fn a_tick_closes_and_is_no_record() {
     let mut operator = operator(&spec(SESSIONS, r#","grace":0"#));
-    let tick = |time| Fed {
+    let tick = |time| Event {
         tick: true,
         key: None,
-        ..fed("", time, 0)
+        ..event("", time, 0)
     };
     assert!(
-        pushed(&mut operator, &[fed("a", 100, 1), tick(110)]).is_empty(),
+        pushed(&mut operator, &[event("a", 100, 1), tick(110)]).is_empty(),
         "reached, not passed"
     );
     let finals = pushed(&mut operator, &[tick(111)]);
@@ -255,17 +256,17 @@ fn a_tick_of_no_input_moves_all_inputs_of_a_cogroup_at_once() {
         r#","grace":0,"inputs":{"column":"input","count":2}"#,
     );
     let sql = |nth: Option<i64>, time| {
-        let rows = batch(&[Fed {
+        let rows = batch(&[Event {
             tick: true,
             key: None,
-            ..fed("", time, 0)
+            ..event("", time, 0)
         }]);
         let mut columns = rows.columns().to_vec();
         columns[5] = Arc::new(arrow_array::Int64Array::from(vec![nth]));
         arrow_array::RecordBatch::try_new(rows.schema(), columns).unwrap()
     };
     let mut operator = operator(&sessions);
-    pushed(&mut operator, &[fed("a", 100, 1)]);
+    pushed(&mut operator, &[event("a", 100, 1)]);
     assert_eq!(
         operator.push(&sql(Some(0), 500)).unwrap()[0].num_rows(),
         0,
@@ -279,43 +280,44 @@ fn a_tick_of_no_input_moves_all_inputs_of_a_cogroup_at_once() {
 fn a_bad_gap_fails_by_name_where_that_was_asked() {
     let windows = r#"{"kind":"session","gap_column":"gap","longest_gap":20,"invalid_gap":"error"}"#;
     let mut operator = operator(&spec(windows, r#","grace":0"#));
-    let told = operator
+    let message = operator
         .push(&batch(&[
-            fed("a", 1, 1),
-            Fed {
+            event("a", 1, 1),
+            Event {
                 gap: Some(0),
-                ..fed("ab", 2, 1)
+                ..event("ab", 2, 1)
             },
         ]))
         .unwrap_err()
         .to_string();
     assert!(
-        told.contains("\"gap\"")
-            && told.contains("key ab")
-            && told.contains("1970-01-01T00:00:00.000002"),
-        "{told}"
+        message.contains("\"gap\"")
+            && message.contains("key ab")
+            && message.contains("1970-01-01T00:00:00.000002"),
+        "{message}"
     );
-    let told = operator.push(&batch(&[])).unwrap_err().to_string();
-    assert!(told.contains("failed halfway"), "{told}");
+    let message = operator.push(&batch(&[])).unwrap_err().to_string();
+    assert!(message.contains("failed halfway"), "{message}");
 }
 
 #[test]
 fn a_sliding_window_that_cannot_be_shown_is_an_overflow() {
     let latest = i64::MAX - 1;
-    let records = [fed("a", latest - 9, 1), fed("a", latest, 2)];
+    let records = [event("a", latest - 9, 1), event("a", latest, 2)];
     let mut strict = operator(&spec(SLIDING, r#","grace":0,"emit":"update","op":true"#));
-    let told = strict.push(&batch(&records)).unwrap_err().to_string();
+    let message = strict.push(&batch(&records)).unwrap_err().to_string();
     assert!(
-        told.contains("\"ts\"") && told.contains("beyond the range"),
-        "{told}"
+        message.contains("\"ts\"") && message.contains("beyond the range"),
+        "{message}"
     );
     let mut early = operator(&spec(SLIDING, r#","grace":0,"emit":"update","op":true"#));
-    let told = early.push(&batch(&[fed("a", i64::MIN + 9, 1)]));
-    let told = told.unwrap_err().to_string();
+    let message = early.push(&batch(&[event("a", i64::MIN + 9, 1)]));
+    let message = message.unwrap_err().to_string();
     let words = r#"column "ts": the window of the record at "#;
     assert!(
-        told.starts_with(words) && told.ends_with("has a bound beyond the range of timestamp[us]"),
-        "{told}"
+        message.starts_with(words)
+            && message.ends_with("has a bound beyond the range of timestamp[us]"),
+        "{message}"
     );
     let mut shown = operator(&spec(
         SLIDING,
@@ -329,9 +331,9 @@ fn a_sliding_window_that_cannot_be_shown_is_an_overflow() {
 
 #[test]
 fn kafka_drops_null_values_of_sliding_windows_only() {
-    let null = [Fed {
+    let null = [Event {
         value: None,
-        ..fed("a", 100, 0)
+        ..event("a", 100, 0)
     }];
     for (windows, dropped) in [(SLIDING, 1), (SESSIONS, 0)] {
         let mut operator = operator(&spec(windows, r#","grace":0,"kafka":{"value":"x"}"#));

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 /// Key, time, value, gap, tick.
 #[derive(Clone, Debug)]
-pub(crate) struct Fed {
+pub(crate) struct Event {
     pub(crate) key: Option<&'static str>,
     pub(crate) time: Option<i64>,
     pub(crate) value: Option<i64>,
@@ -26,8 +26,8 @@ pub(crate) struct Fed {
 }
 
 /// A record of a key at a time.
-pub(crate) fn fed(key: &'static str, time: i64, value: i64) -> Fed {
-    Fed {
+pub(crate) fn event(key: &'static str, time: i64, value: i64) -> Event {
+    Event {
         key: Some(key),
         time: Some(time),
         value: Some(value),
@@ -38,7 +38,7 @@ pub(crate) fn fed(key: &'static str, time: i64, value: i64) -> Fed {
 }
 
 /// Records of a few keys with ties, nulls, ticks and records far behind.
-pub(crate) fn feeds(longest: usize) -> impl Strategy<Value = Vec<Fed>> {
+pub(crate) fn events(longest: usize) -> impl Strategy<Value = Vec<Event>> {
     let key = prop_oneof![9 => prop::sample::select(vec!["", "a", "ab", "b"]).prop_map(Some), 1 => Just(None)];
     let time = prop_oneof![9 => (0..400_i64).prop_map(Some), 1 => Just(None)];
     let gap = prop_oneof![8 => (1..30_i64).prop_map(Some), 1 => Just(None), 1 => Just(Some(-1))];
@@ -50,7 +50,7 @@ pub(crate) fn feeds(longest: usize) -> impl Strategy<Value = Vec<Fed>> {
         prop::bool::weighted(0.05),
         0..2_i64,
     );
-    let fed = row.prop_map(|(key, time, value, gap, tick, input)| Fed {
+    let event = row.prop_map(|(key, time, value, gap, tick, input)| Event {
         key,
         time,
         value,
@@ -59,8 +59,8 @@ pub(crate) fn feeds(longest: usize) -> impl Strategy<Value = Vec<Fed>> {
         input,
     });
     // Times move on, with jumps back.
-    prop::collection::vec(fed, 0..longest).prop_map(|rows| {
-        let moved = |(nth, row): (usize, Fed)| Fed {
+    prop::collection::vec(event, 0..longest).prop_map(|rows| {
+        let moved = |(nth, row): (usize, Event)| Event {
             time: row.time.map(|time| time / 4 + nth as i64 * 6),
             ..row
         };
@@ -68,7 +68,7 @@ pub(crate) fn feeds(longest: usize) -> impl Strategy<Value = Vec<Fed>> {
     })
 }
 
-pub(crate) fn batch(rows: &[Fed]) -> RecordBatch {
+pub(crate) fn batch(rows: &[Event]) -> RecordBatch {
     let columns: Vec<(&str, ArrayRef)> = vec![
         (
             "k",

@@ -3,7 +3,7 @@
 use crate::state::page::Label;
 use proptest::prelude::*;
 
-use crate::record::tests::operator_batches::{batch, fed, operator};
+use crate::record::tests::operator_batches::{batch, event, operator};
 use crate::record::tests::pages::{refusal, saved};
 
 /// Makes the checksum of a page that of its bytes.
@@ -34,8 +34,8 @@ proptest! {
         } else {
             damaged[page][at] ^= 1 << bit;
         }
-        let told = refusal(&spec, &damaged.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        prop_assert!(told.starts_with("page: "), "{told}");
+        let message = refusal(&spec, &damaged.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        prop_assert!(message.starts_with("page: "), "{message}");
     }
 
     #[test]
@@ -49,7 +49,7 @@ proptest! {
         let mut operator = operator(&spec);
         if operator.restore(&pages.iter().map(Vec::as_slice).collect::<Vec<_>>()).is_ok() {
             let _ = operator.pages();
-            let _ = operator.push(&batch(&[fed("a", 44, 1), fed("b", 2000, 2)]));
+            let _ = operator.push(&batch(&[event("a", 44, 1), event("b", 2000, 2)]));
             let _ = operator.finish();
         }
     }
@@ -98,10 +98,10 @@ fn another_version_is_refused() {
     let mark = blank(&mut later);
     let digits = format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&later));
     later[mark..mark + 16].copy_from_slice(digits.as_bytes());
-    let told = refusal(&spec, &[&later, &pages[1]]);
+    let message = refusal(&spec, &[&later, &pages[1]]);
     assert!(
-        told.contains("it has format 2, and this version of windrow reads format 1"),
-        "{told}"
+        message.contains("it has format 2, and this version of windrow reads format 1"),
+        "{message}"
     );
 }
 
@@ -117,7 +117,7 @@ fn an_operator_whose_restore_failed_refuses_every_call() {
         "operator: an earlier restore failed halfway: restore a new operator from saved pages";
     assert_eq!(
         damaged
-            .push(&batch(&[fed("a", 1, 3)]))
+            .push(&batch(&[event("a", 1, 3)]))
             .unwrap_err()
             .to_string(),
         refused
@@ -125,8 +125,8 @@ fn an_operator_whose_restore_failed_refuses_every_call() {
     assert_eq!(damaged.finish().unwrap_err().to_string(), refused);
     assert_eq!(damaged.pages().unwrap_err().to_string(), refused);
     assert_eq!(damaged.restore(&all).unwrap_err().to_string(), refused);
-    let told = damaged.check_restored().unwrap_err().to_string();
-    assert_eq!(told, refused);
+    let message = damaged.check_restored().unwrap_err().to_string();
+    assert_eq!(message, refused);
 }
 
 #[test]
@@ -134,8 +134,8 @@ fn an_operator_that_has_seen_records_is_not_restored_and_goes_on() {
     let (spec, pages) = saved();
     let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
     let mut used = operator(&spec);
-    used.push(&batch(&[fed("a", 1, 3)])).unwrap();
+    used.push(&batch(&[event("a", 1, 3)])).unwrap();
     let refused = used.restore(&pages).unwrap_err().to_string();
     assert!(refused.contains("cannot be restored"), "{refused}");
-    used.push(&batch(&[fed("a", 2, 3)])).unwrap();
+    used.push(&batch(&[event("a", 2, 3)])).unwrap();
 }

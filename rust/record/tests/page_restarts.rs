@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use crate::core::time::Time;
 use crate::record::store_query::StoreQuery;
 
-use crate::record::tests::operator_batches::{Fed, SESSIONS, SLIDING, fed, operator, rows, spec};
+use crate::record::tests::operator_batches::{
+    Event, SESSIONS, SLIDING, event, operator, rows, spec,
+};
 use crate::record::tests::pages::{pushed, restored, saved};
 use crate::shard::tests::shard_stream::apply;
 
@@ -28,7 +30,7 @@ fn grace_and_late_policy_may_change() {
         "segments of another length are written anew: {changed:?}"
     );
     // T is 47 and was judged with a grace of 15: what was closed stays closed.
-    let late = pushed(&mut again, &[fed("c", 21, 1)]);
+    let late = pushed(&mut again, &[event("c", 21, 1)]);
     assert_eq!(late[0].4, "late");
 }
 
@@ -44,10 +46,10 @@ fn late_rows_may_come_and_go_where_windows_close() {
     );
     for (before, after) in [(&with, &without), (&without, &with)] {
         let mut first = operator(before);
-        pushed(&mut first, &[fed("a", 0, 1)]);
+        pushed(&mut first, &[event("a", 0, 1)]);
         let closed = pushed(
             &mut restored(after, &first.pages().unwrap()),
-            &[fed("b", 50, 1)],
+            &[event("b", 50, 1)],
         );
         assert_eq!(
             closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
@@ -66,22 +68,22 @@ fn a_smaller_grace_closes_more_at_once() {
     };
     let mut operator = operator(&shorter(100));
     assert_eq!(
-        pushed(&mut operator, &[fed("a", 0, 1), fed("b", 50, 2)]),
+        pushed(&mut operator, &[event("a", 0, 1), event("b", 50, 2)]),
         []
     );
     let pages = operator.pages().unwrap();
     // T is 50 and the gap 10: with a grace of 40, what reaches 10 is still open.
     assert_eq!(
-        pushed(&mut restored(&shorter(40), &pages), &[fed("c", 50, 3)]),
+        pushed(&mut restored(&shorter(40), &pages), &[event("c", 50, 3)]),
         []
     );
-    let closed = pushed(&mut restored(&shorter(39), &pages), &[fed("c", 50, 3)]);
+    let closed = pushed(&mut restored(&shorter(39), &pages), &[event("c", 50, 3)]);
     assert_eq!(
         closed.iter().map(|row| row.0.as_str()).collect::<Vec<_>>(),
         ["a"]
     );
     let mut again = restored(&shorter(0), &pages);
-    pushed(&mut again, &[fed("d", 39, 1), fed("d", 40, 1)]);
+    pushed(&mut again, &[event("d", 39, 1), event("d", 40, 1)]);
     assert_eq!(again.counters().late, 1, "39 reaches 49, before T");
 }
 
@@ -95,7 +97,7 @@ fn what_a_smaller_grace_closes_is_final_once_wherever_it_is_saved() {
             )
         };
         let mut long = operator(&of(100));
-        pushed(&mut long, &[fed("a", 0, 1), fed("b", 50, 2)]);
+        pushed(&mut long, &[event("a", 0, 1), event("b", 50, 2)]);
         let mut again = restored(&of(0), &long.pages().unwrap());
         let mut kept: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (name, page) in again.changed_pages().unwrap() {
@@ -110,9 +112,9 @@ fn what_a_smaller_grace_closes_is_final_once_wherever_it_is_saved() {
             // A row without a key changes nothing, but its batch begins with what is due.
             let closed = pushed(
                 &mut restored(&of(0), pages),
-                &[Fed {
+                &[Event {
                     key: None,
-                    ..fed("a", 0, 0)
+                    ..event("a", 0, 0)
                 }],
             );
             assert_eq!(
@@ -138,8 +140,8 @@ fn what_was_hidden_stays_hidden_with_a_longer_grace_wherever_it_was_saved() {
     let mut first = operator(&of(0));
     let mut kept: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for records in [
-        [fed("a", 99, 1), fed("a", 101, 2)],
-        [fed("b", 119, 3), fed("b", 120, 4)],
+        [event("a", 99, 1), event("a", 101, 2)],
+        [event("b", 119, 3), event("b", 120, 4)],
     ] {
         pushed(&mut first, &records);
         apply(&mut kept, first.changed_pages().unwrap());

@@ -9,14 +9,14 @@ use crate::state::page::{Label, PageKind};
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, feeds, operator, rows, spec,
+    DYNAMIC, Event, Row, SESSIONS, SLIDING, batch, event, events, operator, rows, spec,
 };
 use crate::shard::tests::shard_stream::apply;
 
 const UPDATES: &str = r#","grace":15,"emit":"update","every_record":true,"op":true"#;
 const CLOSES: &str = r#","grace":15,"late":"emit","op":true"#;
 
-pub(crate) fn pushed(operator: &mut Operator, records: &[Fed]) -> Vec<Row> {
+pub(crate) fn pushed(operator: &mut Operator, records: &[Event]) -> Vec<Row> {
     rows(&operator.push(&batch(records)).unwrap())
 }
 
@@ -51,10 +51,10 @@ pub(crate) fn saved() -> (Spec, Vec<Vec<u8>>) {
     pushed(
         &mut operator,
         &[
-            fed("a", 1, 3),
-            fed("b", 40, 4),
-            fed("a", 45, 5),
-            fed("ab", 47, 6),
+            event("a", 1, 3),
+            event("b", 40, 4),
+            event("a", 45, 5),
+            event("ab", 47, 6),
         ],
     );
     let pages = operator.pages().unwrap();
@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(crate::core::tests::cases::usually(128))]
 
     #[test]
-    fn an_operator_goes_on_from_its_pages(spec in queries(), records in feeds(60), cuts in prop::collection::vec(0..60_usize, 0..6)) {
+    fn an_operator_goes_on_from_its_pages(spec in queries(), records in events(60), cuts in prop::collection::vec(0..60_usize, 0..6)) {
         let mut whole = operator(&spec);
         let mut cut = operator(&spec);
         for (nth, record) in records.iter().enumerate() {
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_pages_keep_a_saved_state_true(spec in queries(), records in feeds(60), cuts in prop::collection::vec(0..60_usize, 1..6)) {
+    fn changed_pages_keep_a_saved_state_true(spec in queries(), records in events(60), cuts in prop::collection::vec(0..60_usize, 1..6)) {
         let mut whole = operator(&spec);
         let mut kept: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (nth, record) in records.iter().enumerate() {
@@ -138,8 +138,8 @@ fn a_label_tells_what_lies_in_a_page() {
 fn a_long_segment_is_cut_into_pages() {
     let spec = spec(SLIDING, UPDATES);
     let mut operator = operator(&spec);
-    let records: Vec<Fed> = (0..4000)
-        .map(|nth| fed(["a", "b", "ab"][nth % 3], 1 + nth as i64 / 100, 1))
+    let records: Vec<Event> = (0..4000)
+        .map(|nth| event(["a", "b", "ab"][nth % 3], 1 + nth as i64 / 100, 1))
         .collect();
     pushed(&mut operator, &records);
     let pages = operator.pages().unwrap();
@@ -156,7 +156,7 @@ fn a_long_segment_is_cut_into_pages() {
 fn another_query_is_refused_by_what_differs() {
     let (_, pages) = saved();
     let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
-    let told = refusal(&spec(r#"{"kind":"session","gap":11}"#, UPDATES), &pages);
+    let message = refusal(&spec(r#"{"kind":"session","gap":11}"#, UPDATES), &pages);
     let lines = |difference: &str| {
         format!(
             "state: it belongs to another query\n{difference}\nstart from a new checkpointLocation, or \
@@ -164,10 +164,10 @@ fn another_query_is_refused_by_what_differs() {
         )
     };
     let difference = "gap was 10 microseconds, is 11 microseconds";
-    assert_eq!(told, lines(difference));
+    assert_eq!(message, lines(difference));
     let until = format!(r#"{UPDATES},"until":60000000"#);
-    let told = refusal(&spec(SESSIONS, &until), &pages);
-    assert_eq!(told, lines("retention was none, is 1 minute"));
+    let message = refusal(&spec(SESSIONS, &until), &pages);
+    assert_eq!(message, lines("retention was none, is 1 minute"));
 }
 
 /// The pages of this version of the format.
@@ -177,30 +177,30 @@ fn vectors() -> PathBuf {
 
 /// Kind of windows, and the records whose state was saved: enough keys that pages have integers in fewer
 /// bytes; the reaches of the sessions with one gap are differences from the column before.
-fn fixtures() -> [(&'static str, &'static str, Vec<Fed>); 3] {
+fn fixtures() -> [(&'static str, &'static str, Vec<Event>); 3] {
     let mut records = vec![
-        fed("a", 100, 1),
-        fed("b", 104, 2),
-        Fed {
+        event("a", 100, 1),
+        event("b", 104, 2),
+        Event {
             value: None,
-            ..fed("a", 107, 0)
+            ..event("a", 107, 0)
         },
-        fed("ab", 112, -3),
-        Fed {
+        event("ab", 112, -3),
+        Event {
             key: None,
-            ..fed("", 113, 0)
+            ..event("", 113, 0)
         },
-        Fed {
+        Event {
             tick: true,
-            ..fed("", 114, 0)
+            ..event("", 114, 0)
         },
-        fed("", 109, 4),
-        fed("a", 80, 5),
+        event("", 109, 4),
+        event("a", 80, 5),
     ];
     let keys = || "c d e f g h i j k l m n o p q r s t u v w x y z".split(' ');
-    records.extend(keys().zip(1..).map(|(key, value)| fed(key, 113, value)));
+    records.extend(keys().zip(1..).map(|(key, value)| event(key, 113, value)));
     let spread = keys().zip(1..);
-    let spread = spread.map(|(key, value)| fed(key, 2_000 + 20 * value, value));
+    let spread = spread.map(|(key, value)| event(key, 2_000 + 20 * value, value));
     let windows = r#"{"kind":"session","gap":5000}"#;
     [
         ("sessions", windows, spread.collect()),

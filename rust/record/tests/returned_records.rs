@@ -11,7 +11,9 @@ use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-use crate::record::tests::operator_batches::{Fed, SLIDING, batch, fed, feeds, operator, spec_of};
+use crate::record::tests::operator_batches::{
+    Event, SLIDING, batch, event, events, operator, spec_of,
+};
 
 const DIFFERENCE: i64 = 10;
 /// Without a list windows of many records go by way of two stacks.
@@ -75,7 +77,7 @@ struct Accepted {
 }
 
 impl Accepted {
-    fn add(&mut self, row: &Fed, grace: i64) -> bool {
+    fn add(&mut self, row: &Event, grace: i64) -> bool {
         let (Some(key), Some(time)) = (row.key, row.time) else {
             return false;
         };
@@ -87,13 +89,13 @@ impl Accepted {
         !is_late
     }
 
-    fn observe(&mut self, row: &Fed) {
+    fn observe(&mut self, row: &Event) {
         if row.key.is_some() {
             self.latest = self.latest.max(row.time);
         }
     }
 
-    fn window(&self, row: &Fed) -> Found {
+    fn window(&self, row: &Event) -> Found {
         let (end, start) = (row.time.unwrap(), row.time.unwrap() - DIFFERENCE);
         let own: Vec<Option<i64>> = self
             .kept
@@ -112,11 +114,11 @@ proptest! {
 
     #[test]
     fn each_record_has_the_window_of_its_moment(
-        rows in feeds(60), cuts in prop::collection::vec(0..60_usize, 0..4), grace in 0..30_i64, dense in any::<bool>(),
+        rows in events(60), cuts in prop::collection::vec(0..60_usize, 0..4), grace in 0..30_i64, dense in any::<bool>(),
         ordered in any::<bool>(), lists in any::<bool>(),
     ) {
-        let near = |row: Fed| Fed { time: row.time.map(|time| if dense { time / 8 } else { time }), tick: false, ..row };
-        let rows: Vec<Fed> = rows.into_iter().map(near).collect();
+        let near = |row: Event| Event { time: row.time.map(|time| if dense { time / 8 } else { time }), tick: false, ..row };
+        let rows: Vec<Event> = rows.into_iter().map(near).collect();
         let aggregates = if lists { LISTS } else { NUMBERS };
         let (mut saved, mut expected) = (Vec::<Vec<u8>>::new(), Accepted::default());
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(rows.len())).chain([0, rows.len()]).collect();
@@ -127,18 +129,18 @@ proptest! {
             if !saved.is_empty() {
                 operator.restore(&saved.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
             }
-            let mut told = Vec::new();
+            let mut windows_then = Vec::new();
             let mut seen = Vec::new();
             if ordered {
                 for row in rows {
                     expected.observe(row);
                     let fine = expected.add(row, grace);
-                    told.push(fine.then(|| expected.window(row)));
+                    windows_then.push(fine.then(|| expected.window(row)));
                     seen.push(expected.latest);
                 }
             } else {
                 let fine: Vec<bool> = rows.iter().map(|row| expected.add(row, grace)).collect();
-                told.extend(rows.iter().zip(fine).map(|(row, fine)| fine.then(|| expected.window(row))));
+                windows_then.extend(rows.iter().zip(fine).map(|(row, fine)| fine.then(|| expected.window(row))));
                 rows.iter().for_each(|row| expected.observe(row));
             }
             let times: ArrayRef = Arc::new(Int64Array::from(seen));
@@ -146,7 +148,7 @@ proptest! {
             let progress: Vec<SourceTime> = expected.latest.into_iter()
                 .map(|latest| SourceTime { input: 0, source: Source(0), time: Time(latest) }).collect();
             let answer = operator.push_returned_records(&batch(rows), ordered.then_some(&times), &progress).unwrap();
-            prop_assert_eq!(windows(&answer), told);
+            prop_assert_eq!(windows(&answer), windows_then);
             prop_assert_eq!(operator.counters().late, expected.late);
             saved = operator.pages().unwrap();
         }
@@ -163,7 +165,7 @@ fn a_time_is_forgotten_when_the_close_time_is_past_its_last_window() {
             time: Time(time),
         };
         operator
-            .push_returned_records(&batch(&[fed("a", time, 1)]), None, &[progress])
+            .push_returned_records(&batch(&[event("a", time, 1)]), None, &[progress])
             .unwrap();
         assert_eq!(operator.windows_open(), open, "{time}");
     }
@@ -174,7 +176,7 @@ fn rows_come_back_of_a_query_that_asks_for_them_alone() {
     let mut operator = operator(&spec_of(SLIDING, NUMBERS, r#","grace":0"#));
     assert!(
         operator
-            .push_returned_records(&batch(&[fed("a", 0, 1)]), None, &[])
+            .push_returned_records(&batch(&[event("a", 0, 1)]), None, &[])
             .is_err()
     );
 }

@@ -11,11 +11,11 @@ use arrow_array::{ArrayRef, Int32Array, RecordBatch};
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    Fed, Row, SESSIONS, SLIDING, batch, by_key, fed, feeds, rows, spec,
+    Event, Row, SESSIONS, SLIDING, batch, by_key, event, events, rows, spec,
 };
 
 /// Rows with the number of each one's source.
-fn numbered(records: &[Fed], sources: &[Option<i32>]) -> RecordBatch {
+fn numbered(records: &[Event], sources: &[Option<i32>]) -> RecordBatch {
     let plain = batch(records);
     let numbers: ArrayRef = Arc::new(Int32Array::from(sources.to_vec()));
     let fields = plain.schema();
@@ -35,10 +35,10 @@ fn operator(windows: &str) -> Operator {
     Operator::new(&spec, &numbered(&[], &[]).schema(), Vec::new()).unwrap()
 }
 
-fn tick(time: i64) -> Fed {
-    Fed {
+fn tick(time: i64) -> Event {
+    Event {
         tick: true,
-        ..fed("", time, 0)
+        ..event("", time, 0)
     }
 }
 
@@ -47,7 +47,7 @@ proptest! {
 
     #[test]
     fn differential_any_cut_of_numbered_rows_gives_the_same_finals(
-        (records, sources) in feeds(60).prop_flat_map(|records| {
+        (records, sources) in events(60).prop_flat_map(|records| {
             let sources = prop::collection::vec(0..3_i32, records.len());
             (Just(records), sources)
         }),
@@ -72,16 +72,19 @@ proptest! {
 #[test]
 fn the_slowest_source_closes_and_a_tick_without_a_number_is_of_all() {
     let mut operator = operator(SESSIONS);
-    let mut push = |record: Fed, source: Option<i32>| {
+    let mut push = |record: Event, source: Option<i32>| {
         let changes = rows(&operator.push(&numbered(&[record], &[source])).unwrap());
         let closed: Vec<String> = changes.into_iter().map(|row| row.0).collect();
         (closed, operator.stream_time())
     };
     let none = Vec::<String>::new();
     assert_eq!(push(tick(500), None), (none.clone(), None), "none is known");
-    assert_eq!(push(fed("a", 0, 1), Some(7)), (none.clone(), Some(Time(0))));
     assert_eq!(
-        push(fed("b", 90, 1), Some(2)),
+        push(event("a", 0, 1), Some(7)),
+        (none.clone(), Some(Time(0)))
+    );
+    assert_eq!(
+        push(event("b", 90, 1), Some(2)),
         (none.clone(), Some(Time(0)))
     );
     assert_eq!(push(tick(25), Some(7)), (none, Some(Time(25))));
@@ -103,12 +106,15 @@ fn the_slowest_source_closes_and_a_tick_without_a_number_is_of_all() {
 
 #[test]
 fn a_record_without_a_number_and_a_negative_one_are_refused_by_name() {
-    for (source, told) in [(None, "source null"), (Some(-1), "source -1")] {
+    for (source, message) in [(None, "source null"), (Some(-1), "source -1")] {
         let error = operator(SESSIONS)
-            .push(&numbered(&[fed("a", 0, 1)], &[source]))
+            .push(&numbered(&[event("a", 0, 1)], &[source]))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("number") && error.contains(told), "{error}");
+        assert!(
+            error.contains("number") && error.contains(message),
+            "{error}"
+        );
     }
     let error = operator(SESSIONS)
         .push(&numbered(&[tick(0)], &[Some(-1)]))
@@ -119,13 +125,16 @@ fn a_record_without_a_number_and_a_negative_one_are_refused_by_name() {
 
 #[test]
 fn numbers_are_integers_of_a_column_that_is_there() {
-    for (column, told) in [("other", "\"other\""), ("k", "\"k\"")] {
+    for (column, message) in [("other", "\"other\""), ("k", "\"k\"")] {
         let more = format!(r#","sources":"{column}""#);
         let error = Query::new(&spec(SESSIONS, &more), &batch(&[]).schema())
             .err()
             .unwrap()
             .to_string();
-        assert!(error.contains("sources") && error.contains(told), "{error}");
+        assert!(
+            error.contains("sources") && error.contains(message),
+            "{error}"
+        );
     }
 }
 

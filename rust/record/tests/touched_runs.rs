@@ -14,7 +14,7 @@ use arrow_array::{Int64Array, RecordBatch};
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    DYNAMIC, Fed, Row, SESSIONS, SLIDING, batch, fed, operator, rows, spec,
+    DYNAMIC, Event, Row, SESSIONS, SLIDING, batch, event, operator, rows, spec,
 };
 use crate::shard::tests::shard_stream::{Pages, apply};
 
@@ -106,7 +106,7 @@ impl Stream {
     /// The rows of the reference, and those of a new operator.
     fn push(
         &mut self,
-        records: &[Fed],
+        records: &[Event],
         times: Option<&RecordBatch>,
         progress: &[SourceTime],
     ) -> (Vec<Row>, Vec<Row>) {
@@ -133,7 +133,7 @@ impl Stream {
 }
 
 /// The largest time so far of each input at each row.
-fn times_of(records: &[Fed], inputs: i64) -> RecordBatch {
+fn times_of(records: &[Event], inputs: i64) -> RecordBatch {
     let columns = (0..inputs).map(|input| {
         let mut latest = None;
         let times = records.iter().map(|row| {
@@ -168,7 +168,7 @@ fn queries() -> impl Strategy<Value = (Spec, i64)> {
     })
 }
 
-fn records() -> impl Strategy<Value = Vec<Fed>> {
+fn records() -> impl Strategy<Value = Vec<Event>> {
     let key = prop_oneof![12 => prop::sample::select(KEYS.clone()).prop_map(Some), 1 => Just(None)];
     let row = (
         key,
@@ -176,12 +176,12 @@ fn records() -> impl Strategy<Value = Vec<Fed>> {
         1..30_i64,
         0..2_i64,
     );
-    let row = row.prop_map(|(key, back, gap, input)| Fed {
+    let row = row.prop_map(|(key, back, gap, input)| Event {
         key,
         time: back.map(|back| -back / 2),
         gap: Some(gap),
         input,
-        ..fed("", 0, gap)
+        ..event("", 0, gap)
     });
     prop::collection::vec(row, 1..250)
 }
@@ -200,11 +200,11 @@ proptest! {
     ) {
         let every = spec.every_record;
         let mut stream = Stream::new(spec, page_bytes);
-        let records = (0..).zip(records).map(|(nth, row)| Fed {
+        let records = (0..).zip(records).map(|(nth, row)| Event {
             time: row.time.map(|time| time + nth * pace / 8),
             ..row
         });
-        let records: Vec<Fed> = records.collect();
+        let records: Vec<Event> = records.collect();
         let mut rest = records.as_slice();
         for (size, tick, source) in cuts.into_iter().cycle().take(100) {
             let (own, others) = rest.split_at(size.min(rest.len()));
@@ -240,7 +240,7 @@ pub(crate) static MANY: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 /// A window of each of many keys, in pages of about fifty; a record each at a time.
 pub(crate) fn filled(windows: &str, more: &str, at: i64) -> (Stream, usize) {
     let mut stream = Stream::new(spec(windows, &format!(r#","grace":15{more}"#)), 6 << 10);
-    let records: Vec<Fed> = MANY.iter().map(|key| fed(key, at, 1)).collect();
+    let records: Vec<Event> = MANY.iter().map(|key| event(key, at, 1)).collect();
     stream.push(&records, None, &[time(at)]);
     let pages = stream.pages.len() - 1;
     assert!(pages > 6, "{pages} pages");
@@ -252,7 +252,7 @@ fn a_record_reads_and_writes_the_runs_of_its_key() {
     for windows in [SESSIONS, DYNAMIC, SLIDING] {
         for key in ["", "user-000", "user-300", "user-3005", "zz"] {
             let (mut stream, pages) = filled(windows, "", 100);
-            let (wanted, found) = stream.push(&[fed(key, 101, 1)], None, &[time(101)]);
+            let (wanted, found) = stream.push(&[event(key, 101, 1)], None, &[time(101)]);
             assert_eq!(wanted, found);
             assert!(stream.read.len() <= 2, "{key}: {:?}", stream.read);
             assert!(stream.written <= 3, "{key}: {} of {pages}", stream.written);
@@ -300,8 +300,8 @@ fn a_key_without_bytes_is_written_once() {
     let mut stream = Stream::new(spec(SLIDING, r#","grace":15"#), 64 << 10);
     let others = (0..)
         .zip(&*MANY)
-        .map(|(nth, key)| fed(key, 16 + nth % 2, 1));
-    let records: Vec<Fed> = others.chain([fed("", 16, 1), fed("", 17, 1)]).collect();
+        .map(|(nth, key)| event(key, 16 + nth % 2, 1));
+    let records: Vec<Event> = others.chain([event("", 16, 1), event("", 17, 1)]).collect();
     for (records, at) in [(records.as_slice(), 17), (&[], 52)] {
         let (wanted, found) = stream.push(records, None, &[time(at)]);
         assert_eq!(wanted, found, "{at}");
@@ -313,38 +313,41 @@ fn a_key_without_bytes_is_written_once() {
 #[test]
 fn an_operator_with_what_is_touched_takes_this_micro_batch_and_nothing_else() {
     let (stream, _) = filled(SESSIONS, "", 100);
-    let records = batch(&[fed("user-300", 101, 1)]);
+    let records = batch(&[event("user-300", 101, 1)]);
     let progress = [time(101)];
-    let told = |error: crate::core::error::Error| {
-        let told = error.to_string();
-        assert!(told.contains("that one micro-batch touches"), "{told}");
+    let message = |error: crate::core::error::Error| {
+        let message = error.to_string();
+        assert!(
+            message.contains("that one micro-batch touches"),
+            "{message}"
+        );
     };
     let (mut operator, _) = stream.touched(&records, None, &progress);
-    told(operator.changed_pages().unwrap_err());
+    message(operator.changed_pages().unwrap_err());
     for _ in 0..2 {
-        told(operator.pages().unwrap_err());
-        told(operator.push(&records).unwrap_err());
-        told(operator.finish().unwrap_err());
+        message(operator.pages().unwrap_err());
+        message(operator.push(&records).unwrap_err());
+        message(operator.finish().unwrap_err());
         let all = StoreQuery::Due {
             from: Time::MIN,
             to: Time::MAX,
         };
         let selected = operator.select(all, &(None, None), false);
-        told(selected.unwrap_err());
+        message(selected.unwrap_err());
         let _ = operator.push_micro_batch(&records, None, &progress);
     }
     let again = operator.push_micro_batch(&records, None, &progress);
-    told(again.unwrap_err());
+    message(again.unwrap_err());
     operator.changed_pages().unwrap();
 }
 
 #[test]
 fn another_micro_batch_than_the_one_asked_for_writes_no_page() {
     let (stream, _) = filled(SESSIONS, "", 100);
-    let asked = batch(&[fed("user-300", 101, 1)]);
+    let asked = batch(&[event("user-300", 101, 1)]);
     for (records, at) in [
-        (batch(&[fed("user-000", 101, 1)]), 101), // another key
-        (asked.clone(), 126),                     // something closes
+        (batch(&[event("user-000", 101, 1)]), 101), // another key
+        (asked.clone(), 126),                       // something closes
     ] {
         let (mut operator, _) = stream.touched(&asked, None, &[time(101)]);
         let pushed = operator.push_micro_batch(&records, None, &[time(at)]);
@@ -362,8 +365,8 @@ fn a_state_of_other_segments_is_needed_as_a_whole() {
     let mut again = operator(&other);
     let keys = batch(&[]).project(&[0]).unwrap();
     assert_eq!(again.touched(head, &keys, None, &[]).unwrap(), None);
-    let told = again.restore_touched(&[head]).unwrap_err().to_string();
-    assert!(told.contains("needs all pages"), "{told}");
+    let message = again.restore_touched(&[head]).unwrap_err().to_string();
+    assert!(message.contains("needs all pages"), "{message}");
     let mut again = operator(&other);
     let pages: Vec<&[u8]> = stream.pages.values().map(Vec::as_slice).collect();
     again.restore(&pages).unwrap();
@@ -383,8 +386,8 @@ fn damaged_parts_of_a_state_are_told() {
     );
     let (other, _) = filled(SESSIONS, "", 5_000);
     let foreign = other.pages.values().next().unwrap();
-    let told = refused(&[head, foreign]).to_string();
-    assert!(told.contains("not of this state"), "{told}");
+    let message = refused(&[head, foreign]).to_string();
+    assert!(message.contains("not of this state"), "{message}");
     let (first, _) = stream.pages.iter().next().unwrap();
     let page = stream.pages[first].as_slice();
     assert!(

@@ -7,7 +7,7 @@ use crate::core::operator::change::Emit;
 use crate::plan::limits::Limits;
 use proptest::prelude::*;
 
-use crate::record::tests::operator_batches::{DYNAMIC, Fed, SESSIONS, fed};
+use crate::record::tests::operator_batches::{DYNAMIC, Event, SESSIONS, event};
 use crate::record::tests::touched_runs::MANY;
 use crate::shard::tests::shard_stream::{Pages, Stream, restarts, small};
 
@@ -56,11 +56,11 @@ proptest! {
     ) {
         let limits = Limits { page_bytes, ..small() };
         let mut stream = updates(if dynamic { DYNAMIC } else { SESSIONS }, limits).paced(every);
-        let records = (0..).zip(records).map(|(nth, (key, back, gap))| Fed {
+        let records = (0..).zip(records).map(|(nth, (key, back, gap))| Event {
             gap: Some(gap),
-            ..fed(KEYS[key], nth * pace / 8 - back / 2, 1)
+            ..event(KEYS[key], nth * pace / 8 - back / 2, 1)
         });
-        let records: Vec<Fed> = records.collect();
+        let records: Vec<Event> = records.collect();
         stream.follow(&records, cuts)?;
     }
 }
@@ -76,7 +76,7 @@ fn fifty() -> Limits {
 /// An open session of each short key at the same time.
 fn filled() -> (Stream, usize) {
     let mut stream = updates(SESSIONS, fifty());
-    let rows: Vec<Fed> = MANY.iter().map(|key| fed(key, 100, 1)).collect();
+    let rows: Vec<Event> = MANY.iter().map(|key| event(key, 100, 1)).collect();
     stream.push(&rows, false);
     let pages = stream.pages.len() - 1;
     assert!(pages > 6, "{pages} pages");
@@ -88,7 +88,7 @@ fn a_record_reads_and_writes_the_run_of_its_key() {
     for key in ["user-000", "user-001", "user-150", "user-599"] {
         let (mut stream, pages) = filled();
         let before = stream.pages.clone();
-        let (wanted, found) = stream.push(&[fed(key, 101, 1)], false);
+        let (wanted, found) = stream.push(&[event(key, 101, 1)], false);
         assert_eq!((wanted.len(), wanted), (2, found), "a delete and an upsert");
         assert_eq!(stream.needed.len(), 1, "of {pages}");
         assert_eq!(written(&before, &stream.pages), 1, "of {pages}");
@@ -102,7 +102,7 @@ fn a_key_between_two_others_reads_the_run_that_gets_it() {
     let (mut stream, _) = filled();
     for key in ["", "!", "user-0215", "user-", "user-599!", "zz"] {
         let before = stream.pages.clone();
-        stream.push(&[fed(key, 101, 1)], false);
+        stream.push(&[event(key, 101, 1)], false);
         assert_eq!(stream.needed.len(), 1, "{key}");
         assert!(
             written(&before, &stream.pages) <= 3,
@@ -116,7 +116,7 @@ fn a_key_between_two_others_reads_the_run_that_gets_it() {
 #[test]
 fn all_keys_read_and_divide_all_runs() {
     let (mut stream, pages) = filled();
-    let rows: Vec<Fed> = MANY.iter().map(|key| fed(key, 101, 1)).collect();
+    let rows: Vec<Event> = MANY.iter().map(|key| event(key, 101, 1)).collect();
     stream.push(&rows, false);
     assert_eq!(stream.needed.len(), pages);
     assert_eq!(stream.pages.len(), pages + 1);
@@ -126,31 +126,31 @@ fn all_keys_read_and_divide_all_runs() {
 fn a_micro_batch_reads_the_runs_in_which_something_closes() {
     let mut stream = updates(SESSIONS, fifty());
     let times = MANY.iter().zip(0..);
-    let rows: Vec<Fed> = times.map(|(key, nth)| fed(key, nth / 50, 1)).collect();
+    let rows: Vec<Event> = times.map(|(key, nth)| event(key, nth / 50, 1)).collect();
     stream.push(&rows, false);
     let pages = stream.pages.len() - 1;
     // Grace 15 and gap 10: at 25 nothing is due, at 26 the sessions of time 0 are.
-    stream.push(&[fed("zz", 25, 1)], false);
+    stream.push(&[event("zz", 25, 1)], false);
     let of_key = stream.needed.len();
     assert!(of_key < 7, "one of each segment, {of_key} of {pages}");
     let before = stream.pages.clone();
-    stream.push(&[fed("zz", 26, 1)], false);
+    stream.push(&[event("zz", 26, 1)], false);
     let (needed, written) = (stream.needed.len(), written(&before, &stream.pages));
     let due = needed - of_key;
     assert!((1..3).contains(&due), "fifty sessions, {due} of {pages}");
     assert_eq!(written, due + 1, "those, and that of the key");
     // A micro-batch of nothing but a later time closes all of them, and leaves no page.
-    stream.push(&[fed("zz", 1_000, 1)], false);
+    stream.push(&[event("zz", 1_000, 1)], false);
     assert_eq!(stream.pages.len(), 2);
 }
 
 #[test]
 fn keys_that_begin_alike_for_long_are_one_run() {
     let mut stream = updates(SESSIONS, small());
-    let long: Vec<Fed> = KEYS
+    let long: Vec<Event> = KEYS
         .iter()
         .filter(|key| key.len() > 300)
-        .map(|key| fed(key, 100, 1))
+        .map(|key| event(key, 100, 1))
         .collect();
     stream.push(&long, false);
     let pages = stream.pages.len() - 1;

@@ -38,11 +38,11 @@ proptest! {
 
 #[test]
 fn a_text_of_no_page_is_refused() {
-    let told = |text: &str| decode(text).unwrap_err().to_string();
+    let message = |text: &str| decode(text).unwrap_err().to_string();
     assert_eq!(decode("").unwrap(), b"");
-    assert_eq!(told("\u{e9}"), "page: its text is not ASCII");
-    assert_eq!(told("\0"), "page: its text is cut");
-    assert_eq!(told("\0\0\0\0\0\0\0\0\0"), "page: its text is cut");
+    assert_eq!(message("\u{e9}"), "page: its text is not ASCII");
+    assert_eq!(message("\0"), "page: its text is cut");
+    assert_eq!(message("\0\0\0\0\0\0\0\0\0"), "page: its text is cut");
     assert_eq!(decode("\u{7f}\u{1}").unwrap(), [0xff]);
-    assert_eq!(told("\u{7f}\u{2}"), "page: its text is cut");
+    assert_eq!(message("\u{7f}\u{2}"), "page: its text is cut");
 }

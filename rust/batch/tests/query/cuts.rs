@@ -112,7 +112,7 @@ fn partial_sessions_of_a_stream_are_refused() {
 
 #[test]
 fn a_longest_session_is_one_tick_at_least_and_ends_is_a_boolean() {
-    let told = |windows: &str| {
+    let message = |windows: &str| {
         let spec = format!(
             r#"{{"keys": ["key"], "time": "ts", "windows": {windows}, "aggregates": {COUNT}, "shards": 1}}"#
         );
@@ -120,18 +120,18 @@ fn a_longest_session_is_one_tick_at_least_and_ends_is_a_boolean() {
             .err()
             .map(|error| error.to_string())
     };
-    assert_eq!(told(&cut(&fixed(5), Some(1), true)), None);
+    assert_eq!(message(&cut(&fixed(5), Some(1), true)), None);
     assert!(
-        told(&cut(&fixed(5), Some(0), false))
+        message(&cut(&fixed(5), Some(0), false))
             .unwrap()
             .starts_with("max_duration: got 0 microseconds")
     );
     let of_text = cut(&fixed(5), None, true).replace(r#""ends": "ends""#, r#""ends": "s""#);
     assert!(
-        told(&of_text)
+        message(&of_text)
             .unwrap()
             .starts_with("end_when: column \"s\""),
         "{:?}",
-        told(&of_text)
+        message(&of_text)
     );
 }

@@ -192,8 +192,8 @@ proptest! {
                 let mut records: Vec<(Time, u32)> = mine.map(|(&(_, time), row)| (Time(time), row)).collect();
                 records.sort_unstable();
                 let key = joined.store_mut().intern(&[name]).unwrap();
-                let told = joined.join(key, &records, 0, &mut of_joined, &mut Vec::new()).unwrap();
-                prop_assert!(told || records.is_empty());
+                let joins = joined.join(key, &records, 0, &mut of_joined, &mut Vec::new()).unwrap();
+                prop_assert!(joins || records.is_empty());
             }
         }
         let stored = |slides: &SlidingOperator| slides.store().fetch_range((None, None), Time::MIN, Time::MAX).map(|(name, entry)| (name[0], entry.start, entry.largest)).collect::<Vec<_>>();
