@@ -29,8 +29,8 @@ def table(count: int, order: str, key: str, users: int | None = None) -> pa.Tabl
     ts = EPOCH + np.sort(random.integers(0, EVENTS_OF_A_USER * MEAN_DISTANCE, count))
     amount = random.integers(1, 10_000, count) / 100
     if order == "shuffled":
-        place = random.permutation(count)
-        user, ts, amount = user[place], ts[place], amount[place]
+        permutation = random.permutation(count)
+        user, ts, amount = user[permutation], ts[permutation], amount[permutation]
     named = pa.array(user)
     if key == "string":
         names = pa.array([f"user-{number:08d}" for number in range(users)])

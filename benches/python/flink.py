@@ -68,9 +68,9 @@ class Flink:
 
 
 @contextmanager
-def started(place: Path) -> Iterator[Flink]:
+def started(folder: Path) -> Iterator[Flink]:
     """Starts Flink with a folder of its own, and ends it."""
-    place.mkdir()
+    folder.mkdir()
     settings = {
         "execution.target": "local",
         "parallelism.default": SLOTS,
@@ -78,13 +78,13 @@ def started(place: Path) -> Iterator[Flink]:
         "taskmanager.memory.managed.size": "1g",
         "taskmanager.memory.network.min": "128m",
         "taskmanager.memory.network.max": "128m",
-        "io.tmp.dirs": place / "tmp",
+        "io.tmp.dirs": folder / "tmp",
         "rest.address": "127.0.0.1",
         "rest.bind-address": "127.0.0.1",
         "rest.bind-port": "0",
         "state.backend.type": "rocksdb",
-        "state.backend.rocksdb.localdir": place / "rocksdb",
-        "execution.checkpointing.dir": (place / "checkpoints").as_uri(),
+        "state.backend.rocksdb.localdir": folder / "rocksdb",
+        "execution.checkpointing.dir": (folder / "checkpoints").as_uri(),
         "execution.checkpointing.interval": CHECKPOINT,
         "execution.checkpointing.mode": "EXACTLY_ONCE",
         "execution.checkpointing.incremental": "true",
@@ -96,18 +96,18 @@ def started(place: Path) -> Iterator[Flink]:
         "table.exec.mini-batch.size": "50000",
         "table.local-time-zone": "UTC",
     }
-    (place / "settings").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    (folder / "settings").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     opened = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in OPENED]
     command = [java(), f"-Xmx{MEMORY}", "-Duser.timezone=UTC", *opened, "-cp", class_path(built(PROJECT))]
-    log, answer = place / "log", place / "answer"
+    log, answer = folder / "log", folder / "answer"
     with log.open("w") as errors:
         process = subprocess.Popen(
-            [*command, "Statements", str(place / "settings"), str(answer)],
+            [*command, "Statements", str(folder / "settings"), str(answer)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
-            cwd=place,
+            cwd=folder,
         )
     try:
         yield Flink(process, answer, log)

@@ -50,7 +50,7 @@ import windrow as wr  # noqa: E402
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-RECORD = ROOT / "benches" / "growth.json"
+FIGURES = ROOT / "benches" / "growth.json"
 GAP = "5 minutes"
 KEYS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 RECORDS = (1, 3, 10, 30, 100, 300, 1_000)
@@ -73,8 +73,8 @@ def table(count: int, keys: int, shuffled: bool = False) -> pa.Table:
     ts = events.EPOCH + np.sort(random.integers(0, max(1, count * events.MEAN_DISTANCE // keys), count))
     columns = {"user": random.integers(0, keys, count), "ts": ts, "amount": random.integers(1, 10_000, count) / 100}
     if shuffled:
-        place = random.permutation(count)
-        columns = {name: column[place] for name, column in columns.items()}
+        permutation = random.permutation(count)
+        columns = {name: column[permutation] for name, column in columns.items()}
     return pa.table(columns).cast(
         pa.schema([("user", pa.int64()), ("ts", pa.timestamp("us")), ("amount", pa.float64())])
     )
@@ -271,7 +271,7 @@ if hasattr(wr.count(), "over"):
     CURVES["windows"] = Curve(of_windows, "More windows in one pass", "windows in one pass", "ns for each event", 1e9)
 
 
-def place() -> dict[str, str]:
+def machine() -> dict[str, str]:
     """When, of which commit, and on which machine."""
     git = ["git", "rev-parse", "--short=7", "HEAD"]
     commit = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
@@ -294,7 +294,7 @@ def main() -> int:
     parser.add_argument("--only", choices=CURVES, action="append", help="again for more")
     parser.add_argument("--dry", action="store_true", help="write no file")
     args = parser.parse_args()
-    record: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    figures: dict[str, Any] = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     for name in args.only or CURVES:
         curve = CURVES[name]
         begin = time.perf_counter()
@@ -305,9 +305,9 @@ def main() -> int:
             print(f"  {line:<28}{size:>12,}{cost * curve.scale:>12.4g}", flush=True)
         print(f"  ({time.perf_counter() - begin:.0f} s)")
         titles = {"title": curve.title, "sizes": curve.sizes, "cost": curve.cost}
-        record[name] = {**titles, **place(), "lines": lines}
+        figures[name] = {**titles, **machine(), "lines": lines}
         if not args.dry:
-            RECORD.write_text(json.dumps(record, indent=1) + "\n")
+            FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
     return 0
 
 

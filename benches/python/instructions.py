@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORD = ROOT / "benches" / "instructions.json"
+BASELINE = ROOT / "benches" / "instructions.json"
 TOLERANCE = 0.03
 """How much more than recorded a workload may take."""
 PROFILES = ROOT / "target" / "callgrind"
@@ -116,16 +116,16 @@ def main() -> int:
     )
     args = parser.parse_args()
     compiler, machine = rust(), f"{platform.system()} {platform.machine()}"
-    record = {"rust": compiler, "machine": machine, "tolerance": TOLERANCE, "instructions": {}}
+    baseline = {"rust": compiler, "machine": machine, "tolerance": TOLERANCE, "instructions": {}}
     if not args.record and args.repeats == 1:
-        record = json.loads(RECORD.read_text())
+        baseline = json.loads(BASELINE.read_text())
         for kind, got, fix in (
-            ("rust", compiler, f"rustup run {record['rust']} make bench-check"),
+            ("rust", compiler, f"rustup run {baseline['rust']} make bench-check"),
             ("machine", machine, "run it on such a machine"),
         ):
-            if record[kind] != got:
+            if baseline[kind] != got:
                 print(
-                    f"bench-check: the counts are of {kind} {record[kind]}, and this is {got}, which compiles other "
+                    f"bench-check: the counts are of {kind} {baseline[kind]}, and this is {got}, which compiles other "
                     f"instructions: {fix}, or record them anew: make bench-check RECORD=--record",
                     file=sys.stderr,
                 )
@@ -137,10 +137,10 @@ def main() -> int:
         return 0
     counts = counted(program, names)
     if args.record:
-        RECORD.write_text(json.dumps(record | {"instructions": counts}, indent=2) + "\n")
-        print(RECORD.read_text(), end="")
+        BASELINE.write_text(json.dumps(baseline | {"instructions": counts}, indent=2) + "\n")
+        print(BASELINE.read_text(), end="")
         return 0
-    return 0 if compared(counts, record["instructions"], record["tolerance"]) else 1
+    return 0 if compared(counts, baseline["instructions"], baseline["tolerance"]) else 1
 
 
 if __name__ == "__main__":

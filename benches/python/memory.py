@@ -96,15 +96,15 @@ def generated(spark: SparkSession, count: int, shape: str, partitions: int) -> D
     """`count` events, users at random but the same in each run; "ordered" and "shuffled" are the same events."""
     users = max(1, count // events.EVENTS_OF_A_USER)
     step = events.MEAN_DISTANCE / users
-    place = F.expr(f"pmod(id * {STRIDE}, {count})") if shape == "shuffled" else F.col("id")
-    user = F.pmod(F.xxhash64("place"), F.lit(users))
+    position = F.expr(f"pmod(id * {STRIDE}, {count})") if shape == "shuffled" else F.col("id")
+    user = F.pmod(F.xxhash64("position"), F.lit(users))
     if shape == "hot key":
-        user = F.when(F.col("place") % 2 == 0, F.lit(0)).otherwise(user)
-    placed = spark.range(0, count, 1, partitions).select(place.alias("place"))
+        user = F.when(F.col("position") % 2 == 0, F.lit(0)).otherwise(user)
+    placed = spark.range(0, count, 1, partitions).select(position.alias("position"))
     return placed.select(
         user.cast("bigint").alias("user"),
-        F.expr(f"timestamp_micros({events.EPOCH} + cast(place * {step} AS bigint))").alias("ts"),
-        (F.col("place") % 1000).cast("double").alias("amount"),
+        F.expr(f"timestamp_micros({events.EPOCH} + cast(position * {step} AS bigint))").alias("ts"),
+        (F.col("position") % 1000).cast("double").alias("amount"),
     )
 
 

@@ -90,8 +90,8 @@ class Source:
 def parquet(folder: Path, count: int, rate: int, batch: int) -> Source:
     """Files: for Spark one for each micro-batch, for Flink one for each slot, with every other bid."""
     spark, flink = folder / "spark", folder / "flink"
-    for place in (spark, flink):
-        place.mkdir()
+    for child in (spark, flink):
+        child.mkdir()
     writers: list[pq.ParquetWriter] = []
     tables = chain(bids.bids(count, rate, batch), [bids.closing(count, rate)])
     for number, table in enumerate(tables):
@@ -183,25 +183,25 @@ def sessions_of_flink(flink: Flink) -> list[tuple[int, int, datetime.datetime, d
 
 
 def sessions_of_windrow(
-    spark: SparkSession, frame: DataFrame, place: Path
+    spark: SparkSession, frame: DataFrame, answer_folder: Path
 ) -> list[tuple[int, int, datetime.datetime, datetime.datetime]]:
     """The same by windrow."""
-    run(spark, frame.select("bidder", "bid_count", "window.start", "window.end"), "parquet", place)
-    table = pq.read_table(place).combine_chunks()
+    run(spark, frame.select("bidder", "bid_count", "window.start", "window.end"), "parquet", answer_folder)
+    table = pq.read_table(answer_folder).combine_chunks()
     start, end = (table[name].cast(pa.timestamp("us")).to_pylist() for name in ("start", "end"))
     rows = zip(table["bidder"].to_pylist(), table["bid_count"].to_pylist(), start, end, strict=True)
     return sorted(session for session in rows if session[0] != bids.NOBODY)
 
 
 def measure(
-    name: str, source: Source, spark: SparkSession, flink: Flink, options: argparse.Namespace, place: Path
+    name: str, source: Source, spark: SparkSession, flink: Flink, options: argparse.Namespace, answer_folder: Path
 ) -> tuple[bool, dict[str, list[Run]]]:
     """A query by both, in turns. Whether the answers agree, and the runs."""
     frame = ours(name, source.stream(spark), source)
     insert = f"INSERT INTO {name} {FLINK[name]}"
     agree = True
     if name == "q11":
-        theirs, mine = sessions_of_flink(flink), sessions_of_windrow(spark, frame, place)
+        theirs, mine = sessions_of_flink(flink), sessions_of_windrow(spark, frame, answer_folder)
         agree = theirs == mine
         print(f"  {len(mine):,} sessions of windrow, {len(theirs):,} of Flink: {'agree' if agree else 'DIFFER'}")
     else:
@@ -254,19 +254,19 @@ def main() -> int:
         )
         stack.callback(spark.stop)
         for kind in args.source or ("parquet", "kafka"):
-            place = Path(folder) / kind
-            place.mkdir()
+            kind_folder = Path(folder) / kind
+            kind_folder.mkdir()
             count = args.bids if kind == "parquet" else args.kafka_bids
             if kind == "parquet":
-                source = parquet(place, count, args.rate, args.batch)
+                source = parquet(kind_folder, count, args.rate, args.batch)
             else:
                 source = kafka(stack.enter_context(Broker()), count, args.rate, args.batch)
-            with started(place / "engine") as flink:
+            with started(kind_folder / "engine") as flink:
                 flink.execute(source.table())
                 for name in args.query or FLINK:
                     flink.execute(f"CREATE TABLE {name} ({SINKS[name]}) WITH ('connector' = 'blackhole')")
                     print(f"\n{name} from {kind}: {count:,} bids, {args.rate:,} events in a second of event time")
-                    same, runs = measure(name, source, spark, flink, args, place / f"{name}-answer")
+                    same, runs = measure(name, source, spark, flink, args, kind_folder / f"{name}-answer")
                     report(count, runs)
                     agree = agree and same
     return 0 if agree else 1

@@ -167,8 +167,8 @@ def duckdb(path: Path, lengths: tuple[int, ...]) -> Query:
 
 def added_up(table: pa.Table, lengths: tuple[int, ...]) -> list[float]:
     """Each feature, weighted by the event, added up."""
-    place = pc.subtract(table["id"], pc.multiply(pc.divide(table["id"], 1009), 1009)).cast("float64")
-    weighted = (pc.multiply(table[name].cast("float64"), place) for name in names(lengths))
+    weight = pc.subtract(table["id"], pc.multiply(pc.divide(table["id"], 1009), 1009)).cast("float64")
+    weighted = (pc.multiply(table[name].cast("float64"), weight) for name in names(lengths))
     return [pc.sum(column).as_py() for column in weighted]
 
 

@@ -147,8 +147,8 @@ PEERS: dict[str, Callable[[Path, str], Any]] = {
 
 def totals(table: pa.Table) -> list[float]:
     """The columns added up, as `TOTALS` does."""
-    place = pc.subtract(table["id"], pc.multiply(pc.divide(table["id"], 1009), 1009))
-    placed = pc.multiply(table["n"].cast("int64"), place)
+    residue = pc.subtract(table["id"], pc.multiply(pc.divide(table["id"], 1009), 1009))
+    placed = pc.multiply(table["n"].cast("int64"), residue)
     return [pc.sum(column).as_py() for column in (table["n"], placed, table["spend"], table["high"])]
 
 

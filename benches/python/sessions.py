@@ -141,8 +141,8 @@ def main() -> int:
     if args.spark:
         args.peer = ["windrow in Spark", "Spark session_window"]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("pyspark", "pyarrow"))
-    place = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
-    print(f"{datetime.date.today()}, {place}, medians of {args.repeats}")
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
+    print(f"{datetime.date.today()}, {machine}, medians of {args.repeats}")
     agree = True
     with tempfile.TemporaryDirectory() as folder:
         for key in args.key or events.KEYS:

@@ -130,11 +130,11 @@ class Running:
 
     name: str
     spark: SparkSession
-    place: Path
+    folder: Path
     seen: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.input = self.place / "in"
+        self.input = self.folder / "in"
         self.input.mkdir(parents=True)
         data = self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(self.input))
         # Not a filter, which Spark would push below its own windows: the last events would move nothing.
@@ -145,7 +145,7 @@ class Running:
         if self.name in FINALS:
             result = result.observe("answer", *answer)
         writer = result.writeStream.format("noop").outputMode("append")
-        self.query = writer.option("checkpointLocation", str(self.place / "checkpoint")).start()
+        self.query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
 
     def take(self, path: Path) -> None:
         """One file, to its end."""
@@ -184,12 +184,12 @@ def take_in_turn(running: list[Running], paths: list[Path]) -> None:
             query.take(path)
 
 
-def warm(spark: SparkSession, names: list[str], place: Path) -> None:
+def warm(spark: SparkSession, names: list[str], folder: Path) -> None:
     """All queries over many small micro-batches: the JVM compiles them as it would within a stream's first minute."""
-    files = Files(place / "files", 100_000)
+    files = Files(folder / "files", 100_000)
     for _ in range(WARM):
         files.events(50_000)
-    running = [Running(name, spark, place / name) for name in names]
+    running = [Running(name, spark, folder / name) for name in names]
     take_in_turn(running, files.paths)
     for query in running:
         query.query.stop()
@@ -199,10 +199,10 @@ class Size:
     """The queries of one size of state and of micro-batches, and their files."""
 
     def __init__(
-        self, spark: SparkSession, sessions: int, count: int, names: list[str], repeats: int, place: Path
+        self, spark: SparkSession, sessions: int, count: int, names: list[str], repeats: int, folder: Path
     ) -> None:
         self.sessions, self.count = sessions, count
-        files = Files(place / "files", sessions)
+        files = Files(folder / "files", sessions)
         if sessions > 500_000:
             files.each_user()
         self.first = list(files.paths)
@@ -211,7 +211,7 @@ class Size:
         self.paths = files.paths[len(self.first) :]
         files.last()
         self.last = files.paths[-2:]
-        self.running = [Running(name, spark, place / name) for name in names]
+        self.running = [Running(name, spark, folder / name) for name in names]
 
     def times(self, query: Running) -> list[int]:
         """Milliseconds of the measured micro-batches of a query."""
@@ -297,8 +297,8 @@ def main() -> int:
                 names = list(args.query or WINDOWS)
                 if sessions > 1_000_000 and not args.query:
                     names = ["close"]  # session_window scans its whole store in every micro-batch
-                place = Path(folder) / str(sessions)
-                at_once.append(Size(spark, sessions, count, names, args.repeats, place))
+                size_folder = Path(folder) / str(sessions)
+                at_once.append(Size(spark, sessions, count, names, args.repeats, size_folder))
             agree = measure(at_once) and agree
     spark.stop()
     return 0 if agree else 1
