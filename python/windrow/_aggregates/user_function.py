@@ -101,8 +101,8 @@ class Accumulation(AggregateCall):
         del kafka  # `add` sees every record, with its nulls, either way
         merge, columns = self.merge or _no_merge, [schema.field(name) for name in self.columns]
         if isinstance(self.add, Mapping):
-            given = [(self.add.get(name), name) for name in self.inputs]
-            adds = [add and of_input(add, name, self.names or self.columns) for add, name in given]
+            adders = [(self.add.get(name), name) for name in self.inputs]
+            adds = [add and of_input(add, name, self.names or self.columns) for add, name in adders]
             return _filtered(of_cogroup(self.init, adds, merge, columns, self.type), self.condition)
         return _filtered(of_aggregate(self.init, self.add, merge, columns, self.type, names=self.names), self.condition)
 

@@ -138,10 +138,10 @@ def column_references(argument: str, columns: Iterable[object]) -> tuple[Referen
     >>> column_references("keys", ["user", "shop"]), column_references("keys", [["user", "shop"]])
     (('user', 'shop'), ('user', 'shop'))
     """
-    given = tuple(columns)
-    if len(given) == 1 and isinstance(given[0], list | tuple):
-        given = tuple(given[0])
-    return tuple(column_reference(argument, column) for column in given)
+    references = tuple(columns)
+    if len(references) == 1 and isinstance(references[0], list | tuple):
+        references = tuple(references[0])
+    return tuple(column_reference(argument, column) for column in references)
 
 
 def condition_reference(argument: str, condition: object) -> Reference:

@@ -18,7 +18,7 @@ Instant = str | date
 _FINER = re.compile(r"\.\d{7,}")
 
 
-def ticks(argument: str, given: object, field: pa.Field[Any], zone: str | None = None) -> int:
+def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None = None) -> int:
     """The ticks of a point in time in a time column. A bare time is one in `zone`, by default that of the column.
 
     Raises:
@@ -31,25 +31,25 @@ def ticks(argument: str, given: object, field: pa.Field[Any], zone: str | None =
     >>> ticks("to", "2026-05-05", pa.field("ts", pa.timestamp("s", "Europe/Berlin")))
     1777932000
     """
-    moment = _moment(argument, given)
+    moment = _moment(argument, value)
     kind: Any = field.type
     if moment.tzinfo is not None:
         if kind.tz is None:
             allowed = f"a time without a zone, as the time column {field.name!r} has none"
-            raise bad_value(argument, given, allowed)
+            raise bad_value(argument, value, allowed)
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     elif kind.tz is not None:
-        moment = _in_utc(argument, given, moment, zone or kind.tz)
+        moment = _in_utc(argument, value, moment, zone or kind.tz)
     micros: Any = pa.scalar(moment, pa.timestamp("us")).value
     if kind.unit == "ns":
         if not -(2**63) <= micros * 1_000 < 2**63:
             raise bad_value(
-                argument, given, f"a time within the range of the column {field.name!r}, which counts nanoseconds"
+                argument, value, f"a time within the range of the column {field.name!r}, which counts nanoseconds"
             )
         return int(micros * 1_000)
     whole, rest = divmod(micros, TIME_UNITS[kind.unit].microseconds)
     if rest:
-        raise bad_value(argument, given, f"a time in whole {kind.unit}, the unit of the time column {field.name!r}")
+        raise bad_value(argument, value, f"a time in whole {kind.unit}, the unit of the time column {field.name!r}")
     return int(whole)
 
 
@@ -64,28 +64,28 @@ def shown(value: int, kind: Any, zone: str | None = None) -> str:
     return str(pa.scalar(value, kind).as_py())
 
 
-def _moment(argument: str, given: object) -> datetime:
+def _moment(argument: str, value: object) -> datetime:
     allowed = 'a datetime, a date, or text such as "2026-05-05" or "2026-05-05 06:00:00+02:00"'
-    if isinstance(given, datetime):
-        return given
-    if isinstance(given, date):
-        return datetime(given.year, given.month, given.day)
-    if not isinstance(given, str):
-        raise bad_type(argument, given, allowed)
-    if _FINER.search(given):
-        raise bad_value(argument, given, "a time with at most six digits after the second")
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)
+    if not isinstance(value, str):
+        raise bad_type(argument, value, allowed)
+    if _FINER.search(value):
+        raise bad_value(argument, value, "a time with at most six digits after the second")
     try:
-        return datetime.fromisoformat(given)
+        return datetime.fromisoformat(value)
     except ValueError as error:
-        raise bad_value(argument, given, allowed) from error
+        raise bad_value(argument, value, allowed) from error
 
 
-def _in_utc(argument: str, given: object, moment: datetime, zone: str) -> datetime:
+def _in_utc(argument: str, value: object, moment: datetime, zone: str) -> datetime:
     local: Any = pa.scalar(moment, pa.timestamp("us"))
     try:
         found: Any = pc.assume_timezone(local, zone)
     except pa.ArrowInvalid as error:
-        allowed = f"a time that occurs once in {zone}; {given} occurs twice or never: write it with its offset"
-        raise bad_value(argument, given, allowed) from error
+        allowed = f"a time that occurs once in {zone}; {value} occurs twice or never: write it with its offset"
+        raise bad_value(argument, value, allowed) from error
     moment_in_utc: datetime = found.cast(pa.timestamp("us")).as_py()
     return moment_in_utc

@@ -27,10 +27,10 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"windrow: {message} (all options: {self.prog} --help)\n")
 
 
-def arguments(given: Sequence[str]) -> argparse.Namespace:
+def arguments(argv: Sequence[str]) -> argparse.Namespace:
     """The parsed command line. Exits with code 2 if it is wrong."""
     parser, commands = parsers()
-    options, unknown = parser.parse_known_args(given)
+    options, unknown = parser.parse_known_args(argv)
     if unknown:
         _refuse(unknown, options.command, commands)
     return options

@@ -49,9 +49,9 @@ _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryEr
 """Errors that end the command with one line of text."""
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 0, 2 for bad input or a bad argument, or 130 after Ctrl-C."""
-    options = arguments(sys.argv[1:] if given is None else given)
+    options = arguments(sys.argv[1:] if argv is None else argv)
     try:
         run(options)
     except KeyboardInterrupt:

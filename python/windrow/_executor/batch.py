@@ -100,9 +100,9 @@ def _packed(
 def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
     """Merges packed blocks of whole shards, in order, into windows. Rows of the counters `observed` follow."""
     columns, tally = read_schema(schema), Tally()
-    plan, given = Query(spec, columns), _PackedRows(batches, observed)
-    windows = merged(plan, given.blocks(), tally)
-    yield from _result(windows, plan.output_schema, Ledger.of(spec, columns), given, tally)
+    plan, packed = Query(spec, columns), _PackedRows(batches, observed)
+    windows = merged(plan, packed.blocks(), tally)
+    yield from _result(windows, plan.output_schema, Ledger.of(spec, columns), packed, tally)
 
 
 def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
@@ -120,9 +120,9 @@ def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], f
     ledger = Ledger.of(spec, columns)
     of_windows = columns if ledger is None else ledger.window_columns
     folds = [pickle.loads(function).fold(of_windows, kafka=False) for function in functions]
-    given, tally = _PackedRows(batches, observed), Tally()
-    windows = folded(spec, of_windows, folds, given.blocks(), tally)
-    yield from _result(windows, folds_in_order(spec, of_windows, folds).output_schema, ledger, given, tally)
+    packed, tally = _PackedRows(batches, observed), Tally()
+    windows = folded(spec, of_windows, folds, packed.blocks(), tally)
+    yield from _result(windows, folds_in_order(spec, of_windows, folds).output_schema, ledger, packed, tally)
 
 
 def folded(spec: str, schema: pa.Schema, folds: list[Fold], blocks: Batches, tally: Tally) -> Batches:
@@ -190,15 +190,15 @@ class _PackedRows:
             yield blocks.select(["shard", "first", "block"])
 
 
-def _result(windows: Batches, core: pa.Schema, ledger: Ledger | None, given: _PackedRows, tally: Tally) -> Batches:
+def _result(windows: Batches, core: pa.Schema, ledger: Ledger | None, packed: _PackedRows, tally: Tally) -> Batches:
     """The rows of a result. Rows of the counters follow."""
     output = core if ledger is None else ledger.output(core)
     if ledger is not None:
         # The rows of records are complete only after all windows have been read.
-        of_blocks = (batch.select([LEFT_OUT_BLOCKS]) for batch in given.left_out)
+        of_blocks = (batch.select([LEFT_OUT_BLOCKS]) for batch in packed.left_out)
         windows = ledger.joined(windows, rows_of(of_blocks), output)
-    blank = dict.fromkeys(given.observed.values())
+    blank = dict.fromkeys(packed.observed.values())
     yield from (with_counters(batch, blank) for batch in windows)
-    for counters in given.counted:
-        yield counters_alone(counters.select([*given.observed]), output, given.observed.values())
-    yield from _overflows(tally.overflows, given.observed, output)
+    for counters in packed.counted:
+        yield counters_alone(counters.select([*packed.observed]), output, packed.observed.values())
+    yield from _overflows(tally.overflows, packed.observed, output)

@@ -83,11 +83,11 @@ class OpenWindows:
         """Raises `ValueError` for a row whose aggregates are not those of `kept`, the rows that its state gives."""
         if not self.batches or not kept or self.batches[0].num_columns == self.keys + 3:
             return  # without `kept`, the clock was set past all that is needed
-        given, whole = (pa.Table.from_batches(each) for each in (self.batches, kept))
+        table, whole = (pa.Table.from_batches(each) for each in (self.batches, kept))
         states = whole[STATE].combine_chunks()
-        places = pc.index_in(given[STATE], states)
-        for name in given.column_names[self.keys + 2 : -1]:
-            own: Any = given[name]
+        places = pc.index_in(table[STATE], states)
+        for name in table.column_names[self.keys + 2 : -1]:
+            own: Any = table[name]
             other: Any = whole[name].cast(own.type).take(places)
             if pa.types.is_floating(own.type):  # pandas has one value for NaN and null
                 nothing: Any = pa.scalar(None, own.type)
@@ -100,7 +100,7 @@ class OpenWindows:
                 got, said = (each[row].as_py() for each in (own, other))
                 got = "null" if got is None else repr(got)
                 raise ValueError(
-                    f"open: {self._shown(given.combine_chunks().to_batches()[0], row)}: {name!r} is {got}, and its "
+                    f"open: {self._shown(table.combine_chunks().to_batches()[0], row)}: {name!r} is {got}, and its "
                     f"`state` has {said!r}: the row was changed; allowed: {WHOLE}"
                 )
 

@@ -37,16 +37,16 @@ def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str,
     """
     columns, blank = read_schema(schema), dict.fromkeys(observed.values())
     query = Query.rows_with_windows(spec, columns)
-    given = (conformed(batch, columns) for batch in batches)
+    incoming = (conformed(batch, columns) for batch in batches)
     first, size, count = list[pa.RecordBatch](), 0, 0
-    while (fits := size <= most and count <= _MOST_ROWS) and (batch := next(given, None)) is not None:
+    while (fits := size <= most and count <= _MOST_ROWS) and (batch := next(incoming, None)) is not None:
         first.append(batch)
         size, count = size + batch.nbytes, count + batch.num_rows
     tally = Tally()
     if fits:
         rows, counters = _at_once(first, spec, columns, query.output_schema, tally)
     else:
-        rows, counters = _from_disk(chain(_taken_from(first), given), query, tally)
+        rows, counters = _from_disk(chain(_taken_from(first), incoming), query, tally)
     for batch in rows:
         yield with_counters(batch, blank)
     if observed:

@@ -91,7 +91,7 @@ def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
     """Groups other data in the same way. Checks its columns."""
     stream = grouped._stream
 
-    def given(column: str) -> Any:
+    def reference_of(column: str) -> Any:
         reference = grouped._input.reference(column)
         if not isinstance(reference, ColumnExpression):
             return reference
@@ -99,12 +99,12 @@ def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
 
     return group_by(
         opened,
-        *map(given, grouped._keys if grouped.keys else ()),
-        time=given(grouped.time),
-        tie=None if grouped._tie is None else given(grouped._tie),
-        tick=None if grouped.tick is None else given(grouped.tick),
-        source=list(map(given, stream.source)) or None,
-        order=None if stream.order is None else given(stream.order),
+        *map(reference_of, grouped._keys if grouped.keys else ()),
+        time=reference_of(grouped.time),
+        tie=None if grouped._tie is None else reference_of(grouped._tie),
+        tick=None if grouped.tick is None else reference_of(grouped.tick),
+        source=list(map(reference_of, stream.source)) or None,
+        order=None if stream.order is None else reference_of(stream.order),
         stream_time=stream.stream_time,
     )
 
@@ -118,6 +118,6 @@ def _check_rules(windows: SessionWindows | SlidingWindows) -> None:
     if not isinstance(windows, SessionWindows):
         return
     for rule in ("start_when", "cut_on", "cut_at", "max_records"):
-        given = getattr(windows.rules, rule)
-        if given not in (None, ()):
-            raise bad_value(f"windowed: {rule}", given, "sessions with no rules but max_duration and end_when")
+        value = getattr(windows.rules, rule)
+        if value not in (None, ()):
+            raise bad_value(f"windowed: {rule}", value, "sessions with no rules but max_duration and end_when")

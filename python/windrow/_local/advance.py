@@ -81,11 +81,11 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     wanted += [each.name for each in aggregates]
     places = sorted(names.index(name) for name in wanted)
     rows = stream_reader(table.stream(places)).read_all()
-    given = {names[place]: column for place, column in zip(places, rows.columns, strict=True)}
-    columns = _columns(plan, given, rows.num_rows)
+    named = {names[place]: column for place, column in zip(places, rows.columns, strict=True)}
+    columns = _columns(plan, named, rows.num_rows)
     for each in aggregates:
         try:
-            columns[each.name] = _cast(each.name, given[each.name], without_views(each.type))
+            columns[each.name] = _cast(each.name, named[each.name], without_views(each.type))
         except TypeError:  # a library without this type, and nothing that a run reads
             continue
     columns[STREAM_TIME] = columns.pop(STREAM_TIME)
@@ -93,7 +93,7 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     return pa.table(columns)
 
 
-def _columns(plan: Plan, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
+def _columns(plan: Plan, named: Mapping[str, Any], rows: int) -> dict[str, Any]:
     """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` in ticks, `state`."""
     time: Any = plan.schema.field(plan.time).type
     columns = dict[str, Any]()
@@ -102,24 +102,24 @@ def _columns(plan: Plan, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         name = plan.key_names[place] if plan.key_names else None
         columns[key] = (
-            pa.chunked_array([pa.array([0] * rows, kind)]) if name is None else _cast(name, given[name], kind)
+            pa.chunked_array([pa.array([0] * rows, kind)]) if name is None else _cast(name, named[name], kind)
         )
     if plan.options.flat:
-        bounds = [given[name] for name in BOUNDS]
+        bounds = [named[name] for name in BOUNDS]
     else:
-        window: Any = given[WINDOW]
+        window: Any = named[WINDOW]
         if pa.types.is_null(window.type):  # no window is open
             bounds = [window, window]
         elif pa.types.is_struct(window.type):
             bounds = [pc.struct_field(window, name) for name in ("start", "end")]
         else:
             raise bad_column_type("open", WINDOW, window.type, "a struct of `start` and `end`")
-    for name, column in zip((START, END, STREAM_TIME), (*bounds, given[STREAM_TIME]), strict=True):
+    for name, column in zip((START, END, STREAM_TIME), (*bounds, named[STREAM_TIME]), strict=True):
         # Another unit may lose digits. The core refuses it, as it compares the queries first.
         is_time = pa.types.is_timestamp(column.type)
         times = column.cast(time, safe=False) if is_time else _cast(name, column, time)
         columns[name] = times.cast(pa.int64())
-    columns[STATE] = _cast(STATE, given[STATE], pa.binary())
+    columns[STATE] = _cast(STATE, named[STATE], pa.binary())
     return columns
 
 

@@ -72,8 +72,8 @@ def reader_of(
                 made = merged(Query(plan.spec, plan.schema), in_order, tally)
             windows = _joined(entries.joined(made, core))
             for batch in windows if finish is None else finish.batches(windows):
-                given = sequenced(batch) if plan.options.sequence else batch
-                yield shown(plan, given).replace_schema_metadata(output.metadata)
+                numbered = sequenced(batch) if plan.options.sequence else batch
+                yield shown(plan, numbered).replace_schema_metadata(output.metadata)
             if progress is not None:
                 progress.end()
         finally:

@@ -44,8 +44,9 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
         name: field for name, field in shown.items() if name not in fields_by_name or not pa.types.is_null(field.type)
     }
     columns_of_inputs = (
-        {name: name for name in columns} | {names[column]: field for column, field in given.items() if column in names}
-        for columns, given in zip(fields.values(), origins.columns, strict=True)
+        {name: name for name in columns}
+        | {names[column]: field for column, field in of_input.items() if column in names}
+        for columns, of_input in zip(fields.values(), origins.columns, strict=True)
     )
     by_own_names = replace(
         plan,
@@ -88,7 +89,7 @@ def _united(fields: Mapping[str, Mapping[str, pa.Field[Any]]]) -> dict[str, pa.F
 
 def _row_name(column: str, origins: Origins, shown: Collection[str]) -> str:
     """The name of a cogroup's column among the rows: its own, or a new one if it is taken."""
-    names = {given.get(column) for given in origins.columns}
+    names = {of_input.get(column) for of_input in origins.columns}
     if column.partition(".")[0] in origins.names:
         names.discard(None)  # it is of that input alone
     if len(names) == 1 and (name := next(iter(names))) is not None:

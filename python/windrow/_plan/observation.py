@@ -80,6 +80,6 @@ def report(observation: Any, counters: Mapping[str, int]) -> None:
         return
     # PySpark fills its class only from the JVM or from a server. This object is the caller's alone, so it becomes one
     # of a subclass that has the counters.
-    given, kind = dict(counters), type(observation)
-    body = {"__module__": kind.__module__, "get": property(lambda _: dict(given))}
+    values, kind = dict(counters), type(observation)
+    body = {"__module__": kind.__module__, "get": property(lambda _: dict(values))}
     observation.__class__ = type(kind.__name__, (kind,), body)

@@ -86,11 +86,11 @@ class Emission(Generic[Result]):
         """
         if when not in get_args(Emit):
             raise unknown_word("when", when, get_args(Emit))
-        for option, given in (("every_record", every_record), ("sequence", sequence)):
-            if not isinstance(given, bool):
-                raise bad_type(option, given, "True or False")
-            if given and when != "update":
-                raise bad_value(option, given, "False with emit('close'), which gives each window once")
+        for option, value in (("every_record", every_record), ("sequence", sequence)):
+            if not isinstance(value, bool):
+                raise bad_type(option, value, "True or False")
+            if value and when != "update":
+                raise bad_value(option, value, "False with emit('close'), which gives each window once")
         pace = None if every is None else microseconds("every", every)
         if pace is not None and when != "update":
             raise bad_value("every", every, "None with emit('close'), which gives each window once")

@@ -209,14 +209,14 @@ def _called(other: object) -> tuple[str, str]:
     return aggregate_like(str(expression)) if isinstance(expression, ColumnExpression) else ("", "")
 
 
-def without_names(given: Sequence[object], call: str = "agg") -> TypeError:
+def without_names(positional: Sequence[object], call: str = "agg") -> TypeError:
     """Aggregates were given by position or in a list, but each is a column and needs a name."""
-    flat = [each for one in given for each in (one if isinstance(one, list | tuple) else [one])]
+    flat = [each for one in positional for each in (one if isinstance(one, list | tuple) else [one])]
     named = [_shown(call_of(each)) for each in flat if isinstance(each, Aggregate)]
     for called, columns in map(_called, flat):
         named += [f"{called}=windrow.{called}({columns})"] if called in functions.__all__ else []
     shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
-    return bad_type("aggregates", given[0], f"aggregates by name, such as {call}({shown})")
+    return bad_type("aggregates", positional[0], f"aggregates by name, such as {call}({shown})")
 
 
 def _shown(call: AggregateCall) -> str:

@@ -305,9 +305,9 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
             raise without_names(_by_position, "with_columns")
         if self.options.op:
             emits = "late('emit')" if self.options.late == "emit" else "left_out('emit')"
-            given = "emit('update')" if self.options.emit == "update" else emits
+            option = "emit('update')" if self.options.emit == "update" else emits
             allowed = "none of emit('update'), late('emit') and left_out('emit'): each record comes back once"
-            raise bad_value("with_columns", given, allowed)
+            raise bad_value("with_columns", option, allowed)
         opened, plan = self._resolved(aggregates, rows=True)
         return opened.with_windows(plan)
 

@@ -79,9 +79,9 @@ def rows_of(
     parts.append(one.mapInArrow(shipped(heads, shards), PACKED_RUN))
     specs, schemas = {"run": plan.spec_of_run, "records": plan.spec_in_order}, {"records": schema}
     if opened is not None:
-        given, columns = open_columns(plan, opened, shown_aggregates(plan, output_schema))
+        open_frame, columns = open_columns(plan, opened, shown_aggregates(plan, output_schema))
         specs["open"], schemas["open"] = open_spec(plan, columns), columns.serialize().to_pybytes()
-        parts.append(given.mapInArrow(shipped(pack_open, specs["open"], schemas["open"], shards), PACKED_RUN))
+        parts.append(open_frame.mapInArrow(shipped(pack_open, specs["open"], schemas["open"], shards), PACKED_RUN))
     for part in parts:
         packed = packed.union(part)
     step = shipped(advance, specs, schemas, functions, to, broadcasts=broadcasts)
@@ -158,18 +158,18 @@ def open_columns(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) ->
     return release.sendable(frame), pa.schema([*fields, start, end, *shown, stream_time, pa.field(STATE, pa.binary())])
 
 
-def _has_type(given: StructField, wanted: pa.Field[Any]) -> bool:
+def _has_type(field: StructField, wanted: pa.Field[Any]) -> bool:
     try:
-        return bool(arrow_field("open", given, compared=False).type == wanted.type)
+        return bool(arrow_field("open", field, compared=False).type == wanted.type)
     except TypeError:
         return False
 
 
-def _check_type(given: StructField, wanted: pa.Field[Any]) -> None:
-    kind = arrow_field("open", given, compared=True).type
+def _check_type(field: StructField, wanted: pa.Field[Any]) -> None:
+    kind = arrow_field("open", field, compared=True).type
     if kind != wanted.type:
         allowed = f"{wanted.type}, as the key of the query"
-        raise bad_value("open", f"the column {given.name!r} of type {kind}", allowed)
+        raise bad_value("open", f"the column {field.name!r} of type {kind}", allowed)
 
 
 def open_spec(plan: Plan, columns: pa.Schema) -> str:

@@ -149,8 +149,8 @@ class BatchInput(FrameInput):
         if plan.origins is not None:
             frame = self._rows_with_windows(plan)
             return with_names(frame, frame.columns, len(plan.origins.shown) + 1, flat=plan.options.flat)
-        given, plan = self._apart(plan)
-        return shown_rows(plan, given._rows_with_windows(plan), self.row_columns, len(self.expressions))
+        source, plan = self._apart(plan)
+        return shown_rows(plan, source._rows_with_windows(plan), self.row_columns, len(self.expressions))
 
     def _rows_with_windows(self, plan: Plan) -> DataFrame:
         plan, core, output = self._with_rows(plan, len(self.columns))
@@ -163,7 +163,7 @@ class BatchInput(FrameInput):
         rows = self._rows(plan.schema.names)
         if self.declared:
             rows = rows.sortWithinPartitions(F.lit(""))  # no work, but Spark refuses it over a stream
-        columns = {name: F.col(given) for name, given in zip(plan.schema.names, rows.columns, strict=True)}
+        columns = {name: F.col(position) for name, position in zip(plan.schema.names, rows.columns, strict=True)}
         keys = [columns[key] for key in plan.keys]
         lacks_key = functools.reduce(operator.and_, map(F.isnull, keys))
         # Rows whose keys are all null have no window. There may be many, so they are spread by time.
@@ -224,8 +224,8 @@ def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *cou
     totals = [F.coalesce(F.sum(name), F.lit(0)).alias(counter) for counter, name in counters.items()]
     is_row = F.col(next(iter(counters.values()))).isNull()
     fields = [field for field in frame.schema.fields if field.name not in counters.values()]
-    given = observation._of_spark() if isinstance(observation, Observation) else observation
-    rows = frame.observe(given, *totals, *counts).where(is_row).drop(*counters.values())
+    spark_observation = observation._of_spark() if isinstance(observation, Observation) else observation
+    rows = frame.observe(spark_observation, *totals, *counts).where(is_row).drop(*counters.values())
     return with_schema(rows, fields)
 
 

@@ -145,8 +145,8 @@ def _is_connect(frame: object) -> bool:
 
 
 def _inside_pipeline(declared: bool) -> ValueError:
-    given = "streaming=False, or True for a stream" if declared else f'schema="{_EXAMPLE}", streaming=False'
+    options = "streaming=False, or True for a stream" if declared else f'schema="{_EXAMPLE}", streaming=False'
     return ValueError(
         "data: got a DataFrame inside a function of a pipeline, where Spark reports neither its columns nor whether "
-        f"it is a stream; allowed: group_by(..., {given}), which declares both; docs/how-to/pipelines.md"
+        f"it is a stream; allowed: group_by(..., {options}), which declares both; docs/how-to/pipelines.md"
     )

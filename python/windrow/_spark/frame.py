@@ -151,22 +151,22 @@ class FrameInput(Input[DataFrame]):
         """
         names = list(dict.fromkeys([*schema.names, *(name for columns in origins.columns for name in columns)]))
         parts = list(zip(inputs, origins.columns, strict=True))
-        types = {name: given._type(source[name]) for given, source in parts for name in source}
+        types = {name: data._type(source[name]) for data, source in parts for name in source}
         frames = []
-        for number, (given, source) in enumerate(parts):
+        for number, (data, source) in enumerate(parts):
             columns = []
             for name in names:
                 if name == origins.column:
                     columns.append(F.lit(number))
                 elif name in source:
-                    columns.append(F.col(f"_{given.columns.index(source[name])}"))
+                    columns.append(F.col(f"_{data.columns.index(source[name])}"))
                 else:
                     columns.append(F.lit(None).cast(types[name]))
-            frames.append(numbered(given._frame).select(*columns))
+            frames.append(numbered(data._frame).select(*columns))
         fields = [StructField(name, types.get(name, IntegerType())) for name in names]
         frame = functools.reduce(lambda one, other: one.union(other), frames).toDF(*names)
         united = self._over(frame, StructType(fields), {})
-        united.declared = any(given.declared for given in inputs)
+        united.declared = any(data.declared for data in inputs)
         return united
 
     def _apart(self, plan: Plan) -> tuple[Self, Plan]:

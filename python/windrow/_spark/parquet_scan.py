@@ -86,9 +86,9 @@ def _listed(spark: Any, paths: list[str]) -> tuple[StructType, list[str]]:
 def _partitions(paths: list[str], uris: list[str], names: Sequence[str]) -> list[str]:
     """The columns whose values are in the names of folders below the paths."""
     whole = (path if "://" in path else os.path.abspath(path) for path in paths)
-    given = {segment.partition("=")[0] for path in whole for segment in unquote(path).split("/") if "=" in segment}
+    partitions = {segment.partition("=")[0] for path in whole for segment in unquote(path).split("/") if "=" in segment}
     below = set(_segments(uris[0])).intersection(*(_segments(uri) for uri in uris[1:]))
-    return [name for name in names if name in below and name not in given]
+    return [name for name in names if name in below and name not in partitions]
 
 
 def _segments(uri: str) -> dict[str, str | None]:

@@ -79,8 +79,8 @@ def _processor(shipment: Shipment, form: str, *, probes: bool) -> StatefulProces
 
             if probes:
                 load_probe()(self.pages)
-            given = (row for frame in rows for row in frame.itertuples(index=False))
-            for block, counters in self.changes(given):
+            packed = (row for frame in rows for row in frame.itertuples(index=False))
+            for block, counters in self.changes(packed):
                 values = [block, *(counters.get(name) for name in counted)]
                 yield pandas.DataFrame([values], columns=["block", *counted], dtype=object)
 

@@ -124,9 +124,9 @@ class StreamInput(FrameInput):
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All records, each with its window, as a streaming frame."""
-        given, plan = self._apart(self._on_stream(plan))
+        source, plan = self._apart(self._on_stream(plan))
         returned_records.check(plan)
-        return shown_rows(plan, given._rows_with_windows(plan), self.row_columns)
+        return shown_rows(plan, source._rows_with_windows(plan), self.row_columns)
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
         """Spark's name for the column. Also raises `ValueError` for an expression that is not deterministic."""

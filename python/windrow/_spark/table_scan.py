@@ -96,17 +96,17 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
         RuntimeError: a file that is not as the metadata says.
     """
     library = _library("scan_iceberg", "pyiceberg.table", "iceberg")
-    given: Any = table_or_scan
-    scan = given.scan() if isinstance(given, library.Table) else given
+    table: Any = table_or_scan
+    scan = table.scan() if isinstance(table, library.Table) else table
     if not isinstance(scan, library.DataScan):
-        raise bad_type("table_or_scan", given, "a pyiceberg.table.Table, or what its scan(...) returns")
+        raise bad_type("table_or_scan", table, "a pyiceberg.table.Table, or what its scan(...) returns")
     if scan.limit is not None:
         raise bad_value("table_or_scan", f"a scan with limit={scan.limit}", "a scan without a limit")
     try:
         tasks = list(scan.plan_files())
     except (ValueError, NotImplementedError) as error:  # PyIceberg cannot read deletes by equality
         allowed = f"a table that PyIceberg reads ({error}); for others spark.read.format('iceberg')"
-        raise bad_value("table_or_scan", type(given).__name__, allowed) from error
+        raise bad_value("table_or_scan", type(table).__name__, allowed) from error
     projection = scan.projection()
     arrow: Any = importlib.import_module("pyiceberg.io.pyarrow")
     fields = []

@@ -59,21 +59,21 @@ class SessionRules:
     max_records: int | None
 
     @classmethod
-    def of(cls, given: RuleArguments) -> SessionRules:
+    def of(cls, arguments: RuleArguments) -> SessionRules:
         """The rules of these arguments, checked."""
-        duration = given["max_duration"]
-        columns = {name: _column(name, given[name]) for name in ("end_when", "start_when")}
-        records, zone = given["max_records"], given["zone"]
+        duration = arguments["max_duration"]
+        columns = {name: _column(name, arguments[name]) for name in ("end_when", "start_when")}
+        records, zone = arguments["max_records"], arguments["zone"]
         if zone is not None and not isinstance(zone, str):
             raise bad_type("zone", zone, 'the name of a time zone, such as "Europe/Madrid"')
-        if zone is not None and given["cut_at"] is None:
+        if zone is not None and arguments["cut_at"] is None:
             raise bad_value("zone", zone, "None without cut_at: it is the zone of that time of day")
         return cls(
             max_duration=None if duration is None else microseconds("max_duration", duration),
             end_when=columns["end_when"],
             start_when=columns["start_when"],
-            cut_on=_columns("cut_on", given["cut_on"]),
-            cut_at=None if given["cut_at"] is None else _seconds(given["cut_at"]),
+            cut_on=_columns("cut_on", arguments["cut_on"]),
+            cut_at=None if arguments["cut_at"] is None else _seconds(arguments["cut_at"]),
             zone=zone,
             max_records=None if records is None else integer("max_records", records, _COUNT, least=1, most=_RECORDS),
         )
@@ -154,16 +154,16 @@ def _columns(argument: str, columns: Any) -> tuple[Any, ...]:
     return references
 
 
-def _seconds(given: object) -> int:
+def _seconds(value: object) -> int:
     allowed = 'a time of day, such as "00:00" or datetime.time(4)'
-    if isinstance(given, time) and given.tzinfo is None and not given.microsecond:
-        return given.hour * 3600 + given.minute * 60 + given.second
-    if isinstance(given, time):
-        raise bad_value("cut_at", given, f"{allowed}, in whole seconds and without a zone, which zone= gives")
-    if not isinstance(given, str):
-        raise bad_type("cut_at", given, allowed)
-    match = _TIME_OF_DAY.fullmatch(given)
+    if isinstance(value, time) and value.tzinfo is None and not value.microsecond:
+        return value.hour * 3600 + value.minute * 60 + value.second
+    if isinstance(value, time):
+        raise bad_value("cut_at", value, f"{allowed}, in whole seconds and without a zone, which zone= gives")
+    if not isinstance(value, str):
+        raise bad_type("cut_at", value, allowed)
+    match = _TIME_OF_DAY.fullmatch(value)
     if match is None:
-        raise bad_value("cut_at", given, allowed)
+        raise bad_value("cut_at", value, allowed)
     hours, minutes, seconds = match.groups(default="0")
     return int(hours) * 3600 + int(minutes) * 60 + int(seconds)

@@ -80,8 +80,8 @@ class Windows(ABC):
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
         """The lengths of time, by argument, and whether each is whole ticks, one tick at least, or any."""
-        given = {"grace": self.grace, "retention": self.retention}
-        return {argument: (length, "any") for argument, length in given.items() if length is not None}
+        lengths = {"grace": self.grace, "retention": self.retention}
+        return {argument: (length, "any") for argument, length in lengths.items() if length is not None}
 
     def _shown_grace(self) -> str:
         return "" if self.grace is None else f", grace={words(self.grace)!r}"

@@ -49,14 +49,14 @@ class Callbacks:
         """Removes and returns the oldest exception, or None."""
         return self._kept.pop(0) if self._kept else None
 
-    def call(self, function: Callable[..., object], *given: object) -> None:
+    def call(self, function: Callable[..., object], *arguments: object) -> None:
         """Calls the callback and raises its exceptions again, from Python.
 
         The library reads the type and value of a raised exception as it finds them. It reports a SystemError if the
         interpreter has not created the exception object yet. Raising from Python creates it.
         """
         try:
-            function(*given)
+            function(*arguments)
         except BaseException as raised:
             if not self._are_held or isinstance(raised, KeyboardInterrupt):
                 raise raised

@@ -91,18 +91,18 @@ class ProgressOptions:
                 raise bad_type("config", name, "names of settings")
             if name.startswith("progress.") and name not in names:
                 raise unknown_option("config", {name: value}, names)
-        given = {option.name.removeprefix(PREFIX): config.get(option.name, option.default) for option in OPTIONS}
-        start = _milliseconds("start.ms", given["start.ms"], 1)
-        end = None if given["end.ms"] is None else _milliseconds("end.ms", given["end.ms"], 1)
-        backoff = _milliseconds("backoff.ms", given["backoff.ms"], 1)
+        values = {option.name.removeprefix(PREFIX): config.get(option.name, option.default) for option in OPTIONS}
+        start = _milliseconds("start.ms", values["start.ms"], 1)
+        end = None if values["end.ms"] is None else _milliseconds("end.ms", values["end.ms"], 1)
+        backoff = _milliseconds("backoff.ms", values["backoff.ms"], 1)
         if end is not None and end <= start:
             raise bad_value(f"{PREFIX}end.ms", end, f"more than {PREFIX}start.ms, which is {start}")
-        exponential = _boolean("backoff.exponential", given["backoff.exponential"])
+        exponential = _boolean("backoff.exponential", values["backoff.exponential"])
         if exponential and end is None:
             raise bad_value(
                 f"{PREFIX}backoff.exponential", exponential, f"False without {PREFIX}end.ms: only one message is sent"
             )
-        allowance = _milliseconds("allowance.ms", given["allowance.ms"], 0)
+        allowance = _milliseconds("allowance.ms", values["allowance.ms"], 0)
         if allowance >= start:
             raise bad_value(
                 f"{PREFIX}allowance.ms",
@@ -111,10 +111,10 @@ class ProgressOptions:
             )
         return cls(
             Schedule(start, end, backoff, exponential),
-            _topics(given["topics.include"]),
+            _topics(values["topics.include"]),
             allowance,
-            _key(given["key"]),
-            _milliseconds("request.timeout.ms", given["request.timeout.ms"], 1, _LONGEST_TIMEOUT),
+            _key(values["key"]),
+            _milliseconds("request.timeout.ms", values["request.timeout.ms"], 1, _LONGEST_TIMEOUT),
         )
 
     def includes(self, topic: str) -> bool:

@@ -141,20 +141,20 @@ class ProgressProducer:
         """
         self._check_open()
         delivered = self._callbacks.of(callback, on_delivery)
-        given: dict[str, Any] = {"value": value, "key": key, "partition": partition}
+        arguments: dict[str, Any] = {"value": value, "key": key, "partition": partition}
         if timestamp:
-            given["timestamp"] = timestamp
+            arguments["timestamp"] = timestamp
         if headers is not None:
-            given["headers"] = headers
+            arguments["headers"] = headers
         if not self._options.includes(topic):
             if delivered is not None:
-                given["on_delivery"] = partial(self._callbacks.call, delivered)
-            self._producer.produce(topic, **given)
+                arguments["on_delivery"] = partial(self._callbacks.call, delivered)
+            self._producer.produce(topic, **arguments)
             return
         number = self._depart(topic, partition, timestamp)
-        given["on_delivery"] = partial(self._on_delivery, number, delivered)
+        arguments["on_delivery"] = partial(self._on_delivery, number, delivered)
         try:
-            self._producer.produce(topic, **given)
+            self._producer.produce(topic, **arguments)
         except BaseException:
             self._arrive([number])
             raise
@@ -176,8 +176,8 @@ class ProgressProducer:
         delivered = self._callbacks.of(callback, on_delivery)
         are_messages = isinstance(messages, list) and all(isinstance(message, dict) for message in messages)
         if not are_messages or not self._options.includes(topic):  # the library reports bad messages itself
-            given = {"on_delivery": partial(self._callbacks.call, delivered)} if delivered is not None else {}
-            return int(self._producer.produce_batch(topic, messages, partition=partition, **given))
+            arguments = {"on_delivery": partial(self._callbacks.call, delivered)} if delivered is not None else {}
+            return int(self._producer.produce_batch(topic, messages, partition=partition, **arguments))
         numbers, copies = list[int](), list[dict[str, Any]]()
         for message in messages:
             number = self._depart(topic, message.get("partition", partition), message.get("timestamp", 0))

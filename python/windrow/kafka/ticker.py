@@ -34,7 +34,7 @@ _REFRESH = 60_000  # how often to look for new partitions, in milliseconds
 _LARGEST = 10**9  # the limit of the command's own numbers
 
 
-def arguments(given: Sequence[str]) -> argparse.Namespace:
+def arguments(argv: Sequence[str]) -> argparse.Namespace:
     """The parsed command line. Exits with code 2 if it is wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m windrow.kafka.ticker",
@@ -55,18 +55,18 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
         if option.name != _TOPICS:
             default = "" if option.default is None else f" ({option.default})"
             parser.add_argument(f"--{option.name}", dest=option.name, metavar="VALUE", help=option.meaning + default)
-    return parser.parse_args(given)
+    return parser.parse_args(argv)
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Runs until a signal arrives. Returns the exit code."""
-    arguments_given = arguments(sys.argv[1:] if given is None else given)
+    parsed = arguments(sys.argv[1:] if argv is None else argv)
     with StopSignals() as signals:
         try:
-            config = _settings(arguments_given)
+            config = _settings(parsed)
             options = ProgressOptions.of(config)
             cluster = KafkaCluster(config, timeout=options.timeout, committed=True)
-            send = None if arguments_given.dry_run else sender(config, options)
+            send = None if parsed.dry_run else sender(config, options)
             topics = sorted(options.topics)
             cluster.partitions(topics)
         except Exception as error:  # from the arguments, a file or the first request to a broker
@@ -76,8 +76,8 @@ def main(given: Sequence[str] | None = None) -> int:
                 return 0
             print(f"ticker: {error}", file=sys.stderr)
             return 2
-        watch = Watch(options, cluster, send, log, arguments_given.tail)
-        signal = run(watch, cluster, topics, signals.wait, arguments_given.interval_ms / 1000)
+        watch = Watch(options, cluster, send, log, parsed.tail)
+        signal = run(watch, cluster, topics, signals.wait, parsed.interval_ms / 1000)
         cluster.close()
     log(f"{signal.name}: ends; " + ", ".join(f"{name} {watch.counters[name]}" for name in COUNTERS))
     return 0
@@ -155,8 +155,8 @@ def _settings(options: argparse.Namespace) -> dict[str, object]:
                 if not equals:
                     raise ValueError(f"{options.command_config}, line {number}: got {line!r}; allowed: name=value")
                 settings[name] = value
-    given = {option.name: getattr(options, option.name, None) for option in OPTIONS}
-    settings |= {name: value for name, value in given.items() if value is not None}
+    values = {option.name: getattr(options, option.name, None) for option in OPTIONS}
+    settings |= {name: value for name, value in values.items() if value is not None}
     settings |= {"bootstrap.servers": options.bootstrap, _TOPICS: options.topics}
     if not ProgressOptions.of({_TOPICS: options.topics}).topics:
         raise ValueError(f"--topics: got {options.topics!r}; allowed: at least one topic")

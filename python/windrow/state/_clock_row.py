@@ -110,7 +110,7 @@ def check_columns(names: Sequence[str]) -> None:
         raise bad_value("open", f"a table with the columns {listed(names)}", f"one that has {missing[0]!r}: {ALLOWED}")
 
 
-def wanted_values(given: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, pa.Array[Any]]:
+def wanted_values(keys: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, pa.Array[Any]]:
     """The values of key columns, by column. `kinds` are the types of all key columns.
 
     Raises:
@@ -118,19 +118,19 @@ def wanted_values(given: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[st
         ValueError: no column, or one that is no key.
     """
     columns = f"key columns of the table: {listed(list(kinds))}" if kinds else "none, as the query has no keys"
-    if not given:
+    if not keys:
         raise bad_value("keys", "none", f"values of {columns}, by name")
-    for name in given:
+    for name in keys:
         if name not in kinds:
             raise bad_value("keys", name, columns)
-    return {name: _values(f"keys: {name}", value, kinds[name]) for name, value in given.items()}
+    return {name: _values(f"keys: {name}", value, kinds[name]) for name, value in keys.items()}
 
 
-def _values(argument: str, given: Any, kind: Any) -> pa.Array[Any]:
+def _values(argument: str, value: Any, kind: Any) -> pa.Array[Any]:
     """The values of a list, or one value."""
-    is_row = hasattr(given, "asDict")  # Spark's rows are tuples
-    is_list = isinstance(given, list | tuple | set | frozenset) and not is_row
-    values = [_plain(each) for each in (given if is_list else [given])]
+    is_row = hasattr(value, "asDict")  # Spark's rows are tuples
+    is_list = isinstance(value, list | tuple | set | frozenset) and not is_row
+    values = [_plain(each) for each in (value if is_list else [value])]
     cells: pa.Array[Any]
     if pa.types.is_nested(kind):
         # pa.array would leave out a name that a struct does not have.
@@ -138,7 +138,7 @@ def _values(argument: str, given: Any, kind: Any) -> pa.Array[Any]:
     try:
         cells = pa.array(values, kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise bad_type(argument, given, f"a value of type {kind}, or a list of them") from error
+        raise bad_type(argument, value, f"a value of type {kind}, or a list of them") from error
     return cells
 
 

@@ -83,8 +83,8 @@ def _row_groups(location: Location, filter: Any, partition: Any) -> tuple[list[t
     """
     filesystem, path = location.opened()
     try:
-        given = {} if partition is None else {"partition_expression": partition}
-        fragment: Any = FORMAT.make_fragment(path, filesystem, **given)
+        options = {} if partition is None else {"partition_expression": partition}
+        fragment: Any = FORMAT.make_fragment(path, filesystem, **options)
         groups = [group for part in row_groups_in(fragment, filter) for group in part.row_groups]
         return [(group.id, group.total_byte_size) for group in groups], fragment.physical_schema
     except (OSError, pa.ArrowException) as error:

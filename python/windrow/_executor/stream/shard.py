@@ -51,7 +51,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
     counters = dict.fromkeys(SUMS, 0)
     for name in _SPLIT:
         counters[name] = control.counters.get(name, 0)
-    given: list[pa.RecordBatch] = []
+    emitted: list[pa.RecordBatch] = []
     tasks = list(work.tasks(control, blocks))
     pages.operators = len(tasks)
     for number, rows_of_task, progress in tasks:
@@ -60,7 +60,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
             if shipment["joins"]
             else work.push(number, rows_of_task, progress, control)
         )
-        given += changed.rows
+        emitted += changed.rows
         left_out += [block for rows in changed.left_out for block in blocks_of(rows)]
         for name in _SHARD:
             counters[name] += changed.after[name] - changed.before[name]
@@ -68,7 +68,7 @@ def changes(rows: Iterable[Any], state: PageState, query: StreamQuery) -> Iterat
         pages.write(number, changed.pages)
     # Rows of all operators wait until every page that the micro-batch needs has been read: one may be damaged.
     yield from ((block, {}) for block in left_out)
-    for batch in given:
+    for batch in emitted:
         # The record operator adds columns: the time of the change, and `op` for final windows.
         needed = batch if query.at_once else batch.select(range(query.window_columns))
         yield from ((block, {}) for block in blocks_of(needed))
