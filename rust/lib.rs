@@ -3,7 +3,7 @@
 //! Read the rooms in this order. A room uses only the rooms in the rows above its own, and
 //! `tools/rust_rooms.py` checks it against this table:
 //!
-//! | room | what it holds |
+//! | room | contents |
 //! |---|---|
 //! | [`core`] | windows, aggregates and stores on plain columns; no Arrow |
 //! | [`array`](mod@array) | Arrow arrays and the columns of the core, types and their names |

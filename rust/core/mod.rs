@@ -3,7 +3,7 @@
 //! Read the rooms in this order. A room uses only rooms in the rows above it. `tools/rust_rooms.py`
 //! checks this against the table:
 //!
-//! | room | what it holds |
+//! | room | contents |
 //! |---|---|
 //! | [`error`] | the crate's errors, with the facts as fields |
 //! | [`time`], [`key`], [`interrupt`], [`memory`] | times and spans in ticks; key numbers; interrupts; memory checks |
