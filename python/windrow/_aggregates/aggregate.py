@@ -1,4 +1,4 @@
-"""`Aggregate`: what the functions of windrow make, and `agg` takes."""
+"""`Aggregate`: what windrow's functions return and `agg` takes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Aggregate:
         delay - difference` to `t - delay`, where times are floored to the resolution of the windows. If there are
         none, the value is that of no records: 0 for `count`, null for `sum`.
 
-        For a result that is computed of several aggregates, each of them covers this time.
+        For a result that is computed from several aggregates, each of them covers this time.
 
         Args:
             difference: the length of the time. With `delay` it fits into the windows' time difference, and both are

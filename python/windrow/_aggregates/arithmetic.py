@@ -1,7 +1,8 @@
 """`+ - * /` of finished results and numbers, row by row. A null gives null.
 
-Integers are bigints, unsigned ones of 64 bits decimals of 20 digits; an operation with a float is one of doubles.
-Decimals are exact, in a type of up to 38 digits that has room for all results of the operands' types, as in Spark.
+Integers count as bigints, and unsigned 64-bit integers as decimals of 20 digits. With a float, both operands are
+doubles. Decimals are exact, in a type of up to 38 digits that has room for all results of the operands' types, as in
+Spark.
 
 The difference of two times is a duration, in the finer of their units. Durations have `+`, `-`, and `/` by a duration.
 """

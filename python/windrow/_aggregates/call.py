@@ -33,10 +33,10 @@ class AggregateCall:
     Attributes:
         function: its name in the core.
         columns: the columns that it reads; expressions until it meets the data.
-        ignore_nulls: whether a null is passed over; for `first`, `last`, `any_value` and `collect_list`.
+        ignore_nulls: whether nulls are skipped; for `first`, `last`, `any_value` and `collect_list`.
         percentage: the share of values below, from 0 to 1, or several shares; for percentiles.
         accuracy: how exact it is; for `approx_count_distinct` and `approx_percentile`.
-        most: the length of its list at most; for `top_k` and `histogram_numeric`.
+        most: the greatest length of its list; for `top_k` and `histogram_numeric`.
         condition: the boolean column that is true in the records that it sees; None for all records.
         frame: the times before a record that it covers; None for the whole window.
         inputs: the inputs of a cogroup; empty for one input.
@@ -61,7 +61,7 @@ class AggregateCall:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """All columns that are read for it, with its condition."""
+        """All columns that it reads, its condition among them."""
         return self.columns if self.condition is None else (*self.columns, self.condition)
 
     @property
@@ -96,12 +96,12 @@ class AggregateCall:
 
     @property
     def selection(self) -> str:
-        """What a user writes behind the call that makes it: `where` and `over`."""
+        """The user's calls after the one that makes it: `where` and `over`."""
         condition = "" if self.condition is None else f".where({self.condition!r})"
         return condition if self.frame is None else f"{condition}.over({self.frame!r})"
 
     def plan(self, name: str) -> dict[str, object]:
-        """What the core needs to know of it; `name` is its result column."""
+        """Its plan for the core; `name` is the result column."""
         plan: dict[str, object] = {"name": name, "function": self.function, "columns": list(self.columns)}
         if self.function == "collect_list":
             plan |= {"keep_nulls": True} if self.ignore_nulls is False else {}
@@ -142,8 +142,7 @@ class Computed(AggregateCall):
     """A column computed from finished aggregates. Made by arithmetic, `then` and `apply`.
 
     Attributes:
-        steps: the aggregates, other columns of the result and numbers that it is computed of, and the operations with
-            them, in postfix order.
+        steps: the aggregates, other result columns, numbers and operations that compute it, in postfix order.
         last: the operation behind all of them.
     """
 
@@ -162,16 +161,16 @@ class Computed(AggregateCall):
 
     @property
     def aggregates(self) -> Iterator[AggregateCall]:
-        """The aggregates of the core and of Python functions that it is computed of; one may be there twice."""
+        """The aggregates of the core and of Python functions that compute it; one may occur twice."""
         return (step for step in self.steps if isinstance(step, AggregateCall))
 
     def where(self, column: ColumnName) -> Self:
-        """The same of the records in which a boolean column is true: the condition is that of every part."""
+        """The same over the records in which a boolean column is true: every part gets the condition."""
         where = (step.where(column) if isinstance(step, AggregateCall) else step for step in self.steps)
         return replace(self, steps=tuple(where))
 
     def framed(self, frame: Frame) -> Self:
-        """The same of the records in a frame, which is that of every part."""
+        """The same over the records in a frame: every part gets the frame."""
         framed = (step.framed(frame) if isinstance(step, AggregateCall) else step for step in self.steps)
         return replace(self, steps=tuple(framed))
 

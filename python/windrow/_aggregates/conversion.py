@@ -1,7 +1,7 @@
 """Converts the result of a user's function to an array of the requested type, without loss.
 
-Arrow's own cast reads numbers of texts and writes texts of numbers, leaves out the fields of a struct that the type
-does not have, and makes infinities of floats that are too large for 32 bits.
+Arrow's own cast parses texts as numbers and formats numbers as texts, drops the fields of a struct that the type lacks,
+and turns floats that are too large for 32 bits into infinities.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
     """The values of an array in another type.
 
     Raises:
-        TypeError: values of such a type are no values of the other, as texts are no numbers.
-        ValueError: a value that the other type does not hold.
+        TypeError: values of one type are not values of the other, as texts are not numbers.
+        ValueError: a value that the other type cannot hold.
 
     >>> as_type(pa.array([{"n": 1, "m": 2}]), pa.struct([("n", pa.int8())]))
     Traceback (most recent call last):
@@ -80,7 +80,7 @@ def _copied(lists: Any) -> Any:
 
 
 def _becomes(actual: Any, wanted: Any) -> bool:
-    """Whether values of a type are values of another, if these hold them."""
+    """Whether values of one type convert to another, if they fit."""
     if actual == wanted or pa.types.is_null(actual):
         return True
     if pa.types.is_dictionary(actual) or pa.types.is_run_end_encoded(actual):

@@ -1,6 +1,6 @@
 """Columns computed from finished aggregates, by arithmetic, `then` and `apply`.
 
-Expressions over columns by their names, pickled to where windows leave. Rows are windows:
+Expressions name their columns, and are pickled to the step that returns windows. Rows are windows:
 
 ```text
  user  window  ratio: sum(x)  ratio: count()   of the core
@@ -50,7 +50,7 @@ class Operation:
     Attributes:
         function: takes arrays, and numbers as scalars, and gives an array of as many values.
         operands: how many results it takes.
-        type: the type of its result; None for that of what it gives.
+        type: the type of its result; None for the type of the array that it returns.
     """
 
     function: Callable[..., Any]
@@ -58,7 +58,7 @@ class Operation:
     type: pa.DataType | None = None
 
     def evaluate(self, operands: list[Any], rows: int) -> pa.Array[Any]:
-        """The column of so many rows."""
+        """The column, with this many rows."""
         result = self.function(*operands)
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
@@ -155,7 +155,7 @@ class Finish:
     tally: Tally = dataclass_field(default_factory=Tally, compare=False)
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows of a batch of the core's result; columns that are not of it, such as counters, follow."""
+        """The rows of a batch of the core's result. Other columns, such as counters, follow."""
         names, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch)
         arrays: list[Any] = []
         fields: list[pa.Field[Any]] = []
@@ -185,7 +185,7 @@ class Finish:
         return self.batch(empty).schema
 
     def typed(self, core: pa.Schema) -> Finish:
-        """The same, with the types of `schema` for all results, whatever their values."""
+        """The same, with the types of `schema` for all results."""
         schema = self.schema(core)
 
         def of_type(name: str, column: Named | Expression) -> Named | Expression:

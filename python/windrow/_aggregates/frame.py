@@ -32,7 +32,7 @@ class Frame:
 
     @classmethod
     def of(cls, difference: Duration, closed: Closed, delay: Duration | None) -> Frame:
-        """A frame of what a user writes; `TypeError` or `ValueError` for anything else."""
+        """A frame from the arguments of a user; `TypeError` or `ValueError` for anything else."""
         length = microseconds("over(difference=)", difference)
         if closed not in get_args(Closed):
             raise unknown_word("over(closed=)", closed, get_args(Closed))
@@ -63,7 +63,7 @@ class Frame:
             raise bad_value(f"{over}(difference=)", self, allowed)
 
     def plan(self) -> dict[str, object]:
-        """What the core needs to know of it."""
+        """Its plan for the core."""
         return {"difference": self.difference, "closed": self.closed, "delay": self.delay}
 
     def __repr__(self) -> str:

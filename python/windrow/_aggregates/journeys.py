@@ -44,26 +44,27 @@ def funnel(
 ) -> Aggregate:
     """How many steps of an ordered funnel the records of a window got through, as an int64 (in Spark a bigint).
 
-    The largest number of first steps for which the window has records in the order of time, one record for each step.
-    ClickHouse calls it `windowFunnel`. 0 if no record is the first step. A record that fits several steps is one of
-    them. Records of one time count in the order of the funnel.
+    The count goes from the first step on: each next step needs a record that follows in the order of time.
+    ClickHouse calls it `windowFunnel`. 0 if no record is the first step. A record that fits several steps counts as one
+    of them. Records of one time count in the order of the funnel.
 
-    The state of a window holds the time of each record that fits a step, with `strict` of each record. Otherwise it
-    holds nothing more once the funnel is complete.
+    The state of a window holds the time of each record that fits a step, or with `strict` of every record. Without
+    `strict` it holds nothing more once the funnel is complete.
 
     Args:
         steps: 1 to 32 values of `column`, strings or integers; without `column` as many conditions: boolean columns,
-            expressions, or for Spark and DuckDB SQL text. Text that is the name of a column is that column. A null is
-            no step. In a cogroup conditions may be columns of several inputs.
+            expressions, or for Spark and DuckDB SQL text. Text that is the name of a column is that column. Null is not
+            a step. In a cogroup conditions may be columns of several inputs.
         column: the column of the values: strings, or numbers without a scale.
         within: the longest time from the first step to the last one, inclusive: zero or more; None for any.
-        strict: whether any other record ends the funnel once it began: one that fits no step, or only steps that
-            cannot come next and did not come before (ClickHouse's `strict_order`). The window then has the steps up to
-            it, also if the funnel begins anew later. Of records of one time, those that fit no step come first.
+        strict: whether any other record ends the funnel once it has begun: one that fits no step, or only steps that
+            cannot come next and have not come before (ClickHouse's `strict_order`). The window then has the steps up to
+            that record, even if the funnel begins again later. Among records of one time, the ones that fit no step
+            come first.
 
     Raises:
-        TypeError: `steps` is no list, a step is neither text, integer nor expression, `within` is no duration, or
-            `strict` is no bool; from `agg`, a condition of anything but booleans, or a `column` of another type than
+        TypeError: `steps` is not a list, a step is neither text, integer nor expression, `within` is not a duration, or
+            `strict` is not a bool; from `agg`, a condition of anything but booleans, or a `column` of another type than
             the steps.
         ValueError: no steps or more than 32, or a negative `within`; from `agg`, a column that the data lacks, or SQL
             text that does not parse or is for other data.
@@ -95,15 +96,15 @@ def funnel(
 def path(column: ColumnName, *, max_length: int | None = None) -> Aggregate:
     """The values of a window in the order of time, as an array. A value that equals the one before it is left out.
 
-    Nulls are left out, so a value after a null repeats the one before the null. Records of one time go by arrival, as
-    for `first`. Empty over no values. The state of a window holds all values.
+    Nulls are left out, so a value after a null repeats the one before the null. Records of one time are in the order of
+    arrival, as in `first`. The array is empty without values. The state of a window holds all values.
 
     Args:
         column: any type with equality.
-        max_length: the number of values at most, the first ones; 1 to 1,000,000, or None for all.
+        max_length: how many values to keep at most, from the first one on; 1 to 1,000,000, or None for all.
 
     Raises:
-        TypeError: `max_length` is no int; from `agg`, for a column without equality, such as maps.
+        TypeError: `max_length` is not an int; from `agg`, for a column without equality, such as maps.
         ValueError: `max_length` out of its bounds.
 
     >>> visits.agg(path=wr.path("event"))["path"].to_pylist()
@@ -120,7 +121,7 @@ def path(column: ColumnName, *, max_length: int | None = None) -> Aggregate:
 
 
 def _value(step: object) -> str | int:
-    """A value of the column; `TypeError` for what is neither text nor an integer of 64 bits."""
+    """A value of the column; `TypeError` unless it is text or a 64-bit integer."""
     if isinstance(step, str):
         return step
     number = None if isinstance(step, bool) else index_of(step)
@@ -146,7 +147,7 @@ class Funnel(AggregateCall):
     strict: bool = field(default=False, kw_only=True)
 
     def plan(self, name: str) -> dict[str, object]:
-        """What the core needs to know of it."""
+        """Its plan for the core."""
         values = {"values": list(self.values)} if self.values else {}
         return super().plan(name) | {"funnel": values | {"within": self.within, "strict": self.strict}}
 

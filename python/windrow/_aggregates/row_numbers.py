@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def position() -> Aggregate:
-    """The place of the record among those of its window, from 1, for `with_columns` only.
+    """The position of the record in its window, from 1, for `with_columns` only.
 
-    An int64 (in Spark a bigint), never null in a window. Records go by event time, and records of one time by arrival,
-    as for `first`. The window of a record is that of `with_columns`: its session, or the sliding window that ends at
-    it.
+    An int64 (in Spark a bigint), never null in a window. Records are counted by event time, and records of one time by
+    arrival, as in `first`. The window of a record is the one that `with_columns` gives it: its session, or the sliding
+    window that ends at it.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa
@@ -38,7 +38,7 @@ def position() -> Aggregate:
 
 
 def session_number() -> Aggregate:
-    """The place of the session among those of its key, from 1 in the order of time, for `with_columns` only.
+    """The number of the session among the sessions of its key, from 1 in the order of time, for `with_columns` only.
 
     An int64 (in Spark a bigint), never null in a session. Sliding windows have none: they overlap. A stream refuses it,
     because it would have to remember every key for ever; `window_id` works there.

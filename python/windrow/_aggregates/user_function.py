@@ -66,7 +66,7 @@ class Accumulation(AggregateCall):
     Attributes:
         init: makes the accumulator of no records.
         add: adds a record to an accumulator; for a cogroup, one function for each input whose records are added.
-        merge: merges two accumulators; None where none was given.
+        merge: merges two accumulators; None if none was given.
         type: the Arrow type of the accumulator.
         schema: the same in the words of the user.
         names: what rows call the columns; empty for their own names.
@@ -181,10 +181,9 @@ def aggregate(
             the value of `init`, and each session that it joins is merged with that.
         schema: the type of the accumulator in Spark's words (`"bigint"`, `"n bigint, total double"`), or as an Arrow
             type. It is the type of the result and of the saved state.
-        columns: the columns of `row`, a named tuple: `row.amount` or `row["amount"]`. An expression goes by its alias,
-            or by the name that its library gives it. Nulls are None. For a cogroup they name their input
-            (`"orders.amount"`), and `row` holds those of the record's own input, without its name
-            (`row.amount`).
+        columns: the columns of `row`, a named tuple: `row.amount` or `row["amount"]`. An expression is called by its
+            alias, or by the name that its library gives it. Nulls are None. For a cogroup they name their input
+            (`"orders.amount"`), and `row` holds the columns of the record's own input, without its name (`row.amount`).
 
     Records are added in the order that `reduce` describes, and functions travel and fail as described there. Each
     window has its own accumulator and its own values of a row, so `add` and `merge` may change their arguments.
@@ -291,7 +290,7 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
 
     Args:
         fn: a function of list arrays that returns an array; on Spark it travels to executors like those of `reduce`.
-        columns: the columns whose values it gets, one at least.
+        columns: the columns whose values it gets, at least one.
         schema: the type of the result, in Spark's words or as an Arrow type.
 
     Raises:

@@ -37,10 +37,10 @@ def window_length() -> Aggregate:
 
 @dataclass(frozen=True, repr=False)
 class WindowLength(Computed):
-    """The call that `window_length` makes: it is computed of the column of windows."""
+    """The call that `window_length` makes: it is computed from the column of windows."""
 
     def where(self, column: ColumnName) -> Never:
-        """Raises `ValueError`: a window has its length whatever its records are."""
+        """Raises `ValueError`: the length of a window does not depend on its records."""
         allowed = "no condition: every window has a length"
         raise bad_value("window_length().where(column=)", column, allowed)
 

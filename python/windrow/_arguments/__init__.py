@@ -5,7 +5,7 @@
 | `errors` | exceptions for the caller to raise |
 | `duration` | lengths of time, in words or as a `timedelta` |
 | `expression` | columns by name, and expressions of Spark, Polars, pyarrow and DuckDB |
-| `other_names` | what windrow calls what other libraries have |
+| `other_names` | windrow's names for what other libraries have |
 | `column` | names among the columns of the data |
 | `integer` | whole numbers |
 | `list_types` | the list types of the installed pyarrow |

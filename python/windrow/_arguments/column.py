@@ -1,4 +1,4 @@
-"""Names of columns: where a name is among those of the data, and names that are not taken."""
+"""Names of columns: the position of a name among the columns of the data, and names that are free."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def column_position(argument: str, column: str, columns: Sequence[str]) -> int:
 
 
 class Names:
-    """Names that are taken, whatever their case, as Spark finds columns.
+    """Names that are taken, in any case, as in Spark.
 
     >>> names = Names(["user", "Row"])
     >>> names.unused("row"), names.unused("row"), names.unused("day")

@@ -28,7 +28,7 @@ def bad_type(argument: str, got: object, allowed: str) -> TypeError:
 
 
 def returns_none(argument: str, function: object, allowed: str) -> TypeError:
-    """A function has no `return` of a value."""
+    """A function returns no value."""
     code = getattr(function, "__code__", None)
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
     return TypeError(f"{argument}: got {function_name(function)}, which returns no value{place}; allowed: {allowed}")
@@ -112,7 +112,7 @@ def unknown_word(argument: str, got: object, words: Sequence[str]) -> ValueError
 
 
 def positional_options(call: str, got: Sequence[object], options: Sequence[str], hint: str = "") -> TypeError:
-    """Options were given by position, but go by name; these are their names, in order. A hint may follow."""
+    """Options were given by position, but need their names; these are the names, in order. A hint may follow."""
     named = ", ".join(f"{option}={_shown(value)}" for option, value in zip(options, got, strict=False))
     shown = ", ".join(_shown(value) for value in got)
     return TypeError(f"{call}: got {shown} by position; allowed: options by name, such as {named}{hint}")

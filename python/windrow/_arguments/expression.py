@@ -48,10 +48,10 @@ _CLASSES = {
 }
 _NAME = "the name of a column"
 _PATH = re.compile(r"\w+(\.\w+)*")
-"""Text in `where` that is a name and no SQL."""
+"""Text in `where` that is a name, not SQL."""
 
 _PLAIN_SPARK = re.compile(r"Column<'([^\W\d]\w*)'>")
-"""How PySpark, classic and Connect, shows a column that is a plain name; what is computed has other signs in it."""
+"""How PySpark, classic and Connect, shows a column that is a plain name; a computed one has other characters in it."""
 
 _NESTED_PYARROW = re.compile(r"FieldRef\.Name\(([^()]*)\)")
 _PLAIN_DUCKDB = re.compile(r'"([^"]+)"')
@@ -64,7 +64,7 @@ class ColumnExpression:
     Attributes:
         language: the library that computes it, or what else it is.
         value: the expression itself; for SQL the text, for a field the path, for a constant its value.
-        column: the column that it is, if it is one plain name; Spark may need the expression to tell two of one name.
+        column: its column, if it is one plain name; Spark may need the expression to choose between two of one name.
         input: the input of a cogroup whose columns it may name with the input's name before them; None elsewhere.
     """
 
@@ -133,7 +133,7 @@ def column_reference(argument: str, column: Any, allowed: str = _NAME) -> Refere
 
 
 def column_references(argument: str, columns: Iterable[object]) -> tuple[Reference, ...]:
-    """Several columns, each an argument of its own, or all of them in one list or tuple.
+    """Several columns, each a separate argument, or all of them in one list or tuple.
 
     >>> column_references("keys", ["user", "shop"]), column_references("keys", [["user", "shop"]])
     (('user', 'shop'), ('user', 'shop'))

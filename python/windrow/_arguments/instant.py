@@ -19,12 +19,12 @@ _FINER = re.compile(r"\.\d{7,}")
 
 
 def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None = None) -> int:
-    """The ticks of a point in time in a time column. A bare time is one in `zone`, by default that of the column.
+    """The ticks of a point in time in a time column. A bare time is in `zone`, by default the zone of the column.
 
     Raises:
         TypeError: neither text, a `date` nor a `datetime`.
-        ValueError: no point in time, one with a zone for a column without, one that the column cannot hold, or a bare
-            time that the zone has twice or never.
+        ValueError: not a point in time, a time with a zone for a column without one, a time that the column cannot
+            hold, or a bare time that occurs twice or never in its zone.
 
     >>> ticks("to", "2026-05-05", pa.field("ts", pa.timestamp("ms")))
     1777939200000

@@ -10,10 +10,10 @@ from windrow._arguments.errors import bad_type, bad_value
 def integer(
     argument: str, value: object, allowed: str, *, least: int = 0, most: int | None = None, bounds: str | None = None
 ) -> int:
-    """The value of an argument as an `int`; `bounds` say what is allowed of integers, where `allowed` does not.
+    """The value of an argument as an `int`; `bounds` says which integers are allowed, unless `allowed` does.
 
     Raises:
-        TypeError: no integer; True and False are none here.
+        TypeError: not an integer; True and False do not count as integers.
         ValueError: one below `least` or above `most`.
 
     >>> integer("k", 5, "an int from 1 to 9", least=1, most=9)

@@ -74,7 +74,7 @@ def cast(values: pa.Array[Any], kind: pa.DataType, text: TextFormat) -> pa.Array
 def number(
     option: str, column: str, kind: pa.DataType, text: TextFormat, allowed: str | None = None, *, or_text: bool = False
 ) -> Cast:
-    """A function that makes numbers, booleans or dates of text. It raises `ValueError` for other text.
+    """A function that makes numbers, booleans or dates from text. It raises `ValueError` for other text.
 
     `allowed` describes the values in the message; the default names the type. `or_text` says that text is possible too.
     """

@@ -119,7 +119,7 @@ class Columns:
 
 
 def _joined(arrays: list[pa.Array[Any]]) -> Any:
-    """The only array, or the text of several with blanks between; null where one is."""
+    """The only array, or the texts of several joined with blanks; null if one of them is."""
     if len(arrays) == 1:
         return arrays[0]
     texts: Any = [array.cast(pa.string()) for array in arrays]

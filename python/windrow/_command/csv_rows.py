@@ -28,7 +28,7 @@ class TextFormat:
         delimiter: the field delimiter of CSV; None takes it from the format.
         nulls: texts that mean null, in addition to the empty field.
         names: the columns of files without a header; None if the first line is a header.
-        types: column types by name; without one, what uses a column decides.
+        types: column types by name; without one, the use of a column decides.
         decimal: the decimal point of numbers.
     """
 

@@ -15,7 +15,7 @@ pc: Any = pyarrow.compute
 Unit = Literal["s", "ms", "us", "ns"]
 UNITS = get_args(Unit)
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-"""Digits behind the point of a second."""
+"""Fractional digits of a second."""
 _NUMBER = r"^\s*(?P<sign>[+-]?)(?P<whole>\d{1,19})(?:\.(?P<fraction>\d*))?\s*$"
 
 

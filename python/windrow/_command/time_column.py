@@ -110,7 +110,7 @@ def iso(option: str, column: str, sample: pa.Array[Any]) -> tuple[pa.DataType, C
 
 
 def _hint(sample: pa.Array[Any]) -> str:
-    """The option that makes times of numbers: their size shows it."""
+    """The option that reads numbers as times; their size shows which."""
     first = next((value for value in sample.to_pylist() if value is not None), None)
     if first is None:
         return ""

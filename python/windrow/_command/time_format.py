@@ -51,7 +51,7 @@ class TimeFormat:
     text: str
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for a directive that is unknown or there twice, and for a format without a date."""
+        """Raises `ValueError` for a directive that is unknown or repeated, and for a format without a date."""
         directives = _DIRECTIVE.findall(self._plain)
         for directive in directives:
             if _SAME.get(directive, directive) not in _DIRECTIVES:

@@ -15,7 +15,7 @@
 | `scan/` | the steps that read files in place of Spark |
 | `tasks` | one record operator for each source |
 | `batches` | record batches: as Arrow IPC streams, in the form the core takes, with counters |
-| `declared` | the columns that a user declares, against those that Spark sends |
+| `declared` | compares the columns that a user declares with the columns that Spark sends |
 | `empty_arrays` | arrays without values, as Spark sends them |
 | `blocks` | packed blocks, in memory or on disk |
 | `free_memory` | how much memory this process may still take |

@@ -23,9 +23,9 @@ def checked(batches: Batches, declared: bytes) -> Batches:
 
 
 def check_declared(actual: pa.DataType, declared: pa.Field[Any]) -> None:
-    """Raises `ValueError` if a column of the data has another type than is declared.
+    """Raises `ValueError` if a column of the data does not have the declared type.
 
-    The zone of timestamps, large strings, and nulls within nested types are no difference.
+    The zone of timestamps, large strings, and nulls within nested types do not matter.
     """
     if actual != declared.type and _plain(actual) != _plain(declared.type):
         raise ValueError(

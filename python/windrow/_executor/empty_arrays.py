@@ -33,7 +33,7 @@ def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def rebuilt(array: Any, kind: Any) -> Any:
-    """The values as a type that may differ in its leaves and in what may be null, with new buffers where none are."""
+    """The values as a type that may differ in its leaves and in what may be null, with new buffers for missing ones."""
     own = array.type
     if len(array) == 0:
         return pa.nulls(0, kind)

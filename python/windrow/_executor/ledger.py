@@ -74,13 +74,13 @@ class Ledger:
             yield of_records(batch, output)
 
     def blocks(self, rows: pa.RecordBatch) -> Iterator[bytes]:
-        """Blocks of the records that no window takes."""
+        """Blocks of the records that are in no window."""
         unread = self.unread(rows)
         if unread is not None:
             yield from blocks_of(unread)
 
     def judged(self, records: pa.RecordBatch, operator: Operator | ShardSessions) -> list[pa.RecordBatch]:
-        """Rows of the records that an operator has left out of the batch that it took last."""
+        """Rows of the records that an operator has left out of its last batch."""
         judged = operator.left_out()
         if judged is None or not judged.num_rows:
             return []
@@ -104,7 +104,7 @@ class Ledger:
             records: the records.
             reasons: the reason of each, or one for all.
             late_by: how much more grace each needed, in ticks of the time column; None for no such records.
-            stream_time: the stream time that judged each, likewise.
+            stream_time: the stream time that judged each; None as for `late_by`.
         """
         count, time = records.num_rows, records.column(self._time)
         arrays = [records.column(name) for _, name in self._record]

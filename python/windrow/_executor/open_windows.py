@@ -80,7 +80,7 @@ class OpenWindows:
         return f"the row of {named}" if named else f"row {row}"
 
     def check_shown(self, kept: list[pa.RecordBatch]) -> None:
-        """Raises `ValueError` for a row whose aggregates are not those of `kept`, the rows that its state gives."""
+        """Raises `ValueError` for a row whose aggregates differ from `kept`, the rows that the states give."""
         if not self.batches or not kept or self.batches[0].num_columns == self.keys + 3:
             return  # without `kept`, the clock was set past all that is needed
         table, whole = (pa.Table.from_batches(each) for each in (self.batches, kept))

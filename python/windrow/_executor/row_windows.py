@@ -73,7 +73,7 @@ def _at_once(
 
 
 def _records(rows: pa.RecordBatch, tick: str | None) -> pa.RecordBatch:
-    """The rows that are no ticks."""
+    """The rows that are not ticks."""
     if tick is None:
         return rows
     column: Any = rows.column(tick)

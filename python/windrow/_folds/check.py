@@ -1,8 +1,8 @@
 """Checks what Python functions return against an Arrow type: a value is converted exactly, or refused.
 
-`pa.array` alone would cut 2.75 to 2 for an int64, let a name that a struct does not have vanish, and shift times of
-another zone. What would come back from a page in another shape (`windrow._folds.python_shape`) is refused as well,
-so that it is known at once and not after a restart.
+`pa.array` alone would cut 2.75 to 2 for an int64, drop a name that a struct does not have, and shift times of another
+zone. A value that would come back from a page in another shape (`windrow._folds.python_shape`) is refused too, so that
+the error comes at once and not after a restart.
 """
 
 from __future__ import annotations

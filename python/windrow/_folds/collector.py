@@ -33,9 +33,9 @@ def paused() -> Iterator[None]:
 def keep_modules() -> None:
     """Hides the loaded modules of a Spark worker from it, because PySpark collects after each task.
 
-    Modules are never garbage, and to look through those of PySpark, pandas and Arrow takes longer than many a task.
-    Done again where modules were loaded since, as most are by the end of a worker's first task. Without a task of
-    Spark it does nothing.
+    Modules are never garbage, and a search through the modules of PySpark, pandas and Arrow takes longer than many
+    tasks. It works again when modules have been loaded since, as most are by the end of a worker's first task. Outside
+    a Spark task it does nothing.
     """
     global _modules  # noqa: PLW0603  a worker has its modules for as long as it lives
     from pyspark import TaskContext

@@ -27,8 +27,7 @@ from windrow._folds.user_code import user_frame
 def row_class(columns: Sequence[str]) -> Any:
     """The class of rows with these columns of the user.
 
-    In brackets a name is that of the column, whatever it is; behind a dot a name that is none of Python's is `_` and
-    its number.
+    In brackets, any name of a column works. After a dot, a name that Python does not allow is `_` and its number.
 
     >>> row = row_class(["amount", "paid by"])(5, "card")
     >>> row.amount, row["amount"], row["paid by"], row[-1], row[:1]
@@ -57,10 +56,10 @@ Adder = Callable[[Any, Any], Any]
 """Adds a record to an accumulator."""
 
 Each = Callable[[list[Any], Any, list[Any]], None]
-"""Adds a record to several accumulators; appends the results to a list, as far as it comes."""
+"""Adds a record to several accumulators; appends each result to a list."""
 
 Rows = Callable[[pa.RecordBatch], Iterable[Any]]
-"""From a batch to what `add` is handed for each of its records."""
+"""From a batch to the argument of `add` for each of its records."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,8 @@ class Fold:
         merge: merges an accumulator with one of later records.
         rows: from a batch to its records.
         reduces: whether `adds` and `merge` are both of the function that `reduce` was given.
-        each: what any of `adds` does, for several accumulators at once, where that is quicker than one by one.
-        runs: what `init` and any of `adds` do, for runs of rows, where that is quicker than row by row.
+        each: what any of `adds` does, for several accumulators at once, if that is faster than one by one.
+        runs: what `init` and any of `adds` do, for runs of rows, if that is faster than row by row.
     """
 
     type: pa.DataType
@@ -172,7 +171,7 @@ class Fold:
 def of_reduce(fn: Callable[[Any, Any], Any], field: pa.Field[Any], *, kafka: bool) -> Fold:
     """The fold of `reduce` over a column.
 
-    A null is passed over; with `kafka` it is handed to the function, as Kafka does.
+    Nulls are skipped; with `kafka` the function gets them, as in Kafka.
     """
 
     def add(accumulator: Any, value: Any) -> Any:
@@ -236,7 +235,7 @@ def of_cogroup(
 
 
 def of_input(add: Adder, name: str, columns: Sequence[str]) -> Adder:
-    """The `add` of one input for tuples of `columns`: it sees those of its input, without the input's name."""
+    """The `add` of one input for tuples of `columns`: it sees the columns of its input, without the input's name."""
     places = [place for place, column in enumerate(columns) if column.startswith(f"{name}.")]
     row = row_class([columns[place].removeprefix(f"{name}.") for place in places])
     return lambda accumulator, values: add(accumulator, row(*(values[place] for place in places)))

@@ -1,8 +1,8 @@
 """Values of Python's plain classes as arrays, many at once.
 
 `windrow._folds.check` checks returned values against their type one at a time, which shows where one does
-not fit. Here columns of values of the one class that a type takes as it is become arrays without that: several times as
-quick. Whatever is anything else is left to the check.
+not fit. Here, columns whose values all have the class that a type takes unchanged become arrays without this check,
+several times as fast. Everything else is left to the check.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The Python shape of a value: its class, which follows from its Arrow type and from what `init` makes.
 
-An array is a list, a struct a dict with all of its names, a map a dict (a list of pairs where no dict can have its
-keys). Where `init` makes another class that the type allows, such as a set or a named tuple, at the top or inside of a
-struct, it is that class. So it is when a function is handed a row, and when an accumulator comes back from pages.
+An array is a list, a struct is a dict with all of its names, and a map is a dict (a list of pairs if its keys cannot be
+keys of a dict). If `init` makes another class that the type allows, such as a set or a named tuple, at the top or
+inside a struct, the value has that class. This holds for rows that a function gets, and for accumulators that come back
+from pages.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def is_made(kind: Any, *, inside: bool = False) -> bool:
 
 
 def is_deeper(kind: Any, most: int) -> bool:
-    """Whether more than `most` lists, maps and structs are nested in each other; however deep, by no recursion."""
+    """Whether more than `most` lists, maps and structs are nested in each other; without recursion, for any depth."""
     kinds = [kind]
     for _ in range(most + 1):
         kinds = [part for outer in kinds for part in _parts(outer)]
@@ -88,7 +89,7 @@ def can_change(kind: pa.DataType) -> bool:
 
 
 def class_of(kind: Any, like: object) -> type:
-    """The class of the values of a type that has several: that of `like` where the type allows it."""
+    """The class of the values of a type that allows several: the class of `like` if the type allows it."""
     python_class: type
     allowed: tuple[type, ...]
     if is_list(kind):

@@ -1,7 +1,7 @@
 """Folds the windows of sorted rows with Python functions.
 
-Windows that begin at one row are next to each other, shorter ones first: the fold of a longer one continues that of
-a shorter one, so that a row is added once for all of them.
+Windows that begin at the same row are next to each other, shorter ones first. The fold of a longer one continues the
+fold of a shorter one, so a row is added once for all of them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from types import NoneType
 from typing import Any
 
 Runs = Callable[[list[Any], Sequence[int], Sequence[int], list[Any], list["Step"]], None]
-"""Folds windows: of the rows, from a first one to before another; appends the values to a list, as far as it comes.
+"""Folds windows, each from a first row to before another one. Appends the values to a list.
 
-Where a function raises, its step is appended to the last list, and the exception is raised again.
+If a function raises, its step is appended to the last list, and the exception is raised again.
 """
 
 Step = tuple[int, str, bool, bool]
@@ -52,7 +52,7 @@ def runs_of(init: Callable[[], Any], add: Callable[[Any, Any], Any]) -> Runs:
     return fold
 
 
-# The loops of both are written out: a call for each row is what they are there to save.
+# Both loops are written out, because they exist to save a call for each row.
 def runs_of_reduce(fn: Callable[[Any, Any], Any]) -> Runs:
     """Folds by a function of two values, which is not called for None."""
 
@@ -85,7 +85,7 @@ def runs_of_reduce(fn: Callable[[Any, Any], Any]) -> Runs:
 
 
 def copied(accumulator: Any) -> Any:
-    """An equal accumulator that does not change with the other: `copy.deepcopy`, quicker for what is flat."""
+    """An equal accumulator that does not change with the other: `copy.deepcopy`, but faster for flat values."""
     kind = type(accumulator)
     if kind in _IMMUTABLE:
         return accumulator

@@ -39,7 +39,7 @@ def returns_nothing(function: object) -> bool:
 
 
 def takes(function: Callable[..., object], count: int) -> bool:
-    """Whether a function can be called with so many arguments. True for code whose signature Python does not know.
+    """Whether a function can be called with this many arguments. True for code whose signature Python does not know.
 
     >>> takes(lambda a, b: a, 2), takes(lambda a: a, 2), takes(lambda a, *more: a, 2), takes(max, 2)
     (True, False, True, True)
@@ -61,8 +61,8 @@ _PACKAGE = Path(__file__).parent.parent
 def user_frame(raised: TracebackType | None) -> str | None:
     """File, line, function and source of the innermost frame outside of libraries; None if there is none.
 
-    Where the function that was called is of a library itself, it is the innermost frame of that library. The source is
-    left out where this machine does not have the file.
+    If the called function itself belongs to a library, it is the innermost frame of that library. The source is left
+    out if the file is not on this machine.
 
     >>> try:
     ...     int("text")

@@ -3,7 +3,7 @@
 | file | what |
 |---|---|
 | `sources` | opens data of any library, and the inputs of a cogroup as one |
-| `columns` | what is read of data, column by column, and how its result becomes of the same kind; pyarrow's tables |
+| `columns` | the columns that a query reads, and results of the same kind; pyarrow's tables |
 | `polars_frame`, `pandas_frame`, `duckdb_relation` | the same for a library: its columns, its results |
 | `results` | results as tables of pyarrow |
 | `empty_columns` | types for columns without values |

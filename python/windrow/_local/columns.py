@@ -1,4 +1,4 @@
-"""Columns of data in this process: what a query reads, and how its result becomes of the same kind."""
+"""Columns of data in this process: what a query reads, and how a result becomes the same kind of object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from windrow._local.results import Kinds, pyarrow_table
 from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 
 SAMPLE = 1_000
-"""Rows that are looked at for a hint."""
+"""How many rows to look at for a hint."""
 
 
 class Columns(ABC):
@@ -85,7 +85,7 @@ class Columns(ABC):
         return self.schema([position]).field(0).type
 
     def dtypes(self, columns: Mapping[str, str]) -> Kinds:
-        """The library's own types of result columns. `columns` has the column of the data that each is of."""
+        """The library's own types of result columns. `columns` has the column of the data that each comes from."""
         names = list(self.names)
         return {name: self.dtype(names.index(column)) for name, column in columns.items() if names.count(column) == 1}
 
@@ -147,7 +147,7 @@ class TableColumns(Columns):
 
 
 class HeldColumns(TableColumns):
-    """Rows that were read of other columns, whose kind the result has."""
+    """Rows that were read from other columns; the result has their kind."""
 
     def __init__(self, of: Columns, table: pa.Table) -> None:
         super().__init__(table)

@@ -14,7 +14,7 @@ from windrow._plan.plan import Plan
 
 
 class Entries:
-    """Keeps the records that no window takes, if the query returns them."""
+    """Keeps the records that are in no window, if the query returns them."""
 
     def __init__(self, plan: Plan) -> None:
         """Takes a plan."""
@@ -27,7 +27,7 @@ class Entries:
         return sum(batch.num_rows for batch in self._kept)
 
     def reading(self, stream: Any) -> Any:
-        """The stream in the columns that windows need. Keeps the records that no window takes."""
+        """The stream in the columns that windows need. Keeps the records that are in no window."""
         ledger = self._ledger
         if ledger is None:
             return stream

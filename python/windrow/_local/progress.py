@@ -66,7 +66,7 @@ class Progress:
 
     def made(self, records: int) -> None:
         """Reports how many records are in windows so far."""
-        self._tell(WINDOWS, min(records, self._read), self._read, end=False)
+        self._report(WINDOWS, min(records, self._read), self._read, end=False)
 
     def making(self, rows: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The same rows, counted when each batch is done."""
@@ -86,7 +86,7 @@ class Progress:
 
     def end(self) -> None:
         """Reports that all windows are done."""
-        self._tell(WINDOWS, self._read, self._read, end=True)
+        self._report(WINDOWS, self._read, self._read, end=True)
 
     def _counted(self, reader: pa.RecordBatchReader, total: int | None) -> Iterator[pa.RecordBatch]:
         for batch in reader:
@@ -94,10 +94,10 @@ class Progress:
                 piece = batch.slice(start, _ROWS)
                 yield piece
                 self._read += piece.num_rows
-                self._tell(RECORDS, self._read, total, end=False)
-        self._tell(RECORDS, self._read, self._read, end=True)
+                self._report(RECORDS, self._read, total, end=False)
+        self._report(RECORDS, self._read, self._read, end=True)
 
-    def _tell(self, step: str, done: int, total: int | None, *, end: bool) -> None:
+    def _report(self, step: str, done: int, total: int | None, *, end: bool) -> None:
         now = time.monotonic()
         if not end and now < self._due:
             return

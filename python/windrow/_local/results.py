@@ -1,7 +1,7 @@
 """Results in the kind of the data: rows of Arrow as a table of pyarrow, or a frame of another library.
 
-`kinds` has the library's own type of each result column that is of a column of the data, such as a key. Arrow has one
-type where a library has several: pandas' `int64` and `Int64`, categories, Polars' Enum, DuckDB's UUID.
+`kinds` has the library's own type of each result column that comes from a column of the data, such as a key. Arrow has
+one type where a library has several: pandas' `int64` and `Int64`, categories, Polars' Enum, DuckDB's UUID.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The columns of any data in this process, by the library that it is of."""
+"""The columns of any data in this process, by its library."""
 
 from __future__ import annotations
 

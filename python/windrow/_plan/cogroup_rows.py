@@ -25,7 +25,7 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     """A cogroup's plan over columns by their own names, and the schema of all of these, hidden ones too.
 
     Args:
-        plan: the plan over columns that go by their inputs.
+        plan: the plan over columns that are named by their inputs.
         origins: the inputs of the plan.
         fields: the columns of each input by their names, by the name of the input.
 

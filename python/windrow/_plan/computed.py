@@ -27,9 +27,9 @@ class _Parts:
 
 
 def parts_of(chosen: Mapping[str, AggregateCall], taken: Collection[str]) -> dict[str, AggregateCall]:
-    """The aggregates that the core computes, by name: those chosen, then the parts of computed ones that are not.
+    """The aggregates that the core computes, by name: the chosen ones, then parts of computed ones that are not chosen.
 
-    `taken` are names that no part may have, whatever their case.
+    `taken` are names that no part may have, in any case.
     """
     calls = {name: aggregate for name, aggregate in chosen.items() if not isinstance(aggregate, Computed)}
     names, parts = Names((*taken, *chosen)), _Parts(calls)

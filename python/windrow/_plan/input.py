@@ -73,7 +73,7 @@ class Input(ABC, Generic[Result]):
     @property
     @abstractmethod
     def columns(self) -> Sequence[str]:
-        """The names of all columns, in order; a name may be there twice."""
+        """The names of all columns, in order; a name may occur twice."""
 
     @property
     def row_columns(self) -> Sequence[str]:
@@ -103,7 +103,7 @@ class Input(ABC, Generic[Result]):
 
     @property
     def is_case_sensitive(self) -> bool:
-        """Whether two columns of a result may have names that differ in their case only."""
+        """Whether two columns of a result may have names that differ only in case."""
         return False
 
     def is_same(self, name: str, other: str) -> bool:
@@ -116,7 +116,7 @@ class Input(ABC, Generic[Result]):
 
     @abstractmethod
     def check_threads(self, count: int) -> None:
-        """Raises unless a query over this input runs on threads of its own."""
+        """Raises unless a query over this input runs on its own threads."""
 
     @abstractmethod
     def check_progress(self, show: object) -> None:
@@ -147,7 +147,7 @@ class Input(ABC, Generic[Result]):
         """All rows and columns. Each row has its window of a plan, and the aggregates of that window."""
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Result]:
-        """One run of a daily job: the rows that a plan gives of the open windows and of these records, up to `to`."""
+        """One run of a daily job: the rows of a plan over the open windows and these records, up to `to`."""
         raise TypeError(
             "advance: got a streaming DataFrame; allowed: a batch DataFrame, or data in this process (a stream keeps "
             "its open windows in its checkpoint)"
@@ -239,7 +239,7 @@ class Input(ABC, Generic[Result]):
 
     @property
     def time_casts(self) -> TimeCasts:
-        """How to make timestamps of a column of another type, in the words of the library."""
+        """How to convert a column of another type to timestamps, in the words of the library."""
         return ARROW_CASTS
 
     def sample(self, column: str) -> list[Any]:

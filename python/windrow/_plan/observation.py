@@ -14,14 +14,14 @@ class Observation:
     """Takes the counters of a query, in this process or in Spark. `WindowedData.observe` fills it.
 
     It has the name and the property `get` of PySpark's `Observation`, and needs no PySpark. In this process each call
-    of `agg`, `count`, `with_columns` or `to_reader` fills it anew. In Spark it belongs to one DataFrame, and the first
+    of `agg`, `count`, `with_columns` or `to_reader` fills it again. In Spark it belongs to one DataFrame, and the first
     action on that fills it.
 
     Args:
         name: what Spark calls the counters; a random name by default.
 
     Raises:
-        TypeError: `name` is neither None nor a string with one character at least.
+        TypeError: `name` is neither None nor a string with at least one character.
 
     >>> from datetime import datetime
     >>> import polars as pl

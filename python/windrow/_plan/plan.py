@@ -45,11 +45,11 @@ class Options:
         every_record: whether each change of a window gives a row, not only the last one of a batch.
         every: how far stream time moves between two updates of a window, in microseconds; None without a pace.
         sequence: whether a column orders the rows of each window.
-        late: what becomes of late records.
-        left_out: the columns of records in no window, which come back in rows of their own; None for no such rows.
-        overflow: what becomes of results that do not fit their type.
+        late: what happens to late records.
+        left_out: the columns of records in no window, which come back as separate rows; None for no such rows.
+        overflow: what happens to results that do not fit their type.
         shards: how many ranges of key hashes the work is cut into.
-        threads: how many threads a query in this process uses; None for one a core.
+        threads: how many threads a query in this process uses; None for one for each core.
         observation: where Spark reports the counters, if anywhere; on a stream the name that they have.
         max_ahead: on a stream, how far ahead of the wall clock a record may be, in microseconds; None for any.
         progress: whether a query in this process shows a bar; or the function that is called with its progress.
@@ -106,7 +106,7 @@ class Origins:
         column: the column of the schema that holds the number of each row's input.
         columns: for each input, the columns of the schema that it has, and its own names for them; it has null in all
             others.
-        shown: where the records come back, the columns of the schema that do; all others are the plan's own.
+        shown: if records come back, the columns of the schema that do; all others are the plan's own.
     """
 
     names: tuple[str, ...]
@@ -161,11 +161,11 @@ class Plan:
         tick: the boolean column of ticks, if there is one.
         windows: the windows and their durations.
         aggregates: the result columns and what they hold.
-        options: when windows give rows, what becomes of late records, how the work is cut.
+        options: when windows give rows, what happens to late records, how the work is cut.
         schema: the columns that are read, and no others.
         origins: the inputs of a cogroup; None where there is one input.
         stream: what a stream reads in addition to the schema, and how it keeps time; no effect in a batch.
-        finish: what is computed of finished aggregates; None where the core's columns are the result.
+        finish: what is computed from finished aggregates; None if the core's columns are the result.
         tie: the integer column that orders records of one time, if there is one.
         left_out: how the query returns records that are in no window; None if it does not.
     """
@@ -265,7 +265,7 @@ class Plan:
         return json.dumps(json.loads(self.spec_in_order) | stream)
 
     def to_dict(self) -> dict[str, object]:
-        """What `spec` says."""
+        """`spec` as a dict."""
         return {
             "keys": list(self.keys),
             "time": self.time,

@@ -1,4 +1,4 @@
-"""How to make timestamps of a column of another type, in the words of a library; for errors."""
+"""How to convert a column of another type to timestamps, in the words of a library; for errors."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class TimeCasts(NamedTuple):
     """How a library makes timestamps; `{0}` is a column in Python, `{1}` in SQL.
 
     Attributes:
-        text: of text in ISO 8601.
-        zoned: of text in ISO 8601 with offsets from UTC.
-        format: of other text; `{2}` is its format.
-        formats: the formats of `format` that are written otherwise than in C.
-        integers: of integers that count a unit since 1970, by unit. A unit without an entry is not offered.
-        floats: of floats and decimals that count seconds, milliseconds or microseconds since 1970; `{2}` is the number
+        text: for text in ISO 8601.
+        zoned: for text in ISO 8601 with offsets from UTC.
+        format: for other text; `{2}` is its format.
+        formats: the formats of `format` that are not written as in C.
+        integers: for integers that count a unit since 1970, by unit. A unit without an entry is not offered.
+        floats: for floats and decimals that count seconds, milliseconds or microseconds since 1970; `{2}` is the number
             of microseconds in one.
-        date: of dates.
+        date: for dates.
     """
 
     text: str

@@ -10,5 +10,5 @@
 | `missing_methods` | what to write for methods that are elsewhere |
 | `resolve` | the plan of a query |
 | `notebook` | queries as tables in notebooks |
-| `detect` | the library that data is of |
+| `detect` | finds the library of the data |
 """

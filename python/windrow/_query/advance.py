@@ -54,8 +54,8 @@ class DailyJob(Beginning[Result], Generic[Result]):
         `to`. Sessions close that end before `to - gap - grace`, sliding windows that end before `to - grace`; without a
         grace it is zero.
 
-        A record before the earlier `to` is late if its window was closed by then. `late` says what becomes of it, and
-        the counter `late` counts it. A record at or after `to` counts in its window and moves no time. No window is
+        A record before the earlier `to` is late if its window was closed by then. `late` decides what happens to it,
+        and the counter `late` counts it. A record at or after `to` counts in its window and moves no time. No window is
         closed twice. A run that is repeated with the same arguments gives the same rows. There are no updates: `closed`
         has each window once, and `still_open` shows the others as they are now.
 

@@ -50,8 +50,8 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
             so may their `tie` columns. A `tie` orders records of one time across all inputs.
 
     Raises:
-        ValueError: fewer than two inputs, a name that is no Python name, keys that differ, `tie`, `source` or `order`
-            on some inputs only, or a key that looks like a column of an input.
+        ValueError: fewer than two inputs, a name that is not a Python name, keys that differ, `tie`, `source` or
+            `order` on some inputs only, or a key that looks like a column of an input.
         TypeError: an input that `group_by` did not return, keys, times, ties, sources or orders of different types, or
             inputs of Spark with inputs in this process.
 
@@ -319,7 +319,7 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
 
 
 def _stream_of(first: Stream, names: Names) -> Stream:
-    """The streams of the inputs as one: their source columns and orders under names of their own."""
+    """The streams of the inputs as one: their source columns and orders under separate names."""
     sources = tuple(names.unused(f"windrow.source.{position}") for position in range(len(first.source)))
     order = None if first.order is None else names.unused("windrow.order")
     stream = replace(first, source=sources, order=order)

@@ -19,14 +19,14 @@ _FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
 
 
 def open_input(data: object, schema: object = None, streaming: bool | None = None) -> Input[Any]:
-    """The input that fits `data`, by the module of its type: no library is imported that is not in use.
+    """The input that fits `data`, by the module of its type. This imports no library that is not in use.
 
     `schema` and `streaming` are what the user declares of a Spark DataFrame.
 
     Raises:
-        TypeError: nothing that windrow reads, or what is declared has a wrong type.
+        TypeError: data that windrow does not read, or a declaration of the wrong type.
         ValueError: what is declared differs from the data, or is missing inside a pipeline.
-        ImportError: a DataFrame of a PySpark that is older than 3.5.
+        ImportError: a DataFrame of PySpark before 3.5.
     """
     if isinstance(data, Input):
         return data
@@ -86,7 +86,7 @@ def open_table(data: object) -> Any:
 
 
 def _check_undeclared(schema: object, streaming: bool | None, allowed: str) -> None:
-    """Raises `ValueError` for what the user declares of data that says it itself."""
+    """Raises `ValueError` if the user declares what the data itself has."""
     for argument, declared in (("schema", schema), ("streaming", streaming)):
         if declared is not None:
             raise bad_value(argument, declared, allowed)

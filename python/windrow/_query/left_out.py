@@ -25,14 +25,14 @@ class LeftOutRecords(Generic[Result]):
     def left_out(self, policy: LeftOutPolicy, *, columns: Sequence[str] | None = None) -> Self:
         """Chooses what happens to records in no window: `"drop"` (the default) counts them, `"emit"` returns them.
 
-        With `"emit"` each such record becomes a row of its own, with `left_out` in the column `op`. It has the record's
+        With `"emit"` each such record becomes a separate row, with `left_out` in the column `op`. It has the record's
         key and the window that the record would have had, `[t, t]` for sessions and `[t - difference, t]` for sliding
         windows; the aggregates are null. These columns come before `op`, and are null in all other rows:
 
         * `time`: the time of the record.
         * `reason` (string): `null_key`, `null_time`, `null_tie`, `bad_gap`; on a stream also `late`, `ahead`,
           `bad_tick` and `refused` (a record of sliding windows whose own window has closed, and that is in no other).
-        * `late_by` (a duration): how much more grace a record needed that is `late` or `refused`.
+        * `late_by` (a duration): how much more grace a `late` or `refused` record needed.
         * `stream_time`: the stream time that judged such a record.
         * `input`: for a cogroup, the name of the record's input.
         * `record`: a struct of `columns`, as the record has them.

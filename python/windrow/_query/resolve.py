@@ -182,7 +182,7 @@ def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> It
 
 
 def _check_name(name: str, aggregate: Aggregate, alike: Mapping[str, str], opened: Input[Any]) -> None:
-    """Raises unless it is an aggregate with a name of its own. `alike` has the names in any case, and their owners."""
+    """Raises unless it is an aggregate with a free name. `alike` has the names in any case, and their owners."""
     if not isinstance(aggregate, Aggregate):
         called, columns = getattr(aggregate, "__name__", ""), "..."
         if not called:

@@ -62,7 +62,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
     def late(self, policy: Late) -> WindowedData[Result]:
         """Chooses what a stream does with late records: `"drop"` (the default) counts, `"emit"` also returns them.
 
-        With `"emit"` a late record becomes a row of its own, with `late` in the column `op`, its window, and the
+        With `"emit"` a late record becomes a separate row, with `late` in the column `op`, its window, and the
         aggregates of that record alone. Kafka only counts it (`dropped-records`). In a batch nothing is late.
 
         Raises:
@@ -190,10 +190,10 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
     def observe(self, observation: Observation | OfSpark | str) -> WindowedData[Result]:
         """Reports the counters of the query to an `Observation`, of windrow or of PySpark.
 
-        In this process each call of `agg`, `count`, `with_columns` or `to_reader` reports them, whatever the kind of
-        the data. In a Spark batch the first action on the result does. A streaming query always reports them in its
-        progress (`StreamingQueryProgress.observedMetrics`), for each micro-batch; `observation` is then their name
-        there. `windrow.counters` reads them from the progress.
+        In this process each call of `agg`, `count`, `with_columns` or `to_reader` reports them, for data of every kind.
+        In a Spark batch the first action on the result does. A streaming query always reports them in its progress
+        (`StreamingQueryProgress.observedMetrics`), for each micro-batch; `observation` is then their name there.
+        `windrow.counters` reads them from the progress.
 
         The counters are `records` (all rows except ticks); the records left out: `null_keys` (all key columns are
         null), `null_times`, `null_ties` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with
@@ -220,16 +220,16 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         """Returns the windows of each key with aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
-            The kind of the data. A lazy DataFrame for a DataFrame of Spark. In this process the query runs at once: a
-            Polars DataFrame gives one, and a LazyFrame gives a LazyFrame of the finished rows; a pandas frame gives
-            one; a DuckDB relation gives one on the same connection; anything else gives a `pyarrow.Table`. A cogroup
-            has the kind of its first input.
+            The same kind of object as the data: for a Spark DataFrame a lazy DataFrame. In this process the query runs
+            at once and returns a Polars DataFrame, a LazyFrame of the finished rows, a pandas frame, or a relation on
+            the same connection, as the data is, and a `pyarrow.Table` for anything else. A cogroup returns the kind of
+            its first input.
 
             The columns are the keys, `window` (a struct of `start` and `end`, both inclusive, of the type of the time
-            column; two columns after `flat()`), one column for each aggregate, those of `left_out("emit")`, and `op`
-            after any of `emit("update")`, `late("emit")`, `left_out("emit")`. Keys, and aggregates that choose a value
-            of their column, have the library's type of that column. Rows have no particular order. A query that leaves
-            records out warns (`windrow.LeftOut`), unless it returns them; `observe` reports the counters.
+            column; two columns after `flat()`), one column for each aggregate, the columns of `left_out("emit")`, and
+            `op` after any of `emit("update")`, `late("emit")`, `left_out("emit")`. Keys, and aggregates that choose a
+            value of their column, have the library's type of that column. Rows have no particular order. A query that
+            leaves records out warns (`windrow.LeftOut`), unless it returns them; `observe` reports the counters.
 
         Raises:
             ValueError: no aggregate, a column that the data lacks or has twice, an expression that is no single column,
@@ -320,7 +320,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         return self.agg(count=builtin.count())
 
     def to_reader(self, /, *_by_position: Never, **aggregates: Aggregate) -> pa.RecordBatchReader:
-        """Gives the result of `agg` over data in this process as a `pyarrow.RecordBatchReader`.
+        """Returns the result of `agg` over data in this process as a `pyarrow.RecordBatchReader`.
 
         For results and inputs larger than memory: pass a reader, and write the batches as they come. The call itself
         reads all records. Packed records beyond 16 MiB wait in an unnamed temporary file (in `tempfile.gettempdir()`,

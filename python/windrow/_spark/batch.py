@@ -15,7 +15,7 @@ With Python functions among the aggregates, blocks hold the records themselves (
 feeds them, shard by shard and in time order, to the operator that calls the functions: the record operator for
 sessions, or `SlidingFolds` for sliding windows.
 
-Nothing runs before the caller runs an action. Observed counters travel in rows of their own, with null in every column
+Nothing runs before the caller runs an action. Observed counters travel in separate rows, with null in every column
 of the result. Spark observes them once at the end, and a filter drops them.
 """
 
@@ -70,7 +70,7 @@ class BatchInput(FrameInput):
 
     @classmethod
     def of(cls, data: object, schema: StructType | None = None) -> Self:
-        """Opens a batch DataFrame, of which the user may declare the schema. `TypeError` for other Spark objects."""
+        """Opens a batch DataFrame, whose schema the user may declare. `TypeError` for other Spark objects."""
         if not release.is_frame(data):
             raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
         return cls(data, schema, declared=schema is not None)

@@ -67,7 +67,7 @@ def _parts(fragment: Any, schema: pa.Schema, condition: Any) -> Iterator[tuple[P
 
 
 def spark_form(kind: Any) -> Any:
-    """The type of Arrow that Spark's own stands for."""
+    """The Arrow type that corresponds to Spark's own type."""
     if isinstance(kind, pa.BaseExtensionType):
         kind = kind.storage_type
     if pa.types.is_dictionary(kind):

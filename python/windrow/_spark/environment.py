@@ -55,8 +55,8 @@ def warn_of_interpreter(spark: Any) -> None:
     problem = _problem(python) if isinstance(python, str) else None
     if problem is not None:
         warnings.warn(
-            f"{problem}, and a stream starts one on the driver, too, of which Spark says only that it crashed; set "
-            f"PYSPARK_PYTHON (now {python!r}, python3 where it is not set) to the Python of the job, such as "
+            f"{problem}. A stream starts a worker on the driver too, and Spark would only report that it crashed. Set "
+            f"PYSPARK_PYTHON (now {python!r}; python3 if it is not set) to the Python of the job, such as "
             f"{sys.executable}, before the session starts",
             stacklevel=calls_to_user(),
         )

@@ -141,7 +141,7 @@ class FrameInput(Input[DataFrame]):
         )
 
     def _declared(self, columns: pa.Schema) -> bytes | None:
-        """The columns for executors to check against the data; None if Spark says them."""
+        """The columns for executors to check against the data; None if Spark knows them."""
         return columns.serialize().to_pybytes() if self.declared else None
 
     def _united(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> Self:

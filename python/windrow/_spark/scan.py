@@ -5,7 +5,7 @@ range(tasks)                                   a row for each task
 └─ mapInArrow(read_and_pack)                   reads the task's row groups: rows of (shard, first time, block)
    └─ ...                                      as over a DataFrame: `batch`
 ```
-Whatever needs rows in Spark (`with_columns`, expressions, cogroups) reads them as a DataFrame: `mapInArrow(read)`.
+Steps that need rows in Spark (`with_columns`, expressions, cogroups) read them as a DataFrame: `mapInArrow(read)`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AnyPart = TypeVar("AnyPart", bound=Part)
 
 _READING = {pack: read_and_pack, pack_rows: read_and_pack_rows}
 _TASK_BYTES = 128 << 20
-"""The most bytes of a task, as Spark's own scan has it."""
+"""The most bytes of a task, as in Spark's own scan."""
 
 _LEAST_BYTES = 1 << 20
 """Below this many bytes for each core, a scan has fewer tasks than cores."""
@@ -189,7 +189,7 @@ def joined(task: Sequence[Any]) -> list[Any]:
 
 
 def cores_of(spark: Any) -> int:
-    """How many tasks Spark runs at once. Connect does not say it, but cuts a range into as many."""
+    """How many tasks Spark runs at once. Connect does not report it, but cuts a range into as many."""
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Connect, and platforms that refuse the context; each has its own error

@@ -74,7 +74,7 @@ class StreamInput(FrameInput):
 
     @classmethod
     def of(cls, data: object, schema: StructType | None = None) -> Self:
-        """Opens a streaming DataFrame, of which the user may declare the schema."""
+        """Opens a streaming DataFrame, whose schema the user may declare."""
         if not is_frame(data):
             raise bad_type("data", data, "a streaming DataFrame")
         if schema is not None:

@@ -289,7 +289,7 @@ class SessionWindows(Windows):
         return {**ticks, **super()._lengths()}
 
     def _plan(self) -> dict[str, Any]:
-        """What the core needs to know of these windows."""
+        """The plan of these windows for the core."""
         # The keys are those of saved states.
         if isinstance(self.gap, DynamicGap):
             gap = {"gap_column": self.gap.column, "longest_gap": self.gap.max_gap, "invalid_gap": self.gap.invalid}

@@ -104,7 +104,7 @@ class SlidingWindows(Windows):
         return self._of(**{**vars(self), "resolution": tick})
 
     def _plan(self) -> dict[str, int | str]:
-        """What the core needs to know of these windows."""
+        """The plan of these windows for the core."""
         tick: dict[str, int | str] = {} if self.resolution is None else {"resolution": self.resolution}
         return {"kind": "sliding", "difference": self.difference, **tick}
 

@@ -79,7 +79,7 @@ class Windows(ABC):
         return self
 
     def _lengths(self) -> dict[str, tuple[int, str]]:
-        """The lengths of time, by argument, and whether each is whole ticks, one tick at least, or any."""
+        """The lengths of time, by argument, and whether each is whole ticks, at least one tick, or any."""
         lengths = {"grace": self.grace, "retention": self.retention}
         return {argument: (length, "any") for argument, length in lengths.items() if length is not None}
 

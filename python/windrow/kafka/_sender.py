@@ -162,10 +162,10 @@ class ControlSender:
             else:
                 counters["sent"] += 1
                 written.sequence += 1
-                written.telling = True
+                written.is_ticking = True
                 written.cycle.sent(now)
         if failed is not None:
-            self._tell(ProgressError(claim.partition, "the control message was not sent", failed))
+            self._report(ProgressError(claim.partition, "the control message was not sent", failed))
 
     def _produce(self, claim: Claim, time: int, sequence: int) -> None:
         def on_delivery(error: Any, message: Any) -> None:
@@ -186,7 +186,7 @@ class ControlSender:
         now = self._timer.now()
         with self._lock:
             written = self._deliveries[claim.partition]
-            written.telling = False
+            written.is_ticking = False
             if error is None:
                 self._deliveries.counters["acknowledged"] += 1
                 written.sent_time = max(written.sent_time, time)
@@ -197,15 +197,15 @@ class ControlSender:
                 if written.version == claim.version:
                     written.cycle.retry(now)
         if error is not None:
-            self._tell(ProgressError(claim.partition, "the control message did not arrive", error))
+            self._report(ProgressError(claim.partition, "the control message did not arrive", error))
 
     def _unanswered(self, claim: Claim, error: Exception) -> None:
         now = self._timer.now()
         with self._lock:
             self._deliveries.counters["unanswered"] += 1
             self._deliveries[claim.partition].cycle.put_off(now)
-        self._tell(ProgressError(claim.partition, "the end of the partition is unknown", error))
+        self._report(ProgressError(claim.partition, "the end of the partition is unknown", error))
 
-    def _tell(self, error: ProgressError) -> None:
+    def _report(self, error: ProgressError) -> None:
         if self._on_error is not None:
             self._callbacks.call(self._on_error, error)

@@ -42,19 +42,19 @@ class Watched:
 
     Attributes:
         end: the last known offset of the next record.
-        stands_since: since when the end has not moved, except by control messages of this watch.
+        unmoved_since: since when the end has not moved, except by control messages of this watch.
         read_to: the offset up to which records were read.
         quiet_since: since when there is no new data; None if unknown.
         event_time: the largest time of the data read so far.
         base: the event time when it became quiet.
         sent_time: the largest time of a control message.
         cycle: when to check and tick it again.
-        is_moving: whether the log already says that it moves.
+        is_moving: whether the log already has a line that it moves.
         sequence: how many control messages were sent.
     """
 
     end: int
-    stands_since: int
+    unmoved_since: int
     cycle: Cycle
     read_to: int | None = None
     quiet_since: int | None = None
@@ -121,7 +121,7 @@ class Watch:
         elif end.high != watched.end:
             if not watched.is_moving:
                 self._say(partition, f"moves, at offset {end.high}")
-            watched.end, watched.stands_since, watched.is_moving = end.high, now, True
+            watched.end, watched.unmoved_since, watched.is_moving = end.high, now, True
             watched.cycle = Cycle(self._options.schedule, now)
         elif watched.cycle.is_due(now):
             self._decide(partition, watched, end, now)
@@ -148,7 +148,7 @@ class Watch:
         time = min(watched.base + quiet - self._options.allowance, LATEST)
         if time < 0 or watched.base > LATEST:
             self.counters["out_of_range"] += 1
-            self._say(partition, f"quiet, and no tick can tell its time, {watched.base} ms since 1970")
+            self._say(partition, f"quiet, but no tick can hold its time, {watched.base} ms since 1970")
             watched.cycle.sent(now)
             return
         if watched.sent_time is not None and time <= watched.sent_time:
@@ -200,7 +200,7 @@ class Watch:
         event_times = [] if watched.event_time is None else [watched.event_time]
         watched.event_time = max([*data, *event_times], default=None)
         if data or is_cut or (first and behind):
-            watched.quiet_since = watched.stands_since
+            watched.quiet_since = watched.unmoved_since
             # A new watch starts from the latest foreign tick, because it does not know when that was sent.
             times = [*data, *event_times, *(behind if first else [])]
             watched.base = max(times, default=None)

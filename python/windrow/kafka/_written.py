@@ -47,7 +47,7 @@ class WrittenPartition:
         sent_time: the largest event time sent in a record or control message.
         version: increases with every change above; a decision for an older version is void.
         sequence: how many control messages were sent.
-        telling: whether a control message is in flight.
+        is_ticking: whether a control message is in flight.
         uncommitted: (offset, event time) of the records of an open transaction.
     """
 
@@ -59,7 +59,7 @@ class WrittenPartition:
     sent_time: int = -1
     version: int = 0
     sequence: int = 0
-    telling: bool = False
+    is_ticking: bool = False
     uncommitted: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -106,7 +106,7 @@ class Deliveries:
     @property
     def in_flight(self) -> int:
         """The number of records and control messages that are not acknowledged yet."""
-        return len(self._flights) + sum(written.telling for written in self._partitions.values())
+        return len(self._flights) + sum(written.is_ticking for written in self._partitions.values())
 
     def depart(self, topic: str, partition: int | None, event_time: int) -> int:
         """Notes a record that goes out. Returns its number."""
@@ -159,7 +159,7 @@ class Deliveries:
         under_way = {(one.topic, one.partition) for one in self._flights.values()} if due else set()
         claims = []
         for partition, written in due:
-            if written.telling or written.uncommitted or tuple(partition) in under_way:
+            if written.is_ticking or written.uncommitted or tuple(partition) in under_way:
                 self.counters["put_off"] += 1
                 written.cycle.put_off(now)
             else:
@@ -190,7 +190,7 @@ class Deliveries:
         """Whether the partition has changed since the claim."""
         written = self._partitions[claim.partition]
         under_way = any((one.topic, one.partition) == tuple(claim.partition) for one in self._flights.values())
-        return written.version != claim.version or written.telling or under_way
+        return written.version != claim.version or written.is_ticking or under_way
 
     def _reached(self, written: WrittenPartition, now: int) -> int | None:
         """The event time that a quiet partition has reached."""

@@ -1,4 +1,4 @@
-"""Draws a trace with matplotlib: without pyplot or state of its own, and with the same SVG every time."""
+"""Draws a trace with matplotlib: without pyplot or global state, and with the same SVG every time."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class _Drawing:
             self._cross("event that came after the window closed", x, y, LATE)
 
     def _bar(self, window: Window, y: float, band: Band) -> tuple[float, float]:
-        """The bar of a window. Its end is round if an event just outside it is too close to tell apart."""
+        """The bar of a window. Its end is round if an event just outside it is too close to see."""
         from matplotlib.patches import PathPatch
 
         start, end = self._scale.days([window.start, window.end])

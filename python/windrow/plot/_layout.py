@@ -24,7 +24,7 @@ class Band:
         windows: its windows, each with its lane; 0 is the first below the records. A window that would already have
             been closed was not made, and has no rows.
         refusals: the records that came after a window closed, by the bounds of the window.
-        lanes: how many lanes they take, one at least.
+        lanes: how many lanes they take, at least one.
     """
 
     key: Key

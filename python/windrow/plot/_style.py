@@ -1,4 +1,4 @@
-"""Colours and fonts of pictures, the same whatever the session's, and how a picture is written.
+"""Colours and fonts of pictures, independent of the session's, and how a picture is written.
 
 The background is transparent. Every colour has contrast on white and on black.
 """
@@ -47,7 +47,7 @@ _STYLE = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """The style of a picture, whatever that of the session is."""
+    """The style of a picture, independent of the session's."""
     from matplotlib import style
 
     with style.context(["default", _STYLE]):

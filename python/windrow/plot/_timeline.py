@@ -111,7 +111,7 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
         raise bad_type("events", events, "the data that is windowed")
     traced = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
     if not traced.records:
-        raise bad_value("keys", keys, "keys of which the events have records")
+        raise bad_value("keys", keys, "keys that have records in the events")
     return _picture(traced, windowed, wanted)
 
 

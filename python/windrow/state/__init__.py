@@ -25,7 +25,7 @@ the query. Spark's own source of states (`spark.read.format("statestore")`) read
 | `_checkpoint` | the entries of a checkpoint |
 | `_stored_query` | the query, as its shards have written it |
 | `_shard` | the open windows of whole shards, on executors |
-| `_key` | those of one key, of the pages that may hold them |
+| `_key` | the windows of one key, from the pages that may hold them |
 | `_open_frame`, `_open_rows` | the table of open windows, which another query continues |
 | `_clock_row`, `_changed_table`, `_changed_frame` | such a table without some keys, or at another time |
 | `_offsets` | the offsets of Kafka sources |
@@ -71,10 +71,10 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
 
     Returns:
         A row for each window that is stored and not closed, in no order: the keys, `window`, the aggregates so far, the
-        source columns if each source has windows of its own, and `stream_time`, of the window's source or of all. The
-        types are those of the query's result. An aggregate that does not fit its type is null, whatever `overflow`
-        says. Spark keeps the states of the last micro-batches only (`spark.sql.streaming.minBatchesToRetain`), so an
-        action long after this call fails. If it does, call `read` again.
+        source columns if each source has its own windows, and `stream_time`, of the window's source or of all. The
+        types are those of the query's result. An aggregate that does not fit its type is null, with any `overflow`.
+        Spark keeps the states of the last micro-batches only (`spark.sql.streaming.minBatchesToRetain`), so an action
+        long after this call fails. If it does, call `read` again.
 
     Raises:
         TypeError: arguments of other types.
@@ -127,7 +127,7 @@ def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
 
     Raises:
         TypeError: arguments of other types.
-        ValueError: as `read`; a query with `emit("update", every=...)`, or whose sources have windows of their own
+        ValueError: as `read`; a query with `emit("update", every=...)`, or whose sources each have their own windows
             (`source=` without `stream_time="slowest"`); an input without a stream time; a key or an aggregate with a
             name that the table uses. Damaged pages fail the action.
 
@@ -269,7 +269,7 @@ def fetch(
         operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
 
     Returns:
-        The columns of `read`, by end, then start; if each source has windows of its own, source by source.
+        The columns of `read`, by end, then start; if each source has its own windows, source by source.
 
     Raises:
         TypeError: arguments of other types; a key or a time of another type than its column.

@@ -1,4 +1,4 @@
-"""The windows of one key, of the pages that may hold them."""
+"""The windows of one key, from the pages that may hold them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _nullable(kind: Any) -> Any:
 
 
 def _check(query: StoredQuery, indexes: list[Index]) -> None:
-    """Raises `ValueError` for a state that no table of open windows holds."""
+    """Raises `ValueError` for a state that a table of open windows cannot hold."""
     if indexes[0].source and indexes[0].stream_time == "source":
         sources = ", ".join(indexes[0].source)
         raise ValueError(

@@ -52,7 +52,7 @@ def _of_shard(pages: dict[str, str]) -> Batches:
         head = f"{number}/{HEAD}"
         pages_of_operator = {name: decode_page(text) for name, text in pages.items() if name.startswith(f"{number}/")}
         operator = query.operator(list(pages_of_operator.values()))
-        # Sliding windows are kept for a while after they have closed, as are sessions with until().
+        # Sliding windows are kept for a while after they have closed, like sessions with `retention`.
         for windows in operator.select(None, None, _closed(pages_of_operator[head]), None, by="due"):
             yield query.shown(operator, windows, query.source(index, number))
 

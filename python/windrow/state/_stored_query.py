@@ -24,7 +24,7 @@ class StoredQuery:
 
     Attributes:
         spec: the plan of a shard's operator.
-        read: the columns that the stream reads, those of sources among them.
+        read: the columns that the stream reads, with the source columns.
         schema: the columns of the plan.
         accumulators: the columns of Python functions, and their types.
         result: the columns of the open windows, as Spark's JSON.
@@ -84,7 +84,7 @@ class StoredQuery:
 
     @property
     def spec_text(self) -> str:
-        """The plan as the core takes it. What does not fit its type is null, whatever `overflow` the query has."""
+        """The plan as the core takes it. Results that do not fit their type are null, with any `overflow`."""
         return json.dumps({**self.spec, "overflow": "null"})
 
     def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
@@ -120,7 +120,7 @@ class StoredQuery:
 
     @cached_property
     def folds(self) -> list[Fold]:
-        """What stands for the Python functions. It takes no records."""
+        """Placeholders for the Python functions. They take no records."""
         inputs = self.spec["inputs"]
         adds = (_kept,) * (1 if inputs is None else inputs["count"])
         return [Fold(field.type, _nothing, adds, _kept, _no_rows) for field in self.accumulators]

@@ -15,7 +15,7 @@ driver.tick(datetime(2026, 1, 1, 12))          # time moves on: the session is f
 | `_definition` | the function that a job calls, and the plan that it makes without data |
 | `_driver` | `StreamDriver`: the query record by record, in virtual time |
 | `_feed` | records and Arrow data in the columns that an operator is fed with |
-| `_values` | single values of a record, held to the types of their columns |
+| `_values` | checks single values of a record against the types of their columns |
 | `_wall_clock` | the clock that `max_ahead` looks at |
 | `_operators` | what a driver feeds: one operator, or one for each source |
 | `_pages` | the pages of a driver in addition to those of its operators |

@@ -63,7 +63,7 @@ class Blank(Input[Answer]):
         """Accepts anything: a driver always has its counters."""
 
     def check_threads(self, count: int) -> None:
-        """Raises nothing: a driver has one thread, whatever a query asks for."""
+        """Accepts any number: a driver always has one thread."""
 
     def check_progress(self, show: object) -> None:
         """Accepts anything: a driver takes record by record."""

@@ -1,4 +1,4 @@
-"""A driver of a query: virtual time, no Spark, one record at a time or batches cut at will."""
+"""A driver of a query: virtual time, no Spark, one record at a time or batches of any length."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class StreamDriver:
             AttributeError: the function takes steps on the data before `group_by` or after `agg`, such as `where` or
                 `select`; take them outside of it.
             ValueError: windows without a grace, which every stream needs, sliding windows without a resolution whose
-                lengths are no multiples of a millisecond, the resolution of a driver, schemas of other inputs than the
+                lengths are not multiples of a millisecond, the resolution of a driver, schemas of other inputs than the
                 definition has, a column with the name of the driver's own ticks, `windrow.tick`, or `max_ahead` without
                 a `wall_clock`.
         """

@@ -170,7 +170,7 @@ class Feed:
         return SourcedRows(in_order, [sources[place] for place in order])
 
     def _ticking(self, batch: pa.RecordBatch) -> dict[int, str | None]:
-        """For each row that is a tick the first input whose column says so."""
+        """For each row that is a tick, the first input whose column marks it."""
         inputs: dict[int, str | None] = {}
         for name, origin in self._origins.items():
             if self.tick in origin.names:

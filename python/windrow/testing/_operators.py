@@ -3,8 +3,8 @@
 | `source=` | `stream_time=` | operators |
 |---|---|---|
 | none | | one, one stream time |
-| columns | `"source"` | one a source, each in a world of its own |
-| columns | `"slowest"` | one that knows its sources, and goes by the slowest |
+| columns | `"source"` | one for each source, independent of the others |
+| columns | `"slowest"` | one that knows its sources and keeps the time of the slowest |
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from windrow._folds.fold import Fold, of_reduce
 
-# A unit of a run is a millisecond, and here a tick of the column: in microseconds, in which the core gets lengths,
-# so that each of 64 bits goes over as it is.
+# A run counts milliseconds. Here one of them is a tick of a column in microseconds, the unit of the core's lengths, so
+# every 64-bit number passes unchanged.
 TIME = pa.timestamp("us")
 _COLUMNS: list[tuple[str, pa.DataType]] = [
     ("key", pa.string()),

@@ -22,8 +22,8 @@ records. The order is by key, then end and start; backward is its exact reverse.
 ['bob', 'ann']
 
 A store follows its driver: after a `restore` it has what was restored. With `source=` and `stream_time="source"`
-it has the windows of all sources together; of those that are alike, that of the source that was known first comes
-first, and is the one that `fetch_session` and `fetch_window` return.
+it has the windows of all sources together; of windows with equal keys and bounds, the one of the source that was known
+first comes first, and `fetch_session` and `fetch_window` return it.
 
 A key or a bound of another type than its column raises `TypeError`, one that the column does not hold `ValueError`.
 """

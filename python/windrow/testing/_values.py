@@ -33,9 +33,8 @@ def cell_of(name: str, value: Any, kind: Any) -> pa.Array[Any]:
 def cast_of(name: str, column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
     """A column of the data in the type that is declared for it; none of its values changes.
 
-    A number is the same only where both types hold it exactly: of a float64, 0.5 goes over to float32 and to decimals,
-    0.1 to neither. Integers beyond 2**53 do not go over to floats, nor integers to decimals narrower than their type,
-    whatever their value.
+    A number converts only if both types hold it exactly: 0.5 in a float64 converts to float32 and to decimals, 0.1 to
+    neither. Integers beyond 2**53 do not convert to floats, nor integers to decimals that are narrower than their type.
 
     Raises:
         TypeError: a type whose values are others.

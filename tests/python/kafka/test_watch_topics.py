@@ -47,7 +47,7 @@ def test_a_time_that_no_tick_can_tell_is_told_and_counted_until_the_end() -> Non
     assert [time + NINE for time in scene.times(2)] == [500, 1_500]
     assert (scene.watch.counters["out_of_range"], scene.watch.counters["sent"]) == (4 + 4 + 2, 2)
     assert scene.watch.counters["failed"] == scene.watch.counters["unanswered"] == 0
-    line = "events-1 quiet, and no tick can tell its time, 1700000000000000 ms since 1970"
+    line = "events-1 quiet, but no tick can hold its time, 1700000000000000 ms since 1970"
     assert scene.lines.count(line) == 4
 
 

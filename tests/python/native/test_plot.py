@@ -252,7 +252,7 @@ def test_what_is_wrong() -> None:
     for keys, message in (
         ([], "1 to 12 keys"),
         (["ann"] * 13, "13 keys"),
-        (["eve"], "keys of which the events have records"),
+        (["eve"], "keys that have records in the events"),
     ):
         with pytest.raises(ValueError, match=message):
             shown(table, FIVE, keys)

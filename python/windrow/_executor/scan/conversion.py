@@ -30,7 +30,7 @@ def is_convertible(own: Any, kind: Any, *, ignore_case: bool = False) -> bool:
 
 
 def converted(array: Any, kind: Any, *, ignore_case: bool = False) -> Any:
-    """The values as `kind`. Fields of structs go by their names, and those that are missing are null.
+    """The values as `kind`. Fields of structs are matched by name, and missing ones are null.
 
     Raises:
         pyarrow.ArrowInvalid: a value that the type does not hold.
@@ -103,7 +103,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _is_wider(own: Any, kind: Any) -> bool:
-    """Whether each value of a flat type is one of another."""
+    """Whether each value of a flat type is also a value of another."""
     if pa.types.is_integer(own) and pa.types.is_integer(kind):
         if pa.types.is_signed_integer(own) == pa.types.is_signed_integer(kind):
             return bool(kind.bit_width >= own.bit_width)

@@ -103,7 +103,7 @@ class ParquetPart:
 
 
 def check_columns(uri: str, own: pa.Schema, columns: pa.Schema, constants: Any, *, ignore_case: bool) -> dict[str, int]:
-    """Where a file has the columns, except those it lacks. `RuntimeError` for one whose type Spark's cannot hold."""
+    """The positions in a file of the columns that it has. `RuntimeError` for one whose type Spark's cannot hold."""
     places = {}
     for field in columns:
         place = None if field.name in constants else place_of(own.names, field.name, ignore_case=ignore_case)

@@ -100,7 +100,7 @@ def _partition(row: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch | None
 
 
 def _expression(values: pa.RecordBatch | None) -> Any:
-    """What the partition columns say of all rows of a file."""
+    """The partition columns as a condition that all rows of a file meet."""
     if values is None:
         return None
     parts: list[Any] = []

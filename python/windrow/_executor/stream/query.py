@@ -220,8 +220,10 @@ class StreamQuery:
 
     @cached_property
     def block_query(self) -> Query:
-        """The query of the blocks: partial sessions with their record counts, or else plain rows. Rows are in time
-        order, with `order=` in the order of their source, and for Python functions without it in that of arrival.
+        """The query of the blocks: partial sessions with their record counts, or else plain rows.
+
+        Rows are in time order; with `order=` in the order of their source; for Python functions without it in the order
+        of arrival.
         """
         if self.shipment["partials"]:
             counted = [*self.spec["aggregates"], {"name": "windrow.records", "function": "count"}]
