@@ -1,9 +1,9 @@
 //! Groups rows with key numbers into sessions with states. This part of a session query does not
 //! know the keys themselves.
 //!
-//! If rules end sessions, rows wait until all earlier rows have arrived. The rows before the frontier
-//! are then processed in time order. A session that continues past the frontier keeps only its
-//! states, because it no longer depends on earlier rows.
+//! If rules end sessions, rows wait until all earlier rows have arrived. The rows before the
+//! frontier are then processed in time order. A session that continues past the frontier keeps only
+//! its states, because it no longer depends on earlier rows.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl SessionColumns {
         slots.iter().map(end).collect()
     }
 
-    /// Whether no record at `frontier` or later can change a session, or what it shows of its end.
+    /// Whether no record at `frontier` or later can change a session, or what users see of its end.
     pub(crate) fn closed_before(&self, query: &Query, slot: Slot, frontier: Time) -> bool {
         let Some(cut) = &query.cut else {
             let extent = self.extents.get(slot.0 as usize);
@@ -225,8 +225,8 @@ impl SessionGroups {
         Ok(into)
     }
 
-    /// Adds last sessions of their keys again. `from` selects their slots in `sessions`; it is parallel
-    /// to `keys`.
+    /// Adds last sessions of their keys again. `from` selects their slots in `sessions`; it is
+    /// parallel to `keys`.
     pub(super) fn put_back(
         &mut self,
         keys: &[KeyId],

@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// A hundred keys of each type that has so many values.
+    /// A hundred keys of each type that has that many values.
     fn many() -> Vec<ArrayRef> {
         let numbers: Vec<i32> = (0..100).collect();
         let text: Vec<String> = numbers

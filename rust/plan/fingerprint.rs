@@ -1,5 +1,5 @@
-//! The query that a saved state belongs to: the specification without the parts that may change when a
-//! query restarts.
+//! The query that a saved state belongs to: the specification without the parts that may change
+//! when a query restarts.
 
 use arrow_schema::{DataType, Field, TimeUnit};
 use serde_json::{Map, Value, json};
@@ -89,8 +89,9 @@ pub(super) fn hash(specification: Map<String, Value>) -> String {
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
-/// A specification without the parts that may change: the names of results, the names of columns that
-/// only say how to read records, the zone of times, the pace of updates, and some options of windows.
+/// A specification without the parts that may change: the names of results, the names of columns
+/// that only say how to read records, the zone of times, the pace of updates, and some options of
+/// windows.
 pub(super) fn unnamed(mut specification: Map<String, Value>) -> Map<String, Value> {
     for name in ["time", "time_zone"] {
         specification.remove(name);
@@ -139,7 +140,7 @@ fn name(data_type: &DataType) -> String {
         | Decimal256(precision, scale) => {
             format!("decimal({precision},{scale})")
         }
-        // Its values are in UTC, whatever zone shows them.
+        // Its values are in UTC, in every zone.
         Timestamp(unit, zone) => {
             let zone = zone.as_deref().map_or("none", |_| "UTC");
             format!("timestamp({},{zone})", unit_name(*unit))

@@ -133,7 +133,7 @@ fn in_ticks(spec: FrameSpec, windows: WindowLengths, unit: TimeUnit) -> Result<O
 }
 
 impl FramedAggregates {
-    /// The aggregates with this frame, by number and as it is, and their empty states.
+    /// The aggregates with this frame, their numbers, and their empty states.
     pub(super) fn new(
         aggregates: &[AggregatePlan],
         number: Option<usize>,
@@ -178,7 +178,8 @@ impl FramedAggregates {
 mod tests {
     use super::*;
 
-    /// A frame in seconds over windows of 60 ticks with a resolution of 10, in seconds or milliseconds.
+    /// A frame in seconds over windows of 60 ticks with a resolution of 10, in seconds or
+    /// milliseconds.
     fn frame(
         closed: Closed,
         difference: i64,

@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | [`spec`] | the query as it travels to executors, in JSON |
+//! | [`spec`] | the query in the form that executors get, JSON |
 //! | [`query`] | a spec resolved against a schema |
 //! | [`function_failure`] | failures of functions of the user, as errors |
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |

@@ -75,7 +75,8 @@ pub struct Query {
     pub shards: u32,
     /// The kind of windows, in ticks of the time column.
     pub windows: WindowLengths,
-    /// Where sessions are cut, if anywhere. The records of cut sessions are read in the order of time.
+    /// Where sessions are cut, if anywhere. The records of cut sessions are read in the order of
+    /// time.
     pub cut: Option<Cut>,
     /// The key columns.
     pub keys: Vec<Field>,
@@ -93,7 +94,8 @@ pub struct Query {
     pub aggregates: Vec<AggregatePlan>,
     /// The distinct frames of aggregates.
     pub(crate) frames: Vec<RangeFrame>,
-    /// The input that numbers rows, for windows with their rows (a sliding window: those at its end).
+    /// The input that numbers rows, for windows with their rows (a sliding window: those at its
+    /// end).
     pub(crate) row_number: Option<usize>,
     /// Whether the order of rows with equal times counts.
     pub needs_seq_no: bool,
@@ -119,8 +121,8 @@ impl Query {
         Self::with_python(spec, input, &[])
     }
 
-    /// Resolves a spec as a query that gives its rows to record operators, without its aggregates and
-    /// the rules that end sessions.
+    /// Resolves a spec as a query that gives its rows to record operators, without its aggregates
+    /// and the rules that end sessions.
     ///
     /// # Errors
     ///
@@ -251,7 +253,8 @@ impl Query {
             cogroup,
             aggregates,
             frames,
-            // Rows for sliding windows move unchanged, so that they keep all that a later step may need.
+            // Rows for sliding windows move unchanged, so that they keep all that a later step may
+            // need.
             needs_seq_no: matches!(windows, WindowLengths::Sliding(_))
                 || spec.tie.is_some()
                 || spec
@@ -267,8 +270,9 @@ impl Query {
         })
     }
 
-    /// Empty states of the built-in aggregates, which take the columns of [`Self::accumulator_inputs`].
-    /// If a stream returns its records, aggregates that differ in their frames share states.
+    /// Empty states of the built-in aggregates, which take the columns of
+    /// [`Self::accumulator_inputs`]. If a stream returns its records, aggregates that differ in
+    /// their frames share states.
     pub fn accumulators(&self) -> Accumulators {
         self.accumulators_of(|aggregate| !aggregate.shares_states)
     }
@@ -318,7 +322,7 @@ impl Query {
         self.overflows.fetch_add(overflows, Ordering::Relaxed);
     }
 
-    /// Whether records have gaps of their own, from a column or because they end their session.
+    /// Whether records have their own gaps, from a column or because they end their session.
     pub(crate) fn has_own_gaps(&self) -> bool {
         self.columns.gap.is_some() || self.columns.rules.ends.is_some()
     }
@@ -339,8 +343,8 @@ impl Query {
             .chain(cogroup)
     }
 
-    /// The aggregates whose results are lists, if windows overlap. Such lists may hold many times the
-    /// rows.
+    /// The aggregates whose results are lists, if windows overlap. Such lists may hold many times
+    /// the rows.
     pub fn overlapping_lists(&self) -> Vec<&str> {
         let lists = self.aggregates.iter().filter(|known| known.is_list());
         match self.windows {

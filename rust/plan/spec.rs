@@ -1,5 +1,5 @@
-//! The query as it travels to executors, in JSON. Its shape is checked here; [`crate::plan::query`]
-//! checks it against the input.
+//! The query in the form that executors get, JSON. Its shape is checked here;
+//! [`crate::plan::query`] checks it against the input.
 
 use std::fmt::Display;
 

@@ -67,7 +67,7 @@ impl<'c> OpenReader<'c> {
         })
     }
 
-    /// Reads rows. Adds their checksums, each of which may be there once.
+    /// Reads rows. Adds their checksums; each may occur only once.
     ///
     /// # Errors
     ///

@@ -65,7 +65,7 @@ pub(super) struct Section {
     pub converter: RowConverter,
 }
 
-/// The sections of a payload, one for each aggregate of the query that has states of its own.
+/// The sections of a payload, one for each aggregate of the query that has its own states.
 ///
 /// # Errors
 ///

@@ -7,9 +7,9 @@
 //! | a closed sliding window that later windows need | null | the same |
 //! | the clock row | null, as the key is | stream time, the query, a count and a checksum of the rows |
 //!
-//! The payload of a window is the hash of the specification and the time of the run, the times of the
-//! window, and of each aggregate the length of its states and the states in Arrow's row format. So
-//! another query reads the aggregates that it has, and passes over the others.
+//! The payload of a window is the hash of the specification and the time of the run, the times of
+//! the window, and of each aggregate the length of its states and the states in Arrow's row format.
+//! So another query reads the aggregates that it has, and passes over the others.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -30,10 +30,10 @@ use crate::state::head::Clock;
 use crate::state::open_clock::{OpenClock, OpenInput, OpenTally, unreadable};
 
 impl Operator {
-    /// Loads a table of open windows into an operator that has seen nothing. `time` is the time in the
-    /// clock row. `rows` are key columns, the start and the end of each window as `Int64`, and `state`.
-    /// `tally` counts all rows of the table, of which `rows` may be a part. All sources of the table
-    /// become one.
+    /// Loads a table of open windows into an operator that has seen nothing. `time` is the time in
+    /// the clock row. `rows` are key columns, the start and the end of each window as `Int64`, and
+    /// `state`. `tally` counts all rows of the table; `rows` may be a part of them. All sources of
+    /// the table become one.
     ///
     /// # Errors
     ///
@@ -155,15 +155,15 @@ impl Operator {
         Ok(())
     }
 
-    /// The windows to keep, as key columns, `window`, aggregates and `state`, and the clock of a run
-    /// up to `to`. A row without a window is of a closed one that later windows need. Without `to`, the
-    /// clock is that of the operator. `sources` has the names of its sources, in the order of their
-    /// numbers.
+    /// The windows to keep, as key columns, `window`, aggregates and `state`, and the clock of a
+    /// run up to `to`. A row without a window is of a closed one that later windows need. Without
+    /// `to`, the clock is that of the operator. `sources` has the names of its sources, in the
+    /// order of their numbers.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] after a failed call, and without `to` if an input has no time yet. Errors of
-    /// results that do not fit their types.
+    /// [`Error::Format`] after a failed call, and without `to` if an input has no time yet. Errors
+    /// of results that do not fit their types.
     pub(crate) fn open_windows(
         &mut self,
         to: Option<Time>,

@@ -173,7 +173,8 @@ impl ReturnedWindows {
                 let framed = self.framed.iter();
                 runs.push(slot, framed.map(|known| run(known.part_of(window))));
                 let mut in_order: Vec<_> = at_end.iter().collect();
-                // Within one tick of the resolution, records go by their own times and ties.
+                // Within one tick of the resolution, records are ordered by their own times and
+                // ties.
                 in_order.sort_by_key(|record| {
                     let row = record.row as usize;
                     (events.times().get(row).copied(), events.tie(row))

@@ -39,7 +39,7 @@ pub(super) struct WindowRuns {
 }
 
 impl WindowRuns {
-    /// No windows, each of which will have so many frames.
+    /// No windows yet; each will have this many frames.
     pub(super) fn new(frames: usize) -> Self {
         Self {
             members: Vec::new(),

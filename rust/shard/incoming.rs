@@ -30,7 +30,8 @@ use crate::record::left_out::LeftOut;
 pub(super) struct Incoming {
     query: Arc<Query>,
     gap: Gap,
-    /// Sessions in time, whatever is stored. The table also knows the keys of the others.
+    /// Sessions that are in time even without the stored ones. The table also knows the keys of the
+    /// others.
     pub sessions: SessionTable,
     /// All sessions, if some may be late.
     pub behind: Option<Behind>,

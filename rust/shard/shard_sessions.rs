@@ -131,8 +131,8 @@ impl ShardSessions {
         self.push_rows(&MicroBatchRows::Packed(packed::unpack(packed)?), progress)
     }
 
-    /// The same for the records themselves, which have a key, a time, a tie and a valid gap. The late
-    /// ones are then in [`Self::take_left_out`].
+    /// The same for the records themselves, which have a key, a time, a tie and a valid gap. The
+    /// late ones are then in [`Self::take_left_out`].
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl ShardSessions {
             return Err(wrong("the previous one is not finished"));
         }
         if self.state.clock.catch_up() {
-            // Join parts first, so that no part closes by itself.
+            // Join parts first, so that no part closes alone.
             self.state.snapshot.read_all();
         }
         let (now, before) = (self.state.clock.now(), self.state.clock.horizon());

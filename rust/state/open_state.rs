@@ -24,7 +24,7 @@ const PREFIX: usize = HEAD + 8;
 /// What a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowKind {
-    /// The clock row, of which a table has one.
+    /// The clock row. A table has one.
     Clock,
     /// A window, or what later sliding windows need of one that is closed.
     Window,

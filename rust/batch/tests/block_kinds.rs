@@ -102,7 +102,7 @@ fn rows_are_grouped_where_that_halves_them_if_states_are_lists() {
 
 #[test]
 fn all_rows_of_few_keys_decide() {
-    // One key in order, of which the first row, or the third, has another key.
+    // One key in order, except that the first row, or the third, has another key.
     for at in [0, 2] {
         let hot: Vec<Row> = (0..64).map(|nth| row(i64::from(nth != at), nth)).collect();
         assert_eq!(travelling(&hot, 1), (2, 0), "{at}");
@@ -129,7 +129,7 @@ fn one_of_many_keys_in_sixteen_decides_and_each_with_many_rows() {
     };
     assert_eq!(travelling(&rows(1, 100), 1), (200 + 12_000, 0));
     assert_eq!(travelling(&rows(100, 1), 1), (0, 12_800));
-    // A key of another number has most rows, each in a session of its own.
+    // A key of another number has most rows, each in a separate session.
     let hot = (0..40_000).map(|nth| row(1, 100 * nth));
     let with_hot: Vec<Row> = rows(1, 1).into_iter().chain(hot).collect();
     assert_eq!(travelling(&with_hot, 1), (0, 52_800));

@@ -1,4 +1,4 @@
-//! An interrupt stops work on every thread, and what it gives as the cause is the error.
+//! An interrupt stops work on every thread, and its cause is the error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -94,7 +94,7 @@ fn a_stopped_interrupt_ends_a_sort() {
     assert!(matches!(error, Error::Stopped));
 }
 
-/// Records of one key in a mixed order, each of which changes thousands of windows.
+/// Records of one key in a mixed order. Each changes thousands of windows.
 #[test]
 fn an_interrupt_ends_a_push_and_leaves_an_operator_that_refuses_the_next() {
     let windows = r#"{"kind":"sliding","difference":1000000,"resolution":1}"#;

@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Field};
 
 use crate::record::tests::operator_batches::{Event, SESSIONS, batch, event, schema, spec_of};
 
-/// Counts rows. An array holds the counts of at most so many windows, and none above a limit.
+/// Counts rows. An array holds the counts of a limited number of windows, and none above a limit.
 struct NarrowCount {
     counts: Vec<i64>,
     slots: usize,

@@ -1,4 +1,4 @@
-//! Queries for rows: every row with a key and a time comes back once and as it is, shard by shard
+//! Queries for rows: every row with a key and a time comes back once and unchanged, shard by shard
 //! in the order of time and arrival.
 
 use std::collections::BTreeMap;

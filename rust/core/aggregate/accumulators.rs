@@ -3,7 +3,8 @@
 //! ```text
 //!               slot 0   slot 1   slot 2   slot 3
 //!   count         3        7        ·        1
-//!   sum(x)       12        9        ·        4        slot 2 is free: released, not allocated again
+//!   sum(x)       12        9        ·        4        slot 2 is free: released, not allocated
+//!   again
 //! ```
 //!
 //! An aggregate may see only some of the rows: the rows of one input of a cogroup, where the last
@@ -24,8 +25,8 @@ use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::time::Time;
 
-/// The largest number of values of a short list. The short lists of all windows of a batch of results
-/// fit into one batch.
+/// The largest number of values of a short list. The short lists of all windows of a batch of
+/// results fit into one batch.
 const SHORT_LIST: usize = 256;
 
 /// The aggregates, and which slots are in use.
@@ -35,7 +36,7 @@ pub struct Accumulators {
     unknown: UnknownResults,
     /// Slots that hold states in every aggregate.
     slots: usize,
-    /// Slots below this were handed out at least once.
+    /// Slots below this were allocated at least once.
     used: usize,
     free: Vec<Slot>,
 }
@@ -110,12 +111,12 @@ impl Accumulators {
         }
     }
 
-    /// Number of slots that were handed out, released ones included.
+    /// Number of slots that were allocated, including released ones.
     pub fn len(&self) -> usize {
         self.used
     }
 
-    /// Whether no slot was handed out.
+    /// Whether no slot was allocated.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }

@@ -1,7 +1,8 @@
-//! An aggregate function: its name, the columns and options that it takes, what it needs to know about
-//! the input, and the states of a call.
+//! An aggregate function: its name, the columns and options that it takes, what it needs to know
+//! about the input, and the states of a call.
 //!
-//! Each function is a static of its own file in [`functions`](super::functions), next to its states:
+//! Each function is a static of its own file in [`functions`](super::functions), next to its
+//! states:
 //!
 //! ```text
 //! pub static MODE: AggregateFunction = AggregateFunction {
@@ -97,11 +98,11 @@ pub struct FunctionOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FunnelSteps {
-    /// The values of its column, step by step; empty if a boolean column stands for each step.
+    /// The values of its column, step by step; empty if each step is a boolean column.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<StepValue>,
-    /// The longest time from the first step to the last one; none: any. Microseconds in a query, ticks
-    /// of the time column in a call.
+    /// The longest time from the first step to the last one; none: any. Microseconds in a query,
+    /// ticks of the time column in a call.
     #[serde(default)]
     pub within: Option<i64>,
     /// Whether no other row may come in between.

@@ -1,5 +1,5 @@
-//! How far rows get through the steps of a funnel. A chain takes one row for each step, in the order of
-//! time. Of the chains of one length, the one that began last has the most time left.
+//! How far rows get through the steps of a funnel. A chain takes one row for each step, in the
+//! order of time. Of the chains of one length, the one that began last has the most time left.
 //!
 //! ```text
 //!   within 10      time    0     3     6     12    14
@@ -26,8 +26,8 @@ pub(crate) struct StepRow {
 }
 
 impl StepRow {
-    /// The order of rows: by time and tie; at one of these rows that fit no step, then by the first step that they
-    /// fit.
+    /// The order of rows: by time and tie; at one of these rows that fit no step, then by the first
+    /// step that they fit.
     pub(crate) fn rank(&self) -> (Time, SeqNo, u32, u32) {
         let first = match self.steps {
             0 => 0,
@@ -145,7 +145,7 @@ impl Chains {
     }
 }
 
-/// How many of these steps, from the first one on, get a row of their own.
+/// How many of these steps, from the first one on, get a separate row.
 fn matched(rows: &[u32], steps: Range<usize>) -> usize {
     let mut step_of_row = vec![None; rows.len()];
     let given = steps.take_while(|&step| {

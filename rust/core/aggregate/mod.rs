@@ -1,8 +1,8 @@
 //! Aggregates: identity, lift, combine, lower.
 //!
-//! An aggregate is a vector of states, one per [`Slot`]. A state keeps the time and the arrival of its
-//! rows if they matter, so every `merge` is associative and commutative: the result does not depend on
-//! how rows were cut into batches, splits or shards.
+//! An aggregate is a vector of states, one per [`Slot`]. A state keeps the time and the arrival of
+//! its rows if they matter, so every `merge` is associative and commutative: the result does not
+//! depend on how rows were cut into batches, splits or shards.
 //!
 //! | files | hold |
 //! |---|---|
@@ -118,7 +118,8 @@ impl<'a> InputRows<'a> {
     }
 }
 
-/// What orders rows of one time: the tie of a row, or without ties its place in the order of arrival.
+/// What orders rows of one time: the tie of a row, or without ties its place in the order of
+/// arrival.
 pub type SeqNo = u64;
 
 /// The position of a row among all rows.
@@ -233,7 +234,7 @@ fn common_len(states: &[Column<'_>]) -> Result<usize> {
     }
 }
 
-/// The state columns, of which there must be `N`, and the number of rows that all of them have.
+/// The `N` state columns, and the number of rows that all of them have.
 fn state_columns<'b, 'a, const N: usize>(
     states: &'b [Column<'a>],
 ) -> Result<(&'b [Column<'a>; N], usize)> {

@@ -1,10 +1,11 @@
-//! The rows that an aggregate sees: the rows of one input of a cogroup, the rows where a boolean column
-//! is true (SQL's `FILTER`), or both.
+//! The rows that an aggregate sees: the rows of one input of a cogroup, the rows where a boolean
+//! column is true (SQL's `FILTER`), or both.
 //!
 //! ```text
 //!   row        0  1  2  3  4  5  6
 //!   input      0  1  1  0  1  0  1
-//!   of input 1    0  1     2     3         the span [1, 5) of all rows is the span [0, 3) of its own
+//!   of input 1    0  1     2     3         the span [1, 5) of all rows is the span [0, 3) of its
+//!   own
 //! ```
 
 use std::ops::Range;
@@ -26,7 +27,7 @@ pub struct RowFilter {
 }
 
 impl RowFilter {
-    /// Whether it takes every row, whatever the columns hold.
+    /// Whether it takes every row.
     fn takes_all(self) -> bool {
         self == Self::default()
     }

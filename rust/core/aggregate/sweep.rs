@@ -1,7 +1,7 @@
 //! Sweeps: the results of all sliding windows in one pass over sorted rows.
 //!
-//! Both bounds of the [`RowSpan`]s never go back. Every row enters once and leaves once, whatever the
-//! number of rows in a window. A gap between two spans (the next key) empties the sweep by itself.
+//! Both bounds of the [`RowSpan`]s never go back. Every row enters once and leaves once, with any
+//! number of rows in a window. A gap between two spans (the next key) also empties the sweep.
 //!
 //! | algorithm | for |
 //! |---|---|
@@ -53,7 +53,7 @@ pub(super) fn subtract_on_evict<S>(
     }
 }
 
-/// A deque of rows, none of which is beaten by a later one. The first one is the choice.
+/// A deque of rows that no later row beats. The first one is the choice.
 ///
 /// `valid` selects the rows. `beats(new, old)` says whether a later row makes an earlier one
 /// superfluous.

@@ -26,7 +26,7 @@ pub enum Late {
     /// Counts them and leaves them out.
     #[default]
     Drop,
-    /// Also emits each one as a window of its own, which is not stored (rules 6.3).
+    /// Also emits each one as a separate window, which is not stored (rules 6.3).
     Emit,
 }
 

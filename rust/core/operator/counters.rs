@@ -12,7 +12,7 @@ pub struct Counters {
     pub late: u64,
     /// Refusals by sliding windows of records that were not late as a whole.
     pub windows_refused: u64,
-    /// Late records that were emitted as windows of their own.
+    /// Late records that were emitted as separate windows.
     pub late_emitted: u64,
     /// Records without a key.
     pub null_keys: u64,

@@ -138,7 +138,7 @@ impl<K: WindowKind> WindowOperator<K> {
         }
     }
 
-    /// Emits a late record as a window of its own, which is not stored.
+    /// Emits a late record as a separate window, which is not stored.
     pub(crate) fn emit_late<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,

@@ -5,7 +5,7 @@
 //! | [`window_operator`] | the operator: stored windows, stream time and counters |
 //! | `admission` | counts records, and decides which stream time judges them |
 //! | `emission` | emits finals, updates and late records |
-//! | [`record`] | a record as it arrives, and its outcome |
+//! | [`record`] | an arriving record, and its outcome |
 //! | [`change`] | one change of one window |
 //! | [`pace`] | how long changed windows wait for their next emission |
 //! | [`shown_windows`] | the windows that a sink has in place of one that waits |

@@ -1,4 +1,4 @@
-//! A record as it arrives at an operator, and its outcome.
+//! A record that arrives at an operator, and its outcome.
 
 use super::stream_time::{Source, StreamTimes};
 use crate::core::store::StoreKey;
@@ -11,8 +11,8 @@ pub enum RecordOutcome {
     Accepted,
     /// It came too late, by this much.
     Late(Span),
-    /// It is in no window: its own one closed this long ago, and no other one takes it. Only sliding
-    /// windows.
+    /// It is in no window: its own one closed this long ago, and no other one takes it. Only
+    /// sliding windows.
     Refused(Span),
     /// It has no key. Stream time does not move.
     NullKey,
@@ -39,7 +39,8 @@ pub struct Record<'a, R> {
     pub input: usize,
     /// The source partition.
     pub source: Source,
-    /// What it says about the sessions around it, in a query with such rules. `None` if its tie is null.
+    /// What it says about the sessions around it, in a query with such rules. `None` if its tie is
+    /// null.
     pub rule: Option<RecordRule>,
     /// The row that updates the states.
     pub row: R,
@@ -50,7 +51,8 @@ pub struct Record<'a, R> {
 pub struct RecordRule {
     /// Orders records of one time.
     pub tie: u64,
-    /// Whether it begins a session, in the lowest bit, and a hash of the values whose change ends one.
+    /// Whether it begins a session, in the lowest bit, and a hash of the values whose change ends
+    /// one.
     pub mark: u64,
 }
 

@@ -37,7 +37,8 @@ impl EndedBy {
     }
 }
 
-/// What users see of the end of a session, and what tells it from others with the same start.
+/// What users see of the end of a session, and what distinguishes it from others with the same
+/// start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionEnd {
     /// How many sessions of the key with the same start come before it.

@@ -6,8 +6,9 @@
 //!   12 begins   [0,8] [12,16]                the gap did not pass, and 12 begins a session as well
 //! ```
 //!
-//! The records of a key are taken by (time, tie). Those with the same time and tie are together: they
-//! are one [`CutSession`] without a length, which joins the session before it or begins the next one.
+//! The records of a key are taken by (time, tie). Those with the same time and tie are together:
+//! they are one [`CutSession`] without a length, which joins the session before it or begins the
+//! next one.
 
 use super::day_borders::DayBorders;
 use crate::core::operator::record::RecordRule;
@@ -127,7 +128,7 @@ impl Cut {
         session.ends = next.ends;
     }
 
-    /// Why a session ends whatever comes next.
+    /// Why a session ends, no matter which record is next.
     pub fn own_end(&self, session: &CutSession) -> Option<EndedBy> {
         if session.ends {
             return Some(EndedBy::EndWhen);

@@ -1,7 +1,8 @@
 //! Sessions that rules end, record by record (rules 2.7).
 //!
-//! Such a session depends on the order of its records. So records wait in the store until no earlier
-//! one can come. A record before the close time of its input is late, whatever it would join.
+//! Such a session depends on the order of its records. So records wait in the store until no
+//! earlier one can come. A record before the close time of its input is late, even if it could join
+//! a session.
 //!
 //! ```text
 //!                        close time
@@ -39,8 +40,8 @@ pub struct CutWindows {
     pub emit: Emit,
     /// What happens to late records.
     pub late: Late,
-    /// Whether the last session of a key stays until the end of the input, which may show that it has
-    /// not ended.
+    /// Whether the last session of a key stays until the end of the input, which may show that it
+    /// has not ended.
     pub keeps_last: bool,
     /// Length of a store's segments. `None` means an eighth of gap + grace.
     pub segment: Option<Span>,
@@ -206,8 +207,8 @@ impl WindowKind for CutWindows {
 }
 
 impl CutOperator {
-    /// Joins waiting records that are due with the sessions before them, and emits the sessions that
-    /// have ended: all of them at the end of the input, where `close` is `None`.
+    /// Joins waiting records that are due with the sessions before them, and emits the sessions
+    /// that have ended: all of them at the end of the input, where `close` is `None`.
     fn join_due<S: States>(
         &mut self,
         mut due: Vec<(StoreKey, CutEntry)>,

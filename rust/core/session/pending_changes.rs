@@ -1,7 +1,7 @@
 //! Adds many records to the stored sessions at once. Merges once per partial session instead of
 //! once per record.
 //!
-//! All records must arrive in time: none is before the close time of its own input (rules 2.6).
+//! No record may be late: none is before the close time of its own input (rules 2.6).
 //!
 //! ```text
 //!   time of the record >= close time of its input >= close time that closes

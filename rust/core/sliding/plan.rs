@@ -14,7 +14,7 @@
 //! * right `[ti + u, ti + u + d]` if it contains a record.
 //! * a right window and a left window with the same start are one window.
 //!
-//! Windows do not cross 1970-01-01. Records before it make windows of their own (rules 4.2).
+//! Windows do not cross 1970-01-01. Records before it make separate windows (rules 4.2).
 
 use crate::core::aggregate::RowSpan;
 use crate::core::error::{Error, Result};

@@ -72,7 +72,7 @@ impl WindowBatch {
     }
 
     /// Splits the batch into ranges of at most `windows` windows with at most `rows` rows, because
-    /// one key may have any number of windows. Each range has at least one window, whatever its
+    /// one key may have any number of windows. Each range has at least one window, with any
     /// size.
     pub(crate) fn pieces(&self, windows: usize, rows: usize) -> impl Iterator<Item = Range<usize>> {
         let mut from = 0;

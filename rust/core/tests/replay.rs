@@ -43,7 +43,7 @@ impl Operator {
         }
     }
 
-    /// The same operator, built anew from what a saved state holds: visible windows, stream time,
+    /// The same operator, rebuilt from a saved state: visible windows, stream time,
     /// counters.
     fn restarted(&self, spec: &Json) -> Self {
         let (mut again, ..) = operator(spec);
@@ -131,7 +131,7 @@ fn operator(spec: &Json) -> (Operator, Fold, Option<u64>) {
     )
 }
 
-/// The first step whose answer differs, if any. With `restart`, the operator is built anew after so
+/// The first step whose answer differs, if any. With `restart`, the operator is rebuilt after that
 /// many steps.
 fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), String> {
     let (mut operator, fold, difference) = operator(&scenario["spec"]);

@@ -1,5 +1,5 @@
-//! The two ways into windows: whatever is joined many records at once is as if it came record by
-//! record.
+//! The two ways into windows: records that are joined many at once give the same windows as record
+//! by record.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -95,9 +95,9 @@ fn visible(operator: &Operator) -> BTreeSet<Window> {
     rows(&shown).iter().map(window).collect()
 }
 
-/// The changes of records that are pushed one by one, and the windows among them that stood in the store
-/// before all of them and until their first change. One that has only the bounds of a window that has
-/// closed meanwhile (rules 3.4) is new.
+/// The changes of records that are pushed one by one, and the windows among them that stood in the
+/// store before all of them and until their first change. One that has only the bounds of a window
+/// that has closed meanwhile (rules 3.4) is new.
 fn stepwise(operator: &mut Operator, records: &[Event]) -> (Vec<Row>, BTreeSet<Window>) {
     let before = visible(operator);
     let (mut changes, mut stood) = (Vec::<Row>::new(), BTreeSet::new());
@@ -243,8 +243,8 @@ fn what_has_closed_within_the_batch_is_not_deleted() {
         ..event("a", time, 1)
     };
     pushed(&mut operator, &[with_gap(165, 1)]);
-    // T = 227: the close time is 167, after the reach of the session, and not after that of 165 with a gap of 3, which
-    // 156 joins.
+    // T = 227: the close time is 167, after the reach of the session, and not after that of 165
+    // with a gap of 3, which 156 joins.
     let emitted = pushed(
         &mut operator,
         &[event("b", 227, 1), with_gap(165, 3), with_gap(156, 9)],

@@ -16,7 +16,7 @@ use crate::record::tests::operator_batches::{
 };
 
 const DIFFERENCE: i64 = 10;
-/// Without a list windows of many records go by way of two stacks.
+/// Without a list, windows of many records use two stacks.
 const NUMBERS: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},{"name":"id","function":"window_id"}]"#;
 const LISTS: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},{"name":"all","function":"collect_list","columns":["x"]}]"#;
 

@@ -1,4 +1,5 @@
-//! Sources of an operator that goes by the slowest: numbered rows, ticks of one and of all.
+//! Sources of an operator that keeps the slowest one's time: numbered rows, ticks of one and of
+//! all.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! A micro-batch restores, changes and writes the runs of its keys and those in which a window closes
-//! or leaves: the rows and the state are those of an operator that has all windows.
+//! A micro-batch restores, changes and writes the runs of its keys and those in which a window
+//! closes or leaves: the rows and the state are those of an operator that has all windows.
 
 use std::sync::{Arc, LazyLock};
 
@@ -28,7 +28,7 @@ static KEYS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     keys.map(|key| &*key.leak()).collect()
 });
 
-/// A stream of micro-batches, each pushed to a new operator that has what it touches.
+/// A stream of micro-batches, each pushed to a new operator that has the runs it touches.
 pub(crate) struct Stream {
     spec: Spec,
     limits: Limits,
@@ -125,7 +125,7 @@ impl Stream {
         (rows(&wanted.unwrap()), rows(&found.unwrap()))
     }
 
-    /// The whole state, as the reference has it and as the pages have it.
+    /// The whole state, from the reference and from the pages.
     fn states(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let again = self.restored(&self.pages);
         (self.reference.pages().unwrap(), again.pages().unwrap())
@@ -296,7 +296,8 @@ fn what_closes_and_stays_is_read_again_when_it_leaves() {
 
 #[test]
 fn a_key_without_bytes_is_written_once() {
-    // In one segment it loses a window and has another one, and the numbers of half of the keys become free.
+    // In one segment it loses a window and has another one, and the numbers of half of the keys
+    // become free.
     let mut stream = Stream::new(spec(SLIDING, r#","grace":15"#), 64 << 10);
     let others = (0..)
         .zip(&*MANY)

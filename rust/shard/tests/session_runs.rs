@@ -1,6 +1,6 @@
 //! The sessions of a shard as runs, in close and update mode: in each micro-batch the same rows and
-//! counters as the record operator, which looks all sessions up; and a state that either of them
-//! goes on from.
+//! counters as the record operator, which looks all sessions up, and a state that either of them
+//! can continue.
 
 use crate::core::error::Error;
 use crate::core::operator::change::Emit;

@@ -26,7 +26,7 @@ pub(crate) const AGGREGATES: &str = r#"[{"name":"n","function":"count"},{"name":
 const COUNTED: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
     {"name":"low","function":"min","columns":["x"]},{"name":"windrow.records","function":"count"}]"#;
 
-/// Runs with indexes of their own and many compactions; ranges of few keys.
+/// Runs with their own indexes and many compactions; ranges of few keys.
 pub(crate) fn small() -> Limits {
     Limits {
         page_bytes: 600,
@@ -37,7 +37,7 @@ pub(crate) fn small() -> Limits {
     }
 }
 
-/// Another grace now and then, some of which change the length of segments.
+/// Another grace now and then; some change the length of segments.
 pub(crate) fn restarts() -> impl Strategy<Value = Option<i64>> {
     let graces = prop::sample::select(vec![0, 5, 15, 16, 30]);
     prop::option::weighted(0.06, graces)
@@ -187,8 +187,8 @@ impl Stream {
         self
     }
 
-    /// A micro-batch: the rows of the record operator, and those of runs, or of an operator that
-    /// goes on from their state.
+    /// A micro-batch: the rows of the record operator, and the rows of runs, or of an
+    /// operator that continues their state.
     pub(crate) fn push(
         &mut self,
         rows: &[InputRow],
@@ -251,8 +251,9 @@ impl Stream {
         (wanted, shown(&rows, columns))
     }
 
-    /// Pushes records in micro-batches of these sizes, some of them by an operator or after a restart with
-    /// another grace: rows and open windows are those of the record operator after each.
+    /// Pushes records in micro-batches of these sizes, some of them by an operator or after a
+    /// restart with another grace: rows and open windows are those of the record operator after
+    /// each.
     pub(crate) fn follow(
         &mut self,
         mut records: &[InputRow],

@@ -1,9 +1,9 @@
-//! `histogram_numeric(column, bins)`: ascending bins with the mean and the number of their values; null
-//! over no values. NaN is the largest value.
+//! `histogram_numeric(column, bins)`: ascending bins with the mean and the number of their values;
+//! null over no values. NaN is the largest value.
 //!
-//! Each distinct value starts as a bin of its own. While there are too many bins, the two with the nearest
-//! means become one; of several such pairs, the lowest one. The result depends only on the values, while
-//! Spark's depends on their order.
+//! Each distinct value starts as a separate bin. While there are too many bins, the two with the
+//! nearest means become one; of several such pairs, the lowest one. The result depends only on the
+//! values, while Spark's depends on their order.
 //!
 //! ```text
 //!   value   1   2       5  6            9    3 bins: 1 and 2, then 5 and 6 are nearest
@@ -138,7 +138,7 @@ fn beside(places: &[Option<usize>], place: usize) -> Option<usize> {
     places.get(place).copied().flatten()
 }
 
-/// The bins of ascending values, of which neighbours become one.
+/// Bins of ascending values, in which neighbours are merged.
 struct Neighbours<V> {
     /// None where the bin has gone into one below it.
     bins: Vec<Option<Bin<V>>>,

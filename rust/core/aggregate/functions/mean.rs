@@ -18,12 +18,12 @@ use crate::core::error::{Error, Result};
 /// The kind of a mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MeanType {
-    /// A float, whatever the values are: integers and floats, as in Spark.
+    /// Always a float, for integers and floats, as in Spark.
     Float,
     /// The kind of the values, ties away from zero: decimals and durations, as in Spark.
     Rounded {
-        /// The factor of the mean before it is rounded: a power of ten if the result has more digits
-        /// after the point.
+        /// The factor of the mean before it is rounded: a power of ten if the result has more
+        /// digits after the point.
         factor: i128,
         /// A decimal result is below this in size.
         limit: i128,

@@ -52,7 +52,7 @@ fn resolve<const MAX: bool>(call: &FunctionCall<'_>) -> Result<ResolvedFunction>
 #[derive(Clone, Debug)]
 pub(crate) struct MinMaxByState<V: Scalar, B: Scalar, const MAX: bool>(Option<RankedRow<V, B>>);
 
-/// A row and what it ranks by.
+/// A row and the value that ranks it.
 #[derive(Clone, Debug)]
 struct RankedRow<V, B> {
     by: B,

@@ -1,5 +1,5 @@
-//! `product(column)`: a float; null over no values. A product may leave the range of floats before the
-//! end: 1e300 · 1e300 · 1e-300 is 1e300 in any order.
+//! `product(column)`: a float; null over no values. A product may leave the range of floats before
+//! the end: 1e300 · 1e300 · 1e-300 is 1e300 in any order.
 
 use crate::core::aggregate::argument::Value;
 use crate::core::aggregate::column::{Column, Values};
@@ -79,7 +79,7 @@ impl<V: Numeric> State for ProductState<V> {
     #[inline]
     fn add(&mut self, scale: &f64, value: V) {
         let factor = value.float() / scale;
-        // A factor of its own exponent keeps the product of the mantissas within range.
+        // A separate exponent for each factor keeps the product of the mantissas within range.
         let exponent = if factor.is_finite() {
             exponent_of(factor).unwrap_or_default()
         } else {

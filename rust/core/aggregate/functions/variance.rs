@@ -1,5 +1,5 @@
-//! `variance`, `var_pop`, `stddev`, `stddev_pop`: null over no values, and for a sample over one value (as
-//! Spark 4); NaN if a value is NaN or infinite.
+//! `variance`, `var_pop`, `stddev`, `stddev_pop`: null over no values, and for a sample over one
+//! value (as Spark 4); NaN if a value is NaN or infinite.
 //!
 //! Sums of distances from one of the window's own values `c`, and of their squares:
 //!
@@ -7,10 +7,11 @@
 //!   S = Σ (x - c)      Q = Σ (x - c)²      variance = (n Q - S S) / (n (n - 1))
 //! ```
 //!
-//! `(c - mean)²` is at most `n` times the variance, whatever the mean is, so the subtraction loses
+//! `(c - mean)²` is at most `n` times the variance for any mean, so the subtraction loses
 //! at most a factor of `n`, far less than `DoubleDouble` keeps beyond rule 6.6. Equal values give
-//! exactly 0. Where squares would leave the range of floats, distances are divided by a power of two
-//! above the largest of them. Smaller distances lose only bits far below the last bit of its square.
+//! exactly 0. Where squares would leave the range of floats, distances are divided by a power of
+//! two above the largest of them. Smaller distances lose only bits far below the last bit of its
+//! square.
 
 use std::ops::Range;
 
@@ -95,7 +96,8 @@ fn is_middle(distance: DoubleDouble) -> bool {
     distance.high == 0.0 || MIDDLE.contains(&distance.high.abs())
 }
 
-/// The exponent of the power of two that divides a distance; none for zero, which any power divides.
+/// The exponent of the power of two that divides a distance; none for zero, which any power
+/// divides.
 fn divisor_of(distance: DoubleDouble) -> Option<i32> {
     let exponent = exponent_of(distance.high)?;
     Some(if is_middle(distance) { 0 } else { exponent })

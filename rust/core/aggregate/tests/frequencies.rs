@@ -63,7 +63,7 @@ fn float(cell: &Cell) -> f64 {
     }
 }
 
-/// The values, of which the nearest two neighbours are searched and merged until few enough are left.
+/// Merges the nearest two neighbours until few enough values are left.
 fn binned(rows: &[&Event], kind: Kind, most: usize) -> Cell {
     struct Bin {
         values: Vec<Cell>,

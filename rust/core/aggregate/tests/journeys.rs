@@ -46,12 +46,12 @@ fn fitting(row: &Event) -> Vec<usize> {
 /// A row of a funnel: its time, and the steps that it fits.
 type StepRow = (i64, Vec<usize>);
 
-/// Whether so much time may pass; the largest number stands for any.
+/// Whether this much time may pass; the largest number means any.
 fn is_in_time(start: i64, time: i64, within: i64) -> bool {
     within == i64::MAX || i128::from(time) - i128::from(start) <= i128::from(within)
 }
 
-/// The longest chain of rows that goes on after `chain`, by trying all.
+/// The longest chain of rows that continues `chain`, by trying all.
 fn longest(rows: &[StepRow], chain: &mut Vec<usize>, steps: usize, within: i64) -> usize {
     let mut best = chain.len();
     if best == steps {

@@ -1,4 +1,4 @@
-//! What holds for every aggregate, whatever it computes: grouping, merging, saving and sweeping
+//! Laws of every aggregate: grouping, merging, saving and sweeping
 //! give what an oracle computes from the rows alone. The oracles use nothing of the package.
 
 use crate::core::aggregate::column::{Column, Values};

@@ -15,7 +15,7 @@ fn values<'e>(rows: &[&'e Event]) -> Vec<&'e Cell> {
         .collect()
 }
 
-/// Each of the 128 bits by itself: whether so many of so many values have it.
+/// Each of the 128 bits alone: whether this many of this many values have it.
 fn bits(rows: &[&Event], set: fn(usize, usize) -> bool) -> Expected {
     let values = values(rows);
     let integers: Vec<i128> = values

@@ -1,5 +1,5 @@
-//! Aggregates of one input of a cogroup see its rows alone, and those with a condition the rows that
-//! meet it.
+//! Aggregates of one input of a cogroup see its rows alone, and those with a condition the rows
+//! that meet it.
 
 use std::ops::Range;
 
@@ -53,7 +53,8 @@ fn aggregates() -> Vec<(Box<dyn Aggregate>, Range<usize>)> {
     ]
 }
 
-/// Each aggregate six times: of all inputs, of the first and of the second, with and without a flag.
+/// Each aggregate six times: of all inputs, of the first and of the second, with and without a
+/// flag.
 fn parts() -> Vec<Part> {
     let inputs = [None, Some(0), Some(1)];
     let filters = inputs.into_iter().flat_map(|input| {
@@ -70,7 +71,7 @@ fn parts() -> Vec<Part> {
         .collect()
 }
 
-/// Rows of three inputs, of which the accumulators ask for two, and of none.
+/// Rows of three inputs, two of which the accumulators read, and of none.
 fn trials() -> impl Strategy<Value = Trial> {
     let small = |values: Range<i64>| (Kind::Int, values.prop_map(Cell::Int).boxed());
     trial_of(vec![

@@ -9,7 +9,7 @@ use crate::core::aggregate::validity::Validity;
 use crate::core::time::Time;
 use proptest::prelude::*;
 
-/// One value, of whatever kind.
+/// One value of any kind.
 #[derive(Clone, Debug)]
 pub(crate) enum Cell {
     Null,

@@ -39,7 +39,7 @@ impl GapColumn<'_> {
         }
     }
 
-    /// Gives records, the first of which is number `from`, their slots.
+    /// Assigns slots to records; the first record is number `from`.
     fn assign(self, sessions: &mut OpenSessions, records: &[Record], from: usize) -> Vec<Slot> {
         let (keys, times): (Vec<KeyId>, Vec<Time>) = records
             .iter()

@@ -30,7 +30,7 @@ pub(crate) fn oracle_windows(times: &[i128], difference: i128, resolution: i128)
     let floor = |time: i128| time - time.rem_euclid(resolution);
     let mut windows = Windows::new();
     for early in [false, true] {
-        // Windows do not cross 1970: each side is a world of its own.
+        // Windows do not cross 1970: the two sides are independent.
         let mut times: Vec<i128> = times
             .iter()
             .copied()
@@ -244,7 +244,8 @@ fn bounds_one_below_on_and_above_the_ends_of_time() {
 
 #[test]
 fn the_windows_of_kip_450() {
-    //   records 16, 20, 29 (d = 10): left [6,16] [10,20] [19,29], right of 16 [17,27] and of 20 [21,31]
+    //   records 16, 20, 29 (d = 10): left [6,16] [10,20] [19,29], right of 16 [17,27] and of 20
+    //   [21,31]
     let times = [Time(16), Time(20), Time(29)];
     let windows = planned(&times, OF_TEN, Ends::ALL).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The store equals a naive sorted list, whatever is put, removed, closed and expired.
+//! The store equals a naive sorted list after any puts, removals, closings and expiries.
 
 use std::collections::BTreeMap;
 
