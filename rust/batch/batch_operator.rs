@@ -57,7 +57,7 @@ pub(crate) trait BatchOperator: Send {
 
 /// Rows for blocks, sorted by shard and time.
 pub(crate) struct ShardRows {
-    /// What each row is.
+    /// The kind of each row.
     pub kind: BlockKind,
     /// The rows, in the block layout of this kind.
     pub rows: RecordBatch,

@@ -6,7 +6,7 @@
 //!   position             n - 3 ... n      n: all rows of the window
 //! ```
 //!
-//! The order is that of time, and of arrival at equal times.
+//! Rows are ordered by time, and by arrival at equal times.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use arrow_array::{ArrayRef, Int64Array};
 
 use crate::core::error::{Error, Result};
 
-/// For each row the rows that come after it in its window; `of_row` has the windows of the rows, with
-/// the rows of a window side by side. Empty if there are no `columns` of positions.
+/// For each row, how many rows come after it in its window; `of_row` has the windows of the rows,
+/// with the rows of a window side by side. Empty if there are no `columns` of positions.
 pub(super) fn rows_after(of_row: &[u32], columns: &[usize]) -> Vec<i64> {
     if columns.is_empty() {
         return Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn rows_after(of_row: &[u32], columns: &[usize]) -> Vec<i64> {
     windows.flat_map(rows_of).collect()
 }
 
-/// The positions of rows, of the counts of their windows; null for a row without a window.
+/// The positions of rows, from the counts of their windows; null for a row without a window.
 pub(crate) fn positions(counts: &ArrayRef, after: Option<&[i64]>) -> Result<ArrayRef> {
     let counts = counts.as_primitive_opt::<Int64Type>();
     let (Some(counts), Some(after)) = (counts, after) else {

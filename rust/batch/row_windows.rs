@@ -33,7 +33,8 @@ pub struct RowWindows {
     pub windows: Vec<RecordBatch>,
     /// Null for an excluded row.
     pub of_row: Int64Array,
-    /// For each row the rows of its window after it; empty if the query has no positions.
+    /// For each row, how many rows of its window come after it; empty if the query has no
+    /// positions.
     pub after: Vec<i64>,
     /// The counters of the run.
     pub counters: ReadCounters,
@@ -48,16 +49,16 @@ pub(crate) struct RowColumns {
     of_row: Int64Array,
     /// The columns that hold positions of rows.
     positions: Vec<usize>,
-    /// For each row the rows of its window after it, if there are such columns.
+    /// For each row, how many rows of its window come after it, if there are such columns.
     after: Vec<i64>,
     /// The rows of each batch.
     batches: Vec<Range<usize>>,
 }
 
 impl RowColumns {
-    /// Creates the columns. The first column of `of_row` has the positions of windows, the second one
-    /// the rows after each row, if there are columns of `positions`. `threads` threads join the columns
-    /// of windows.
+    /// Creates the columns. The first column of `of_row` has the positions of windows, the second
+    /// one the rows after each row, if there are columns of `positions`. `threads` threads join the
+    /// columns of windows.
     ///
     /// # Errors
     ///

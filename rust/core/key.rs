@@ -8,7 +8,7 @@ use bytemuck::{Pod, Zeroable};
 pub struct KeyId(pub u32);
 
 impl KeyId {
-    /// Stands for a row whose key columns are all null.
+    /// The number of a row whose key columns are all null.
     pub const NULL: Self = Self(u32::MAX);
 
     /// The number of the next key after `known` keys. `None` if all numbers are in use.

@@ -99,7 +99,7 @@ pub struct Query {
     pub(crate) row_number: Option<usize>,
     /// Whether the order of rows with equal times counts.
     pub needs_seq_no: bool,
-    /// What becomes of a result that does not fit its type.
+    /// What happens to a result that does not fit its type.
     pub(crate) overflow: Overflow,
     /// How many results were null because they did not fit. All threads of a run share it.
     pub(super) overflows: Arc<AtomicU64>,

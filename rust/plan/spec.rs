@@ -65,7 +65,7 @@ pub struct Spec {
     /// Whether the records are all that there are, and come in the order of time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
-    /// What becomes of a result that does not fit its type.
+    /// What happens to a result that does not fit its type.
     #[serde(default)]
     pub overflow: Overflow,
     /// The inputs of a cogroup.

@@ -70,7 +70,7 @@ impl Accumulators {
         }
     }
 
-    /// Says what becomes of a result that does not fit its type.
+    /// Decides what happens to a result that does not fit its type.
     pub fn with_overflow(self, overflow: Overflow) -> Self {
         Self { overflow, ..self }
     }
@@ -312,7 +312,7 @@ impl Accumulators {
         })
     }
 
-    /// The lists that [`Self::sweep`] makes of these, all together.
+    /// The total size of the lists that [`Self::sweep`] makes of these.
     ///
     /// # Errors
     ///

@@ -44,7 +44,7 @@ pub(crate) struct FunnelRules {
     pub steps: usize,
     /// The longest time from the first step to the last one, in ticks.
     pub within: i64,
-    /// Whether a row that can be no step ends the funnel, once it began.
+    /// Whether a row that cannot be a step ends the funnel once it has begun.
     pub strict: bool,
 }
 

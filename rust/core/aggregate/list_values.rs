@@ -1,5 +1,5 @@
-//! The size of the lists of sliding windows before they are built. Windows overlap, so a value may be
-//! in many lists.
+//! The size of the lists of sliding windows before they are built. Windows overlap, so a value may
+//! be in many lists.
 
 use std::ops::AddAssign;
 
@@ -20,7 +20,7 @@ pub struct ListValues {
 }
 
 impl ListValues {
-    /// So many values of the columns that an aggregate takes, each with `more` extra bytes.
+    /// This many values of the columns that an aggregate takes, each with `more` extra bytes.
     pub(super) fn of(values: usize, rows: InputRows<'_>, more: usize) -> Self {
         let width = |column: &Column<'_>| column.value_bytes().div_ceil(column.len().max(1));
         let width = rows.inputs.iter().map(width).sum::<usize>() + more;

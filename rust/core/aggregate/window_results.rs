@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::column::Column;
 use crate::core::error::{Error, Result};
 
-/// What becomes of a result that does not fit its type.
+/// What happens to a result that does not fit its type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Overflow {
@@ -37,7 +37,8 @@ impl From<Vec<Column<'static>>> for WindowResults {
 }
 
 impl WindowResults {
-    /// Adds the column of an aggregate over `windows` windows. `lower` gives the results of a range.
+    /// Adds the column of an aggregate over `windows` windows. `lower` gives the results of a
+    /// range.
     ///
     /// # Errors
     ///

@@ -57,7 +57,7 @@ def total(numbers: list[Any]) -> Any:
 
 
 def sum_(rows: Sequence[Record], column: str) -> Any:
-    """Null over no values; integers, decimals and durations exact."""
+    """Null without values; integers, decimals and durations exact."""
     numbers = values(rows, column)
     if not numbers:
         return None
@@ -98,7 +98,7 @@ def spread(rows: Sequence[Record], column: str, less: int) -> Fraction | float |
 
 
 def variance(rows: Sequence[Record], column: str, less: int = 1) -> Any:
-    """Null over no values, and of a sample also over one."""
+    """Null without values, and for a sample also with one."""
     exact = spread(rows, column, less)
     return Near(exact) if isinstance(exact, Fraction) else exact
 
@@ -110,7 +110,7 @@ def stddev(rows: Sequence[Record], column: str, less: int = 1) -> Any:
 
 
 def extreme(rows: Sequence[Record], column: str, choose: Callable[..., Any]) -> Any:
-    """The least or greatest value; null over no values."""
+    """The least or greatest value; null without values."""
     found = values(rows, column)
     return choose(found, key=rank) if found else None
 

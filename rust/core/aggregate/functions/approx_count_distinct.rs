@@ -54,7 +54,7 @@ impl SketchSize {
     }
 }
 
-/// The sketch of the values; none over no values.
+/// The sketch of the values; none without values.
 #[derive(Clone)]
 pub(crate) struct ApproxCountDistinctState<V> {
     sketch: Option<HllSketch>,

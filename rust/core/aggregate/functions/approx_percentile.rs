@@ -1,5 +1,5 @@
 //! `approx_percentile(column, percentage, accuracy)`: the value at a place of the sorted values, cut to
-//! some significant bits; null over no values. NaN is the largest value.
+//! some significant bits; null without values. NaN is the largest value.
 //!
 //! Values with the same cut value are counted together, so a state holds at most some thousand values for
 //! each power of two, however many rows there are. A cut value depends only on the value. The result

@@ -1,4 +1,4 @@
-//! `bit_and(column)`, `bit_or(column)` and `bit_xor(column)`: null over no values.
+//! `bit_and(column)`, `bit_or(column)` and `bit_xor(column)`: null without values.
 
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, BitXor};

@@ -1,4 +1,4 @@
-//! `skewness(column)` and `kurtosis(column)` of a population: null over no values or equal values; NaN if
+//! `skewness(column)` and `kurtosis(column)` of a population: null without values or equal values; NaN if
 //! a value is NaN or infinite.
 //!
 //! Sums of the powers of distances from one of the window's own values, as in

@@ -1,4 +1,4 @@
-//! `collect_list(column)`: all values by event time, ties by arrival; an empty list over no values, as in
+//! `collect_list(column)`: all values by event time, ties by arrival; an empty list without values, as in
 //! Spark. Nulls are left out unless the query keeps them.
 
 use crate::core::aggregate::argument::{Argument, PositionedValue, Value};

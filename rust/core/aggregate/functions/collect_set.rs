@@ -1,4 +1,4 @@
-//! `collect_set(column)`: the distinct values without null; an empty list over no values. They ascend, so
+//! `collect_set(column)`: the distinct values without null; an empty list without values. They ascend, so
 //! that the result does not depend on the order of rows. Both zeros count as 0.0, and all NaNs as one
 //! value.
 

@@ -1,4 +1,4 @@
-//! `count_distinct(column)`: the number of distinct values without null; 0 over no values. Both zeros
+//! `count_distinct(column)`: the number of distinct values without null; 0 without values. Both zeros
 //! count as one value, and so do all NaNs.
 
 use super::collect_set::CollectSetState;

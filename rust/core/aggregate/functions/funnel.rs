@@ -1,5 +1,5 @@
 //! `funnel(condition, ...)`, and `funnel(column)` with a value for each step: how many steps of an ordered
-//! funnel the rows got through. 0 over no rows.
+//! funnel the rows got through. 0 without rows.
 
 use std::marker::PhantomData;
 

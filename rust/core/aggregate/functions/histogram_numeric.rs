@@ -1,5 +1,5 @@
 //! `histogram_numeric(column, bins)`: ascending bins with the mean and the number of their values;
-//! null over no values. NaN is the largest value.
+//! null without values. NaN is the largest value.
 //!
 //! Each distinct value starts as a separate bin. While there are too many bins, the two with the
 //! nearest means become one; of several such pairs, the lowest one. The result depends only on the

@@ -1,4 +1,4 @@
-//! `mean(column)`: null over no values. Its total never overflows.
+//! `mean(column)`: null without values. Its total never overflows.
 
 use super::sum::ADDABLE;
 use crate::core::aggregate::argument::{Argument, Value};

@@ -2,7 +2,7 @@
 //! greatest.
 //!
 //! Rows whose `by` is null do not count; ties of `by` go to the earliest row by (time, arrival).
-//! The value itself may be null. Null over no rows; NaN is the largest float, as in Spark.
+//! The value itself may be null. Null without rows; NaN is the largest float, as in Spark.
 
 use std::cmp::Ordering;
 

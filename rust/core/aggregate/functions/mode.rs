@@ -1,4 +1,4 @@
-//! `mode(column)`: the value that occurs most often, the smallest of several; null over no values.
+//! `mode(column)`: the value that occurs most often, the smallest of several; null without values.
 
 use crate::core::aggregate::InputRows;
 use crate::core::aggregate::argument::Value;

@@ -1,5 +1,5 @@
 //! `path(column)`: the values by event time, ties by arrival, without those that repeat the one before. An
-//! empty list over no values; nulls are left out.
+//! empty list without values; nulls are left out.
 
 use crate::core::aggregate::argument::{Argument, PositionedValue, Value};
 use crate::core::aggregate::column::Column;

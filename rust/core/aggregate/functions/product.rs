@@ -1,4 +1,4 @@
-//! `product(column)`: a float; null over no values. A product may leave the range of floats before
+//! `product(column)`: a float; null without values. A product may leave the range of floats before
 //! the end: 1e300 · 1e300 · 1e-300 is 1e300 in any order.
 
 use crate::core::aggregate::argument::Value;

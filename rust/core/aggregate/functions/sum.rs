@@ -1,4 +1,4 @@
-//! `sum(column)`: null over no values; a result that does not fit is an error, as in ANSI SQL.
+//! `sum(column)`: null without values; a result that does not fit is an error, as in ANSI SQL.
 
 use crate::core::aggregate::argument::{Argument, Value};
 use crate::core::aggregate::column::{Column, Values};

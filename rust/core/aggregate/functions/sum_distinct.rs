@@ -1,4 +1,4 @@
-//! `sum_distinct(column)`: the sum of the distinct values; null over no values. Values are distinct as in
+//! `sum_distinct(column)`: the sum of the distinct values; null without values. Values are distinct as in
 //! `count_distinct`, and added up as in `sum`.
 
 use super::collect_set::CollectSetState;

@@ -1,6 +1,6 @@
 //! `top_k(column, k)`: the most frequent values with their counts, the most frequent first; where counts
 //! are equal, the smaller value first and null last. Null counts as a value, as in Spark's
-//! `approx_top_k`. An empty list over no rows.
+//! `approx_top_k`. An empty list without rows.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! `variance`, `var_pop`, `stddev`, `stddev_pop`: null over no values, and for a sample over one
+//! `variance`, `var_pop`, `stddev`, `stddev_pop`: null without values, and for a sample over one
 //! value (as Spark 4); NaN if a value is NaN or infinite.
 //!
 //! Sums of distances from one of the window's own values `c`, and of their squares:
