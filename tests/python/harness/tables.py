@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..oracle.aggregates import answer
 from ..oracle.answers import accepts
@@ -72,6 +73,12 @@ def ticks(column: pa.ChunkedArray | pa.Array) -> list[int | None]:
     """Timestamps as whole ticks of their own unit."""
     found: list[int | None] = column.cast(pa.int64()).to_pylist()
     return found
+
+
+def window_bounds(table: pa.Table) -> list[tuple[int | None, int | None]]:
+    """The start and the end of each window, in ticks."""
+    windows = table["window"].combine_chunks()
+    return list(zip(*(ticks(pc.struct_field(windows, bound)) for bound in ("start", "end")), strict=True))
 
 
 def records(table: pa.Table, keys: Sequence[str], time: str = "ts") -> list[Record]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import arrow, in_batches
+from ..harness.tables import arrow, in_batches, ticks, window_bounds
 from ..oracle.cogroup import InputRecord, together
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
@@ -73,10 +72,6 @@ def cogrouped(tables: Tables, times: dict[str, str], windows: Any) -> Any:
     return wr.cogroup(**grouped).windowed_by(windows)
 
 
-def ticks(times: Any) -> list[int | None]:
-    return times.cast(pa.int64()).to_pylist()
-
-
 def oracle_rows(tables: Tables, times: dict[str, str]) -> list[InputRecord]:
     return together(
         {
@@ -100,10 +95,9 @@ def check(tables: Tables, times: dict[str, str], answer: pa.Table, windows: RowW
     assert answer.select(columns).replace_schema_metadata(None).equals(unioned)
     assert answer["input"].to_pylist() == [record.input for record in records]
     known = {row: window for group in by_key(records).values() for row, window in windows(list(group)).items()}
-    shown = answer["window"].combine_chunks()
-    bounds = zip(ticks(pc.struct_field(shown, "start")), ticks(pc.struct_field(shown, "end")), strict=True)
     ids: dict[Any, int] = {}
-    for row, (start_and_end, got) in enumerate(zip(bounds, answer.select([*ASKED]).to_pylist(), strict=True)):
+    answers = zip(window_bounds(answer), answer.select([*ASKED]).to_pylist(), strict=True)
+    for row, (start_and_end, got) in enumerate(answers):
         if row not in known:
             assert start_and_end == (None, None)
             assert got == dict.fromkeys(ASKED)

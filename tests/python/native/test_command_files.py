@@ -12,6 +12,8 @@ import pytest
 
 from windrow.__main__ import main
 
+from ..harness.command import refused
+
 SESSIONS = ["--key", "user", "--time", "ts", "--gap", "5 minutes"]
 HEADER = '"user","window_start","window_end","n","spend"\n'
 ASKED = [*SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--quiet"]
@@ -31,14 +33,6 @@ def files(folder: Path, **contents: str | bytes) -> list[str]:
     for name, content in contents.items():
         (folder / f"{name}.csv").write_bytes(content.encode() if isinstance(content, str) else content)
     return [f"{name}.csv" for name in contents]
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line that says what is wrong."""
-    assert main(["sessions", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err.count("\n")) == ("", 1)
-    return printed.err.removeprefix("windrow: ").removesuffix("\n")
 
 
 def test_a_header_alone_gives_the_header_of_the_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,12 +84,13 @@ def test_types_are_those_of_the_first_values_however_late_they_come(
 
 def test_a_column_that_a_file_has_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     twice, once = files(folder, twice="user,ts,user\na,2026-05-04 09:00:00,b\n", once=f"user,ts,amount\n{FIRST}")
-    assert refused(capsys, twice, *SESSIONS).startswith("--key: got 'user'; allowed: a name that only one column has")
-    assert refused(capsys, once, twice, *SESSIONS).startswith(
+    message = refused(capsys, "sessions", twice, *SESSIONS)
+    assert message.startswith("--key: got 'user'; allowed: a name that only one column has")
+    assert refused(capsys, "sessions", once, twice, *SESSIONS).startswith(
         "twice.csv: got 'user'; allowed: a name that only one column"
     )
     pq.write_table(pa.table([["a"], ["b"], [1]], names=["user", "user", "ts"]), folder / "twice.parquet")
-    assert "--key: got 'user'" in refused(capsys, "twice.parquet", *SESSIONS)
+    assert "--key: got 'user'" in refused(capsys, "sessions", "twice.parquet", *SESSIONS)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +104,7 @@ def test_a_column_that_a_file_has_twice(folder: Path, capsys: pytest.CaptureFixt
 )
 def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (name,) = files(folder, latin=content)
-    message = refused(capsys, name, *SESSIONS)
+    message = refused(capsys, "sessions", name, *SESSIONS)
     assert message.startswith("latin.csv: ")
     assert "text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t utf-8" in message
     assert "--type" not in message
@@ -130,8 +125,8 @@ def test_what_is_wrong_with_one_of_several_files_names_it(
 ) -> None:
     (good,) = files(folder, good=f"user,ts,amount\n{FIRST}")
     (folder / name).write_bytes(content)
-    assert message in refused(capsys, name, *SESSIONS)
-    assert message in refused(capsys, good, name, *SESSIONS)
+    assert message in refused(capsys, "sessions", name, *SESSIONS)
+    assert message in refused(capsys, "sessions", good, name, *SESSIONS)
 
 
 def test_text_in_nanoseconds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +134,7 @@ def test_text_in_nanoseconds(folder: Path, capsys: pytest.CaptureFixture[str]) -
     first, later = files(folder, fine=f"user,ts\n{plain}{fine}", coarse=f"user,ts\n{plain}")
     assert main(["sessions", first, later, *SESSIONS, "--quiet"]) == 0
     assert '"a",2026-05-04 09:00:00.123456000,2026-05-04 09:00:00.123456789,3' in capsys.readouterr().out
-    message = refused(capsys, later, first, *SESSIONS)
+    message = refused(capsys, "sessions", later, first, *SESSIONS)
     assert "got '2026-05-04T09:00:00.123456789'" in message
     assert "with nanoseconds only if the first ones have them" in message
 
@@ -148,7 +143,7 @@ def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.Captu
     rows = "a,2026-05-04 09:00:00,120\na,2026-05-04 09:02:00,0\nb,2026-05-04 09:00:00,119\nb,2026-05-04 09:02:00,1\n"
     (name,) = files(folder, gaps=f"user,ts,gap\n{rows}")
     arguments = [name, "--key", "user", "--time", "ts", "--dynamic-gap", "gap"]
-    message = refused(capsys, *arguments)
+    message = refused(capsys, "sessions", *arguments)
     assert (
         "--dynamic-gap: column 'gap' has type string; allowed: durations, such as Parquet has; or numbers with"
         in message
@@ -157,7 +152,9 @@ def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.Captu
     written = capsys.readouterr()
     assert [line.rpartition(",")[2] for line in written.out.splitlines()] == ['"count"', "1", "1", "1"]
     assert "1 with a gap that is null, zero or negative" in written.err
-    assert "--gap-unit: got 's'; allowed: none with --gap" in refused(capsys, name, *SESSIONS, "--gap-unit", "s")
+    assert "--gap-unit: got 's'; allowed: none with --gap" in refused(
+        capsys, "sessions", name, *SESSIONS, "--gap-unit", "s"
+    )
     gaps = pa.array([timedelta(minutes=2)] * 2, pa.duration("us"))
     times = pa.array([0, 120], pa.timestamp("s"))
     pq.write_table(pa.table({"user": ["a", "a"], "ts": times, "gap": gaps}), folder / "gaps.parquet")
@@ -183,7 +180,7 @@ def test_functions_that_lack_an_argument_are_shown_by_example(
     called: str, allowed: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (name,) = files(folder, good=f"user,ts,amount\n{FIRST}")
-    assert refused(capsys, name, *SESSIONS, "--agg", f"p={called}").endswith(f"allowed: {allowed}")
+    assert refused(capsys, "sessions", name, *SESSIONS, "--agg", f"p={called}").endswith(f"allowed: {allowed}")
 
 
 @pytest.mark.parametrize("option", ["--time", "--dynamic-gap"])

@@ -12,6 +12,8 @@ import pytest
 
 from windrow.__main__ import main
 
+from ..harness.command import refused
+
 NINE = "2026-05-04 09:00"
 IDS = [
     "007",
@@ -67,14 +69,6 @@ def write_csv(path: Path, header: str, rows: list[list[str]]) -> None:
 def read_csv(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as stream:
         return list(csv.DictReader(stream))
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """The one line that says what is wrong."""
-    assert main([*arguments]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, printed.err.count("\n")) == ("", 1)
-    return printed.err.removeprefix("windrow: ").removesuffix("\n")
 
 
 SESSIONS = ["--time", "ts", "--gap", "1 hour"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -23,7 +22,7 @@ from windrow._plan.plan import Plan
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import cut, in_batches, rows_of, ticks
+from ..harness.tables import cut, in_batches, rows_of, ticks, window_bounds
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
 
@@ -193,9 +192,7 @@ def test_oracle_every_row_with_its_session(table: pa.Table, rule: Rule, cuts: li
     numbers = set()
     for answer in (here, merged(query, blocks(query, shuffled, cuts))):
         assert sorted(answer["id"].to_pylist()) == list(range(table.num_rows))
-        shown = answer["window"].combine_chunks()
-        bounds = zip(ticks(pc.struct_field(shown, "start")), ticks(pc.struct_field(shown, "end")), strict=True)
-        for row, (start, end) in zip(_plain(answer), bounds, strict=True):
+        for row, (start, end) in zip(_plain(answer), window_bounds(answer), strict=True):
             left_out = (None, None, None)
             ids = None if row["ids"] is None else sorted(row["ids"])
             assert (start, end, ids) == wanted.get(row["id"], left_out)
@@ -267,9 +264,8 @@ def test_many_rows_on_threads_in_blocks_and_in_a_reader_are_what_a_loop_gives_an
 
 
 def counts(answer: pa.Table) -> dict[Any, int]:
-    shown = answer["window"].combine_chunks()
-    bounds = ticks(pc.struct_field(shown, "start")), ticks(pc.struct_field(shown, "end"))
-    found = dict(zip(zip(answer["k"].to_pylist(), *bounds, strict=True), answer["count"].to_pylist(), strict=True))
+    rows = zip(answer["k"].to_pylist(), window_bounds(answer), answer["count"].to_pylist(), strict=True)
+    found = {(key, *bounds): count for key, bounds, count in rows}
     assert len(found) == answer.num_rows
     return found
 

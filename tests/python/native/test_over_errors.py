@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
-import pytest
 
 import windrow as wr
 
 from .test_over import PAID, paid
-
-
-def refused(call: Any, error: type[Exception], *words: str) -> None:
-    with pytest.raises(error) as raised:
-        call()
-    for word in words:
-        assert word in str(raised.value)
+from .test_with_columns import refused
 
 
 def test_what_cannot_be_is_refused_with_the_reason() -> None:

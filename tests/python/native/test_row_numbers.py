@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 import windrow as wr
 
 from ..harness.examples import usually
+from ..harness.tables import ticks
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
 from ..scenes import all_at
-from .test_with_columns import LONGEST, ON_DISK, TICK, after_a_shuffle, expected, tables, ticks, windowed
+from .test_with_columns import LONGEST, ON_DISK, TICK, after_a_shuffle, expected, tables, windowed
 
 POSITION = {"position": wr.position()}
 BOTH = {**POSITION, "session_number": wr.session_number(), "n": wr.count()}

@@ -24,7 +24,7 @@ from windrow._native import Query
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import arrow, in_batches
+from ..harness.tables import arrow, in_batches, ticks, window_bounds
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
 from ..scenes import all_at
@@ -58,10 +58,6 @@ def tables(draw: st.DrawFn) -> pa.Table:
     return table_of(draw(some(row, 40)), draw(st.lists(st.integers(0, 40), max_size=4)))
 
 
-def ticks(times: Any) -> list[int | None]:
-    return times.cast(pa.int64()).to_pylist()
-
-
 def expected(table: pa.Table, windows: RowWindows) -> dict[int, Any]:
     records = [
         Record((key,), time, arrival, {"gap": gap})
@@ -77,9 +73,9 @@ def check(table: pa.Table, answer: pa.Table, windows: RowWindows) -> None:
     assert answer.select(table.column_names).replace_schema_metadata(None).equals(table)
     known = expected(table, windows)
     ids: dict[Any, int] = {}
-    shown = answer["window"].combine_chunks()
-    bounds = zip(ticks(pc.struct_field(shown, "start")), ticks(pc.struct_field(shown, "end")), strict=True)
-    for row, (start_and_end, got) in enumerate(zip(bounds, answer.select([*ASKED]).to_pylist(), strict=True)):
+    for row, (start_and_end, got) in enumerate(
+        zip(window_bounds(answer), answer.select([*ASKED]).to_pylist(), strict=True)
+    ):
         if row not in known:
             assert start_and_end == (None, None)
             assert got == dict.fromkeys(ASKED)
