@@ -39,7 +39,7 @@ def test_a_compacted_topic_takes_control_messages_with_a_key_alone(broker: Broke
     assert (time_of(last) or 0) >= START + 105
 
 
-def test_where_the_broker_gives_the_time_it_is_that_which_is_told(broker: Broker) -> None:
+def test_a_time_set_by_the_broker_is_the_one_in_the_tick(broker: Broker) -> None:
     topic = topics.create(broker.address, "appended", 1, message_timestamp_type="LogAppendTime")
     settings: dict[str, Any] = {"bootstrap.servers": broker.address, "log_level": 0}
     with ProgressProducer(Producer(settings), settings | CONFIG) as producer:

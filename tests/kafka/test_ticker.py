@@ -100,7 +100,7 @@ def test_a_ticker_moves_quiet_partitions_alone_and_ends_with_a_signal(
     assert numbered == list(range(len(quiet)))
 
 
-def test_a_dry_run_tells_what_it_would_do_and_sends_nothing(broker: Broker, tmp_path: Path) -> None:
+def test_a_dry_run_prints_what_it_would_do_and_sends_nothing(broker: Broker, tmp_path: Path) -> None:
     topic = topics.create(broker.address, "dry", 1)
     topics.write(broker.address, topic, [(0, b"ann", b"", START)])
     with running(broker.address, topic, tmp_path / "log", "--dry-run") as ticker:

@@ -153,7 +153,7 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize(("line", "message"), MALFORMED.values(), ids=MALFORMED)
-def test_a_line_that_is_no_run_is_told_in_one_line_and_the_others_are_played(
+def test_a_line_that_is_not_a_run_is_reported_in_one_line_and_the_others_are_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], line: bytes, message: str
 ) -> None:
     path, right = tmp_path / "runs.jsonl", json.dumps(RUN).encode()
@@ -189,7 +189,7 @@ def test_lengths_of_64_bits_are_played_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", ["0", "-1", "many"])
-def test_a_wrong_length_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str], length: str) -> None:
+def test_a_wrong_length_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str], length: str) -> None:
     with pytest.raises(SystemExit):
         replayed(tmp_path / "run.jsonl", RUN, f"--batch={length}")
     assert "allowed: a number of records" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def divides_by_zero(error: Any, message: Any) -> None:
     [(ends_the_program, SystemExit), (divides_by_zero, ZeroDivisionError), (5, TypeError)],
     ids=["exit", "division", "no function"],
 )
-def test_what_a_callback_raises_in_the_thread_is_raised_by_poll_and_the_thread_goes_on(
+def test_what_a_callback_raises_in_the_thread_is_raised_by_poll_and_the_thread_continues(
     settings: dict[str, Any], callback: Any, raised: type[BaseException]
 ) -> None:
     with ProgressProducer(Producer(settings), settings | OPTIONS) as producer:

@@ -89,7 +89,7 @@ def test_a_record_without_the_header_is_data(headers: list[tuple[str, bytes]] | 
     assert not is_control(None, None, headers)
 
 
-def test_a_record_with_a_value_is_data_whatever_headers_were_copied_to_it() -> None:
+def test_a_record_with_a_value_is_data_with_any_copied_headers() -> None:
     headers = [("windrow.progress", body()), ("control", b"5")]
     assert ControlMessage.read(b"", headers) is None
     assert not is_control(None, b"", headers)

@@ -66,7 +66,7 @@ def test_partitions_have_times_of_their_own() -> None:
     assert scene.times(1) == [3_600_000 + START]
 
 
-def test_new_data_begins_anew() -> None:
+def test_new_data_begins_a_new_cycle() -> None:
     scene = Scene()
     scene.write(NINE)
     scene.timer.advance(START + BACKOFF)
@@ -122,7 +122,7 @@ def test_a_neighbour_that_writes_while_a_message_is_in_flight_is_seen() -> None:
     assert scene.producer.counters()["moved"] == 1
 
 
-def test_of_two_producers_the_last_one_to_write_tells_its_own_time() -> None:
+def test_of_two_producers_the_last_one_to_write_sends_its_own_time() -> None:
     # one is quiet, the other lags by an hour and goes on: nothing makes it later than the first one's records do
     scene = Scene()
     lagging = ProgressProducer(
@@ -233,7 +233,7 @@ def test_nothing_is_sent_while_a_record_for_the_partition_is_in_flight() -> None
     assert scene.times()[0] == 2 + START
 
 
-def test_what_is_told_is_never_later_than_a_record_that_may_be_on_its_way() -> None:
+def test_a_tick_is_never_later_than_a_record_that_may_be_on_its_way() -> None:
     # the partitioner decides where the second record goes: it may be the quiet partition
     scene = Scene()
     scene.write(NINE)
@@ -291,7 +291,7 @@ def test_a_time_that_no_message_can_tell_is_counted_and_asks_nobody_for_ever() -
     assert scene.cluster.requests == 4
 
 
-def test_the_end_of_the_year_9999_is_told_once() -> None:
+def test_the_end_of_the_year_9999_is_sent_once() -> None:
     scene = Scene()
     scene.write(253_402_300_799_000)
     scene.timer.advance(3_600_000)
@@ -299,7 +299,7 @@ def test_the_end_of_the_year_9999_is_told_once() -> None:
     assert scene.producer.counters()["out_of_range"] == 3
 
 
-def test_a_topic_that_is_made_anew_is_told_from_its_new_records() -> None:
+def test_a_recreated_topic_gets_ticks_from_its_new_records() -> None:
     scene = Scene()
     for number in range(5):
         scene.write(NINE + number)
@@ -311,7 +311,7 @@ def test_a_topic_that_is_made_anew_is_told_from_its_new_records() -> None:
     assert scene.producer.counters()["moved"] == 0
 
 
-def test_in_a_topic_that_is_made_anew_somebody_elses_record_is_theirs() -> None:
+def test_in_a_recreated_topic_a_foreign_record_stays_foreign() -> None:
     scene = Scene()
     for number in range(5):
         scene.write(NINE + number)

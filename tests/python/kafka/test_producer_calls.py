@@ -30,7 +30,7 @@ def test_a_queue_that_is_full_raises_and_forgets_the_record() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 3], ids=["the first", "the last"])
-def test_a_message_that_does_not_arrive_is_told_and_sent_again(number: int) -> None:
+def test_a_message_that_does_not_arrive_is_reported_and_sent_again(number: int) -> None:
     scene = Scene()
     scene.write(NINE)
     due = [START, 11_000, 12_000, END]

@@ -110,7 +110,7 @@ steps = st.one_of(
     end=st.sampled_from([None, 1_500, 4_000]),
     allowance=st.sampled_from([0, 300]),
 )
-def test_what_stands_in_the_logs_is_what_may_stand_there(
+def test_the_logs_hold_only_what_they_may_hold(
     plan: list[tuple[Any, ...]], latency: int, end: int | None, allowance: int
 ) -> None:
     options = {"start.ms": 1_000, "backoff.ms": 250, "end.ms": end, "allowance.ms": allowance}

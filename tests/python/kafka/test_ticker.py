@@ -205,7 +205,7 @@ def test_settings_come_from_the_file_and_the_command_line_goes_first(tmp_path: P
         ticker._settings(parsed)
 
 
-def test_new_partitions_are_found_and_an_absent_topic_is_told(
+def test_new_partitions_are_found_and_an_absent_topic_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     timer = VirtualTimer()

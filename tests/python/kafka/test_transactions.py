@@ -42,7 +42,7 @@ class Scene:
         return [message.event_time - NINE for message in read if message is not None]
 
 
-def test_a_transaction_is_told_when_it_is_committed() -> None:
+def test_the_time_of_a_transaction_is_sent_once_it_is_committed() -> None:
     scene = Scene()
     scene.producer.begin_transaction()
     scene.write(NINE)
@@ -94,7 +94,7 @@ def test_a_neighbour_behind_the_marker_is_data() -> None:
     assert (scene.times(), scene.producer.counters()["moved"]) == ([], 1)
 
 
-def test_times_of_an_aborted_transaction_are_never_told() -> None:
+def test_times_of_an_aborted_transaction_are_never_sent() -> None:
     scene = Scene()
     scene.producer.begin_transaction()
     scene.write(NINE)
@@ -112,7 +112,7 @@ def test_times_of_an_aborted_transaction_are_never_told() -> None:
     assert scene.times(1) == []
 
 
-def test_a_partition_that_is_quiet_is_told_while_a_transaction_is_open_on_another() -> None:
+def test_a_quiet_partition_gets_ticks_while_a_transaction_is_open_on_another() -> None:
     scene = Scene()
     scene.producer.begin_transaction()
     scene.write(NINE)

@@ -12,7 +12,7 @@ from windrow.kafka._control import ControlMessage
 from .watch_scene import BACKOFF, CONFIG, END, INTERVAL, NINE, START, Scene
 
 
-def test_a_partition_that_stands_still_is_ticked_from_start_to_end() -> None:
+def test_a_partition_that_does_not_move_is_ticked_from_start_to_end() -> None:
     scene = Scene()
     scene.data(NINE + 5_000)
     scene.data(NINE)
@@ -32,7 +32,7 @@ def test_a_partition_that_stands_still_is_ticked_from_start_to_end() -> None:
     assert scene.cluster.read == 1  # its own ticks are not read again
 
 
-def test_a_partition_without_data_is_told_once_and_left_alone() -> None:
+def test_a_partition_without_data_is_reported_once_and_left_alone() -> None:
     scene = Scene()
     scene.look()
     scene.advance(60_000)
@@ -123,7 +123,7 @@ def test_two_tickers_end_together() -> None:
     assert len(scene.broker.log("events", 0)) == last
 
 
-def test_a_ticker_that_begins_anew_goes_on_from_what_was_told() -> None:
+def test_a_new_ticker_continues_from_the_last_tick() -> None:
     scene = Scene()
     scene.data(NINE)
     scene.look()
@@ -134,7 +134,7 @@ def test_a_ticker_that_begins_anew_goes_on_from_what_was_told() -> None:
     assert scene.times()[4:] == [END + START]
 
 
-def test_what_was_told_before_the_last_data_is_no_time_of_it() -> None:
+def test_a_tick_before_the_last_data_is_not_its_time() -> None:
     scene = Scene()
     scene.data(NINE)
     scene.data(0, value=None, headers=ControlMessage(NINE + 60_000, 0, UUID(int=1)).headers())
@@ -179,7 +179,7 @@ def test_more_than_the_tail_may_hold_data() -> None:
     assert scene.times() == [START, 11_000, 12_000, END]  # quiet for ten seconds once more
 
 
-def test_a_dry_run_writes_nothing_and_tells_the_same() -> None:
+def test_a_dry_run_writes_nothing_and_prints_the_same() -> None:
     dry, wet = Scene(dry_run=True), Scene()
     for scene in (dry, wet):
         scene.data(NINE)
@@ -192,7 +192,7 @@ def test_a_dry_run_writes_nothing_and_tells_the_same() -> None:
     ]
 
 
-def test_a_send_that_fails_is_told_and_tried_again() -> None:
+def test_a_send_that_fails_is_reported_and_tried_again() -> None:
     scene = Scene()
     scene.data(NINE)
     scene.look()
@@ -220,7 +220,7 @@ def test_somebody_who_writes_at_the_same_moment_is_seen() -> None:
 
 
 @pytest.mark.parametrize("what", ["all", "one"])
-def test_an_answer_that_does_not_come_is_told_once_and_asked_for_again(what: str) -> None:
+def test_a_missing_answer_is_reported_once_and_requested_again(what: str) -> None:
     scene = Scene()
     scene.data(NINE)
     scene.look()

@@ -7,7 +7,7 @@ from windrow.kafka._cluster import TopicPartition
 from .watch_scene import END, INTERVAL, NINE, START, Scene
 
 
-def test_a_topic_that_is_made_anew_has_the_time_of_its_new_records() -> None:
+def test_a_recreated_topic_has_the_time_of_its_new_records() -> None:
     scene = Scene()
     for number in range(50):
         scene.data(NINE + 3_600_000 + number)
@@ -21,7 +21,7 @@ def test_a_topic_that_is_made_anew_has_the_time_of_its_new_records() -> None:
     assert "events-0 was recreated: it ended at offset 51, and now at 1" in scene.lines
 
 
-def test_a_topic_that_is_made_anew_and_stays_empty_is_told_to_be_empty() -> None:
+def test_a_recreated_topic_that_stays_empty_is_reported_as_empty() -> None:
     scene = Scene()
     scene.data(NINE)
     scene.look()
@@ -36,7 +36,7 @@ def test_a_topic_that_is_made_anew_and_stays_empty_is_told_to_be_empty() -> None
     ]
 
 
-def test_a_time_that_no_tick_can_tell_is_told_and_counted_until_the_end() -> None:
+def test_a_time_that_no_tick_can_hold_is_reported_and_counted_until_the_end() -> None:
     scene = Scene()
     scene.data(-20_000, 0)  # before 1970 for longer than the quiet time lasts
     scene.data(1_700_000_000_000_000, 1)  # microseconds, taken for milliseconds
@@ -51,7 +51,7 @@ def test_a_time_that_no_tick_can_tell_is_told_and_counted_until_the_end() -> Non
     assert scene.lines.count(line) == 4
 
 
-def test_a_look_ends_when_it_is_told_to() -> None:
+def test_a_look_ends_on_request() -> None:
     scene = Scene()
     for partition in range(3):
         scene.data(NINE, partition)

@@ -154,7 +154,7 @@ def test_what_a_type_does_not_hold_is_refused(kind: Any, value: Any, error: type
         held(kind, value)
 
 
-def test_a_query_tells_what_a_function_returned() -> None:
+def test_an_error_names_what_a_function_returned() -> None:
     data = pa.table({"k": ["a", "a"], "ts": pa.array([0, 1], pa.timestamp("us")), "n": [1, 2]})
     sessions = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 second"))
     halves = wr.aggregate(dict, lambda held, row: {"n": [0.5]}, lambda a, b: a, schema="n array<bigint>")

@@ -127,7 +127,7 @@ def test_the_longest_gap_is_no_retention() -> None:
         SessionWindows.with_dynamic_gap("pause", retention="2 hours")
 
 
-def test_an_option_that_is_none_is_told_the_closest() -> None:
+def test_for_an_unknown_option_the_error_offers_the_closest() -> None:
     windows: Any = SessionWindows
     with pytest.raises(TypeError, match=r"with_dynamic_gap: got max_gaps='1 hour'; .*did you mean 'max_gap'\?"):
         windows.with_dynamic_gap("pause", max_gaps="1 hour")

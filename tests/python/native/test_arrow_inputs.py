@@ -108,7 +108,7 @@ def test_categories_without_the_flag_are_compared_by_their_values() -> None:
     assert arrow(sessions(categorical).agg(v=wr.min("v")))["v"].to_pylist() == ["large"]
 
 
-def test_what_is_told_of_a_dictionary_is_not_told_of_its_values() -> None:
+def test_rules_for_a_dictionary_do_not_apply_to_its_values() -> None:
     described = pa.table(categories()["polars"])
     assert described.schema.field("v").metadata
     grouped = wr.group_by(described, "v", time="ts").windowed_by(GAP).count()
@@ -152,7 +152,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_types_are_told_in_the_words_of_pyarrow(kind: pa.DataType) -> None:
+def test_types_have_the_names_of_pyarrow(kind: pa.DataType) -> None:
     schema = pa.schema({"user": pa.int64(), "ts": pa.timestamp("us"), "v": kind})
     windowed = sessions(pa.RecordBatchReader.from_batches(schema, []))
     with pytest.raises(TypeError) as raised:

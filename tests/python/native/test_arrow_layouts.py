@@ -61,7 +61,7 @@ def test_dictionaries_of_chunks_are_one_column_of_values(value: str) -> None:
 
 
 @pytest.mark.parametrize("count", [3, 700])
-def test_python_functions_are_handed_the_values_of_all_dictionaries(count: int) -> None:
+def test_python_functions_get_the_values_of_all_dictionaries(count: int) -> None:
     table = chunks(count)
     sessions = wr.group_by(table, "v", time="ts").windowed_by(GAP)
     found = sessions.agg(text=wr.reduce("v", lambda one, other: one), first=wr.first("v"))
@@ -214,7 +214,7 @@ def test_values_without_a_width_are_not_aggregated(name: str, windows: Any) -> N
 
 
 @pytest.mark.soak
-def test_short_batches_beside_one_of_nearly_two_gib_are_joined_apart() -> None:
+def test_short_batches_next_to_one_of_nearly_two_gib_are_joined_separately() -> None:
     wide = pa.array([b"x" * (2**31 - 100)], pa.binary())
     short = [rows(v=pa.array([b"y" * 60], pa.binary())) for _ in range(10)]
     table = pa.concat_tables([*short, rows(v=wide), *short])
@@ -226,7 +226,7 @@ def test_short_batches_beside_one_of_nearly_two_gib_are_joined_apart() -> None:
 
 
 @pytest.mark.parametrize("name", ["xxh3:{}", "xxh3:................{}", "xxh3:................"])
-def test_a_state_is_read_back_whatever_its_aggregates_are_called(name: str) -> None:
+def test_a_state_is_read_back_with_any_names_of_aggregates(name: str) -> None:
     schema = pa.schema({"user": pa.int64(), "ts": pa.timestamp("us"), "amount": pa.int64()})
     names = list(dict.fromkeys(name.format(number) for number in range(200)))
 

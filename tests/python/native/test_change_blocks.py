@@ -180,7 +180,7 @@ def test_blocks_are_compressed_where_that_makes_them_a_third_shorter(kind: Any, 
         assert (len(block) < body * 2 / 3) == is_shorter
 
 
-def test_what_pays_is_seen_anew_among_many_blocks() -> None:
+def test_what_pays_is_decided_again_among_many_blocks() -> None:
     draw = random.Random(0)
     texts = [draw.randbytes(1_000).hex() for _ in range(5_000)]  # 10 MB
     texts += ["x" * 2_000 + str(row % 3) for row in range(50_000)]  # 100 MB

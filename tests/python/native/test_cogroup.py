@@ -207,7 +207,7 @@ TEXTS = wr.aggregate(
 
 
 @pytest.mark.parametrize("kept", [GAP, wr.SlidingWindows.with_time_difference(timedelta(microseconds=3000))])
-def test_python_functions_are_handed_the_rows_of_their_input(kept: Any) -> None:
+def test_python_functions_get_the_rows_of_their_input(kept: Any) -> None:
     sum_of = wr.reduce("orders.amount", lambda a, b: a + b)
     one = wr.aggregate(
         lambda: 0, lambda n, row: n + row.amount, lambda a, b: a + b, schema="bigint", columns=["orders.amount"]

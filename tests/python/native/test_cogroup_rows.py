@@ -185,7 +185,7 @@ def test_inputs_of_other_libraries_ticks_bounds_and_progress_go_along() -> None:
     assert set(steps) == {"records", "windows"}
 
 
-def test_columns_of_one_name_have_one_type_in_whatever_layout() -> None:
+def test_columns_of_one_name_have_one_type_in_any_layout() -> None:
     large = ORDERS.set_column(3, "url", pa.array(["x", "y"], pa.large_string()))
     assert visits(CLICKS, large).with_columns()["url"].to_pylist() == ["/", "/a", "/b", "/c", "x", "y"]
     with pytest.raises(

@@ -61,7 +61,7 @@ def test_a_file_without_values_takes_the_types_of_the_next(
     assert capsys.readouterr().out == HEADER + LAST
 
 
-def test_a_zone_is_told_by_the_first_file_with_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_file_with_rows_decides_the_zone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = files(folder, header="user,ts\n", zoned="user,ts\nann,2026-05-04T09:00:00+02:00\n")
     assert main(["sessions", *names, *SESSIONS, "--quiet"]) == 0
     assert "2026-05-04 07:00:00.000000Z" in capsys.readouterr().out
@@ -184,9 +184,7 @@ def test_functions_that_lack_an_argument_are_shown_by_example(
 
 
 @pytest.mark.parametrize("option", ["--time", "--dynamic-gap"])
-def test_integers_that_are_none_of_64_bits_are_told(
-    option: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_integers_beyond_64_bits_are_reported(option: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     largest = pa.array([5, 2**63], pa.uint64())
     times = pa.array([0, 1], pa.timestamp("s"))
     pq.write_table(pa.table({"user": ["ann"] * 2, "ts": times, "n": largest}), folder / "large.parquet")

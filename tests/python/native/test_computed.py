@@ -109,7 +109,7 @@ def test_an_integer_that_does_not_fit_names_its_column() -> None:
         wr.group_by(rows.sort_by("n"), "user", time="ts").windowed_by(GAP).agg(next=wr.max("n") + 1)
 
 
-def test_a_part_that_fails_is_told_with_the_column_that_asked_for_it() -> None:
+def test_a_part_that_fails_is_reported_with_the_column_that_needs_it() -> None:
     with pytest.raises(TypeError, match='aggregate "share: sum\\(user\\)": sum: column "user" has type string'):
         sessions().agg(share=wr.sum("user") / wr.count())
     large = pa.table({"user": [1, 1], "ts": pa.array([0, 0], US), "n": [2**63 - 1] * 2, "on": [True, True]})
@@ -150,7 +150,7 @@ def test_numbers_of_few_bits_and_of_no_sign_are_computed_as_the_numbers_that_the
     assert [got.schema.field(name).type for name in ("span", "back", "real")] == [pa.int64(), pa.int64(), pa.float64()]
 
 
-def test_decimals_of_38_digits_are_exact_and_what_does_not_fit_is_told() -> None:
+def test_decimals_of_38_digits_are_exact_and_what_does_not_fit_is_an_error() -> None:
     got = sessions(SMALL).agg(
         twice=wr.sum("price") * 2, more=1 + wr.sum("price"), square=wr.max("price") * wr.max("price")
     )
@@ -167,7 +167,7 @@ def test_decimals_of_38_digits_are_exact_and_what_does_not_fit_is_told() -> None
 NESTED = pa.struct([pa.field("id", pa.uuid()), pa.field("flags", pa.list_(pa.bool8()))])
 
 
-def test_extension_types_inside_of_others_pass_beside_computed_columns() -> None:
+def test_nested_extension_types_pass_next_to_computed_columns() -> None:
     held = pa.nulls(5, pa.list_(pa.uuid()))
     table = ORDERS.append_column("held", held).append_column("own", pa.nulls(5, NESTED))
     for data in (table, table.slice(0, 0)):
@@ -194,7 +194,7 @@ def test_lists_of_overlapping_windows_go_to_a_function_some_windows_at_a_time() 
     assert max(sizes) < sum(sizes) / 2
 
 
-def test_what_is_no_number_is_told_at_the_call() -> None:
+def test_what_is_not_a_number_is_refused_at_the_call() -> None:
     with pytest.raises(TypeError, match='aggregate "x": got a result of type list<.*allowed: results that are numbers'):
         sessions().agg(x=wr.collect_list("amount") + 1)
     for wrong in ("1", True, None, [1]):
@@ -231,7 +231,7 @@ def test_the_type_of_then_is_declared_or_that_of_an_empty_result() -> None:
     assert by_user("n", inferred) == {"ann": "3", "bob": "1", "cid": "1"}
 
 
-def test_a_result_has_the_type_of_the_empty_one_whatever_its_values_look_like() -> None:
+def test_a_result_has_the_type_of_the_empty_one_with_any_values() -> None:
     got = sessions().agg(
         n=wr.count().then(lambda n: pa.array([1.0] * len(n), pa.float32() if len(n) else pa.float64()))
     )
@@ -250,12 +250,12 @@ def test_a_result_has_the_type_of_the_empty_one_whatever_its_values_look_like() 
         (lambda n: n.no_such(), "AttributeError: .*no_such"),
     ],
 )
-def test_what_a_function_gives_wrong_is_told(fn: Any, error: str) -> None:
+def test_a_wrong_result_of_a_function_is_an_error(fn: Any, error: str) -> None:
     with pytest.raises((TypeError, ValueError, RuntimeError), match=f'aggregate "n": {error}'):
         sessions().agg(n=wr.count().then(fn))
 
 
-def test_wrong_arguments_are_told_at_the_call() -> None:
+def test_wrong_arguments_are_refused_at_the_call() -> None:
     with pytest.raises(TypeError, match=r"then\(fn=\): got 3"):
         wr.count().then(3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"then\(others\): got 'amount'"):
@@ -287,7 +287,7 @@ rows = st.tuples(st.integers(1, 3), st.integers(0, 40), st.integers(-5, 5) | st.
 
 
 @given(st.lists(rows, min_size=1, unique_by=lambda row: row[:2]), st.booleans())
-def test_apply_is_handed_all_values_of_each_window_in_order(
+def test_apply_gets_all_values_of_each_window_in_order(
     events: list[tuple[int, int, int | None, int | None]], sliding: bool
 ) -> None:
     keys, times, xs, ys = (list(column) for column in zip(*events, strict=True))

@@ -120,7 +120,7 @@ def test_a_condition_holds_on_a_stream_and_through_a_restart() -> None:
     }
 
 
-def test_a_state_goes_on_with_its_own_conditions_only() -> None:
+def test_a_state_continues_only_with_its_own_conditions() -> None:
     table = ORDERS.append_column("sent", ORDERS["paid"])
     driver = StreamDriver(job("paid"), table.schema)
     driver.pipe_batch(table.slice(0, 2))
@@ -157,7 +157,7 @@ def test_a_column_of_nulls_alone_is_never_true() -> None:
     }
 
 
-def test_wrong_conditions_are_told_at_the_call() -> None:
+def test_wrong_conditions_are_refused_at_the_call() -> None:
     with pytest.raises(TypeError, match=r"sum\(...\).where\(column=\): got 5"):
         wr.sum("amount").where(5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="allowed: one condition; this aggregate has 'paid'"):

@@ -224,7 +224,7 @@ def test_what_a_stream_and_an_explanation_do_not_take_is_refused_with_the_reason
     refused(ValueError, "windowed: max_records: got 2", lambda: wr.explain_record(full, "ann", at(0)))
 
 
-def test_it_is_told_what_ended_a_session() -> None:
+def test_it_explains_what_ended_a_session() -> None:
     explained = functools.partial(wr.explain_record, wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT), "ann")
     too_long = "4 minutes away, at most the gap of 5 minutes, but its session would be longer than 10 minutes"
     logout = "1 minute away, at most the gap of 5 minutes, but 'logout' is true at 2026-01-01 08:12:00, which ends its"
@@ -237,7 +237,7 @@ def test_it_is_told_what_ended_a_session() -> None:
     )
 
 
-def test_it_is_told_what_ended_a_session_of_own_gaps() -> None:
+def test_it_explains_what_ended_a_session_of_own_gaps() -> None:
     gaps = pa.array([timedelta(minutes=minutes) for minutes in (60, 2, 2, 60, 1, 1)])
     table = CLICKS.append_column("pause", gaps)
     windows = wr.SessionWindows.with_dynamic_gap("pause", max_duration="10 minutes", end_when="logout")

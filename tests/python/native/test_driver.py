@@ -256,6 +256,6 @@ def no_grace(data: Any) -> Any:
         (lambda: StreamDriver(sessions, pa.schema({"user": pa.string()})), ValueError, "time: got 'ts'"),
     ],
 )
-def test_wrong_arguments_are_told(make: Any, error: type[Exception], message: str) -> None:
+def test_wrong_arguments_are_refused(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()

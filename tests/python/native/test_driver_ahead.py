@@ -232,7 +232,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_wrong_arguments_are_told(case: str) -> None:
+def test_wrong_arguments_are_refused(case: str) -> None:
     make, error, message = REFUSED[case]
     with pytest.raises(error, match=message):
         make()

@@ -198,7 +198,7 @@ def test_zones_and_units_are_other_names_of_the_same_times() -> None:
     assert held(pa.array([timedelta(days=1)], pa.duration("s")), pa.duration("ns")) == [timedelta(days=1)]
 
 
-def test_a_function_is_handed_the_values_of_an_extension_type_also_after_a_restart() -> None:
+def test_a_function_gets_the_values_of_an_extension_type_also_after_a_restart() -> None:
     uuids = [UUID(int=number) for number in (1, 2, 3)]
     seen: list[UUID] = []
 

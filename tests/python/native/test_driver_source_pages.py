@@ -20,7 +20,7 @@ def state(driver: StreamDriver) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("stream_time", ["source", "slowest"])
-def test_changed_pages_go_on_from_each_other(stream_time: str) -> None:
+def test_changed_pages_continue_from_each_other(stream_time: str) -> None:
     driver = driven(stream_time=stream_time)
     held: dict[str, bytes] = {}
     for row in ROWS.to_pylist():
@@ -59,7 +59,7 @@ def test_the_pages_of_a_driver_without_sources_are_those_of_its_operator() -> No
     assert driver.stream_times == {(): at(0)}
 
 
-def test_the_sources_of_the_slowest_are_told_apart_after_a_restart() -> None:
+def test_the_sources_of_the_slowest_stay_distinct_after_a_restart() -> None:
     driver = driven(stream_time="slowest")
     driver.pipe(user="ann", ts=at(0), partition=5)
     driver.pipe(user="ann", ts=at(3), partition=4)

@@ -187,7 +187,7 @@ class Alone:
 @pytest.mark.parametrize("name", DEFINITIONS)
 @usually(40)
 @given(feeds(), st.integers(1, 9), st.integers(0, 30))
-def test_each_source_is_what_a_driver_of_its_own_is(
+def test_each_source_is_like_a_separate_driver(
     name: str, rows: list[tuple[Any, int, Any]], size: int, restart: int
 ) -> None:
     windows, every = DEFINITIONS[name]
@@ -245,7 +245,7 @@ def test_keys_of_several_columns_are_in_their_order_over_all_sources() -> None:
     assert named == list(itertools.product((None, -1, 0, 2), (None, "a", "b")))[1:]
 
 
-def test_the_order_of_feeding_is_the_order_whatever_the_column_says() -> None:
+def test_the_order_of_feeding_counts_not_the_column() -> None:
     driver = driven(order="offset")
     driver.pipe(user="ann", ts=at(20), partition=0, offset=9)
     driver.pipe(user="ann", ts=at(2), partition=0, offset=1)
@@ -308,7 +308,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_wrong_arguments_are_told(case: str) -> None:
+def test_wrong_arguments_are_refused(case: str) -> None:
     make, error, message = REFUSED[case]
     with pytest.raises(error, match=message):
         make()

@@ -40,13 +40,13 @@ STEPS: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_step_around_the_windows_is_told(step: str) -> None:
+def test_a_step_around_the_windows_is_refused(step: str) -> None:
     definition, message = STEPS[step]
     with pytest.raises(AttributeError, match=f"^definition: {message}.*; {INSTEAD}$"):
         StreamDriver(definition, PAYMENTS)
 
 
-def test_a_step_on_an_input_of_a_cogroup_is_told() -> None:
+def test_a_step_on_an_input_of_a_cogroup_is_refused() -> None:
     def definition(clicks: Any, orders: Any) -> Any:
         grouped = {
             name: wr.group_by(data, "user", time="ts") for name, data in (("a", clicks), ("b", orders.where("x")))
@@ -57,7 +57,7 @@ def test_a_step_on_an_input_of_a_cogroup_is_told() -> None:
         StreamDriver(definition, {"clicks": PAYMENTS, "orders": PAYMENTS})
 
 
-def test_functions_of_pyspark_are_told() -> None:
+def test_functions_of_pyspark_are_refused() -> None:
     """Without a session they raise by themselves, whatever they are called on."""
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F

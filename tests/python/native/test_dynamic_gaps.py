@@ -169,7 +169,7 @@ def test_few_rows_or_none(rows: list[tuple[Any, ...]]) -> None:
     assert bounds(table_of(rows)) == [(7, 7) for _, _, gap in rows if gap]
 
 
-def test_a_long_gap_reaches_over_what_comes_between_whatever_the_order() -> None:
+def test_a_long_gap_reaches_over_what_comes_between_in_any_order() -> None:
     """
     0 ├────────────────────┤ 20
           4├┤    9├┤    17├┤      22├┤
@@ -348,7 +348,7 @@ def test_a_driver_cuts_gaps_to_one_day_where_no_longest_is_given(hours: float, c
     )
 
 
-def test_a_driver_goes_on_with_the_reach_after_a_restart() -> None:
+def test_a_driver_continues_with_the_reach_after_a_restart() -> None:
     driven = driver("close")
     pipe(driven, 0, 8)
     pipe(driven, 1, 1)

@@ -102,7 +102,7 @@ PAGES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("case", PAGES)
-def test_what_are_no_pages_is_told_and_nothing_is_forgotten(case: str) -> None:
+def test_what_are_not_pages_is_refused_and_nothing_is_forgotten(case: str) -> None:
     pages, message = PAGES[case]
     counting = driver(wr.count())
     counting.pipe(k="a", ts=at_second(0), v=1)

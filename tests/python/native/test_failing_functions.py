@@ -67,7 +67,7 @@ NONES = {
 
 @pytest.mark.parametrize("run", [here, driven])
 @pytest.mark.parametrize(("windows", "init", "add", "merge", "returned", "failed"), NONES.values(), ids=NONES)
-def test_a_function_that_returned_none_is_named_before_the_one_that_was_handed_it(
+def test_a_function_that_returned_none_is_named_before_the_one_that_got_it(
     run: Any, windows: Any, init: Any, add: Any, merge: Any, returned: str, failed: str
 ) -> None:
     function = wr.aggregate(init, add, merge, schema="array<bigint>", columns=["amount"])
@@ -131,7 +131,7 @@ PLACES = {
 
 @pytest.mark.parametrize("run", [here, driven])
 @pytest.mark.parametrize(("add", "place"), PLACES.values(), ids=PLACES)
-def test_the_innermost_line_of_the_users_own_is_told(run: Any, add: Any, place: Any) -> None:
+def test_the_error_has_the_innermost_line_of_the_user(run: Any, add: Any, place: Any) -> None:
     function = wr.aggregate(int, add, max, schema="bigint", columns=["amount"])
     with pytest.raises(RuntimeError, match="add failed for the record at 2026-01-01T08:00:00, in the window") as raised:
         run(SESSIONS, table(0), function)
@@ -140,13 +140,13 @@ def test_the_innermost_line_of_the_users_own_is_told(run: Any, add: Any, place: 
     assert message.endswith(")")
 
 
-def test_a_function_of_a_library_is_told_by_its_own_line() -> None:
+def test_the_error_of_a_library_function_has_its_own_line() -> None:
     function = wr.aggregate(str, lambda held, row: held, json.JSONDecoder().raw_decode, schema="string")
     with pytest.raises(RuntimeError, match=r"merge failed .*\(.*json.decoder.py:\d+, in raw_decode"):
         here(SESSIONS, table(0, 1), function)
 
 
-def test_an_exception_without_lines_of_python_is_told_alone() -> None:
+def test_an_exception_without_lines_of_python_is_shown_alone() -> None:
     function = wr.reduce("amount", divmod)
     with pytest.raises(RuntimeError, match=r": ZeroDivisionError: [^(]*$"):
         here(SESSIONS, table(0, 0), function)
@@ -227,7 +227,7 @@ def test_names_that_are_none_of_python_are_asked_in_brackets() -> None:
     assert wr.cogroup(**either).windowed_by(SLIDING).agg(x=counted)["x"].to_pylist() == [3, 7, 4]
 
 
-def test_an_unknown_name_in_brackets_is_told_with_those_that_there_are() -> None:
+def test_for_an_unknown_name_in_brackets_the_error_lists_the_names() -> None:
     function = wr.aggregate(int, lambda held, row: row["amout"], max, schema="bigint", columns=["amount"])
     with pytest.raises(
         RuntimeError, match=r"KeyError: .*no column 'amout'; the columns of the row are 'amount'.* in <lam"

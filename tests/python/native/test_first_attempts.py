@@ -319,7 +319,7 @@ def test_objects_with_hints_are_copied_and_pickled_like_others() -> None:
         (("count",), r"got 'count', a str; .*agg\(n=windrow.count\(\)\)$"),
     ],
 )
-def test_an_aggregate_without_a_name_is_told_how_to_get_one(given: tuple[Any, ...], hint: str) -> None:
+def test_an_aggregate_without_a_name_is_refused_with_the_fix(given: tuple[Any, ...], hint: str) -> None:
     with pytest.raises(TypeError, match=rf"^aggregates: .*aggregates by name, such as {hint}|^aggregates: .*{hint}"):
         WINDOWED.agg(*given)
 

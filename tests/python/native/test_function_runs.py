@@ -97,7 +97,7 @@ def test_windows_that_close_on_the_way_through_many_records_hold_the_same() -> N
         (5, r"\[2026-01-01T08:03:00, 2026-01-01T08:05:00\]"),
     ],
 )
-def test_the_record_and_the_first_window_that_fails_are_told(failing: int, window: str) -> None:
+def test_the_error_names_the_record_and_the_first_window_that_fails(failing: int, window: str) -> None:
     def add(held: int, row: Any) -> int:
         return held + 1 // (row.n - failing)
 
@@ -110,7 +110,7 @@ def test_the_record_and_the_first_window_that_fails_are_told(failing: int, windo
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
 
 
-def test_a_value_that_does_not_fit_is_told_with_its_window() -> None:
+def test_a_value_that_does_not_fit_is_an_error_with_its_window() -> None:
     def add(held: Any, row: Any) -> Any:
         return "text" if row.n == 2 else row.n
 
@@ -128,7 +128,7 @@ def test_an_interrupt_stays_what_it_is() -> None:
         folded(of_times(1, 2), x=wr.aggregate(int, add, schema="bigint"))
 
 
-def test_a_function_may_come_back_with_a_query_of_its_own() -> None:
+def test_a_function_may_run_another_query() -> None:
     inner = of_times(1, 2, 3)
 
     def add(held: int, row: Any) -> int:

@@ -251,7 +251,7 @@ def test_a_value_that_is_null_as_in_kafka_is_a_reason_of_the_driver() -> None:
     assert change.values["reason"] == "null_value"
 
 
-def test_the_numbers_of_rows_go_on_over_the_steps_of_a_large_batch() -> None:
+def test_the_numbers_of_rows_continue_over_the_steps_of_a_large_batch() -> None:
     draw = random.Random(5)
     rows = 150_000  # more than two steps of the core
     minutes = [60.0, *(draw.choice([58, 3]) for _ in range(rows))]

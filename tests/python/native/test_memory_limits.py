@@ -145,7 +145,7 @@ def test_lists_of_sliding_windows_are_refused_with_their_size(
     ],
     ids=str,
 )
-def test_whatever_keeps_a_list_of_overlapping_windows_is_refused_with_its_size(
+def test_every_list_of_overlapping_windows_is_refused_with_its_size(
     aggregate: wr.Aggregate, values: int, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = CLICKS.append_column("first", pa.array([True, False, None]))

@@ -61,7 +61,7 @@ def test_a_reader_and_a_cogroup_are_observed(kind: Any) -> None:
     assert seen.get["records"] == 8
 
 
-def test_each_call_is_observed_anew() -> None:
+def test_each_call_is_observed_again() -> None:
     seen = wr.Observation()
     with pytest.raises(ValueError, match="observation: got no counters yet"):
         _ = seen.get

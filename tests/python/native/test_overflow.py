@@ -179,7 +179,7 @@ def test_another_word_is_refused() -> None:
 
 
 @pytest.mark.parametrize("emit", ["close", "update"])
-def test_a_driver_that_failed_goes_on_with_null(emit: Any) -> None:
+def test_a_driver_that_failed_continues_with_null(emit: Any) -> None:
     driver = StreamDriver(query("error", emit=emit), PAYMENTS)
     driver.pipe(user="bob", ts=at(0), amount=1)
     driver.pipe(user="ann", ts=at(0), amount=MOST)
@@ -207,7 +207,7 @@ def test_an_error_next_to_deleted_windows_names_its_own_key() -> None:
 
 
 @pytest.mark.parametrize("functions", [{}, {"last": wr.reduce("user", max)}], ids=["parts", "records"])
-def test_a_stream_that_failed_at_close_goes_on_after_a_restart(functions: dict[str, Any]) -> None:
+def test_a_stream_that_failed_at_close_continues_after_a_restart(functions: dict[str, Any]) -> None:
     aggregates = {"total": wr.sum("amount"), "n": wr.count(), **functions}
     stream = LocalStream(query("error", **aggregates), PAYMENTS, shards=2)
     stream.push([payments(("ann", 0, MOST), ("bob", 0, 1))])

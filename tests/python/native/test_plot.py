@@ -227,7 +227,7 @@ def test_every_colour_can_be_seen_on_a_light_page_and_on_a_dark_one(name: str) -
     assert 1.05 / (luminance(style.BAR) + 0.05) >= 4.5  # white text on a bar
 
 
-def test_the_same_svg_every_time_whatever_the_style() -> None:
+def test_the_same_svg_every_time_with_any_style() -> None:
     table = events(SCATTERED)
     first = shown(table, FIVE, ["ann"]).svg
     with mpl.rc_context({"svg.hashsalt": None, "font.size": 30, "axes.facecolor": "black", "svg.fonttype": "path"}):

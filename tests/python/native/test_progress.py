@@ -60,7 +60,7 @@ def test_both_steps_go_up_to_all_records(events: pa.Table, call: str, known: boo
     assert all(total == few.num_rows for _, total in made)
 
 
-def test_the_core_tells_while_it_makes_windows(events: pa.Table) -> None:
+def test_the_core_reports_while_it_makes_windows(events: pa.Table) -> None:
     steps: Steps = []
     windows = wr.SlidingWindows.with_time_difference("300 milliseconds")
     deviations = {f"deviation_{number}": wr.stddev("x") for number in range(40)}
@@ -71,7 +71,7 @@ def test_the_core_tells_while_it_makes_windows(events: pa.Table) -> None:
     assert {done % (200_000 // 32) for done in made} == {0}  # so many parts of the keys
 
 
-def test_a_callback_is_told_ten_times_a_second_and_at_the_ends(events: pa.Table) -> None:
+def test_a_callback_is_called_ten_times_a_second_and_at_the_ends(events: pa.Table) -> None:
     times: list[float] = []
     sessions(pa.concat_tables([events] * 5)).progress(lambda *step: times.append(time.monotonic())).count()
     assert 2 <= len(times) <= 4 + 11 * (times[-1] - times[0])
@@ -92,7 +92,7 @@ def test_what_a_callback_raises_ends_the_query_as_it_is(
     assert caught.value is raised
 
 
-def test_nothing_is_told_where_it_is_off(events: pa.Table, monkeypatch: Any) -> None:
+def test_nothing_is_shown_without_progress(events: pa.Table, monkeypatch: Any) -> None:
     def used(*_: object) -> None:
         raise AssertionError("a progress is made")
 

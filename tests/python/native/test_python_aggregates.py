@@ -44,7 +44,7 @@ def test_reduce_folds_older_sessions_first_and_the_record_last() -> None:
     assert shown(changes, "n")[-1] == 3
 
 
-def test_nulls_are_passed_over_or_handed_on_as_kafka_does() -> None:
+def test_nulls_are_skipped_or_passed_on_as_in_kafka() -> None:
     def fed(value: str | None) -> list[Any]:
         made = driver(SESSIONS, value=value, x=WORDS)
         return [shown(made.pipe(user="u", ts=at(0), word=word)) for word in (None, "a", None)]
@@ -158,7 +158,7 @@ class Single(dict[str, int]):
         raise KeyError("boom")
 
 
-def test_an_accumulator_that_cannot_be_copied_is_told_with_the_record_where_there_is_one() -> None:
+def test_an_accumulator_that_cannot_be_copied_is_reported_with_its_record() -> None:
     single = wr.aggregate(Single, lambda held, row: held, lambda a, b: a, schema="map<string, bigint>")
     message = 'aggregate "x": copy of an accumulator failed'
     window = r"in the window \[2026-01-01T08:00:00, 2026-01-01T08:00:00\]: KeyError"
@@ -209,7 +209,7 @@ def test_a_result_that_is_not_of_the_type_is_an_error_that_names_the_window(func
         assert isinstance(raised.value.__cause__, TypeError)
 
 
-def test_a_function_that_comes_back_to_its_driver_and_goes_on_keeps_its_rows() -> None:
+def test_a_function_that_comes_back_to_its_driver_and_continues_keeps_its_rows() -> None:
     def add(held: int, row: Any) -> int:
         for again in (lambda: made.pipe(user="u", ts=at(0), amount=100), made.windows.all):
             with pytest.raises(ValueError, match="one call at a time"):
@@ -221,7 +221,7 @@ def test_a_function_that_comes_back_to_its_driver_and_goes_on_keeps_its_rows() -
     assert shown(made.pipe_batch(pa.Table.from_pylist(rows, SCHEMA))) == [1, 3, 6]
 
 
-def test_a_function_that_comes_back_to_its_driver_is_told() -> None:
+def test_a_function_that_comes_back_to_its_driver_is_an_error() -> None:
     made: list[StreamDriver] = []
     again = wr.aggregate(int, lambda held, row: made[0].counters["records"], lambda a, b: a, schema="bigint")
     made.append(driver(SESSIONS, x=again))
@@ -264,6 +264,6 @@ def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
         (lambda: driver(SESSIONS, x=wr.reduce("wrd", max)), ValueError, "did you mean 'word'"),
     ],
 )
-def test_wrong_arguments_are_told(make: Any, error: type[Exception], message: str) -> None:
+def test_wrong_arguments_are_refused(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         make()

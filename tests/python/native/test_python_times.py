@@ -42,7 +42,7 @@ def latest() -> dict[str, wr.Aggregate]:
 
 @pytest.mark.parametrize("way", ["reduce", "aggregate"])
 @pytest.mark.parametrize("case", KINDS)
-def test_a_function_is_handed_what_python_has_and_all_else_is_told(case: str, way: str) -> None:
+def test_a_function_gets_what_python_has_and_all_else_is_an_error(case: str, way: str) -> None:
     kind, fits, beyond, shown = KINDS[case]
 
     def sums(value: int) -> Any:
@@ -54,7 +54,7 @@ def test_a_function_is_handed_what_python_has_and_all_else_is_told(case: str, wa
     assert f"column 'v': got {shown}; allowed: times of the years 1 to 9999" in str(raised.value)
 
 
-def test_within_a_struct_the_field_is_told() -> None:
+def test_within_a_struct_the_error_names_the_field() -> None:
     parts = pa.StructArray.from_arrays([pa.array([0, END]).cast(pa.timestamp("us"))], ["at"])
     data = table_of("v", pa.int64(), 1).set_column(2, "v", parts)
     with pytest.raises(OverflowError, match="column 'v.at': got 10000-01-01 00:00:00.000000; allowed: times of"):
@@ -64,7 +64,7 @@ def test_within_a_struct_the_field_is_told() -> None:
 @pytest.mark.parametrize(
     ("time", "shown"), [(END, "10000-01-01 00:00:00.000000"), (2**63 - 1, "<value out of range: 9223372036854775807>")]
 )
-def test_a_driver_tells_of_a_stream_time_that_python_does_not_have(time: int, shown: str) -> None:
+def test_a_driver_reports_a_stream_time_that_python_does_not_have(time: int, shown: str) -> None:
     schema = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us"))])
     driver = StreamDriver(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(WINDOWS).count(), schema)
     assert driver.stream_time is None
@@ -76,7 +76,7 @@ def test_a_driver_tells_of_a_stream_time_that_python_does_not_have(time: int, sh
     assert f"column 'ts': got {shown}" in str(raised.value)
 
 
-def test_a_driver_tells_of_a_window_that_python_does_not_have_and_keeps_its_row() -> None:
+def test_a_driver_reports_a_window_that_python_does_not_have_and_keeps_its_row() -> None:
     schema = pa.schema([("k", pa.int64()), ("ts", pa.timestamp("us"))])
     updates = wr.SessionWindows.with_gap("1 hour", grace="1 hour")
     driver = StreamDriver(

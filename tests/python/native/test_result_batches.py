@@ -138,7 +138,7 @@ def test_no_records_are_a_reader_of_no_batches() -> None:
     assert reader.read_all().num_rows == 0
 
 
-def test_an_overflow_is_told_when_its_batch_is_read() -> None:
+def test_an_overflow_is_raised_when_its_batch_is_read() -> None:
     large = pa.table({"user": ["ann"] * 2, "ts": [datetime(2026, 1, 1)] * 2, "n": [2**63 - 1, 1]})
     reader = sessions(large).to_reader(n=wr.sum("n"))
     with pytest.raises(OverflowError, match='"n"'):
@@ -158,7 +158,7 @@ def test_another_library_reads_it_batch_by_batch(tmp_path: Path) -> None:
     assert wr.counters(written)["null_keys"] == 1
 
 
-def test_what_it_does_not_take_is_told() -> None:
+def test_what_it_does_not_take_is_refused() -> None:
     with pytest.raises(TypeError, match="aggregates by name, such as agg"):
         sessions().to_reader(wr.count())
     with pytest.raises(ValueError, match="aggregates: got none"):

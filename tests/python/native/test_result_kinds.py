@@ -197,7 +197,7 @@ def test_a_relation_stays_on_the_connection_of_the_caller() -> None:
     assert connection.sql("SHOW TABLES").fetchall() == [("clicks",), ("names",)]
 
 
-def test_a_connection_that_reads_no_tables_of_python_is_told() -> None:
+def test_a_connection_that_reads_no_tables_of_python_is_refused() -> None:
     connection = duckdb.connect()
     data = connection.sql("SELECT 'ann' AS user, TIMESTAMP '2026-01-01' AS ts")
     connection.execute("SET python_enable_replacements = false")

@@ -78,6 +78,6 @@ def test_a_refused_setting_that_has_the_value_is_no_problem() -> None:
 
 
 @pytest.mark.parametrize(("untold", "value"), [(set[str](), "7"), ({"a"}, None)])
-def test_a_setting_is_told_or_not(untold: set[str], value: str | None) -> None:
+def test_a_setting_is_readable_or_not(untold: set[str], value: str | None) -> None:
     assert setting(Session(values={"a": "7"}, untold=untold), "a") == value  # type: ignore[arg-type]
     assert setting(Session(), "b") is None  # type: ignore[arg-type]

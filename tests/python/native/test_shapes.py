@@ -264,7 +264,7 @@ def test_a_row_has_the_shapes_of_an_accumulator() -> None:
     ],
     ids=["reduce", "aggregate"],
 )
-def test_a_map_with_a_key_twice_is_told_with_its_column(fold: wr.Aggregate) -> None:
+def test_a_map_with_a_key_twice_is_an_error_with_its_column(fold: wr.Aggregate) -> None:
     table = pa.table(
         {"k": ["a"], "ts": [at_second(0)], "m": pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))}
     )

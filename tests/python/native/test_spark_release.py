@@ -101,7 +101,7 @@ def test_an_observation_is_refused_on_a_connect_that_never_fills_it() -> None:
         check_observation(frame(connect=True, of_4=False))
 
 
-def test_frames_are_told_by_their_names() -> None:
+def test_frames_are_recognised_by_their_names() -> None:
     assert is_frame(frame())
     assert is_frame(frame(connect=True))
     for other in ("DataFrame", "pyspark.pandas.frame"), ("GroupedData", "pyspark.sql.group"), ("DataFrame", "pandas"):

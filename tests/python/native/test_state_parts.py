@@ -227,7 +227,7 @@ def test_a_key_that_no_record_can_have_has_no_windows() -> None:
 
 @pytest.mark.parametrize("name", ["index", "query", "0/head", "page"])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
-def test_damage_is_told(name: str, damage: str) -> None:
+def test_damage_is_reported(name: str, damage: str) -> None:
     stored = Stored(
         lambda data: wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).agg(n=wr.count()),
         ["user", "window", "n", "stream_time"],

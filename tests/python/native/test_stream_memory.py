@@ -96,7 +96,7 @@ def test_closed_sessions_of_short_gaps_leave_however_long_a_gap_may_be(spec: str
     assert growth(CLOSED, spec=spec) < 16 << 10
 
 
-def test_sessions_that_go_on_are_queued_for_closing_a_few_times_each() -> None:
+def test_sessions_that_continue_are_queued_for_closing_a_few_times_each() -> None:
     # 2,000 sessions that 1,800 pushes make longer.
     assert growth(TOUCHED) < 16 << 10
 

@@ -138,7 +138,7 @@ def test_a_late_and_an_early_record_count_as_in_a_batch_of_what_was_accepted() -
     }
 
 
-def test_the_states_of_an_aggregate_are_stored_once_whatever_its_frames() -> None:
+def test_the_states_of_an_aggregate_are_stored_once_for_all_frames() -> None:
     lengths = ["1 minute", "2 minutes", "5 minutes", "10 minutes"]
     many = {f"{kind}_{n}": made.over(n) for n in lengths for kind, made in (("a", wr.count()), ("b", wr.max("url")))}
     one, all_of_them = stream_of({"a": wr.count(), "b": wr.max("url")}), stream_of(many)

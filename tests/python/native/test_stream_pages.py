@@ -181,19 +181,19 @@ def test_a_page_that_was_cut_short_is_named(played: Played) -> None:
             )
 
 
-def test_a_missing_index_is_told(played: Played) -> None:
+def test_a_missing_index_is_reported(played: Played) -> None:
     pages = played.pages()
     del pages["index"]
     refused(played.given(pages), "no index", "damaged")
 
 
-def test_an_index_that_is_none_is_told(played: Played) -> None:
+def test_an_index_that_is_none_is_reported(played: Played) -> None:
     for text in ("", "null", "[]", "7", '"index"', "{}", '{"format": 1}', "\0", "[" * 100_000):
         refused(played.given({**played.pages(), "index": text}), "its index", "damaged")
         refused(played.given({**played.pages(), "index": sealed(text)}), "its index", "damaged")
 
 
-def test_an_index_of_other_values_is_told(played: Played) -> None:
+def test_an_index_of_other_values_is_reported(played: Played) -> None:
     for name in ("sources", "inputs", "pages", "gauges"):
         for value in (None, 7, [None]):
             index = {**read_index(played.pages()), name: value}
@@ -216,11 +216,11 @@ def test_a_page_of_another_shard_is_named(played: Played) -> None:
     assert others > 0
 
 
-def test_the_state_of_another_shard_is_told(played: Played) -> None:
+def test_the_state_of_another_shard_is_reported(played: Played) -> None:
     refused(played.given(played.pages(1), shard=0), "shard 1", "shard 0", "damaged")
 
 
-def test_a_state_of_a_later_format_is_told(played: Played) -> None:
+def test_a_state_of_a_later_format_is_reported(played: Played) -> None:
     index = {**read_index(played.pages()), "format": 2}
     refused(
         played.given({**played.pages(), "index": sealed(json.dumps(index))}),
@@ -263,5 +263,5 @@ class TestStatesReadInPart:
             refused(in_part.given({**in_part.pages(), name: older[name]}), "damaged")
             refused(in_part.given({**older, name: in_part.pages()[name]}), "damaged")
 
-    def test_the_state_of_another_shard_is_told(self, in_part: Played) -> None:
+    def test_the_state_of_another_shard_is_reported(self, in_part: Played) -> None:
         refused(in_part.given(in_part.pages(1), shard=0), "shard 1", "shard 0", "damaged")

@@ -182,7 +182,7 @@ def test_one_frame_may_be_two_inputs(spark: SparkSession) -> None:
     assert ([even, odd], n) == (counted, sum(counted))
 
 
-def test_spark_beside_data_in_this_process_is_refused(spark: SparkSession) -> None:
+def test_spark_with_data_in_this_process_is_refused(spark: SparkSession) -> None:
     made = tables()
     inputs = {"clicks": frames(spark, made)["clicks"], "orders": made["orders"]}
     with pytest.raises(TypeError, match="orders: got another kind of data than clicks"):

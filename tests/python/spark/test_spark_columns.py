@@ -148,7 +148,7 @@ def test_nothing_is_cast_to_a_number(spark: SparkSession, function: str, column:
         sessions(of_one_session(spark, f"{column} AS v")).agg(x=getattr(wr, function)("v"))
 
 
-def test_a_plain_column_stands_for_its_name(spark: SparkSession) -> None:
+def test_a_plain_column_means_its_name(spark: SparkSession) -> None:
     data = of_one_session(spark, "id AS amount")
     windows = wr.SessionWindows.with_gap("1 minute")
     for key, time, amount in [(F.col("k"), F.col("ts"), F.col("amount")), (data.k, data["ts"], F.column("amount"))]:

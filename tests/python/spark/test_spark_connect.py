@@ -75,7 +75,7 @@ def test_keys_are_removed_from_open_windows_in_each_form(output: list[dict[str, 
     assert found["forgotten"] == connect_client.FORGOTTEN
 
 
-def test_a_plain_column_stands_for_its_name(output: list[dict[str, Any]]) -> None:
+def test_a_plain_column_means_its_name(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "plain" in line]
     assert found["plain"] == ["user", "amount", "ts"]
 
@@ -111,7 +111,7 @@ def test_columns_of_a_join_and_wrong_expressions(output: list[dict[str, Any]]) -
     assert "GROUP" in aggregate
 
 
-def test_control_messages_are_told_from_data(output: list[dict[str, Any]]) -> None:
+def test_control_messages_are_not_data(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "ticks" in line]
     assert found == {"ticks": [[False, None], [True, 1_767_258_000_000], [True, None]], "streams": True}
 
@@ -125,12 +125,12 @@ def test_what_this_connect_lacks_is_refused_at_the_call(output: list[dict[str, A
 
 
 @pytest.mark.needs("streams on Connect")
-def test_far_more_partitions_than_shards_are_told_once_a_query(output: list[dict[str, Any]]) -> None:
+def test_far_more_partitions_than_shards_give_one_warning_a_query(output: list[dict[str, Any]]) -> None:
     (found,) = [line for line in output if "warned" in line]
     assert ["at most 49 of which" in warning for warning in found["warned"]] == [True, False]
 
 
-def test_a_failing_function_is_told_with_its_line(output: list[dict[str, Any]]) -> None:
+def test_a_failing_function_is_reported_with_its_line(output: list[dict[str, Any]]) -> None:
     line = connect_client.failing.__code__.co_firstlineno + 1
     raised = output[-1]["raised"]
     assert 'aggregate "x": add failed for the record at 2026-01-01T' in raised

@@ -133,7 +133,7 @@ def test_data_in_this_process_has_its_own_columns() -> None:
         wr.group_by(data, "user", time="ts", streaming=False)  # type: ignore[call-overload]
 
 
-def test_a_pipeline_is_told_the_lines_of_its_file() -> None:
+def test_the_error_in_a_pipeline_has_the_lines_of_its_file() -> None:
     class Conf:
         def get(self, key: str) -> str:
             return "HDFSBackedStateStoreProvider"

@@ -131,7 +131,7 @@ def test_a_key_goes_by_its_alias_or_by_sparks_name(data: DataFrame, case: str) -
     assert {row[0] for row in got.collect()} == {row["key"] for row in expected}
 
 
-def test_the_columns_of_a_join_are_told_apart(spark: SparkSession) -> None:
+def test_the_columns_of_a_join_stay_distinct(spark: SparkSession) -> None:
     left = spark.sql("SELECT id AS user, timestamp_seconds(id) AS ts FROM range(4)")
     right = spark.sql("SELECT id * 10 AS user, id AS other FROM range(4)")
     joined = left.join(right, left["user"] == right["other"])

@@ -230,7 +230,7 @@ def test_what_a_function_raises_fails_the_job_with_window_and_time(spark: SparkS
         wr.group_by(given, "user", time="ts").windowed_by(GAP).agg(x=wrong).collect()
 
 
-def test_what_cannot_travel_is_told_at_the_call(spark: SparkSession) -> None:
+def test_what_cannot_be_sent_is_refused_at_the_call(spark: SparkSession) -> None:
     given = spark.sql("SELECT 'ann' AS user, TIMESTAMP '2026-01-01 08:05:00' AS ts, 1 AS n")
     windowed = wr.group_by(given, "user", time="ts").windowed_by(GAP)
     lock = threading.Lock()

@@ -198,7 +198,7 @@ def test_sliding_windows_in_spark_equal_those_in_process(spark: SparkSession) ->
     assert_same(in_spark, alone)
 
 
-def test_the_comparison_itself_tells_answers_apart() -> None:
+def test_the_comparison_itself_finds_a_difference() -> None:
     assert [alike(1.0, 1.0 + 1e-12), alike(1.0, 1.001), alike(1, 1.0), alike(None, 0)] == [True, False, False, False]
     one = {(("a",), 0, 1): {"n": 1}}
     for other in ({}, {(("a",), 0, 2): {"n": 1}}, {(("a",), 0, 1): {"n": 2}}):

@@ -85,7 +85,7 @@ def test_a_stream_without_a_number_of_partitions_names_what_200_cost(fresh: Spar
 
 
 @pytest.mark.needs("streams")
-def test_a_stream_runs_where_settings_are_neither_taken_nor_told(
+def test_a_stream_runs_where_settings_can_be_neither_set_nor_read(
     fresh: SparkSession, refuse: Callable[[], None], tmp_path: Path
 ) -> None:
     wr.configure(fresh)

@@ -275,7 +275,7 @@ def test_control_messages_close_the_windows_of_their_partition_and_are_no_data(
 
 @pytest.mark.needs("streams")
 @pytest.mark.parametrize(("order", "counted", "late"), [("offset", 1, 1), (None, 2, 0)])
-def test_with_an_order_a_control_message_counts_where_it_stands(
+def test_with_an_order_a_control_message_counts_at_its_position(
     spark: SparkSession, tmp_path: Path, order: str | None, counted: int, late: int
 ) -> None:
     """

@@ -39,7 +39,7 @@ STREAM = [
 
 @pytest.mark.parametrize("windows", [GAP, SLIDING], ids=["sessions", "sliding"])
 @pytest.mark.parametrize("keys", [[F.lower], []], ids=["a key", "no keys"])
-def test_a_stream_of_expressions_goes_on_after_a_restart(
+def test_a_stream_of_expressions_continues_after_a_restart(
     spark: SparkSession, tmp_path: Path, windows: Any, keys: list[Any]
 ) -> None:
     def query(given: DataFrame) -> DataFrame:

@@ -232,7 +232,7 @@ def test_a_query_is_looked_into_while_it_runs(spark: SparkSession, tmp_path: Pat
         running.awaitTermination()
 
 
-def test_what_is_no_state_of_windrow_is_told(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_not_a_state_of_windrow_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     folder = Folder(tmp_path / "in")
     folder.add(table(events(6, 5)))
     data = source(spark, folder, DDL)

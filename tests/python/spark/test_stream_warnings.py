@@ -23,7 +23,7 @@ def grouped(data: DataFrame) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(windows).shards(4)
 
 
-def test_far_more_partitions_than_shards_are_told_once_a_query(spark: SparkSession, tmp_path: Path) -> None:
+def test_far_more_partitions_than_shards_give_one_warning_a_query(spark: SparkSession, tmp_path: Path) -> None:
     fresh = spark.newSession()
     wr.configure(fresh)
     stream = source(fresh, Folder(tmp_path / "none"), "user string, ts timestamp")
@@ -49,7 +49,7 @@ def test_far_more_partitions_than_shards_are_told_once_a_query(spark: SparkSessi
         ("exit 0", None),
     ],
 )
-def test_a_driver_without_the_workers_python_is_told_once(
+def test_a_driver_without_the_workers_python_gives_one_warning(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, message: str | None
 ) -> None:
     python = tmp_path / "python9"
