@@ -29,7 +29,7 @@ ACTIVE_PEOPLE, IN_FLIGHT_AUCTIONS, LEAD = 1_000, 100, 10
 HOT = 100
 """The people or auctions of which one is hot."""
 HOT_BIDDERS, HOT_AUCTIONS, HOT_CHANNELS = 4, 2, 2
-"""One in so many is not for the hot one."""
+"""One event in this many is not for the hot one."""
 CHANNELS = ("Google", "Facebook", "Baidu", "Apple")
 OTHER_CHANNELS = 10_000
 BYTES, FIXED_BYTES = 100, 32

@@ -1,4 +1,4 @@
-"""A daily job: windrow's `advance` beside Spark's session_window over the whole history, day by day.
+"""A daily job: windrow's `advance` compared with Spark's session_window over the whole history, day by day.
 
     python benches/python/daily.py                        20 days of 500,000 events
     python benches/python/daily.py --days 5 --events 50000

@@ -1,4 +1,4 @@
-"""Flink in a process of its own, which runs statements of SQL and ends with this process."""
+"""Flink in its own process, which runs statements of SQL and ends with this process."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Flink:
 
 @contextmanager
 def started(folder: Path) -> Iterator[Flink]:
-    """Starts Flink with a folder of its own, and ends it."""
+    """Starts Flink with its own folder, and ends it."""
     folder.mkdir()
     settings = {
         "execution.target": "local",

@@ -1,4 +1,4 @@
-"""Python functions over sliding windows: windrow in-process beside the same folds in loops of plain Python, over
+"""Python functions over sliding windows: windrow in-process compared with the same folds in loops of plain Python, over
 windows that these find by themselves; in one process, by turns, answers compared.
 
     python benches/python/functions.py                            1,000,000 events, ten in a window
@@ -29,7 +29,7 @@ import windrow as wr
 
 
 class Row(NamedTuple):
-    """What a function is handed by the loops of plain Python."""
+    """What the loops of plain Python pass to a function."""
 
     amount: float
     cents: int
@@ -46,7 +46,7 @@ class Fold(NamedTuple):
 
 
 def counted(held: dict[str, int], row: Any) -> dict[str, int]:
-    """Changes what it is handed."""
+    """Changes what it gets."""
     held["n"] += 1
     held["cents"] += row.cents
     return held

@@ -177,7 +177,7 @@ def polars(path: Path) -> dict[str, Query]:
 
 
 def duckdb(path: Path) -> dict[str, Query]:
-    """DuckDB over a table of its own in memory."""
+    """DuckDB over its own table in memory."""
     import duckdb
 
     connection = duckdb.connect()
@@ -219,7 +219,7 @@ def measure(peer: str, path: Path, repeats: int, answer: Path) -> dict[str, Any]
 
 
 def main() -> int:
-    """All peers, each in a process of its own."""
+    """All peers, each in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=3)

@@ -68,7 +68,7 @@ Points = Iterator[tuple[int, str, float]]
 
 
 def table(count: int, keys: int, shuffled: bool = False) -> pa.Table:
-    """Events of so many keys, in order or not. A key has one each `events.MEAN_DISTANCE` on average."""
+    """Events of this many keys, in order or not. A key has one each `events.MEAN_DISTANCE` on average."""
     random = np.random.default_rng(events.SEED)
     ts = events.EPOCH + np.sort(random.integers(0, max(1, count * events.MEAN_DISTANCE // keys), count))
     columns = {"user": random.integers(0, keys, count), "ts": ts, "amount": random.integers(1, 10_000, count) / 100}

@@ -77,7 +77,7 @@ def counted(program: Path, names: list[str]) -> dict[str, int]:
 
 
 def compared(counts: dict[str, int], recorded: dict[str, int], tolerance: float) -> bool:
-    """Prints each workload beside its recorded count. Whether none takes more, and all are recorded."""
+    """Prints each workload next to its recorded count. Whether none takes more, and all are recorded."""
     print(f"{'instructions':<28}{'recorded':>14}{'now':>14}   change")
     passed = set(counts) == set(recorded)
     for name, count in counts.items():

@@ -1,11 +1,11 @@
-"""A topic through Spark and windrow beside Kafka Streams, on a broker of its own: sessions, and sliding windows.
+"""A topic through Spark and windrow compared with Kafka Streams, on its own broker: sessions, and sliding windows.
 
     python benches/python/kafka.py                                     all of it (some minutes)
     python benches/python/kafka.py --only sliding-100 --events 50000   one of them, of another size
     python benches/python/kafka.py --only idle                         what producers take that send nothing
 
 Each topic has 4 partitions with an hour or less of event time, one record in twenty late by up to 30 s. Kafka Streams
-runs with two threads, RocksDB, changelogs and finals on close, in a process of its own, from its first record to its
+runs with two threads, RocksDB, changelogs and finals on close, in its own process, from its first record to its
 last; windrow in Spark on two cores, each partition by itself and in the order of offsets, from the start of its first
 micro-batch to the end of its last; both share the cores with the broker. Spark's scan reads the same columns of the
 same topic and does nothing: no query in Spark can be faster. Prints medians of events a second.
@@ -77,7 +77,7 @@ class Load:
     events: int
 
     def keys(self, events: int) -> int:
-        """How many keys make `around` of so many events."""
+        """How many keys make `around` of this many events."""
         return max(1, round(events * self.length / self.span / self.around))
 
     def records(self, events: int) -> Iterator[tuple[int, bytes, bytes, int]]:
@@ -242,7 +242,7 @@ def busy(seconds: float) -> float:
 
 
 def ended(address: str, topic: str) -> set[int]:
-    """The partitions that were told their last time."""
+    """The partitions that got their last time."""
     ticks = ((record.partition, time_of(record)) for record in topics.read(address, topic))
     return {partition for partition, at in ticks if at is not None and at >= START + 1_000}
 

@@ -138,7 +138,7 @@ def measure(count: int, windows: str, shape: str, partitions: int, shards: int) 
 
 
 def main() -> int:
-    """Each kind of windows over each shape in a process of its own."""
+    """Each kind of windows over each shape in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=100_000_000)
     parser.add_argument("--partitions", type=int, default=16)

@@ -128,7 +128,7 @@ def ends_of(pl: object) -> list[object]:
 
 
 def duckdb(path: Path, order: str) -> Queries:
-    """DuckDB over a table of its own in memory, all cores."""
+    """DuckDB over its own table in memory, all cores."""
     import duckdb
 
     connection = duckdb.connect()

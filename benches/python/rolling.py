@@ -185,7 +185,7 @@ AGAINST = {"Spark": OURS[0], "Spark, segment tree": OURS[0], "Polars": OURS[1], 
 
 
 def main() -> int:
-    """All peers, each in a process of its own."""
+    """All peers, each in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--users", type=int, default=100_000)

@@ -1,4 +1,4 @@
-"""Each event with its session, or with the window that ends at it: windrow beside Spark's window functions, Polars and
+"""Each event with its session, or with the window that ends at it: windrow, Spark's window functions, Polars and
 DuckDB, in one run, one process each; answers compared.
 
     python benches/python/rows.py                            3,250,000 events, both kinds of windows
@@ -164,7 +164,7 @@ def measured(query: Callable[[], Any], totals: Callable[[], list[float]], repeat
 
 
 def main() -> int:
-    """All peers, each in a process of its own."""
+    """All peers, each in its own process."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=3_250_000)
     parser.add_argument("--repeats", type=int, default=3)

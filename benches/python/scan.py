@@ -1,4 +1,4 @@
-"""Sessions over Parquet files: windrow's scan beside windrow over `spark.read` and Spark's `session_window`.
+"""Sessions over Parquet files: windrow's scan compared with windrow over `spark.read` and Spark's `session_window`.
 
     python benches/python/scan.py                              10 M events in 8 files
     python benches/python/scan.py --events 200000 --repeats 1

@@ -1,4 +1,4 @@
-"""Sessions: windrow beside Spark's session_window, Polars and DuckDB, in one run, one process each; answers compared.
+"""Sessions: windrow, Spark's session_window, Polars and DuckDB, in one run, one process each; answers compared.
 
     python benches/python/sessions.py                          10 M events, all shapes
     python benches/python/sessions.py --events 200000 --repeats 1
@@ -87,7 +87,7 @@ def differs(one: pa.Table, other: pa.Table) -> str | None:
 
 
 def in_own_process(peer: str, path: Path, order: str, repeats: int, answer: Path) -> dict[str, object]:
-    """The same, in a process of its own, so that no peer lives with another's memory or threads."""
+    """The same, in its own process, so that no peer lives with another's memory or threads."""
     call = [sys.executable, __file__, "--child", str(path), str(answer)]
     call += ["--peer", peer, "--order", order, "--repeats", str(repeats)]
     done = subprocess.run(call, check=False, capture_output=True, text=True)

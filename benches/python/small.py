@@ -1,4 +1,4 @@
-"""Small jobs: sessions of 10,000 to 1,000,000 events in Spark, windrow beside session_window; answers compared.
+"""Small jobs: sessions of 10,000 to 1,000,000 events in Spark, windrow compared with session_window; answers compared.
 
     python benches/python/small.py
     python benches/python/small.py --rows 337000 --repeats 15

@@ -1,4 +1,4 @@
-"""Streaming sessions: windrow beside Spark's session_window, the same files in turn, one file a micro-batch.
+"""Streaming sessions: windrow compared with Spark's session_window, the same files in turn, one file a micro-batch.
 
     python benches/python/streaming.py                                all sizes (some 40 minutes)
     python benches/python/streaming.py --sessions 100000 --events 1000000
@@ -66,7 +66,7 @@ class Files:
             self._add(self.random.permutation(users))
 
     def events(self, count: int) -> None:
-        """A file of so many events of any users."""
+        """A file of this many events of any users."""
         self._add(self.random.integers(0, self.sessions, count))
 
     def last(self) -> None:

@@ -1,4 +1,4 @@
-"""The queries of job.py in a process of its own, which can be killed with all below it."""
+"""The queries of job.py in its own process, which can be killed with all below it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def until(there: Callable[[], T], seconds: float, what: str, step: float = STEP)
     """Asks again, each `step` seconds, until the answer is true, and returns it.
 
     Raises:
-        TimeoutError: it is not true within so many seconds; tells what was waited for, and the last answer.
+        TimeoutError: it is not true within this many seconds; the message has what was awaited, and the last answer.
     """
     limit = time.monotonic() + seconds
     while not (answer := there()):

@@ -44,7 +44,7 @@ def tell(*words: str) -> None:
 
 
 def main() -> None:
-    """Runs until it is told to end, or a query fails."""
+    """Runs until it is asked to end, or a query fails."""
     address, topic, updates, finals = sys.argv[1:5]
     place = Path(sys.argv[5])
     spark = session.start("windrow kafka job", memory="800m", spark_driver_extraJavaOptions=session.QUICK_START)

@@ -94,7 +94,7 @@ def test_what_a_consumer_reads_is_what_a_driver_gives_through_kills_of_query_and
             until(lambda: is_past_all(topics.read(broker.address, topic)), PATIENCE, "ticks past all windows", step=1)
             producer.close()
             done = child.finish()
-        while not done:  # a query that the absence of the broker has ended goes on in another process
+        while not done:  # a query that the absence of the broker has ended continues in another process
             with Child(*arguments) as child:
                 done = child.finish()
 

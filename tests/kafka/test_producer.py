@@ -1,4 +1,4 @@
-"""ProgressProducer on a broker: idempotent, in transactions, and beside another producer on the same partition."""
+"""ProgressProducer on a broker: idempotent, in transactions, and next to another producer on the same partition."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_idempotent_producer_sends_numbered_ticks_to_its_quiet_partition_unti
             15,
             "the last tick",
         )
-        producer.produce(topic, partition=1, key=b"ann", value=b"2", timestamp=START + 60_000)  # begins anew
+        producer.produce(topic, partition=1, key=b"ann", value=b"2", timestamp=START + 60_000)  # begins again
         assert producer.flush(30) == 0
         until(
             lambda: control_messages(broker, topic)[-1][2] >= START + 61_000, 15, "the last tick of the second silence"

@@ -86,7 +86,7 @@ def test_ticks_close_the_last_windows_of_a_quiet_topic_and_nothing_else_does(
             assert time.monotonic() - begin >= 2.0 + 0.5, "a window has closed before its time"
         assert finals(query.rows, ticked) == FINALS
 
-        # Without ticks: the other partition moves on by hours, in micro-batches of their own, and the quiet one stays.
+        # Without ticks: the other partition moves on by hours, in its own micro-batches, and the quiet one stays.
         for hour in range(1, 4):
             topics.write(broker.address, silent, [(0, b"eva", b"", START + hour * 3_600_000)])
             query.catch_up()

@@ -98,7 +98,7 @@ def _read(address: str, topic: str) -> Iterator[Record]:
         while left:
             if time.monotonic() > limit:
                 raise TimeoutError(f"{topic}: not all is read within {PATIENCE} s, of partitions {sorted(left)}")
-            for message in consumer.consume(10_000, timeout=0.1):  # waits for so many, or so long
+            for message in consumer.consume(10_000, timeout=0.1):  # waits for this many, or this long
                 error = message.error()
                 if error is None:
                     yield _record(message)

@@ -37,7 +37,7 @@ ONES = (
 
 
 class Broker:
-    """A node with a folder and ports of its own; `with Broker() as broker:` starts it and leaves nothing behind.
+    """A node with its own folder and ports; `with Broker() as broker:` starts it and leaves nothing behind.
 
     Its process ends with this one, however this one ends.
 

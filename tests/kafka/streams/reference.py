@@ -1,4 +1,4 @@
-"""Kafka Streams on a topic of a broker, in a process of its own, to the end of the topic."""
+"""Kafka Streams on a topic of a broker, in its own process, to the end of the topic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE = 600
 
 
 class Run(NamedTuple):
-    """What a run tells: its records, what it dropped, and the time from its first record to its last."""
+    """What a run reports: its records, what it dropped, and the time from its first record to its last."""
 
     records: int
     dropped: int
@@ -23,7 +23,7 @@ class Run(NamedTuple):
 
 
 def run(address: str, topic: str, records: int, *, threads: int = 1, **options: str | int) -> Run:
-    """Runs the topology of Windows.java over so many records, which are all that the topic has.
+    """Runs the topology of Windows.java over this many records, which are all that the topic has.
 
     With more threads than one the broker's `group.initial.rebalance.delay.ms` must let all of them join before the
     first record: stream time starts again where a partition is moved to another thread.

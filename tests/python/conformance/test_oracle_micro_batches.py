@@ -277,7 +277,7 @@ def test_what_cannot_be_asked_for_is_refused() -> None:
         MicroBatches(dataclasses.replace(ordered, ordered=False, every_record=True))
 
 
-# Of so many scenarios at least so many have one of these; a generator that lost them would prove nothing.
+# Of this many scenarios at least this many have one of these; a generator that lost them would prove nothing.
 OFTEN = {
     "ordered": 200,
     "sourced": 200,

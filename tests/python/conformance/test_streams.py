@@ -26,7 +26,7 @@ SOON = 400
 LONG = int(os.environ.get("WINDROW_STREAMS", "12000"))
 FIRST = int(os.environ.get("WINDROW_FIRST_SEED", str(SOON)))
 
-# At least so many of a thousand scenarios have one of these; a generator that lost them would prove nothing.
+# At least this many of a thousand scenarios have one of these; a generator that lost them would prove nothing.
 OFTEN = {
     "session": 250,
     "dynamic": 100,

@@ -1,1 +1,1 @@
-"""Faults: a streaming query in a driver of its own, what kills it, and what is left of it afterwards."""
+"""Faults: a streaming query in its own driver, what kills it, and what is left of it afterwards."""

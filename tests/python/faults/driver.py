@@ -1,4 +1,4 @@
-"""A driver in a process of its own, and the faults that meet it."""
+"""A driver in its own process, and the faults that meet it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RUNNING: dict[str, Callable[[int], list[Process]]] = {
     "daemon": python_daemons,
     "executor": executors,
 }
-"""What may be killed below a driver, which goes on or fails."""
+"""What may be killed below a driver, which continues or fails."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Driver:
             raise
 
     def start(self, files: int) -> None:
-        """Starts the query with so many files a micro-batch."""
+        """Starts the query with this many files a micro-batch."""
         self.injected = 0
         self._script.say(str(files))
         self.expect("started")

@@ -26,7 +26,7 @@ BEHIND = 3
 
 
 def events(seed: int, files: int, rows: int) -> list[pa.Table]:
-    """So many files of about so many rows; the last one ticks far ahead."""
+    """This many files of about this many rows; the last one ticks far ahead."""
     draw = random.Random(seed)
     offsets, found = [0, 0], []
     for number in range(files * rows):

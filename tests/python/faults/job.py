@@ -1,7 +1,7 @@
-"""A streaming query in a driver of its own, as a user would start it: `python job.py place master query`.
+"""A streaming query in its own driver, as a user would start it: `python job.py place master query`.
 
-Lines on its standard input: a number starts the query with so many files a micro-batch, `stop` stops it. Lines on its
-standard output that begin with `job:` tell `ready` with the application, `started`, `ended`, and `failed` with the
+Lines on its standard input: a number starts the query with this many files a micro-batch, `stop` stops it. Lines on its
+standard output that begin with `job:` report `ready` with the application, `started`, `ended`, and `failed` with the
 reason. At `place` are the files (a folder for each of `inputs`), the checkpoint, and one folder of Parquet for each
 micro-batch (`out`). It imports nothing from the tests, so its Python functions reach the workers by value.
 """
@@ -91,7 +91,7 @@ def python(data: DataFrame) -> DataFrame:
 
 
 def cogrouped(clicks: DataFrame, orders: DataFrame) -> DataFrame:
-    """Two inputs, each with a stream time of its own."""
+    """Two inputs, each with its own stream time."""
     inputs = {name: wr.group_by(data, "user", time="ts", tick="tick") for name, data in _named(clicks, orders)}
     return wr.cogroup(**inputs).windowed_by(SESSIONS).shards(2).agg(**OF_TWO)
 
@@ -142,7 +142,7 @@ def inputs(query: str) -> list[str]:
 
 
 def session(master: str) -> SparkSession:
-    """A session of its own, which keeps snapshots of its state and purges them often."""
+    """A separate session that keeps snapshots of its state and purges them often."""
     builder = SparkSession.builder.master(master).appName("windrow faults")
     settings = {
         "spark.ui.enabled": "false",
@@ -213,7 +213,7 @@ def watch(query: Any) -> None:
 
 
 def main() -> None:
-    """Runs as it is told."""
+    """Runs on request."""
     place, master, query = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     spark = session(master)
     tell("ready", spark.sparkContext.applicationId)

@@ -28,7 +28,7 @@ EVERY_RECORD = {"every_record", "cogrouped_records"}
 def play(
     place: Path, query: str, faults: Sequence[Fault], masters: Sequence[str], files: Sequence[int], seed: int
 ) -> Counter[str]:
-    """Runs a query over the files at `place` until they are read; tells which faults met it.
+    """Runs a query over the files at `place` until they are read; returns which faults met it.
 
     Each start draws a master and how many files a micro-batch has.
     """

@@ -1,4 +1,4 @@
-"""A script in a process of its own, which tells what it does in lines that begin with `job:`."""
+"""A script in its own process, which reports what it does in lines that begin with `job:`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Script:
         self._clear()
 
     def kill(self, seconds: float = 20) -> None:
-        """`kill -9`: the process, its JVM, and all below, which have so many seconds to go by themselves."""
+        """`kill -9`: the process, its JVM, and all below, which have this many seconds to go by themselves."""
         below = descendants(self.pid) if self._process.poll() is None else []
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)

@@ -184,7 +184,7 @@ def conserves(seed: int) -> Counter[str]:
         stream.clock = max((row.time or 0 for row in rows), default=0) - draw.choice([1, 3]) * scenario.length
         account.add(stream.push(tables(stream, scenario, draw, rows)), scenario.emit)
         rows_so_far += rows
-        # Sources with windows of their own, and rules, have no table of open windows.
+        # Sources with their own windows, and rules, have no table of open windows.
         is_shown = scenario.emit == "update" or not (
             rules_of(scenario, seed) or (scenario.sourced and not scenario.slowest)
         )

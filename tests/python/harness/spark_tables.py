@@ -1,4 +1,4 @@
-"""Arrow tables into Spark and back, on every Spark. From 4.0 on it has methods of its own for it."""
+"""Arrow tables into Spark and back, on every Spark. From 4.0 on it has its own methods for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real client asks and is told, of the broker that librdkafka has for tests."""
+"""What a real client asks and learns from the broker that librdkafka has for tests."""
 
 from __future__ import annotations
 

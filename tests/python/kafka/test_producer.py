@@ -123,7 +123,7 @@ def test_a_neighbour_that_writes_while_a_message_is_in_flight_is_seen() -> None:
 
 
 def test_of_two_producers_the_last_one_to_write_sends_its_own_time() -> None:
-    # one is quiet, the other lags by an hour and goes on: nothing makes it later than the first one's records do
+    # one is quiet, the other lags by an hour and continues: nothing makes it later than the first one's records do
     scene = Scene()
     lagging = ProgressProducer(
         VirtualProducer(scene.broker, "lagging"), CONFIG, cluster=scene.cluster, timer=(clock := VirtualTimer())

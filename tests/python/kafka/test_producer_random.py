@@ -1,4 +1,4 @@
-"""`ProgressProducer` through random days of two producers: what stands in the logs is what the page says.
+"""`ProgressProducer` through random days of two producers: what is in the logs is what the page says.
 
 What each control message may tell is worked out from the logs alone: from what stood before it, who wrote it and when
 it was acknowledged. Nothing of windrow is asked.
@@ -141,7 +141,7 @@ def test_the_logs_hold_only_what_they_may_hold(
             if time is None:
                 continue
             count += 1
-            # It is of who had written last when it was sent, and tells more than was told of that one's records.
+            # It is of the producer that had written last, and may be later than that one's records.
             sent = entry.written - latency
             before = [one for one in data if one.written <= sent and one.offset < entry.offset]
             assert before[-1].writer == entry.writer

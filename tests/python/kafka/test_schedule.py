@@ -1,4 +1,4 @@
-"""When control messages are due: the linear backoff goes on, the exponential one doubles, the last is at the end."""
+"""When control messages are due: the linear backoff continues, the exponential one doubles, the last is at the end."""
 
 from __future__ import annotations
 

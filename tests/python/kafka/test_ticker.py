@@ -1,4 +1,4 @@
-"""The command: its arguments, and a run of it in a process of its own against the broker that librdkafka has."""
+"""The command: its arguments, and a run of it in its own process against the broker that librdkafka has."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ DEADLINE = 30  # seconds
 
 
 class Steps:
-    """A step that gives what it is told to, and counts."""
+    """A step that returns what it is set to return, and counts."""
 
     def __init__(self, *waits: int | None) -> None:
         self.waits = list(waits)

@@ -1,4 +1,4 @@
-"""`ProgressProducer` over a transactional producer: only what is committed is told, by a producer of its own."""
+"""`ProgressProducer` over a transactional producer: only committed times are sent, by its own producer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONFIG = {"progress.control.start.ms": 1_000, "progress.control.backoff.ms": 500
 
 
 class Scene:
-    """A transactional producer and a plain one beside it."""
+    """A transactional producer and a plain one next to it."""
 
     def __init__(self) -> None:
         self.timer = VirtualTimer()
@@ -105,7 +105,7 @@ def test_times_of_an_aborted_transaction_are_never_sent() -> None:
     scene.write(NINE + 3_600_000, 1)
     scene.producer.abort_transaction()
     scene.timer.advance(999)
-    assert scene.times() == []  # the cycle began anew
+    assert scene.times() == []  # the cycle began again
     scene.timer.advance(1)
     assert scene.times() == [600 + 1_000]  # the time of what was committed, quiet since then
     scene.timer.advance(10_000)

@@ -64,7 +64,7 @@ def test_data_of_the_past_keeps_the_largest_time() -> None:
     scene.advance(30_000)
     scene.data(NINE - 3_600_000)
     scene.advance(INTERVAL + START + INTERVAL)
-    assert scene.times()[4:] == []  # less than was told before
+    assert scene.times()[4:] == []  # less than was sent before
     assert scene.watch.counters["told_before"] == 1
     scene.advance(60_000)
     assert scene.times() == [START, 11_000, 12_000, END]

@@ -1,4 +1,4 @@
-"""What a watch does when a topic is made anew, when no tick can tell its time, and when it is told to end."""
+"""What a watch does when a topic is recreated, when no tick can hold its time, and when it is asked to end."""
 
 from __future__ import annotations
 

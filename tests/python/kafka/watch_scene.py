@@ -58,11 +58,11 @@ class Scene:
             self.look(*watches)
 
     def times(self, partition: int = 0) -> list[int]:
-        """What was told, as milliseconds after nine."""
+        """What was sent, as milliseconds after nine."""
         log = [one for one in self.broker.log("events", partition) if one.writer == "ticker"]
         found = [event_time(one.key, one.value, one.headers) for one in log]
         return [time - NINE for time in found if time is not None]
 
     def written(self, partition: int = 0) -> list[int]:
-        """When it was told."""
+        """When it was sent."""
         return [one.written for one in self.broker.log("events", partition) if one.writer == "ticker"]

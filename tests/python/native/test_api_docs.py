@@ -1,4 +1,4 @@
-"""Every public name has a docstring, and the examples that `make test` runs beside the tests are found."""
+"""Every public name has a docstring, and the examples that `make test` runs next to the tests are found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import windrow
 
 ELSEWHERE = {"windrow.testing._definition", "windrow.kafka._producer"}
-"""Modules with objects that stand for others."""
+"""Modules with objects that represent others."""
 
 SPARK_ONLY = {"windrow._spark.advance", "windrow._spark.batch", "windrow._spark.frame", "windrow._spark.types"}
 MODULES = [

@@ -1,4 +1,4 @@
-"""What Arrow data may hold beside plain columns: types without an order, objects that are none, invalid buffers."""
+"""What Arrow data may hold next to plain columns: types without an order, objects that are none, invalid buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layouts of Arrow columns: chunks with dictionaries of their own, list views, types whose values have no width."""
+"""Layouts of Arrow columns: chunks with their own dictionaries, list views, types whose values have no width."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def joined(first: str, row: dict[str, Any]) -> str:
     return first + row["v"]
 
 
-# Dictionaries: each chunk has 120 values of its own, as many as the indices of one dictionary tell apart
+# Dictionaries: each chunk has 120 values that no other has, as many as the indices of one dictionary distinguish
 
 
 def chunks(count: int = 3) -> pa.Table:

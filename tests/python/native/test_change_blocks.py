@@ -24,7 +24,7 @@ LARGEST = 256 << 10
 
 
 def through(batch: pa.RecordBatch) -> list[tuple[int, int]]:
-    """The rows of each block of a batch, and its bytes; together they are those of the batch, whatever its types."""
+    """The rows of each block of a batch, and its bytes; together they are those of the batch, with any types."""
     blocks = list(blocks_of(batch))
     received = list(rows_of(iter([pa.record_batch([pa.array(blocks, pa.binary())], names=["block"])])))
     assert pa.Table.from_batches(received, batch.schema).equals(pa.table(batch), check_metadata=True)
@@ -140,7 +140,7 @@ def test_blocks_of_values_that_nothing_makes_shorter_have_at_most_256_kib(column
         (lambda row: {"n": 10**15 + row * 1_000}, 4),
         (lambda row: {"w": {"start": NOW + datetime.timedelta(seconds=row % 60)}}, 4),
         (lambda row: {"w": {"start": NOW + datetime.timedelta(microseconds=row % 256)}}, 1),
-        (lambda row: {"n": row * 2**40, "more": row * 2**40 + row % 7}, 9),  # the second beside the first
+        (lambda row: {"n": row * 2**40, "more": row * 2**40 + row % 7}, 9),  # the second next to the first
         (lambda _: {"op": "delete"}, 0),
         (lambda row: {"n": row % 256, "sum": None, "name": None}, 1),
     ],

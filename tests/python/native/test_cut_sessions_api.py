@@ -1,4 +1,4 @@
-"""`longest` and `ends`, as a user meets them: any library, cogroups, errors, what is refused, and what is told."""
+"""`max_duration` and `end_when`, as a user meets them: any library, cogroups, errors, refusals, explanations."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_types_nest_24_deep_and_deeper_ones_are_refused_in_words(opening: str, c
     for kind in (pa.list_(deepest), pa.struct([("a", pa.int8()), ("b", deepest)])):
         with pytest.raises(ValueError, match="allowed: at most 24 lists, maps and structs nested in each other"):
             wr.aggregate(int, max, schema=kind)
-    # The deepest comes back from pages: Arrow's readers have limits of their own.
+    # The deepest comes back from pages: Arrow's readers have their own limits.
     schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us")})
     gap = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
     driver = StreamDriver(

@@ -68,7 +68,7 @@ def test_the_wall_clock_is_moved_by_durations_and_to_times() -> None:
 
 
 def test_no_time_at_all_is_ahead_of_none() -> None:
-    """A record ahead is counted as that alone, whatever else it lacks; a null time is no time ahead."""
+    """A record ahead is counted as that alone, even if it lacks more; a null time is no time ahead."""
     driver = driven()
     driver.pipe(ts=NOON + 2 * HOUR)
     driver.pipe(user="ann")

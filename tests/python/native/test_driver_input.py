@@ -1,4 +1,4 @@
-"""What a driver is handed: values go over as they are, or are refused by name before anything is taken."""
+"""What a driver gets: values go over as they are, or are refused by name before anything is taken."""
 
 from __future__ import annotations
 

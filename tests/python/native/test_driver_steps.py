@@ -1,4 +1,4 @@
-"""A definition that takes steps of Spark is told what to hand a driver instead."""
+"""The error for a definition with steps of Spark says what to give a driver instead."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_step_on_an_input_of_a_cogroup_is_refused() -> None:
 
 
 def test_functions_of_pyspark_are_refused() -> None:
-    """Without a session they raise by themselves, whatever they are called on."""
+    """Without a session they raise by themselves, with any arguments."""
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 

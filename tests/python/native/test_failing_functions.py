@@ -1,4 +1,4 @@
-"""What is told of a Python function that fails: where in the user's code, and which function returned None before."""
+"""Errors of failing Python functions: where in the user's code, and which function returned None before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The features of the guide over real events: flights, and purchases where they lie beside the repository.
+"""The features of the guide over real events: flights, and purchases where they lie next to the repository.
 
 Compared with range frames of DuckDB: the functions are those of `docs/how-to/features.md`, word by word.
 """

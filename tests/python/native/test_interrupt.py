@@ -89,7 +89,7 @@ WORKS = [
 
 
 def seconds_to_interrupt(code: str, work: str, after: float) -> float:
-    """Starts a Python at this work, sends it SIGINT so many seconds later, and times its KeyboardInterrupt."""
+    """Starts a Python at this work, sends it SIGINT this many seconds later, and times its KeyboardInterrupt."""
     source = SETUP + code.replace("WORK", repr(work))
     with subprocess.Popen([sys.executable, "-c", source], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None

@@ -165,7 +165,7 @@ def test_a_later_first_step_has_more_time_left() -> None:
         ("view search cart pay", 1),
         ("view pay cart pay", 1),  # a step that cannot come next
         ("view view cart view cart pay", 3),  # steps that came before
-        ("view search view cart pay", 1),  # the funnel does not begin anew
+        ("view search view cart pay", 1),  # the funnel does not begin again
         ("search", 0),
     ],
 )

@@ -1,4 +1,4 @@
-"""Under a limit of memory a query in this process raises `MemoryError`, and the process goes on."""
+"""Under a limit of memory a query in this process raises `MemoryError`, and the process continues."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_threads_share_what_is_free(threads: int, monkeypatch: pytest.MonkeyPatc
     [
         # a window of 3 rows, whose bounds take 17 bytes: a list of 3 values of 8 bytes, and where it ends
         ({"xs": wr.collect_list("ts")}, 3 * (17 + 4 + 24)),
-        # of text the bytes of the values and where each ends; beside it a count
+        # of text the bytes of the values and where each ends; next to it a count
         ({"xs": wr.collect_list("user"), "n": wr.count()}, 3 * (17 + 4 + 3 * (3 + 4) + 8)),
         ({"xs": wr.max("user")}, 3 * (17 + 4 + 3)),
     ],

@@ -1,4 +1,4 @@
-"""Functions may change what they are handed in place: each window has its own values of a row."""
+"""Functions may change what they get in place: each window has its own values of a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`progress`: what is told of a long query over data in this process, and to whom."""
+"""`progress`: what is reported of a long query over data in this process, and to whom."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_core_reports_while_it_makes_windows(events: pa.Table) -> None:
     made = [done for step, done, _ in steps if step == "windows"]
     assert made == sorted(made)
     assert 0 < made[0] < made[-1] == 200_000
-    assert {done % (200_000 // 32) for done in made} == {0}  # so many parts of the keys
+    assert {done % (200_000 // 32) for done in made} == {0}  # this many parts of the keys
 
 
 def test_a_callback_is_called_ten_times_a_second_and_at_the_ends(events: pa.Table) -> None:

@@ -41,7 +41,7 @@ def bracket(one: str, other: str) -> str:
 
 
 def append(held: list[Any], row: Any) -> list[Any]:
-    """May change what it is handed."""
+    """May change what it gets."""
     held.append(None if row.n is None else {"word": row.word, "n": row.n})
     return held
 

@@ -71,7 +71,7 @@ def packed(query: Any, splits: Sequence[Sequence[pa.RecordBatch]]) -> tuple[pa.T
 
 
 def merged(query: Any, blocks: pa.Table, tasks: int, rows: int) -> pa.Table:
-    """What the merge tasks give: each has whole shards, sorted by (shard, first), in batches of so many rows."""
+    """What the merge tasks give: each has whole shards, sorted by (shard, first), in batches of this many rows."""
     schema = pa.schema(query.output_schema)
     found: list[pa.RecordBatch] = []
     for task in range(tasks):
@@ -230,7 +230,7 @@ def test_blocks_stay_small(windows: dict[str, Any]) -> None:
 @pytest.mark.parametrize("windows", [SESSION, SLIDING], ids=["session", "sliding"])
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_windows_that_leave_early_are_those_that_leave_late(windows: dict[str, Any], shuffled: bool) -> None:
-    # so many bytes in one shard that windows leave in the middle of it, from splits that overlap in time
+    # this many bytes in one shard that windows leave in the middle of it, from splits that overlap in time
     random = np.random.default_rng(3)
     steps = random.choice([0, 1, 2, 5, 6, 7, 40], 240_000)
     times = np.cumsum(steps) - 200_000

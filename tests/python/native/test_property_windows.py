@@ -43,7 +43,7 @@ def table_of(times: list[int | None], keys: list[int], unit: str, cuts: list[int
 
 @st.composite
 def events(draw: st.DrawFn, unit: str, scale: int = 1) -> pa.Table:
-    """Up to 40 events of three keys, at multiples of `scale` and a little beside them."""
+    """Up to 40 events of three keys, at multiples of `scale` and a little next to them."""
     around = draw(st.sampled_from([0, 0, 10**6, -(10**6)])) * scale
     time = st.builds(lambda at, beside: around + at * scale + beside, st.integers(-25, 80), st.integers(0, scale - 1))
     rows = draw(some(st.tuples(often(time), st.integers(1, 3)), 40))

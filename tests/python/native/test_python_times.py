@@ -1,4 +1,4 @@
-"""Times and durations that Arrow has and Python has not are told by column and value, wherever Python is handed one."""
+"""Times and durations that Arrow has and Python has not are reported by column and value, wherever Python gets one."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class OwnError(Exception):
 
 
 def failing(raised: BaseException, batches: int) -> pa.RecordBatchReader:
-    """A reader that raises after so many batches."""
+    """A reader that raises after this many batches."""
 
     def made() -> Iterator[pa.RecordBatch]:
         for number in range(batches):

@@ -122,7 +122,7 @@ def test_a_restart_changes_nothing(name: str, windows: Any) -> None:
                     stream = driver(windows, every=every, x=aggregate).restore(stream.snapshot())
             given.append((changes, stream.snapshot(), list(seen)))
         (changes, pages, classes), (restarted, again, same) = given
-        if name not in ("set", "frozenset", "a set inside"):  # a set that is made anew may have another order
+        if name not in ("set", "frozenset", "a set inside"):  # a set that is recreated may have another order
             assert (restarted, again) == (changes, pages)
         assert same == classes
         assert len(changes) == 30
@@ -235,7 +235,7 @@ def test_a_snapshot_names_the_window_that_it_cannot_hold(windows: Any) -> None:
         stream.snapshot()
 
 
-# What functions are handed
+# What functions get
 
 
 def test_a_row_has_the_shapes_of_an_accumulator() -> None:

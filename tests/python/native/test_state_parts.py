@@ -1,6 +1,6 @@
-"""Windows of a state without Spark: those of one key of some of its pages are those of all of them, and damage is told.
+"""Windows of a state without Spark: one key has the same windows in some pages as in all; damage is an error.
 
-`differential_`: the same windows out of the whole state. The windows themselves are proved beside Spark
+`differential_`: the same windows out of the whole state. The windows themselves are proved next to Spark
 (`test_stream_state.py`).
 """
 

@@ -57,7 +57,7 @@ def window_answers(oracle: Stream, windows: list[Window]) -> list[Found]:
 
 
 class Bounds:
-    """Random bounds of a query: at windows, beside them, open, and in the wrong order."""
+    """Random bounds of a query: at windows, next to them, open, and in the wrong order."""
 
     def __init__(self, seed: int, windows: list[Window]) -> None:
         self._draw = random.Random(f"bounds {seed}")

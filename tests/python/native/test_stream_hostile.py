@@ -104,7 +104,7 @@ def test_a_record_of_the_year_9999_makes_all_others_late(windows: Any) -> None:
     stream = LocalStream(query(windows), SCHEMA, shards=3)
     stream.push([table(["ann", "bob"], [NOW, NOW])])
     rows = given(stream.push_batches([table(["mad", "bob"], [YEAR_9999, NOW + MINUTE])]))
-    assert {row[0] for row in rows} == {"ann", "bob"}  # their windows closed, with what came beside it
+    assert {row[0] for row in rows} == {"ann", "bob"}  # their windows closed, with what came next to it
     assert max(row[3] for row in rows if row[0] == "bob") == 2
     assert (stream.stream_time, stream.counters["late"]) == (YEAR_9999, 0)
     assert given(stream.push_batches([table(["ann", "cem"], [NOW + 2 * MINUTE] * 2)])) == []

@@ -287,7 +287,7 @@ def answer(
         case "percentile" if percentage is not None:
             return percentile(rows, *columns, percentage)
         case "approx_count_distinct":
-            return len(distinct(rows, *columns))  # few values are told apart exactly
+            return len(distinct(rows, *columns))  # few values are distinguished exactly
         case "approx_percentile":
             shares = percentage if isinstance(percentage, tuple) else (percentage or 0.0,)
             cut = tuple(at_least(rows, *columns, share) for share in shares)

@@ -12,7 +12,7 @@ from .records import Record
 
 @dataclass(frozen=True)
 class InputRecord(Record):
-    """A record that tells its input."""
+    """A record that has the name of its input."""
 
     input: str = ""
 

@@ -6,7 +6,7 @@ The sets of aggregates, by name:
 * `mixed`: count, sum, collect_list of `x`, and the text;
 * `text`: the text alone: `"0"`, then `+word`, of a second input `-word`; sessions are merged as `(older|later)`;
 * `deletable`: the same, and the word `DEL` makes it null, which deletes the window;
-* `reduced`: words joined by `+`, from the first one on, of whatever input.
+* `reduced`: words joined by `+`, from the first one on, of any input.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random scenarios: what a seed stands for does not change with the number of scenarios that are run."""
+"""Random scenarios: the meaning of a seed does not change with the number of scenarios that are run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random scenarios of micro-batches: what a seed stands for does not change with the number of scenarios."""
+"""Random scenarios of micro-batches: the meaning of a seed does not change with the number of scenarios."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class MicroBatches:
         }
 
     def restart(self, grace: int | None = None, late: str | None = None, every: int | None = None) -> None:
-        """The query goes on from its state, with another grace, another way with late records, or another pace."""
+        """The query continues from its state, with another grace, another way with late records, or another pace."""
         grace = self.scenario.grace if grace is None else grace
         late = self.scenario.late if late is None else late
         every = self.scenario.every if every is None else every

@@ -12,7 +12,7 @@ from .scenario import Row, Scenario
 
 @dataclass(frozen=True)
 class Restart:
-    """The query stops before a batch and goes on from its state, with another grace or another way with late records.
+    """The query stops before a batch and continues from its state, with another grace or another way with late records.
 
     Attributes:
         batch: the number of the batch before which it is.

@@ -1,4 +1,4 @@
-"""A client of Spark Connect: runs queries of windrow at the server that it is handed, and prints their rows as JSON.
+"""A client of Spark Connect: runs queries of windrow at the server that it gets, and prints their rows as JSON.
 
     python -m tests.python.spark.connect_client sc://127.0.0.1:PORT
 

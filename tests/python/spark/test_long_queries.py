@@ -1,6 +1,6 @@
 """A long streaming query: state, the memory of workers and the time of a micro-batch stay as they were.
 
-Only `make soak` runs it, for so many seconds (WINDROW_QUERY_SECONDS).
+Only `make soak` runs it, for this many seconds (WINDROW_QUERY_SECONDS).
 """
 
 from __future__ import annotations

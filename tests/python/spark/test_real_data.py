@@ -1,6 +1,6 @@
 """Real events: sessions equal Spark's `session_window` exactly, sliding windows the oracle.
 
-Each proof runs on the flights, which every clone has, and on big files where they lie beside the repository.
+Each proof runs on the flights, which every clone has, and on big files where they lie next to the repository.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LINE = re.compile(r'(\S+) \S+ \S+ \[([^\]]+)\] "([^"]*)" (\d{3}) (\d+|-)')
 
 
 class Real:
-    """Real events by name: `flights`, or a file beside the repository, without which the test is skipped."""
+    """Real events by name: `flights`, or a file next to the repository, without which the test is skipped."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request = request

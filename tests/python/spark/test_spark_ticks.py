@@ -376,7 +376,7 @@ def test_ticks_by_the_wall_clock_close_what_a_quiet_stream_leaves_open(spark: Sp
     writer = result.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).foreachBatch(run.sink)
     query = writer.trigger(processingTime="1 second").start()
     try:
-        # What was counted in a micro-batch is told after its rows.
+        # What was counted in a micro-batch is reported after its rows.
         await_batches(query, lambda: any(run.batches.get(progress["batchId"]) for progress in query.recentProgress))
     finally:
         query.stop()

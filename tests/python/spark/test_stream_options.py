@@ -161,7 +161,7 @@ def test_late_records_are_counted_or_emitted(spark: SparkSession, tmp_path: Path
 
 @pytest.mark.parametrize("order", [None, "offset"])
 def test_sources_have_times_of_their_own(spark: SparkSession, tmp_path: Path, order: str | None) -> None:
-    # the second source lags by hours: alone it is in time, beside the first one all of it is late
+    # the second source lags by hours: alone it is in time, next to the first one all of it is late
     fast = pa.concat_tables([table(("ann", 600), ("ann", 603), part=0), tick(700, part=0)])
     slow = table(("ann", 0), ("bob", 2), ("ann", 4), part=1)
     columns = {name: fast[name] for name in fast.column_names}

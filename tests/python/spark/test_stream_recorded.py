@@ -2,7 +2,7 @@
 
 Records of a micro-batch are in two files, in any order; the query is started again halfway. Kafka's answer is that of
 the recording: sequences of changes, finals of runs that emit on close, and how many records and windows it dropped.
-Kafka closes windows after each record, a micro-batch at its end (rule 1.6): a session that closes and then goes on in
+Kafka closes windows after each record, a micro-batch at its end (rule 1.6): a session that closes and then continues in
 one micro-batch (`until`) has no final in between.
 `make soak` plays every run, in cuts of its own.
 """
@@ -117,5 +117,5 @@ def test_queries_answer_all_that_kafka_was_asked(
 
 
 def parts(found: Sequence[tuple[Shape, list[Scaled]]], size: int) -> list[Sequence[tuple[Shape, list[Scaled]]]]:
-    """Shapes, so many at a time; a query of more has a plan too long."""
+    """Shapes, this many at a time; a query of more has a plan too long."""
     return [found[first : first + size] for first in range(0, len(found), size)]
