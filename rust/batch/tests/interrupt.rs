@@ -18,27 +18,27 @@ use crate::record::tests::operator_batches;
 
 /// An interrupt that gives a cause at the second call, and the number of its calls.
 fn second() -> (Interrupt, Arc<AtomicUsize>) {
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
     let interrupt = Interrupt::new(move || match count.fetch_add(1, Ordering::Relaxed) {
         0 => Ok(()),
         _ => Err("enough".into()),
     });
-    (interrupt, asked)
+    (interrupt, calls)
 }
 
 #[test]
 fn a_source_is_asked_after_each_interval_and_its_cause_is_the_error() {
-    let (interrupt, asked) = second();
+    let (interrupt, calls) = second();
     let worker = interrupt.for_worker();
     interrupt.check().unwrap();
-    assert_eq!(asked.load(Ordering::Relaxed), 0, "too soon");
+    assert_eq!(calls.load(Ordering::Relaxed), 0, "too soon");
     thread::sleep(INTERVAL);
     worker.check().unwrap();
-    assert_eq!(asked.load(Ordering::Relaxed), 0, "a worker asks nothing");
+    assert_eq!(calls.load(Ordering::Relaxed), 0, "a worker asks nothing");
     interrupt.check().unwrap();
     interrupt.check().unwrap();
-    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
     thread::sleep(INTERVAL);
     let error = interrupt.check().unwrap_err();
     assert_eq!(error.to_string(), "interrupted: enough");
@@ -60,10 +60,10 @@ fn run_endlessly(query: &Arc<Query>, threads: usize) {
         };
         Ok(batch(&(0..64).map(row).collect::<Vec<_>>()))
     });
-    let (interrupt, asked) = second();
+    let (interrupt, calls) = second();
     let error = query.run_until(batches, threads, &interrupt).unwrap_err();
     assert!(matches!(error, Error::Interrupted { .. }), "{error}");
-    assert_eq!(asked.load(Ordering::Relaxed), 2);
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
 }
 
 #[test]
@@ -104,13 +104,13 @@ fn an_interrupt_ends_a_push_and_leaves_an_operator_that_refuses_the_next() {
     let records: Vec<_> = (0..60_000)
         .map(|nth| operator_batches::event("a", nth * 7919 % 60_000, 1))
         .collect();
-    let (interrupt, asked) = second();
+    let (interrupt, calls) = second();
     let mut operator = operator_batches::operator(&spec).with_interrupt(interrupt);
     let error = operator
         .push(&operator_batches::batch(&records))
         .unwrap_err();
     assert!(matches!(error, Error::Interrupted { .. }), "{error}");
-    assert_eq!(asked.load(Ordering::Relaxed), 2);
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
     let error = operator.push(&operator_batches::batch(&[])).unwrap_err();
     assert!(matches!(error, Error::Format { .. }), "{error}");
 }

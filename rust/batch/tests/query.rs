@@ -154,14 +154,14 @@ proptest! {
         let (results, dynamic) = run(&query(&own_gaps(longest), r#"["key"]"#, aggregates, 3, limits), &rows, random);
         let timed = data.iter().filter_map(|row| Some(((row.key? as u32, row.time?), row.gap())));
         let (good, bad): (Vec<_>, Vec<_>) = timed.partition(|(_, gap)| gap.is_some_and(|gap| gap > 0));
-        let (records, asked): (Vec<(u32, i64)>, Vec<i64>) = good.into_iter().filter_map(|(record, gap)| Some((record, gap?))).unzip();
-        let gaps: Vec<u64> = asked.iter().map(|&gap| gap.min(longest.unwrap_or(gap)) as u64).collect();
+        let (records, own_gaps): (Vec<(u32, i64)>, Vec<i64>) = good.into_iter().filter_map(|(record, gap)| Some((record, gap?))).unzip();
+        let gaps: Vec<u64> = own_gaps.iter().map(|&gap| gap.min(longest.unwrap_or(gap)) as u64).collect();
         let expected: Vec<(i64, i64, i64, i64)> = oracle_dynamic(&records, &gaps)
             .into_iter()
             .map(|((key, start, end), count)| (key.into(), start, end, count as i64))
             .collect();
         prop_assert_eq!(counted(&results), expected);
-        let clamped_gaps = asked.iter().filter(|&&gap| longest.is_some_and(|longest| gap > longest)).count() as u64;
+        let clamped_gaps = own_gaps.iter().filter(|&&gap| longest.is_some_and(|longest| gap > longest)).count() as u64;
         prop_assert_eq!(dynamic, ReadCounters { bad_gaps: bad.len() as u64, clamped_gaps, ..counters });
 
         let (difference, resolution) = (resolution * times, resolution);

@@ -24,9 +24,9 @@ pub(crate) fn usually(usual: u32) -> ProptestConfig {
 
 /// The same for a property whose cases take seconds: never more than 16 times `usual`.
 pub(crate) fn costly(usual: u32) -> ProptestConfig {
-    let asked = usually(usual);
+    let config = usually(usual);
     ProptestConfig {
-        cases: asked.cases.min(16 * usual),
-        ..asked
+        cases: config.cases.min(16 * usual),
+        ..config
     }
 }

@@ -117,8 +117,8 @@ impl Dice {
 
 #[test]
 fn a_damaged_row_is_never_read() {
-    let asked = std::env::var("SOAK_DAMAGES").ok();
-    let asked: usize = asked.map_or(100_000, |asked| asked.parse().unwrap());
+    let damages = std::env::var("SOAK_DAMAGES").ok();
+    let damages: usize = damages.map_or(100_000, |damages| damages.parse().unwrap());
     let tables = [SESSIONS, DYNAMIC, SLIDING].map(table);
     let readers = tables.each_ref().map(|table| {
         let state = &table.operator.state;
@@ -130,7 +130,7 @@ fn a_damaged_row_is_never_read() {
     });
     let clocks = tables.each_ref().map(|table| table.clock.seal().unwrap());
     let mut dice = Dice(36);
-    for number in 0..asked {
+    for number in 0..damages {
         let place = dice.below(tables.len());
         let (table, row) = (&tables[place], dice.below(tables[place].rows.len() + 1));
         let Some(row) = table.rows.get(row) else {

@@ -132,11 +132,11 @@ proptest! {
         prop_assert_eq!(&stored, &table);
         prop_assert!(all.is_sorted_by_key(|row| (row.0.clone(), row.2, row.1)), "key, end, start");
 
-        let asked = StoreQuery::Between { from: Time(from), to: Time(to) };
+        let query = StoreQuery::Between { from: Time(from), to: Time(to) };
         let inside = |row: &&Row| if kind == SLIDING { (from..=to).contains(&row.1) } else { row.2 >= from && row.1 <= to };
         let expected: Vec<Row> = all.iter().filter(|row| ("a".."b").contains(&row.0.as_str())).filter(inside).cloned().collect();
         let key = |name: &str| Some(vec![Arc::new(StringArray::from(vec![name])) as arrow_array::ArrayRef]);
-        let found = rows(&operator.select(asked, &(key("a"), key("ab")), false).unwrap());
+        let found = rows(&operator.select(query, &(key("a"), key("ab")), false).unwrap());
         prop_assert_eq!(found, expected);
 
         for row in &all {

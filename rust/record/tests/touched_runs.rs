@@ -345,12 +345,12 @@ fn an_operator_with_what_is_touched_takes_this_micro_batch_and_nothing_else() {
 #[test]
 fn another_micro_batch_than_the_one_asked_for_writes_no_page() {
     let (stream, _) = filled(SESSIONS, "", 100);
-    let asked = batch(&[event("user-300", 101, 1)]);
+    let needed = batch(&[event("user-300", 101, 1)]);
     for (records, at) in [
         (batch(&[event("user-000", 101, 1)]), 101), // another key
-        (asked.clone(), 126),                       // something closes
+        (needed.clone(), 126),                      // something closes
     ] {
-        let (mut operator, _) = stream.touched(&asked, None, &[time(101)]);
+        let (mut operator, _) = stream.touched(&needed, None, &[time(101)]);
         let pushed = operator.push_micro_batch(&records, None, &[time(at)]);
         let written = pushed.and_then(|_| operator.changed_pages());
         assert!(written.is_err(), "{at}");

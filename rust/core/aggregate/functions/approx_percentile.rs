@@ -75,8 +75,11 @@ fn place(share: f64, count: i64) -> i64 {
 }
 
 /// A column of the values at the places of each window; null for a window without values.
-fn column<V: Numeric>(asked: &ApproxPercentiles, windows: Vec<Option<Vec<V>>>) -> Column<'static> {
-    if !asked.list {
+fn column<V: Numeric>(
+    options: &ApproxPercentiles,
+    windows: Vec<Option<Vec<V>>>,
+) -> Column<'static> {
+    if !options.list {
         let first = |window: Option<Vec<V>>| window?.first().copied();
         return V::column(windows.into_iter().map(first));
     }
@@ -96,8 +99,8 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
     type Options = ApproxPercentiles;
     type Argument = Value<V>;
 
-    fn add(&mut self, asked: &ApproxPercentiles, value: V) {
-        self.0.add(value.cut(asked.bits));
+    fn add(&mut self, options: &ApproxPercentiles, value: V) {
+        self.0.add(value.cut(options.bits));
     }
 
     fn merge(&mut self, other: &Self) {
@@ -105,7 +108,7 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
     }
 
     fn lower<'s>(
-        asked: &ApproxPercentiles,
+        options: &ApproxPercentiles,
         states: impl Iterator<Item = &'s Self> + Clone,
     ) -> Result<Column<'static>> {
         let windows = states.map(|state| {
@@ -120,14 +123,14 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
                 });
                 held.next().map(|(value, _)| *value)
             };
-            let shares = asked.shares.iter();
+            let shares = options.shares.iter();
             (count > 0).then(|| {
                 shares
                     .filter_map(|&share| nth(place(share, count)))
                     .collect()
             })
         });
-        Ok(column(asked, windows.collect()))
+        Ok(column(options, windows.collect()))
     }
 
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
@@ -139,12 +142,12 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
     }
 
     fn sweep(
-        asked: &ApproxPercentiles,
+        options: &ApproxPercentiles,
         rows: InputRows<'_>,
         spans: RowSpans<'_>,
     ) -> Result<Column<'static>> {
         let given = Value::<V>::columns(rows)?;
-        let cut = |row: usize| Some(Value::<V>::get(given, row)?.cut(asked.bits));
+        let cut = |row: usize| Some(Value::<V>::get(given, row)?.cut(options.bits));
         let cuts = [V::column((0..given.0.len()).map(cut))];
         let rows = InputRows {
             inputs: &cuts,
@@ -154,10 +157,10 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
         ValueCounts::<V>::sweep(rows, spans, |counts, value| {
             let count = i64::from(counts.total());
             let nth = |&share: &f64| value(counts.nth(place(share, count) as u32));
-            let shares = asked.shares.iter();
+            let shares = options.shares.iter();
             windows.push((count > 0).then(|| shares.filter_map(nth).collect()));
         })?;
-        Ok(column(asked, windows))
+        Ok(column(options, windows))
     }
 }
 

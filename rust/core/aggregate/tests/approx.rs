@@ -23,15 +23,15 @@ fn approx_count_distinct(kind: Kind, error: f64) -> Box<dyn Aggregate> {
 }
 
 fn approx_percentile(kind: Kind, shares: &[f64], list: bool, bits: u32) -> Box<dyn Aggregate> {
-    let asked = ApproxPercentiles {
+    let options = ApproxPercentiles {
         shares: shares.to_vec(),
         list,
         bits,
     };
     match kind {
-        Kind::Int => Box::new(ApproxPercentile::<i64>::new(asked)),
-        Kind::Float => Box::new(ApproxPercentile::<f64>::new(asked)),
-        _ => Box::new(ApproxPercentile::<i128>::new(asked)),
+        Kind::Int => Box::new(ApproxPercentile::<i64>::new(options)),
+        Kind::Float => Box::new(ApproxPercentile::<f64>::new(options)),
+        _ => Box::new(ApproxPercentile::<i128>::new(options)),
     }
 }
 

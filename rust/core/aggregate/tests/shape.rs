@@ -131,20 +131,20 @@ const UNIT: f64 = 1.0 / 1024.0;
 const UNITS: [i32; 6] = [-1074, -600, -300, 0, 300, 1010];
 
 fn both_shapes<V: Distance>(trial: &Trial, unit: f64) {
-    for asked in [Shape::Skewness, Shape::Kurtosis] {
-        let aggregate = CentralMoments::<V>::new(asked);
-        obeys(&aggregate, trial, |rows| shape(rows, asked, unit), close);
+    for measure in [Shape::Skewness, Shape::Kurtosis] {
+        let aggregate = CentralMoments::<V>::new(measure);
+        obeys(&aggregate, trial, |rows| shape(rows, measure, unit), close);
     }
 }
 
 fn all_relations<X: Distance, Y: Distance>(trial: &Trial, units: [f64; 2]) {
-    for asked in [Relation::Population, Relation::Sample] {
+    for kind in [Relation::Population, Relation::Sample] {
         let measure = Measure {
-            relation: asked,
+            relation: kind,
             scale: 1.0,
         };
         let aggregate = Covariance::<X, Y>::new(measure);
-        obeys(&aggregate, trial, |rows| relation(rows, asked, units), near);
+        obeys(&aggregate, trial, |rows| relation(rows, kind, units), near);
     }
     let measure = Measure {
         relation: Relation::Correlation,
@@ -221,9 +221,9 @@ fn a_covariance_of_decimals_is_in_units() {
 
 #[test]
 fn one_value_has_no_shape() {
-    for asked in [Shape::Skewness, Shape::Kurtosis] {
+    for measure in [Shape::Skewness, Shape::Kurtosis] {
         let of = |values: Vec<Cell>| {
-            alone(&CentralMoments::<f64>::new(asked), Kind::Float, values).unwrap()
+            alone(&CentralMoments::<f64>::new(measure), Kind::Float, values).unwrap()
         };
         assert!(same(&of(vec![]), &Cell::Null));
         assert!(same(&of(vec![Cell::Float(2.0)]), &Cell::Null));

@@ -35,15 +35,15 @@ fn mode(kind: Kind) -> Box<dyn Aggregate> {
 }
 
 fn percentile(kind: Kind, shares: &[f64], list: bool) -> Box<dyn Aggregate> {
-    let asked = Percentiles {
+    let options = Percentiles {
         shares: shares.to_vec(),
         list,
         scale: if kind == Kind::Wide { 100.0 } else { 1.0 },
     };
     match kind {
-        Kind::Int => Box::new(Percentile::<i64>::new(asked)),
-        Kind::Float => Box::new(Percentile::<f64>::new(asked)),
-        _ => Box::new(Percentile::<i128>::new(asked)),
+        Kind::Int => Box::new(Percentile::<i64>::new(options)),
+        Kind::Float => Box::new(Percentile::<f64>::new(options)),
+        _ => Box::new(Percentile::<i128>::new(options)),
     }
 }
 
