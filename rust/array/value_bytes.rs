@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_counted_row_by_row_whatever_they_are_in() {
+    fn values_are_counted_row_by_row_in_any_column() {
         let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([
             Some(vec![Some(1), None]),
             None,

@@ -80,7 +80,7 @@ impl Packer {
     /// A column with another type than in the query. A record that the query refuses. The errors of
     /// the interrupt.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
-        self.push_beside(batch, 1)
+        self.push_with_others(batch, 1)
     }
 
     /// Like [`Self::push`], but for one of several packers that share the memory for waiting rows.
@@ -88,7 +88,11 @@ impl Packer {
     /// # Errors
     ///
     /// The errors of [`Self::push`].
-    pub fn push_beside(&mut self, batch: &RecordBatch, packers: usize) -> Result<Vec<RecordBatch>> {
+    pub fn push_with_others(
+        &mut self,
+        batch: &RecordBatch,
+        packers: usize,
+    ) -> Result<Vec<RecordBatch>> {
         let seq_no = arrival(self.split, self.counters.records + self.counters.ticks)?;
         let input = Records::read(&self.query, batch, seq_no, &mut self.counters)?;
         self.observe(&input)?;
@@ -204,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_a_split_have_numbers_of_their_own() {
+    fn the_rows_of_a_split_have_their_own_numbers() {
         let last = (1 << ARRIVAL_BITS) - 1;
         assert_eq!(
             arrival(1 << ARRIVAL_BITS, last).unwrap(),

@@ -225,9 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn a_column_is_beside_the_one_before_it_where_that_takes_fewer_bytes() {
+    fn a_column_is_stored_as_differences_from_the_one_before_if_that_takes_fewer_bytes() {
         let starts = || (0..20_i64).map(|row| row * 1_000_000); // 32 bits
-        for (offset, span, bits, is_beside) in [
+        for (offset, span, bits, has_base) in [
             (-5, 0, 8, true),
             (300, 0xFF, 8, true),
             (300, 0x100, 16, true),
@@ -244,7 +244,7 @@ mod tests {
             let schema = encoded.schema();
             let field = schema.field(1);
             let base = field.metadata().get(BASE_KEY).map(String::as_str);
-            assert_eq!(base, is_beside.then_some("0"), "{offset} {span}");
+            assert_eq!(base, has_base.then_some("0"), "{offset} {span}");
             let width = field.data_type().primitive_width();
             assert_eq!(width, Some(bits / 8), "{offset} {span}");
             assert_eq!(decode("page", &encoded).unwrap(), rows);

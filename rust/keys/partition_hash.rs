@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_has_one_hash_whatever_its_cell_holds() {
+    fn a_null_has_one_hash_with_any_cell() {
         let hidden = Int16Array::new(vec![1, 2, 3].into(), Some(NullBuffer::from(vec![false; 3])));
         let found = hashes(&[Arc::new(hidden.clone())], &[Arc::new(hidden)]);
         assert_eq!(found, [found[0]; 3]);

@@ -249,7 +249,7 @@ impl PyPacker {
         let batch = batch.into_inner();
         to_python(
             py,
-            py.detach(|| lock(&self.0)?.push_beside(&batch, packers))?,
+            py.detach(|| lock(&self.0)?.push_with_others(&batch, packers))?,
         )
     }
 

@@ -238,7 +238,7 @@ fn keys_whose_rows_are_each_in_order_are_grouped_as_they_come() {
 }
 
 #[test]
-fn slices_of_a_large_batch_wait_as_long_as_batches_of_their_own() {
+fn slices_of_a_large_batch_wait_as_long_as_separate_batches() {
     let rows: Vec<Row> = (0..20_000).map(|nth| row(nth % 50, nth)).collect();
     let whole = batch(&rows);
     let limits = Limits {

@@ -267,7 +267,7 @@ fn no_rows_give_no_windows() {
 }
 
 #[test]
-fn a_packer_goes_on_after_it_has_packed_and_forgotten_its_keys() {
+fn a_packer_continues_after_it_has_packed_and_forgotten_its_keys() {
     let rows = in_order(600);
     let limits = Limits {
         pack_rows: 50,
@@ -346,7 +346,7 @@ fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
 }
 
 #[test]
-fn sessions_with_gaps_of_their_own_leave_as_soon_as_nothing_reaches_them() {
+fn sessions_with_own_gaps_leave_as_soon_as_nothing_reaches_them() {
     // Seven keys in turn, 3 apart, gaps of 3 to 12: those of a key are 21 apart, so each row is its
     // own session.
     let rows: Vec<Row> = in_order(4000)

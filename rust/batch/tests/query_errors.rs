@@ -292,7 +292,7 @@ fn batches_may_have_their_columns_in_any_order_and_more_of_them() {
 }
 
 #[test]
-fn a_batch_without_a_column_or_with_another_unit_is_told() {
+fn a_batch_without_a_column_or_with_another_unit_is_refused() {
     let query = query(
         SESSION,
         KEY,

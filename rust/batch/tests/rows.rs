@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn oracle_rows_of_one_process_are_sorted_whatever_the_threads(rows in prop::collection::vec(row(), 0..60), step in 1..20_usize, step_rows in 1..20_usize) {
+    fn oracle_rows_of_one_process_are_sorted_with_any_threads(rows in prop::collection::vec(row(), 0..60), step in 1..20_usize, step_rows in 1..20_usize) {
         let query = query(7, Limits { step_rows, merge_bytes: 500, ..Limits::default() });
         let batches: Vec<RecordBatch> = rows.chunks(step).map(batch).collect();
         let (sorted, counters) = query.run(batches.into_iter().map(Ok), 4).unwrap();

@@ -191,7 +191,7 @@ fn inputs_of_one_time_close_one_anothers_windows() {
 }
 
 #[test]
-fn a_fingerprint_tells_the_inputs_of_aggregates() {
+fn a_fingerprint_has_the_inputs_of_aggregates() {
     let pages = |aggregates: &str| {
         Operator::new(&spec(SESSIONS, aggregates), &schema(), Vec::new())
             .unwrap()

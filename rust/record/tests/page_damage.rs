@@ -130,7 +130,7 @@ fn an_operator_whose_restore_failed_refuses_every_call() {
 }
 
 #[test]
-fn an_operator_that_has_seen_records_is_not_restored_and_goes_on() {
+fn an_operator_that_has_seen_records_is_not_restored_and_continues() {
     let (spec, pages) = saved();
     let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
     let mut used = operator(&spec);

@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(crate::core::tests::cases::usually(128))]
 
     #[test]
-    fn an_operator_goes_on_from_its_pages(spec in queries(), records in events(60), cuts in prop::collection::vec(0..60_usize, 0..6)) {
+    fn an_operator_continues_from_its_pages(spec in queries(), records in events(60), cuts in prop::collection::vec(0..60_usize, 0..6)) {
         let mut whole = operator(&spec);
         let mut cut = operator(&spec);
         for (nth, record) in records.iter().enumerate() {
@@ -113,7 +113,7 @@ proptest! {
 }
 
 #[test]
-fn a_label_tells_what_lies_in_a_page() {
+fn a_label_says_what_a_page_holds() {
     let (_, pages) = saved();
     let labels: Vec<Label> = pages
         .iter()

@@ -375,7 +375,7 @@ fn a_state_of_other_segments_is_needed_as_a_whole() {
 }
 
 #[test]
-fn damaged_parts_of_a_state_are_told() {
+fn damaged_parts_of_a_state_are_refused() {
     let (stream, _) = filled(SESSIONS, "", 100);
     let head = stream.pages["head"].as_slice();
     let pages: Vec<&[u8]> = stream.pages.values().map(Vec::as_slice).collect();

@@ -113,7 +113,7 @@ proptest! {
 }
 
 #[test]
-fn a_released_slot_is_handed_out_again_and_empty() {
+fn a_released_slot_is_allocated_again_and_empty() {
     let mut accumulators = Accumulators::new(aggregates());
     let slots: Vec<Slot> = (0..100).map(|_| accumulators.allocate().unwrap()).collect();
     assert_eq!(slots, (0..100).map(Slot).collect::<Vec<_>>());
@@ -143,7 +143,7 @@ fn a_released_slot_is_handed_out_again_and_empty() {
 }
 
 #[test]
-fn accumulators_grow_beside_allocated_slots() {
+fn accumulators_grow_next_to_allocated_slots() {
     let mut accumulators = Accumulators::new(aggregates());
     assert!(accumulators.is_empty());
     accumulators.resize(5);

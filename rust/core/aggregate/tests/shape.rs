@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn relations_are_exact_whatever_the_size_of_numbers((x, y, trial) in (prop::sample::select(UNITS.to_vec()), prop::sample::select(UNITS.to_vec())).prop_flat_map(|(x, y)| {
+    fn relations_are_exact_for_numbers_of_any_size((x, y, trial) in (prop::sample::select(UNITS.to_vec()), prop::sample::select(UNITS.to_vec())).prop_flat_map(|(x, y)| {
         let unit = |exponent: i32| f64::from(exponent).exp2();
         (Just(unit(x)), Just(unit(y)), trial_of(vec![(Kind::Float, multiples(unit(x), 1000)), (Kind::Float, multiples(unit(y), 1000))]))
     })) {

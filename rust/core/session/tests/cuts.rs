@@ -223,7 +223,7 @@ fn a_record_that_ends_its_session_holds_back_none_behind_it() {
 }
 
 #[test]
-fn records_of_one_time_stay_together_unless_their_ties_tell_them_apart() {
+fn records_of_one_time_stay_together_unless_their_ties_differ() {
     let mut records = every(&[0, 1, 1, 1, 2], 9);
     check(&records, most(1), &[(0, 0), (1, 1), (2, 2)]);
     check(&records, most(2), &[(0, 1), (2, 2)]);

@@ -80,7 +80,7 @@ fn a_key_hashes_alike_in_every_layout() {
 }
 
 #[test]
-fn integers_hash_alike_whatever_their_width() {
+fn integers_of_any_width_hash_alike() {
     let values = Int64Array::from(vec![5, 0, 100, 127]);
     let narrow = [
         DataType::Int8,
