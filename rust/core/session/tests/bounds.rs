@@ -7,14 +7,14 @@ use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
 use crate::core::time::{Span, Time};
 
-use crate::core::session::tests::sessions::{Event, Of, RowSpan, collect, dynamic, fixed, record};
+use crate::core::session::tests::sessions::{Answers, Event, Of, dynamic, fixed, record};
 use crate::core::tests::window_members::Members;
 
 #[test]
 fn a_record_exactly_the_gap_away_joins() {
     // gap 5:   10 ├────┤ 15        16 does not
     for (time, windows) in [(14, 1), (15, 1), (16, 2)] {
-        let run = RowSpan::of(fixed(5, 100, Emit::Close), &[(0, 10, 0), (0, time, 0)]);
+        let run = Answers::of(fixed(5, 100, Emit::Close), &[(0, 10, 0), (0, time, 0)]);
         assert_eq!(run.finals.len(), windows, "{time}");
     }
 }
@@ -24,19 +24,9 @@ fn a_session_on_the_close_time_is_open() {
     // gap 5, grace 2, [10, 10]: closes when T > 17
     for (time, finals) in [(16, 0), (17, 0), (18, 1)] {
         let mut sessions = SessionOperator::new(fixed(5, 2, Emit::Close), 1).unwrap();
-        let (mut states, mut run) = (Members::default(), RowSpan::default());
-        let mut out = |name: &[u8], change: WindowChange, states: &mut Members| {
-            collect(
-                &mut run.finals,
-                &mut run.table,
-                &mut run.late_rows,
-                name,
-                change,
-                states,
-            )
-        };
+        let (mut states, mut run) = (Members::default(), Answers::default());
         sessions
-            .push(record(0, &(0, 10, 0)), &mut states, &mut out)
+            .push(record(0, &(0, 10, 0)), &mut states, &mut run.sink())
             .unwrap();
         sessions
             .tick(
@@ -44,7 +34,7 @@ fn a_session_on_the_close_time_is_open() {
                 Some(Source(0)),
                 Some(Time(time)),
                 &mut states,
-                &mut out,
+                &mut run.sink(),
             )
             .unwrap();
         assert_eq!(run.finals.len(), finals, "{time}");
@@ -55,7 +45,7 @@ fn a_session_on_the_close_time_is_open() {
 fn until_revives_a_closed_session_which_is_then_final_again() {
     // gap 5, grace 0:  a@0 closes at T=11;  a@6, a@4 bridge it
     let events = [(0, 0, 0), (1, 11, 0), (0, 6, 0), (0, 4, 0), (1, 40, 0)];
-    let run = RowSpan::of(
+    let run = Answers::of(
         SessionWindows {
             until: Some(Span(1000)),
             ..fixed(5, 0, Emit::Close)
@@ -71,7 +61,7 @@ fn until_revives_a_closed_session_which_is_then_final_again() {
             (1, 40, 40, vec![4])
         ]
     );
-    let run = RowSpan::of(fixed(5, 0, Emit::Close), &events);
+    let run = Answers::of(fixed(5, 0, Emit::Close), &events);
     assert_eq!(
         run.finals,
         vec![
@@ -86,23 +76,13 @@ fn until_revives_a_closed_session_which_is_then_final_again() {
 #[test]
 fn an_unseen_input_of_a_cogroup_holds_everything_open() {
     let mut sessions = SessionOperator::new(fixed(5, 0, Emit::Close), 2).unwrap();
-    let (mut states, mut run) = (Members::default(), RowSpan::default());
-    let mut out = |name: &[u8], change: WindowChange, states: &mut Members| {
-        collect(
-            &mut run.finals,
-            &mut run.table,
-            &mut run.late_rows,
-            name,
-            change,
-            states,
-        )
-    };
+    let (mut states, mut run) = (Members::default(), Answers::default());
     let mut push = |number, event: Event, input| {
         sessions
             .push(
                 record(number, &event).input_of(input, 0),
                 &mut states,
-                &mut out,
+                &mut run.sink(),
             )
             .unwrap()
     };

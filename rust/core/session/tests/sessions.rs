@@ -34,7 +34,7 @@ pub(crate) fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_,
 
 /// The results of a run of an operator.
 #[derive(Debug, Default)]
-pub(crate) struct RowSpan {
+pub(crate) struct Answers {
     pub(crate) finals: Vec<Row>,
     /// The windows that are left after all upserts and deletes.
     pub(crate) table: BTreeMap<(u8, i64, i64), Vec<usize>>,
@@ -43,22 +43,13 @@ pub(crate) struct RowSpan {
     pub(crate) outcomes: Vec<RecordOutcome>,
 }
 
-impl RowSpan {
+impl Answers {
     pub(crate) fn of(rule: SessionWindows, events: &[Event]) -> Self {
         let mut sessions = SessionOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
         for (number, event) in events.iter().enumerate() {
-            let Self {
-                finals,
-                table,
-                late_rows,
-                ..
-            } = &mut run;
-            let mut out = |name: &[u8], change: WindowChange, states: &mut Members| {
-                collect(finals, table, late_rows, name, change, states)
-            };
             let outcome = sessions
-                .push(record(number, event), &mut states, &mut out)
+                .push(record(number, event), &mut states, &mut run.sink())
                 .unwrap();
             run.outcomes.push(outcome);
             if matches!(outcome, RecordOutcome::Late(_)) {
@@ -70,52 +61,36 @@ impl RowSpan {
                 "every slot belongs to a stored session"
             );
         }
-        let Self {
-            finals,
-            table,
-            late_rows,
-            ..
-        } = &mut run;
-        sessions
-            .finish(
-                &mut states,
-                &mut |name: &[u8], change: WindowChange, states: &mut Members| {
-                    collect(finals, table, late_rows, name, change, states)
-                },
-            )
-            .unwrap();
+        sessions.finish(&mut states, &mut run.sink()).unwrap();
         assert_eq!(states.used(), 0);
         assert_eq!(sessions.counters().late, run.late.len() as u64);
         run
+    }
+
+    pub(crate) fn sink(
+        &mut self,
+    ) -> impl FnMut(&[u8], WindowChange, &mut Members) -> Result<()> + '_ {
+        |name, change, states| {
+            let (key, start, end) = (name[0], change.window.start.0, change.window.end.0);
+            let members = change.slot.map(|slot| states.of(slot));
+            assert_eq!(change.time, change.window.end);
+            match change.op {
+                Op::Upsert => drop(self.table.insert((key, start, end), members.unwrap())),
+                Op::Delete => assert!(
+                    self.table.remove(&(key, start, end)).is_some(),
+                    "only what is there is deleted"
+                ),
+                Op::Final => self.finals.push((key, start, end, members.unwrap())),
+                Op::Late => self.late_rows.push((key, start, end, members.unwrap())),
+            }
+            Ok(())
+        }
     }
 
     fn finals(mut self) -> Vec<Row> {
         self.finals.sort();
         self.finals
     }
-}
-
-pub(crate) fn collect(
-    finals: &mut Vec<Row>,
-    table: &mut BTreeMap<(u8, i64, i64), Vec<usize>>,
-    late: &mut Vec<Row>,
-    name: &[u8],
-    change: WindowChange,
-    states: &Members,
-) -> Result<()> {
-    let (key, start, end) = (name[0], change.window.start.0, change.window.end.0);
-    let members = change.slot.map(|slot| states.of(slot));
-    assert_eq!(change.time, change.window.end);
-    match change.op {
-        Op::Upsert => drop(table.insert((key, start, end), members.unwrap())),
-        Op::Delete => assert!(
-            table.remove(&(key, start, end)).is_some(),
-            "only what is there is deleted"
-        ),
-        Op::Final => finals.push((key, start, end, members.unwrap())),
-        Op::Late => late.push((key, start, end, members.unwrap())),
-    }
-    Ok(())
 }
 
 /// Stepwise: closed sessions are frozen, a record joins others; sessions are plain sets of
@@ -229,7 +204,7 @@ proptest! {
     #[test]
     fn finals_equal_the_stepwise_oracle(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         let (expected, late) = oracle_stepwise(|_| gap, grace, &events);
-        let run = RowSpan::of(fixed(gap, grace, Emit::Close), &events);
+        let run = Answers::of(fixed(gap, grace, Emit::Close), &events);
         prop_assert_eq!(&run.late, &late);
         prop_assert_eq!(run.finals(), expected);
     }
@@ -237,7 +212,7 @@ proptest! {
     #[test]
     fn updates_leave_the_finals(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         let (expected, _) = oracle_stepwise(|_| gap, grace, &events);
-        let run = RowSpan::of(fixed(gap, grace, Emit::Update), &events);
+        let run = Answers::of(fixed(gap, grace, Emit::Update), &events);
         prop_assert!(run.finals.is_empty());
         let table: Vec<Row> = run.table.into_iter().map(|((key, start, end), members)| (key, start, end, members)).collect();
         prop_assert_eq!(table, expected);
@@ -246,7 +221,7 @@ proptest! {
     #[test]
     fn dynamic_gaps_equal_the_stepwise_oracle(events in events(), retention in 1..16_i64, grace in 0..25_i64) {
         let (expected, late) = oracle_stepwise(|own| own.min(retention), grace, &events);
-        let run = RowSpan::of(dynamic(retention, grace, Emit::Close), &events);
+        let run = Answers::of(dynamic(retention, grace, Emit::Close), &events);
         prop_assert_eq!(&run.late, &late);
         prop_assert_eq!(run.finals(), expected);
     }
@@ -254,7 +229,7 @@ proptest! {
     #[test]
     fn a_constant_dynamic_gap_is_a_fixed_gap(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         let constant: Vec<Event> = events.iter().map(|&(key, time, _)| (key, time, gap)).collect();
-        let (a, b) = (RowSpan::of(dynamic(20, grace, Emit::Close), &constant), RowSpan::of(fixed(gap, grace, Emit::Close), &constant));
+        let (a, b) = (Answers::of(dynamic(20, grace, Emit::Close), &constant), Answers::of(fixed(gap, grace, Emit::Close), &constant));
         prop_assert_eq!(a.outcomes, b.outcomes);
         prop_assert_eq!(a.finals, b.finals);
     }
@@ -267,35 +242,33 @@ proptest! {
         for (a, b) in swaps.into_iter().filter(|&(a, b)| a.max(b) < shuffled.len()).collect::<Vec<_>>() {
             shuffled.swap(a, b);
         }
-        let run = RowSpan::of(dynamic(retention, 10_000, Emit::Close), &shuffled);
+        let run = Answers::of(dynamic(retention, 10_000, Emit::Close), &shuffled);
         prop_assert_eq!(run.finals(), oracle_components(|own| own.min(retention), &shuffled));
-        let run = RowSpan::of(SessionWindows { grace: None, ..dynamic(retention, 0, Emit::Close) }, &shuffled);
+        let run = Answers::of(SessionWindows { grace: None, ..dynamic(retention, 0, Emit::Close) }, &shuffled);
         prop_assert_eq!(run.finals(), oracle_components(|own| own.min(retention), &shuffled));
     }
 
     #[test]
     fn finals_of_a_key_depend_on_stream_time_only(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
         // Key 0 alone, with ticks in place of the other keys' records.
-        let whole = RowSpan::of(fixed(gap, grace, Emit::Close), &events);
+        let whole = Answers::of(fixed(gap, grace, Emit::Close), &events);
         let mut sessions = SessionOperator::new(fixed(gap, grace, Emit::Close), 1).unwrap();
-        let (mut states, mut run) = (Members::default(), RowSpan::default());
+        let (mut states, mut run) = (Members::default(), Answers::default());
         for (number, event) in events.iter().enumerate() {
-            let mut out = |name: &[u8], change: WindowChange, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, name, change, states);
             if event.0 == 0 {
-                sessions.push(record(number, event), &mut states, &mut out).unwrap();
+                sessions.push(record(number, event), &mut states, &mut run.sink()).unwrap();
             } else {
-                sessions.tick(Some(0), Some(Source(0)), Some(Time(event.1)), &mut states, &mut out).unwrap();
+                sessions.tick(Some(0), Some(Source(0)), Some(Time(event.1)), &mut states, &mut run.sink()).unwrap();
             }
         }
-        let mut out = |name: &[u8], change: WindowChange, states: &mut Members| collect(&mut run.finals, &mut run.table, &mut run.late_rows, name, change, states);
-        sessions.finish(&mut states, &mut out).unwrap();
+        sessions.finish(&mut states, &mut run.sink()).unwrap();
         let expected: Vec<Row> = whole.finals.into_iter().filter(|row| row.0 == 0).collect();
         prop_assert_eq!(run.finals, expected);
     }
 
     #[test]
     fn a_late_record_may_leave_alone(events in events(), gap in 1..12_i64, grace in 0..25_i64) {
-        let run = RowSpan::of(SessionWindows { late: Late::Emit, ..fixed(gap, grace, Emit::Close) }, &events);
+        let run = Answers::of(SessionWindows { late: Late::Emit, ..fixed(gap, grace, Emit::Close) }, &events);
         let expected: Vec<Row> = run.late.iter().map(|&n| (events[n].0, events[n].1, events[n].1, vec![n])).collect();
         prop_assert_eq!(&run.late_rows, &expected);
         prop_assert_eq!(run.finals(), oracle_stepwise(|_| gap, grace, &events).0);

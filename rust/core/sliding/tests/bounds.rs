@@ -6,7 +6,7 @@ use crate::core::sliding::sliding_operator::SlidingOperator;
 use crate::core::sliding::sliding_windows::SlidingWindows;
 use crate::core::time::{Span, Time};
 
-use crate::core::sliding::tests::sliding_operator::{RowSpan, Table, at, record, rule};
+use crate::core::sliding::tests::sliding_operator::{Answers, Table, at, record, rule};
 use crate::core::tests::window_members::Members;
 
 #[test]
@@ -14,7 +14,7 @@ fn a_window_on_the_close_time_is_open() {
     // d = 10, grace 2, [0, 10]: closes when T > 12
     for (time, finals) in [(11, 0), (12, 0), (13, 1)] {
         let mut slides = SlidingOperator::new(rule(10, 2, Emit::Close), 1).unwrap();
-        let (mut states, mut run) = (Members::default(), RowSpan::default());
+        let (mut states, mut run) = (Members::default(), Answers::default());
         let events = [(0, 10)];
         slides
             .push(record(0, &events[0]), &mut states, &mut run.sink(&events))
@@ -36,7 +36,7 @@ fn a_window_on_the_close_time_is_open() {
 fn windows_do_not_cross_1970() {
     // d = 10:   -5         0    3
     //   ├───────x┤         ├────x──────┤
-    let run = RowSpan::of(rule(10, 100, Emit::Close), &[(0, -5), (0, 3), (0, -2)]);
+    let run = Answers::of(rule(10, 100, Emit::Close), &[(0, -5), (0, 3), (0, -2)]);
     let expected = [
         ((0, -15), vec![0]),
         ((0, -12), vec![0, 2]),
@@ -50,7 +50,7 @@ fn windows_do_not_cross_1970() {
 fn times_are_floored_for_windows_only() {
     // resolution 10, d = 20: 25 and 29 are both at 20; 30 is a tick later
     let rule = at(10, rule(20, 100, Emit::Close));
-    let run = RowSpan::of(rule, &[(0, 29), (0, 25), (0, 30)]);
+    let run = Answers::of(rule, &[(0, 29), (0, 25), (0, 30)]);
     assert_eq!(
         run.finals,
         Table::from([

@@ -35,7 +35,7 @@ pub(crate) fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usiz
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct RowSpan {
+pub(crate) struct Answers {
     pub(crate) finals: Table,
     pub(crate) table: Table,
     pub(crate) late_rows: Vec<(u8, i64, Vec<usize>)>,
@@ -43,7 +43,7 @@ pub(crate) struct RowSpan {
     pub(crate) refused: u64,
 }
 
-impl RowSpan {
+impl Answers {
     pub(crate) fn of(rule: SlidingWindows, events: &[Event]) -> Self {
         let mut slides = SlidingOperator::new(rule, 1).unwrap();
         let (mut states, mut run) = (Members::default(), Self::default());
@@ -163,15 +163,15 @@ proptest! {
         let grace = grace.map(|grace| Span((grace * unit) as u64));
         let rule = at(unit as u64, SlidingWindows { grace, ..rule(difference * unit, 0, Emit::Close) });
         let expected = oracle_closed_form(difference * unit, unit, &events);
-        prop_assert_eq!(RowSpan::of(rule, &events).finals, expected.clone());
-        prop_assert_eq!(RowSpan::of(SlidingWindows { emit: Emit::Update, ..rule }, &events).table, expected);
+        prop_assert_eq!(Answers::of(rule, &events).finals, expected.clone());
+        prop_assert_eq!(Answers::of(SlidingWindows { emit: Emit::Update, ..rule }, &events).table, expected);
     }
 
     #[test]
     fn records_within_the_grace_are_never_refused(events in events(30), difference in 1..12_i64, grace in 0..15_i64) {
         let mut largest = i64::MIN;
         let kept: Vec<Event> = events.into_iter().filter(|&(_, time)| { largest = largest.max(time); time >= largest - grace }).collect();
-        let run = RowSpan::of(rule(difference, grace, Emit::Close), &kept);
+        let run = Answers::of(rule(difference, grace, Emit::Close), &kept);
         prop_assert_eq!(run.refused, 0);
         prop_assert_eq!(run.finals, oracle_closed_form(difference, 1, &kept));
     }
@@ -234,8 +234,8 @@ proptest! {
 
     #[test]
     fn with_refusals_no_window_holds_what_it_refused(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
-        let run = RowSpan::of(rule(difference, grace, Emit::Close), &events);
-        let update = RowSpan::of(rule(difference, grace, Emit::Update), &events);
+        let run = Answers::of(rule(difference, grace, Emit::Close), &events);
+        let update = Answers::of(rule(difference, grace, Emit::Update), &events);
         prop_assert_eq!(&run.finals, &update.table, "the last updates are the finals");
         prop_assert_eq!(&run.outcomes, &update.outcomes);
         let mut largest = i64::MIN;
@@ -274,7 +274,7 @@ proptest! {
 
     #[test]
     fn a_record_refused_by_its_own_window_may_leave_alone(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
-        let run = RowSpan::of(SlidingWindows { late: Late::Emit, ..rule(difference, grace, Emit::Close) }, &events);
+        let run = Answers::of(SlidingWindows { late: Late::Emit, ..rule(difference, grace, Emit::Close) }, &events);
         let mut largest = i64::MIN;
         let mut expected = Vec::new();
         for (n, &(key, time)) in events.iter().enumerate() {
@@ -285,22 +285,22 @@ proptest! {
             }
         }
         prop_assert_eq!(&run.late_rows, &expected);
-        prop_assert_eq!(run.finals, RowSpan::of(rule(difference, grace, Emit::Close), &events).finals);
+        prop_assert_eq!(run.finals, Answers::of(rule(difference, grace, Emit::Close), &events).finals);
     }
 
     #[test]
     fn until_changes_nothing(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
-        let plain = RowSpan::of(rule(difference, grace, Emit::Close), &events);
-        let kept = RowSpan::of(SlidingWindows { until: Some(Span(100_000)), ..rule(difference, grace, Emit::Close) }, &events);
+        let plain = Answers::of(rule(difference, grace, Emit::Close), &events);
+        let kept = Answers::of(SlidingWindows { until: Some(Span(100_000)), ..rule(difference, grace, Emit::Close) }, &events);
         prop_assert_eq!(plain.finals, kept.finals);
         prop_assert_eq!(plain.refused, kept.refused);
     }
 
     #[test]
     fn finals_of_a_key_depend_on_stream_time_only(events in events(30), difference in 1..12_i64, grace in 0..10_i64) {
-        let whole = RowSpan::of(rule(difference, grace, Emit::Close), &events);
+        let whole = Answers::of(rule(difference, grace, Emit::Close), &events);
         let mut slides = SlidingOperator::new(rule(difference, grace, Emit::Close), 1).unwrap();
-        let (mut states, mut run) = (Members::default(), RowSpan::default());
+        let (mut states, mut run) = (Members::default(), Answers::default());
         for (number, event) in events.iter().enumerate() {
             let mut out = run.sink(&events);
             if event.0 == 0 {
