@@ -8,8 +8,8 @@
 //! | the clock row | null, as the key is | stream time, the query, a count and a checksum of the rows |
 //!
 //! The payload of a window is the hash of the specification and the time of the run, the times of
-//! the window, and of each aggregate the length of its states and the states in Arrow's row format.
-//! So another query reads the aggregates that it has, and passes over the others.
+//! the window, and for each aggregate the length of its states and the states in Arrow's row
+//! format. So another query reads the aggregates that it has, and skips the others.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -19,7 +19,7 @@ pub(crate) trait WindowRow: StoreEntry {
     fn of(times: &[i64], slot: Slot) -> Option<Self>;
     /// When it starts, ends and is due. All three are the start of a sliding window.
     fn extent(&self) -> Extent;
-    /// What an open session shows of its end.
+    /// What users see of the end of an open session.
     fn end(&self) -> SessionEnd {
         SessionEnd::default()
     }
