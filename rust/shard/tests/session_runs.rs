@@ -13,7 +13,7 @@ use crate::state::source_time::SourceTime;
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    DYNAMIC, InputRow, SESSIONS, batch, input_row, input_rows, schema, spec_of,
+    DYNAMIC, Event, SESSIONS, batch, event, input_rows, schema, spec_of,
 };
 use crate::shard::tests::shard_stream::{AGGREGATES, Stream, joined, packed, restarts, small};
 
@@ -46,8 +46,8 @@ proptest! {
 fn a_micro_batch_reads_what_it_opens_and_no_more() {
     let mut stream = Stream::new(SESSIONS, small(), 0);
     let keys = ["a", "ab", "b", ""];
-    let rows: Vec<InputRow> = (0..400)
-        .map(|nth| input_row(keys[nth % 4], nth as i64, 1))
+    let rows: Vec<Event> = (0..400)
+        .map(|nth| event(keys[nth % 4], nth as i64, 1))
         .collect();
     let (mut read, mut stored) = (0, 0);
     for rows in rows.chunks(3) {
@@ -81,19 +81,10 @@ fn other_pages_than_those_that_are_needed_are_refused() {
 
 fn refuses_other_pages(mut stream: Stream) {
     stream.push(
-        &[
-            input_row("a", 0, 1),
-            input_row("b", 0, 1),
-            input_row("ab", 1, 1),
-        ],
+        &[event("a", 0, 1), event("b", 0, 1), event("ab", 1, 1)],
         false,
     );
-    let blocks = joined(&packed(
-        &stream.counted,
-        &[input_row("a", 200, 1)],
-        0,
-        small(),
-    ));
+    let blocks = joined(&packed(&stream.counted, &[event("a", 200, 1)], 0, small()));
     let progress = [SourceTime {
         input: 0,
         source: Source(0),
@@ -137,11 +128,11 @@ fn refuses_other_pages(mut stream: Stream) {
 #[test]
 fn a_micro_batch_of_updates_writes_the_segments_that_change_and_no_others() {
     let mut stream = Stream::emitting(Emit::Update, SESSIONS, Limits::default(), 0);
-    stream.push(&[input_row("a", 0, 1), input_row("b", 24, 1)], false);
-    stream.push(&[input_row("a", 2, 1)], false);
+    stream.push(&[event("a", 0, 1), event("b", 24, 1)], false);
+    stream.push(&[event("a", 2, 1)], false);
     let before = stream.pages.clone();
     assert_eq!(before.len(), 3, "a head, and a page of each segment");
-    let (_, changed) = stream.push(&[input_row("b", 26, 1)], false);
+    let (_, changed) = stream.push(&[event("b", 26, 1)], false);
     assert_eq!(changed.len(), 2, "a delete and an upsert: {changed:?}");
     let written = |name: &&String| before.get(*name) != stream.pages.get(*name);
     assert_eq!(
@@ -150,7 +141,7 @@ fn a_micro_batch_of_updates_writes_the_segments_that_change_and_no_others() {
         "the head and one"
     );
     // A micro-batch that closes a session removes its page.
-    let (_, changed) = stream.push(&[input_row("b", 30, 1)], false);
+    let (_, changed) = stream.push(&[event("b", 30, 1)], false);
     assert_eq!((changed.len(), stream.pages.len()), (2, 2));
 }
 
@@ -178,18 +169,14 @@ fn only_sessions_that_need_no_records_come_as_partial_ones() {
 fn a_part_of_a_state_is_only_looked_at() {
     let mut stream = Stream::new(SESSIONS, small(), 0);
     stream.push(
-        &[
-            input_row("a", 0, 1),
-            input_row("b", 0, 1),
-            input_row("ab", 100, 1),
-        ],
+        &[event("a", 0, 1), event("b", 0, 1), event("ab", 100, 1)],
         false,
     );
     let mut operator = Operator::new(&stream.spec, &schema(), Vec::new()).unwrap();
     operator.restore_part(&[&stream.pages["head"]]).unwrap();
     assert!(operator.pages().is_err());
     assert!(operator.changed_pages().is_err());
-    assert!(operator.push(&batch(&[input_row("a", 300, 1)])).is_err());
+    assert!(operator.push(&batch(&[event("a", 300, 1)])).is_err());
     assert!(operator.restore(&[&stream.pages["head"]]).is_err());
     assert_eq!(operator.stream_time(), Some(Time(100)));
 }

@@ -19,7 +19,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use proptest::prelude::*;
 
-use crate::record::tests::operator_batches::{InputRow, batch, schema, spec_of};
+use crate::record::tests::operator_batches::{Event, batch, schema, spec_of};
 
 pub(crate) const AGGREGATES: &str = r#"[{"name":"n","function":"count"},{"name":"total","function":"sum","columns":["x"]},
     {"name":"low","function":"min","columns":["x"]}]"#;
@@ -88,7 +88,7 @@ fn shown(batches: &[RecordBatch], columns: usize) -> Vec<String> {
 /// The packed blocks of some rows.
 pub(crate) fn packed(
     counted: &Spec,
-    rows: &[InputRow],
+    rows: &[Event],
     split: u32,
     limits: Limits,
 ) -> Vec<RecordBatch> {
@@ -189,17 +189,13 @@ impl Stream {
 
     /// A micro-batch: the rows of the record operator, and the rows of runs, or of an
     /// operator that continues their state.
-    pub(crate) fn push(
-        &mut self,
-        rows: &[InputRow],
-        by_operator: bool,
-    ) -> (Vec<String>, Vec<String>) {
-        let rows: Vec<InputRow> = rows.iter().filter(|row| !row.tick).cloned().collect();
+    pub(crate) fn push(&mut self, rows: &[Event], by_operator: bool) -> (Vec<String>, Vec<String>) {
+        let rows: Vec<Event> = rows.iter().filter(|row| !row.tick).cloned().collect();
         let (one, two) = rows.split_at(rows.len() / 2);
         let mut blocks = packed(&self.counted, one, 0, self.limits);
         blocks.extend(packed(&self.counted, two, 1, self.limits));
         let blocks = joined(&blocks);
-        let moves = |row: &&InputRow| row.key.is_some() && row.gap.is_some_and(|gap| gap > 0);
+        let moves = |row: &&Event| row.key.is_some() && row.gap.is_some_and(|gap| gap > 0);
         let latest = rows.iter().filter(moves).filter_map(|row| row.time).max();
         let progress: Vec<SourceTime> = latest
             .map(|time| SourceTime {
@@ -256,7 +252,7 @@ impl Stream {
     /// each.
     pub(crate) fn follow(
         &mut self,
-        mut records: &[InputRow],
+        mut records: &[Event],
         cuts: Vec<(usize, bool, Option<i64>)>,
     ) -> Result<(), TestCaseError> {
         for (size, by_operator, grace) in cuts.into_iter().cycle().take(300) {
