@@ -13,7 +13,7 @@ use crate::state::source_time::SourceTime;
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    DYNAMIC, Event, SESSIONS, batch, event, input_rows, schema, spec_of,
+    DYNAMIC, Event, SESSIONS, batch, event, events, schema, spec_of,
 };
 use crate::shard::tests::shard_stream::{AGGREGATES, Stream, joined, packed, restarts, small};
 
@@ -22,7 +22,7 @@ proptest! {
 
     #[test]
     fn differential_runs_give_the_rows_of_the_operator_in_each_micro_batch(
-        records in input_rows(150),
+        records in events(150),
         cuts in prop::collection::vec((1..12_usize, prop::bool::weighted(0.08), restarts()), 1..80),
         until in prop::option::of(50..90_i64),
         emit in prop_oneof![Just(Emit::Close), Just(Emit::Update)],
