@@ -296,7 +296,7 @@ def test_a_column_that_is_there_twice_is_ambiguous_only_when_it_is_named() -> No
         "time": lambda: grouped(data=twice, time="x"),
         "aggregate .s.: sum": lambda: grouped(data=twice).windowed_by(GAP).agg(s=wr.sum("x")),
     }.items():
-        with pytest.raises(ValueError, match=f"{argument}: got 'x'; .*2 columns of the data have this one"):
+        with pytest.raises(ValueError, match=f"{argument}: got 'x'; .*2 columns of the data have this name"):
             call()
 
 

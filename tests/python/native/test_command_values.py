@@ -242,7 +242,7 @@ REFUSED = {
     "no such hour": ("%Y-%m-%d %I %p", "2017-02-03 13 PM", "got '2017-02-03 13 PM'"),
     "no such month": ("%d %b %Y", "3 Mai 2017", "got '3 Mai 2017'"),
     "text behind": ("%Y-%m-%d", "2017-02-03 x", "got '2017-02-03 x'"),
-    "an unknown directive": ("%Y-%m-%d %Q", "2017-02-03", "and not %Q"),
+    "an unknown directive": ("%Y-%m-%d %Q", "2017-02-03", ", not %Q"),
     "an epoch": ("%s", "1577836800", "--time-unit s"),
     "no year": ("%b %d %H:%M", "May 4 09:00", "a format with year, month and day"),
     "a directive twice": ("%F %d", "2017-02-03 3", "%d appears twice"),

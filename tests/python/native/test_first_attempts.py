@@ -124,7 +124,7 @@ def test_a_column_comes_before_an_index_of_its_name() -> None:
     with pytest.raises(ValueError, match="time: got 'level'; .*which has 'user'"):
         sessions(frame.rename_axis(None), time="level")
     twice = CLICKS.to_pandas().set_index(pd.MultiIndex.from_arrays([TIMES, TIMES], names=["at", "at"]))
-    with pytest.raises(ValueError, match="time: got 'at'; .*2 columns of the data have this one"):
+    with pytest.raises(ValueError, match="time: got 'at'; .*2 columns of the data have this name"):
         sessions(twice, time="at")
 
 

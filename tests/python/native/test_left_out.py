@@ -312,7 +312,7 @@ QUERY = wr.group_by(HOLES, "user", time="ts").windowed_by(GAP)
     [
         (lambda: QUERY.left_out("keep"), "policy: got 'keep'; allowed: 'drop' or 'emit'"),
         (lambda: QUERY.left_out("emit"), r"columns: got None; allowed: the columns .* \['amount'\]"),
-        (lambda: QUERY.left_out("emit", columns=[]), r"columns: got \[\]; allowed: the columns .* one at least"),
+        (lambda: QUERY.left_out("emit", columns=[]), r"columns: got \[\]; allowed: the columns .* at least one"),
         (lambda: QUERY.left_out("emit", columns=["ts", "ts"]), "columns: got 'ts'; allowed: .* each once"),
         (
             lambda: QUERY.left_out("drop", columns=["ts"]),
