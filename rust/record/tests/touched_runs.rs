@@ -394,7 +394,7 @@ fn damaged_parts_of_a_state_are_refused() {
     assert!(
         refused(&[head, page, page])
             .to_string()
-            .contains("there twice"),
+            .contains("appears twice"),
         "twice"
     );
 }

@@ -179,7 +179,7 @@ def test_aggregates_with_numbers_and_with_any_number_of_columns(monkeypatch: pyt
     calls = aggregate.calls(["a=share:ms,0.95", "b=share:ms,1e-3,100", "c=distinct:x", "d=distinct:x,y,z"])
     given = [[value for _, value in call.arguments] for call in calls]
     assert given == [["ms", 0.95], ["ms", 0.001, 100], ["x"], ["x", "y", "z"]]
-    for call, message in (("share:ms", "share:column,percentage"), ("share:ms,much", "a number as percentage")):
+    for call, message in (("share:ms", "share:column,percentage"), ("share:ms,much", "a number for percentage")):
         with pytest.raises(ValueError, match=message):
             aggregate.calls([f"a={call}"])
 
@@ -257,7 +257,7 @@ WRONG = {
     "an aggregate without a name": (["sessions", "clicks.csv", *SESSIONS, "--agg", "count"], "name=function"),
     "an aggregate twice": (
         ["sessions", "clicks.csv", *SESSIONS, "--agg", "n=count", "--agg", "n=count"],
-        "there twice",
+        "appears twice",
     ),
     "an aggregate of no column": (["sessions", "clicks.csv", *SESSIONS, "--agg", "n=sum"], "allowed: sum:column"),
     "an aggregate of two columns": (
