@@ -141,7 +141,7 @@ def sessions_in_spark(spark: SparkSession, count: int, repeats: int) -> float:
         events.write(path, count, "in order", "i64")
 
         def totals() -> list[Any]:
-            """They need every session, and are one row. A collected frame would keep its shuffle, so each is new."""
+            """One row over all sessions. The frame is new each time, because a collected frame keeps its shuffle."""
             frame = sessions(spark.read.parquet(str(path)))
             return frame.agg(F.sum("clicks"), F.sum("spend"), F.min("low"), F.max("high")).collect()
 

@@ -1,8 +1,8 @@
 """The same question in five ways: sessions of each user, with their clicks, spend, smallest and largest amount.
 
 A peer is prepared with the events (not timed) and gives its queries by name: each is a call that computes every
-session (timed), and returns a call that gives them as an Arrow table (not timed). Where a peer has several good
-formulations all are tried once, and the fastest is the one that counts.
+session (timed), and returns a call that gives them as an Arrow table (not timed). A peer "from Parquet" reads the file
+in each call. Where a peer has several good formulations all are tried once, and the fastest is the one that counts.
 
 The answer's columns: user, start and end (both inclusive), clicks, spend, low, high.
 """
