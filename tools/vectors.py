@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from tests.python.harness import vector_files as files  # noqa: E402
+from tests.python.harness.steps import LocalStream  # noqa: E402
 from tests.python.harness.vectors import QUERIES, Query  # noqa: E402
 
 TIME = pa.timestamp("us", "UTC")
@@ -123,6 +124,22 @@ def write_common() -> None:
         if not query.gives_records and missing(place):
             write_driver(name, place)
     write_tables("this-process", lambda rows: rows)
+    for name, query in QUERIES.items():
+        place = files.FOLDER / "opened" / f"{name}.zip"
+        if query.has_pace and missing(place):
+            write_opened(name, place)
+
+
+def write_opened(name: str, place: Path) -> None:
+    """The open windows of a stream after its first micro-batches, after a check that a driver continues them."""
+    query = QUERIES[name]
+    stream = LocalStream(query.stream, files.records().schema, shards=2)
+    batches = [batch for number in range(files.STORED) for batch in stream.push_batches([files.batch(query, number)])]
+    opened, given = stream.still_open(), pa.Table.from_batches(batches)
+    driver = files.driver(name, opened)
+    files.feed(query, driver, range(files.STORED, files.BATCHES))
+    check(name, [given, driver.read_table()])
+    files.write_pages(place, [files.bytes_of(opened)], given)
 
 
 def write_driver(name: str, place: Path) -> None:

@@ -110,15 +110,20 @@ def _columns(plan: Plan, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
         window: Any = given[WINDOW]
         if pa.types.is_null(window.type):  # no window is open
             bounds = [window, window]
-        elif pa.types.is_struct(window.type):
+        elif pa.types.is_struct(window.type) and min(map(window.type.get_field_index, ("start", "end"))) >= 0:
             bounds = [pc.struct_field(window, name) for name in ("start", "end")]
         else:
             raise bad_column_type("open", WINDOW, window.type, "a struct of `start` and `end`")
-    for name, column in zip((START, END, STREAM_TIME), (*bounds, given[STREAM_TIME]), strict=True):
+    shown = BOUNDS if plan.options.flat else ("window.start", "window.end")
+    times = zip((START, END, STREAM_TIME), (*shown, STREAM_TIME), (*bounds, given[STREAM_TIME]), strict=True)
+    for name, column, values in times:
+        if values.null_count == rows:
+            columns[name] = pa.chunked_array([pa.nulls(rows, pa.int64())])
+            continue
+        if not pa.types.is_timestamp(values.type):
+            raise bad_column_type("open", column, values.type, f"{time}, as in the query")
         # Another unit may lose digits. The core refuses it, as it compares the queries first.
-        is_time = pa.types.is_timestamp(column.type)
-        times = column.cast(time, safe=False) if is_time else _cast(name, column, time)
-        columns[name] = times.cast(pa.int64())
+        columns[name] = values.cast(time, safe=False).cast(pa.int64())
     columns[STATE] = _cast(STATE, given[STATE], pa.binary())
     return columns
 
