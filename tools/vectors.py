@@ -131,11 +131,13 @@ def write_common() -> None:
 
 
 def write_opened(name: str, place: Path) -> None:
-    """The open windows of a stream after its first micro-batches, after a check that a driver continues them."""
+    """The open windows of a stream of single records, after a check that a driver continues them. Some rows wait."""
     query = QUERIES[name]
     stream = LocalStream(query.stream, files.records().schema, shards=2)
-    batches = [batch for number in range(files.STORED) for batch in stream.push_batches([files.batch(query, number)])]
-    opened, given = stream.still_open(), pa.Table.from_batches(batches)
+    taken = pa.concat_tables([files.batch(query, number) for number in range(files.STORED)])
+    batches = [each for row in range(len(taken)) for each in stream.push_batches([taken.slice(row, 1)])]
+    opened, rows = stream.still_open(), pa.Table.from_batches(batches)
+    given = pa.table(dict(zip(rows.column_names, rows.columns, strict=True)))  # deletes have nulls
     driver = files.driver(name, opened)
     files.feed(query, driver, range(files.STORED, files.BATCHES))
     check(name, [given, driver.read_table()])
