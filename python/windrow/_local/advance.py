@@ -20,6 +20,7 @@ from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
 
+_BINARY = ("binary", "large_binary", "binary_view", "null")
 _ALLOWED = "the open windows that the earlier advance returned, and None on the first day"
 
 
@@ -124,8 +125,16 @@ def _columns(plan: Plan, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
             raise bad_column_type("open", column, values.type, f"{time}, as in the query")
         # Another unit may lose digits. The core refuses it, as it compares the queries first.
         columns[name] = values.cast(time, safe=False).cast(pa.int64())
-    columns[STATE] = _cast(STATE, given[STATE], pa.binary())
+    columns[STATE] = binary_states(given[STATE])
     return columns
+
+
+def binary_states(column: Any) -> Any:
+    """The column `state`. Raises `TypeError` for text, as which some formats store it."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if str(kind) not in _BINARY:
+        raise bad_column_type("open", STATE, kind, "binary")
+    return _cast(STATE, column, pa.binary())
 
 
 def _cast(name: str, column: Any, kind: pa.DataType) -> Any:

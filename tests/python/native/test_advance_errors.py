@@ -162,6 +162,11 @@ def test_open_windows_of_another_query_are_refused_with_the_difference(run: Call
             TypeError,
             "^open: column 'stream_time' has type int64",
         ),
+        (
+            lambda: advanced(OPEN.set_column(5, "state", pa.array(["WR"] * 4)), 30),
+            TypeError,
+            "^open: column 'state' has type string; allowed: binary",
+        ),
         (lambda: advanced(as_type("window", TEXTS), 30), TypeError, "^open: column 'window.start' has type string"),
         (
             lambda: advanced(OPEN.set_column(1, "window", pa.array([{"from": 1}] * 4)), 30),

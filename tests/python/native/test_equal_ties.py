@@ -78,7 +78,7 @@ def cut(rows: list[Made], at: int) -> list[pa.Table]:
     return [table_of(rows[:at]), table_of(rows[at:], at)]
 
 
-@usually(150)
+@usually(60)
 @given(MADE, st.integers(1, 6), st.integers(0, 24))
 def test_equal_ties_go_by_arrival(rows: list[Made], difference: int, at: int) -> None:
     expected, whole, far = expected_of(rows, difference), table_of(rows), instant(9 * END, pa.timestamp("us"))
@@ -103,7 +103,7 @@ def test_equal_ties_go_by_arrival(rows: list[Made], difference: int, at: int) ->
     assert shown([row for row in driver.read_table().to_pylist() if row["k"] != 9]) == expected
 
 
-@usually(80)
+@usually(40)
 @given(MADE, st.integers(1, 6), st.integers(0, 24), st.booleans())
 def test_equal_ties_of_the_windows_of_records_go_by_arrival(
     rows: list[Made], difference: int, at: int, is_ordered: bool
