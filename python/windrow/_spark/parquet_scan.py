@@ -84,7 +84,7 @@ def _listed(spark: Any, paths: list[str]) -> tuple[StructType, list[str]]:
         if reason.startswith("An error occurred while calling"):  # Py4J
             reason = more.partition("\n")[0].removeprefix(": ")
         stores = [path for path in paths if urlsplit(path).scheme not in ("", "file")]
-        hint = _HINT if stores else ""
+        hint = _HINT if stores and not reason.startswith("[PATH_NOT_FOUND]") else ""
         raise bad_value("paths", paths, f"Parquet files that Spark can read ({reason}){hint}") from error
     if not uris:
         raise bad_value("paths", paths, "Parquet files; there are none")
