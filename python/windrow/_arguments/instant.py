@@ -67,6 +67,8 @@ def shown(value: int, kind: Any, zone: str | None = None) -> str:
 def _moment(argument: str, value: object) -> datetime:
     allowed = 'a datetime, a date, or text such as "2026-05-05" or "2026-05-05 06:00:00+02:00"'
     if isinstance(value, datetime):
+        if type(value).__name__ == "NaTType":  # of pandas, a datetime without a time
+            raise bad_value(argument, value, allowed)
         return value
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)

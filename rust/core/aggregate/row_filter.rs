@@ -4,8 +4,7 @@
 //! ```text
 //!   row        0  1  2  3  4  5  6
 //!   input      0  1  1  0  1  0  1
-//!   of input 1    0  1     2     3         the span [1, 5) of all rows is the span [0, 3) of its
-//!   own
+//!   of input 1    0  1     2     3         span [1, 5) of all rows is span [0, 3) of its own
 //! ```
 
 use std::ops::Range;
