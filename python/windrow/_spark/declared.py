@@ -67,7 +67,7 @@ def is_streaming(data: Any, streaming: bool | None, *, declared: bool) -> bool:
             raise _inside_pipeline(declared) from error
         raise
     if streaming not in (None, actual):
-        raise bad_value("streaming", streaming, f"{actual}, the type that Spark reports for it")
+        raise bad_value("streaming", streaming, f"{actual}, which Spark reports for this DataFrame")
     return actual
 
 

@@ -81,7 +81,7 @@ def test_a_gap_that_is_refused_and_a_string_that_is_no_text_fail_their_batch() -
         strict.pipe(k="a", ts=at_second(0))
     counting = driver(wr.count())
     broken = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff"))
-    with pytest.raises(ValueError, match='column "k": it has a string whose bytes are no UTF-8'):
+    with pytest.raises(ValueError, match='column "k": it has a string whose bytes are not UTF-8'):
         counting.pipe_batch(pa.record_batch([broken, [at_second(0)], [1]], schema=SCHEMA))
     for failed in (strict, counting):
         with pytest.raises(ValueError, match="an earlier batch failed halfway: restore"):

@@ -388,5 +388,5 @@ def test_a_column_whose_values_cannot_wait_is_named() -> None:
         if windows is SLIDING:
             LocalRows(made, nothing.schema)
             continue
-        with pytest.raises(TypeError, match="with_columns: column 'nothing'.*waits for its session"):
+        with pytest.raises(TypeError, match="with_columns: column 'nothing'.*waits until its session closes"):
             LocalRows(made, nothing.schema)

@@ -102,9 +102,9 @@ def test_other_types_are_refused(actual: pa.DataType, declared: pa.DataType) -> 
 
 def test_another_kind_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     stream, batch = source(spark, Folder(tmp_path / "none"), DDL), frame_of(spark, table(("ann", 0)))
-    with pytest.raises(ValueError, match="streaming: got False; allowed: True, as Spark says"):
+    with pytest.raises(ValueError, match="streaming: got False; allowed: True, which Spark reports"):
         grouped(stream, streaming=False)
-    with pytest.raises(ValueError, match="streaming: got True; allowed: False, as Spark says"):
+    with pytest.raises(ValueError, match="streaming: got True; allowed: False, which Spark reports"):
         grouped(batch, None, streaming=True)
     with pytest.raises(TypeError, match="streaming: got 'yes', a str; allowed: True or False"):
         grouped(batch, streaming="yes")  # type: ignore[arg-type]
