@@ -33,7 +33,7 @@ def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
 
     >>> as_type(pa.array([{"n": 1, "m": 2}]), pa.struct([("n", pa.int8())]))
     Traceback (most recent call last):
-    TypeError: got an array of struct<n: int64, m: int64>; allowed: struct<n: int8>, or what becomes it without a loss
+    TypeError: got an array of struct<n: int64, m: int64>; allowed: struct<n: int8>, or a type that converts to ...
     >>> as_type(pa.array([1e300]), pa.float32())
     Traceback (most recent call last):
     ValueError: got 1e+300; allowed: values that a float holds
