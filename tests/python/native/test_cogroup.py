@@ -254,7 +254,11 @@ def test_strings_and_bytes_of_every_layout_are_one_type_of_keys(layouts: list[pa
 REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "no input": (lambda: wr.cogroup(), ValueError, r"inputs: got \(\); allowed: two or more"),
     "one input": (lambda: wr.cogroup(clicks=clicks()), ValueError, r"inputs: got \('clicks',\)"),
-    "a dot": (lambda: wr.cogroup(**{"a.b": clicks(), "c": clicks()}), ValueError, "inputs: got 'a.b'; allowed: names"),
+    "a dot": (
+        lambda: wr.cogroup(**{"a.b": clicks(), "c": clicks()}),
+        ValueError,
+        "inputs: got 'a.b'; allowed: Python names",
+    ),
     "not grouped": (
         lambda: wr.cogroup(clicks=clicks(), orders=ORDERS),
         TypeError,
