@@ -228,7 +228,7 @@ COLUMN = "allowed: a column inside a pipeline"
         ("an expression in an aggregate", 'ValueError: aggregate "spend": sum: got', COLUMN),
         ("text of SQL", 'ValueError: aggregate "large": count().where: got', COLUMN),
         ("no such field", "ValueError: time: got 'window.begin'", "'window'"),
-        ("nothing", INSIDE, "streaming=False); docs"),
+        ("nothing", INSIDE, "streaming=False), which declares both; docs"),
         ("no kind", INSIDE, "True for a stream"),
         ("no columns", INSIDE, 'schema="user string'),
         (

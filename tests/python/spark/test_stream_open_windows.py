@@ -198,7 +198,7 @@ def test_states_that_no_table_holds_are_refused(spark: SparkSession, tmp_path: P
 
     rows = [table(events(34, 9))]
     play(spark, tmp_path / "a", rows, lambda data: query(data, source="part").agg(**SUMS), DDL)
-    with pytest.raises(ValueError, match=r"sources \(part\) have each have their own windows; allowed: .*slowest"):
+    with pytest.raises(ValueError, match=r"sources \(part\) each have their own windows; allowed: .*slowest"):
         windrow.state.open_windows(spark, tmp_path / "a" / "checkpoint")
     play(spark, tmp_path / "b", rows, lambda data: query(data).agg(state=wr.count()), DDL)
     with pytest.raises(ValueError, match="a query with the column 'state'; allowed: any name but state"):
