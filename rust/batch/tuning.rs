@@ -42,10 +42,11 @@ pub(super) fn is_due(
     !disorder.is_shuffled() || rows.rows() >= most
 }
 
-/// Whether the rows are so scattered that grouping joins only a few. Then they take less space in
-/// blocks as records than as partial sessions, counted in columns. If there are few keys, this
-/// looks at all rows. Otherwise it looks at all rows of frequent keys and samples every
-/// [`SAMPLED_KEYS`]-th of the other keys.
+/// Whether the rows take less space in blocks as records than as partial sessions, counted in
+/// columns. This is so if they are so scattered that grouping joins only a few, and always if a
+/// partial session has a value of each record. If there are few keys, this looks at all rows.
+/// Otherwise it looks at all rows of frequent keys and samples every [`SAMPLED_KEYS`]-th of the
+/// other keys.
 ///
 /// # Errors
 ///
@@ -56,6 +57,9 @@ pub(super) fn are_scattered(
     gap: Gap,
     interrupt: &Interrupt,
 ) -> Result<bool> {
+    if query.accumulators().keep_rows() {
+        return Ok(true);
+    }
     let keys = rows.keys();
     let records = (keys.len() * record_columns(query)) as f64;
     let columns = session_columns(query, gap) as f64;

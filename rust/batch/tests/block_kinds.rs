@@ -101,6 +101,26 @@ fn rows_are_grouped_where_that_halves_them_if_states_are_lists() {
 }
 
 #[test]
+fn rows_travel_as_they_are_if_states_have_a_value_of_each_row() {
+    let list = |condition: &str| {
+        format!(r#"[{{"name": "l", "function": "collect_list", "columns": ["x"]{condition}}}]"#)
+    };
+    let together: Vec<Row> = (0..40).map(|nth| row(0, nth)).collect();
+    let travelling = |aggregates: &str, pack_loose| {
+        let limits = Limits {
+            pack_loose,
+            ..Limits::default()
+        };
+        travelling_with(aggregates, &together, limits)
+    };
+    for (pack_loose, expected) in [(41, (1, 0)), (40, (0, 40))] {
+        assert_eq!(travelling(&list(""), pack_loose), expected, "{pack_loose}");
+    }
+    // Few rows may pass the filter.
+    assert_eq!(travelling(&list(r#", "where": "ends""#), 1), (1, 0));
+}
+
+#[test]
 fn all_rows_of_few_keys_decide() {
     // One key in order, except that the first row, or the third, has another key.
     for at in [0, 2] {

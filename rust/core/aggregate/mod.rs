@@ -158,6 +158,11 @@ pub trait Aggregate: Any + Send + Sync {
         None
     }
 
+    /// Whether a state has a value of each row, so that it is no smaller than the rows.
+    fn keeps_rows(&self) -> bool {
+        false
+    }
+
     /// The total size of the lists that [`Self::sweep`] makes of these rows.
     ///
     /// # Errors

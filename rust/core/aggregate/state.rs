@@ -17,6 +17,9 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     type Options: Clone + Send + Sync + 'static;
     /// What it takes from a row.
     type Argument: Argument;
+    /// Whether it has a value of each row, so that it is no smaller than the rows.
+    const KEEPS_ROWS: bool = false;
+
     /// The largest number of values in the list of a window; none if the result is not a list.
     fn longest_list(_options: &Self::Options) -> Option<usize> {
         None
@@ -124,6 +127,10 @@ impl<S: State> Aggregate for StateVec<S> {
 
     fn longest_list(&self) -> Option<usize> {
         S::longest_list(&self.options)
+    }
+
+    fn keeps_rows(&self) -> bool {
+        S::KEEPS_ROWS
     }
 
     fn list_values(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {

@@ -186,6 +186,7 @@ impl<S> FunnelState<S> {
 impl<S: StepCriterion> State for FunnelState<S> {
     type Options = FunnelOptions<S>;
     type Argument = S::Argument;
+    const KEEPS_ROWS: bool = true;
 
     #[inline]
     fn add(&mut self, options: &FunnelOptions<S>, row: <S::Argument as Argument>::Row<'_>) {

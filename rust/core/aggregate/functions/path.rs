@@ -63,6 +63,7 @@ fn walk<'a, V: Scalar, I: Copy>(
 impl<V: Scalar> State for PathState<V> {
     type Options = usize;
     type Argument = PositionedValue<V>;
+    const KEEPS_ROWS: bool = true;
 
     fn longest_list(&most: &usize) -> Option<usize> {
         Some(most)
