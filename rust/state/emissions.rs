@@ -102,7 +102,7 @@ pub(crate) fn write(emission: &Emission, bytes: &mut Vec<u8>) {
     bytes.extend(bounds.flat_map(|time| time.0.to_le_bytes()));
 }
 
-/// Reads the bytes of [`write`]. `None` for bytes that it does not write.
+/// Reads the bytes of [`write()`]. `None` for bytes that it does not write.
 pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Emission> {
     let (time, rest) = bytes.split_first_chunk::<8>()?;
     let (&waits, rest) = rest.split_first()?;
