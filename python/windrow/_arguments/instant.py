@@ -37,7 +37,7 @@ def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None =
         if kind.tz is None:
             allowed = f"a time without a zone, as the time column {field.name!r} has none"
             raise bad_value(argument, value, allowed)
-        moment = moment.astimezone(UTC).replace(tzinfo=None)
+        moment = in_utc(moment).replace(tzinfo=None)
     elif kind.tz is not None:
         moment = _in_utc(argument, value, moment, zone or kind.tz)
     micros: Any = pa.scalar(moment, pa.timestamp("us")).value
@@ -51,6 +51,15 @@ def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None =
     if rest:
         raise bad_value(argument, value, f"a time in whole {kind.unit}, the unit of the time column {field.name!r}")
     return int(whole)
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same time in UTC. `OverflowError` outside of the years 1 to 9999.
+
+    `pa.array` ignores the offset of other zones if PYARROW_IGNORE_TIMEZONE is set. An import of `pyspark.pandas` sets
+    it up to PySpark 4.1.
+    """
+    return moment.astimezone(UTC)
 
 
 def shown(value: int, kind: Any, zone: str | None = None) -> str:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.instant import in_utc
 
 Check = Callable[[Any], Any]
 """From a value that is not None to what `pa.array` takes for it unchanged, or `UnfitError`."""
@@ -139,7 +140,18 @@ def _time(kind: pa.Time32Type[Any] | pa.Time64Type[Any]) -> Check:
 def _timestamp(kind: pa.TimestampType[Any, Any]) -> Check:
     zoned = kind.tz is not None
     allowed = f"a datetime {'with' if zoned else 'without'} a zone"
-    return _zoned(_moment(kind, datetime, allowed, "microsecond"), f"{allowed} ({kind})", zoned=zoned)
+    check = _zoned(_moment(kind, datetime, allowed, "microsecond"), f"{allowed} ({kind})", zoned=zoned)
+    return _in_utc(check, kind) if zoned else check
+
+
+def _in_utc(inner: Check, kind: pa.DataType) -> Check:
+    def check(value: Any) -> datetime:
+        try:
+            return in_utc(inner(value))
+        except OverflowError:
+            raise UnfitError(value, f"a datetime of the years 1 to 9999 in UTC ({kind})", fits=True) from None
+
+    return check
 
 
 def _moment(kind: Any, wanted: type, allowed: str, part: str) -> Check:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import listed
-from windrow._folds.check import array_of, check_of, fitted, is_rounded
+from windrow._folds.check import array_of, check_of, fitted, is_rounded, is_zoned
 from windrow._folds.check_scalar import Check
 from windrow._folds.collector import paused
 from windrow._folds.plain_values import plain_array
@@ -159,6 +159,8 @@ class Fold:
             return self
 
         def rounded(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+            if is_zoned(self.type):
+                return lambda one, other: self.from_arrow(self.to_arrow([function(one, other)]))[0]
             return lambda one, other: in_shape(self._shaper, fitted(function(one, other), self._check))
 
         return self.with_adds(rounded, merge=rounded(self.merge))

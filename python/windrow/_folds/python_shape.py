@@ -69,15 +69,15 @@ def is_deeper(kind: Any, most: int) -> bool:
     """Whether more than `most` lists, maps and structs are nested in each other; without recursion, for any depth."""
     kinds = [kind]
     for _ in range(most + 1):
-        kinds = [part for outer in kinds for part in _parts(outer)]
+        kinds = [part for outer in kinds for part in types_inside(outer)]
     return bool(kinds)
 
 
-def _parts(kind: Any) -> list[pa.DataType]:
+def types_inside(kind: Any) -> list[pa.DataType]:
     """The types that a type is made of."""
     kind = decoded(kind)
     if isinstance(kind, pa.BaseExtensionType):
-        return _parts(kind.storage_type)
+        return types_inside(kind.storage_type)
     if pa.types.is_map(kind):
         return [kind.key_type, kind.item_type]
     return [kind.field(i).type for i in range(kind.num_fields)]

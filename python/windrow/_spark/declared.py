@@ -110,9 +110,10 @@ def check_table(frame: DataFrame) -> None:
     name = getattr(plan, "table_name", None)
     if not isinstance(name, str):
         return
-    with ThreadPoolExecutor(1) as aside:  # the function of a pipeline may not ask
-        exists = aside.submit(frame.sparkSession.catalog.tableExists, name)
-    if exists.exception() is None and not exists.result():
+    # The function of a pipeline may not ask, but another thread may. In Spark 4.1 it may only ask in SQL.
+    with ThreadPoolExecutor(1) as aside:
+        described = aside.submit(frame.sparkSession.sql, f"DESCRIBE TABLE {name}")
+    if "TABLE_OR_VIEW_NOT_FOUND" in str(described.exception()):
         raise bad_value(
             "data",
             f"a stream of the table {name!r}, which does not exist yet",

@@ -12,7 +12,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value, listed
-from windrow._arguments.instant import shown
+from windrow._arguments.instant import in_utc, shown
 from windrow._executor.open_windows import OpenWindows
 from windrow._native import change_clock, read_clock
 from windrow._plan.flat import BOUNDS, WINDOW
@@ -136,7 +136,8 @@ def _values(argument: str, value: Any, kind: Any) -> pa.Array[Any]:
         # pa.array would leave out a name that a struct does not have.
         return pa.concat_arrays([pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)])
     try:
-        cells = pa.array(values, kind)
+        zoned = [isinstance(each, datetime) and each.tzinfo is not None for each in values]
+        cells = pa.array([in_utc(each) if zone else each for each, zone in zip(values, zoned, strict=True)], kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise bad_type(argument, value, f"a value of type {kind}, or a list of them") from error
     return cells
