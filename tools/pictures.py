@@ -198,7 +198,7 @@ def growth(name: str) -> Timeline:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: short(size)))
     where = f"{curve['date']}, commit {curve['commit']}, {curve['machine']}"
-    figure.text(0.08, 0.02, where, fontsize=SMALL - 2)
+    figure.text(0.08, 0.02, where, fontsize=SMALL)
     return Timeline(figure, curve["title"])
 
 

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 from tests.python.harness import vector_files as files  # noqa: E402
+from tests.python.harness.steps import LocalStream  # noqa: E402
 from tests.python.harness.vectors import QUERIES, Query  # noqa: E402
 
 TIME = pa.timestamp("us", "UTC")
@@ -123,6 +124,24 @@ def write_common() -> None:
         if not query.gives_records and missing(place):
             write_driver(name, place)
     write_tables("this-process", lambda rows: rows)
+    for name, query in QUERIES.items():
+        place = files.FOLDER / "opened" / f"{name}.zip"
+        if query.has_pace and missing(place):
+            write_opened(name, place)
+
+
+def write_opened(name: str, place: Path) -> None:
+    """The open windows of a stream of single records, after a check that a driver continues them. Some rows wait."""
+    query = QUERIES[name]
+    stream = LocalStream(query.stream, files.records().schema, shards=2)
+    taken = pa.concat_tables([files.batch(query, number) for number in range(files.STORED)])
+    batches = [each for row in range(len(taken)) for each in stream.push_batches([taken.slice(row, 1)])]
+    opened, rows = stream.still_open(), pa.Table.from_batches(batches)
+    given = pa.table(dict(zip(rows.column_names, rows.columns, strict=True)))  # deletes have nulls
+    driver = files.driver(name, opened)
+    files.feed(query, driver, range(files.STORED, files.BATCHES))
+    check(name, [given, driver.read_table()])
+    files.write_pages(place, [files.bytes_of(opened)], given)
 
 
 def write_driver(name: str, place: Path) -> None:

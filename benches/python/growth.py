@@ -139,10 +139,13 @@ def sessions_in_spark(spark: SparkSession, count: int, repeats: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events.parquet"
         events.write(path, count, "in order", "i64")
-        frame = sessions(spark.read.parquet(str(path)))
-        # The totals need every session, and are one row.
-        totals = frame.agg(F.sum("clicks"), F.sum("spend"), F.min("low"), F.max("high"))
-        return median(repeats, totals.collect, lambda rows: rows[0][0] == count) / count
+
+        def totals() -> list[Any]:
+            """One row over all sessions. The frame is new each time, because a collected frame keeps its shuffle."""
+            frame = sessions(spark.read.parquet(str(path)))
+            return frame.agg(F.sum("clicks"), F.sum("spend"), F.min("low"), F.max("high")).collect()
+
+        return median(repeats, totals, lambda rows: rows[0][0] == count) / count
 
 
 def of_records(options: argparse.Namespace) -> Points:

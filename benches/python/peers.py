@@ -1,8 +1,8 @@
 """The same question in five ways: sessions of each user, with their clicks, spend, smallest and largest amount.
 
 A peer is prepared with the events (not timed) and gives its queries by name: each is a call that computes every
-session (timed), and returns a call that gives them as an Arrow table (not timed). Where a peer has several good
-formulations all are tried once, and the fastest is the one that counts.
+session (timed), and returns a call that gives them as an Arrow table (not timed). A peer "from Parquet" reads the file
+in each call. Where a peer has several good formulations all are tried once, and the fastest is the one that counts.
 
 The answer's columns: user, start and end (both inclusive), clicks, spend, low, high.
 """
@@ -70,22 +70,22 @@ def flat_of_spark(sessions: Any) -> Any:
     return sessions.select("user", "w.start", last, "clicks", "spend", "low", "high")
 
 
-def windrow_in_process(path: Path, order: str, *, left_out: bool = False) -> Queries:
-    """windrow over an Arrow table, without Spark."""
-    events = pq.read_table(path)
+def windrow_in_process(path: Path, order: str, *, left_out: bool = False, from_file: bool = False) -> Queries:
+    """windrow over an Arrow table, without Spark, or over the Parquet file."""
+    events = None if from_file else pq.read_table(path)
 
     def run() -> Answer:
-        sessions = by_windrow(events, left_out=left_out)
+        sessions = by_windrow(pq.read_table(path) if events is None else events, left_out=left_out)
         return lambda: flat(sessions)
 
     return {"windrow": run}
 
 
-def polars(path: Path, order: str) -> Queries:
-    """Polars over a DataFrame in memory, all cores, both engines."""
+def polars(path: Path, order: str, *, from_file: bool = False) -> Queries:
+    """Polars over a DataFrame in memory, or over the Parquet file; all cores, both engines."""
     import polars as pl
 
-    frame = pl.read_parquet(path)
+    frame = pl.scan_parquet(path) if from_file else pl.read_parquet(path).lazy()
     gap = pl.duration(minutes=5)
     values = [
         pl.len().alias("clicks"),
@@ -97,11 +97,11 @@ def polars(path: Path, order: str) -> Queries:
     far = pl.col("ts").diff() > gap
     number = (new_user | far).fill_null(True).cum_sum().set_sorted().alias("session")
     ends = [pl.col("ts").first().alias("start"), pl.col("ts").last().alias("end")]
-    by_time = frame.lazy() if order == "in order" else frame.lazy().sort("ts")
+    by_time = frame if order == "in order" else frame.sort("ts")
 
     queries = {
         # one sort by (user, ts), then a running number of sessions
-        "sort": frame.lazy().sort("user", "ts").with_columns(number).group_by("session"),
+        "sort": frame.sort("user", "ts").with_columns(number).group_by("session"),
         # as "sort", by two sorts, the first of which is not needed where events come in order
         "stable sort": by_time.sort("user", maintain_order=True).with_columns(number).group_by("session"),
     }
@@ -127,12 +127,12 @@ def ends_of(pl: object) -> list[object]:
     return [ts.min().alias("start"), ts.max().alias("end")]
 
 
-def duckdb(path: Path, order: str) -> Queries:
-    """DuckDB over a table of its own in memory, all cores."""
+def duckdb(path: Path, order: str, *, from_file: bool = False) -> Queries:
+    """DuckDB over a table of its own in memory, or over the Parquet file; all cores."""
     import duckdb
 
     connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE events AS FROM read_parquet('{path}')")
+    connection.execute(f"CREATE {'VIEW' if from_file else 'TABLE'} events AS FROM read_parquet('{path}')")
     gap = f'epoch_us(ts) - lag(epoch_us(ts)) OVER (PARTITION BY "user" ORDER BY ts) > {GAP_MICROSECONDS}'
     values = "count(*) AS clicks, sum(amount) AS spend, min(amount) AS low, max(amount) AS high"
     queries = {
@@ -167,6 +167,9 @@ PEERS: dict[str, Callable[[Path, str], Queries]] = {
     "windrow in-process": windrow_in_process,
     "Polars": polars,
     "DuckDB": duckdb,
+    "windrow from Parquet": partial(windrow_in_process, from_file=True),
+    "Polars from Parquet": partial(polars, from_file=True),
+    "DuckDB from Parquet": partial(duckdb, from_file=True),
     "left_out in Spark": partial(windrow_in_spark, left_out=True),
     "left_out in-process": partial(windrow_in_process, left_out=True),
 }

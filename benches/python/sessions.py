@@ -35,6 +35,8 @@ AGAINST = {
     "Spark session_window": "windrow in Spark",
     "Polars": "windrow in-process",
     "DuckDB": "windrow in-process",
+    "Polars from Parquet": "windrow from Parquet",
+    "DuckDB from Parquet": "windrow from Parquet",
     "left_out in Spark": "windrow in Spark",
     "left_out in-process": "windrow in-process",
 }

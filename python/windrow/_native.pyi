@@ -349,8 +349,8 @@ class Operator:
         leaves. None means all pages, if the state has other segments or parts. `ValueError`: the head is damaged or of
         another plan, an unknown input, or an operator that has seen records.
         """
-    def restore_touched(self, pages: Sequence[bytes]) -> None:
-        """As `restore`, with the head and the pages from `touched`, for one micro-batch and its `changed_pages`."""
+    def restore_touched(self, pages: Sequence[bytes]) -> list[str]:
+        """As `restore`, for one micro-batch: the head and the pages from `touched`, then the pages that it returns."""
     def restore_part(self, pages: Sequence[bytes]) -> None:
         """Loads the head and some pages of a saved state, only for `select`. Raises as `restore`."""
 

@@ -11,6 +11,9 @@ pub(super) type Specification = Map<String, Value>;
 /// The hidden aggregate of sessions that return their records.
 pub(super) const ROWS: &str = "windrow.rows";
 
+/// The key of a query without keys.
+const SERIES: &str = "windrow.series";
+
 /// The largest number of differences in an error.
 const MOST: usize = 3;
 
@@ -47,7 +50,7 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
         let [was, is] = [saved, own].map(|each| show(each.get(name)));
         is_changed(saved, own, name).then(|| format!("{name} were {was}, are {is}"))
     };
-    differences.extend(plural("keys", listed));
+    differences.extend(plural("keys", keys));
     differences.extend(of_result(saved, own));
     differences.extend(of_aggregates(saved, own));
     differences.extend(changed("emit", saved.get("emit"), own.get("emit"), quoted));
@@ -97,6 +100,10 @@ pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
         String::new()
     };
     differences.join("; ") + &more
+}
+
+fn keys(names: Option<&Value>) -> String {
+    listed(names.filter(|names| **names != Value::from(vec![SERIES])))
 }
 
 fn is_changed(saved: &Specification, own: &Specification, name: &str) -> bool {
@@ -339,6 +346,11 @@ mod tests {
                 json!({"keys": ["a"]}),
                 json!({"keys": ["a", "b"]}),
                 "keys were 'a', are 'a', 'b'",
+            ),
+            (
+                json!({"keys": ["a"]}),
+                json!({"keys": ["windrow.series"]}),
+                "keys were 'a', are none",
             ),
             (
                 json!({"emit": "close"}),

@@ -6,12 +6,16 @@
 //! | keys, `cut_on`, their types, the time's unit, the kind of windows, the number of inputs | must have the same |
 //! | a fixed gap | may have a longer one |
 //! | aggregates | may lack some, and may have more |
+//! | `every` | may have another one. Updates cannot lose it, because rows of a window may wait |
 //! | all others | may differ |
 
 use serde_json::{Value, json};
 
 use super::changed_query::{self, ROWS, RULES, Specification};
 use super::fingerprint::{Fingerprint, hash, unnamed};
+
+/// Whether rows have the emissions of their windows: of a query with `every`.
+const PACED: &str = "paced";
 
 /// The parts of a specification that the open windows do not depend on.
 const FREE: [&str; 6] = ["shards", "emit", "every", "until", "sources", "kafka"];
@@ -24,12 +28,19 @@ pub(crate) struct Continuation {
     pub aggregates: Vec<Option<usize>>,
     /// Whether the gap of sessions is longer than that of the other query.
     pub is_longer: bool,
+    /// Whether the other query has a pace of updates.
+    pub is_paced: bool,
 }
 
 impl Fingerprint {
     /// The query of the open windows.
     pub(crate) fn of_open_windows(&self) -> Self {
-        let specification = essence(read(&self.text));
+        let specification = read(&self.text);
+        let is_paced = has_pace(&specification);
+        let mut specification = essence(specification);
+        if is_paced {
+            specification.insert(PACED.into(), true.into());
+        }
         let text = Value::Object(specification.clone()).to_string();
         Self {
             hash: hash(unnamed(specification)),
@@ -43,7 +54,12 @@ impl Fingerprint {
     ///
     /// What differs, if it cannot.
     pub(crate) fn continues(&self, saved: &str) -> Result<Continuation, String> {
-        let (saved, own) = (essence(read(saved)), essence(read(&self.text)));
+        let (mut saved, own) = (essence(read(saved)), read(&self.text));
+        let is_paced = saved.remove(PACED).is_some();
+        if is_paced && own.get("emit") == Some(&json!("update")) && !has_pace(&own) {
+            return Err("every was there, is none, so rows that wait would never leave".into());
+        }
+        let own = essence(own);
         let (windows, is_longer) = longer_gap(&saved, &own);
         let fixed = |specification: &Specification, windows: Option<Value>| {
             let mut fixed = specification.clone();
@@ -70,12 +86,19 @@ impl Fingerprint {
         Ok(Continuation {
             aggregates,
             is_longer,
+            is_paced,
         })
     }
 }
 
 fn read(text: &str) -> Specification {
     serde_json::from_str(text).unwrap_or_default()
+}
+
+fn has_pace(specification: &Specification) -> bool {
+    specification
+        .get("every")
+        .is_some_and(|every| !every.is_null())
 }
 
 /// A specification without the parts that open windows do not depend on.
@@ -325,5 +348,36 @@ mod tests {
         }
         let found = of(&saved, &own).unwrap();
         assert_eq!((found.aggregates, found.is_longer), (vec![Some(0)], true));
+    }
+
+    /// A query with these options of `emit`.
+    fn emitting(emit: &str, every: Value) -> Fingerprint {
+        let query = with(sessions(9, &[("a", "sum", "x")]), "emit", json!(emit));
+        Fingerprint {
+            text: with(query, "every", every).to_string(),
+            hash: String::new(),
+        }
+    }
+
+    #[test]
+    fn updates_keep_a_pace() {
+        let none = || emitting("update", json!(null));
+        let paced = |every: i64| emitting("update", json!(every));
+        let close = emitting("close", json!(null));
+        for (saved, own, is_paced) in [
+            (paced(7), paced(8), Some(true)),
+            (paced(7), close, Some(true)),
+            (none(), paced(8), Some(false)),
+            (none(), none(), Some(false)),
+            (paced(7), none(), None),
+        ] {
+            let found = own.continues(&saved.of_open_windows().text);
+            let found = found.map(|found| found.is_paced);
+            let error = "every was there, is none, so rows that wait would never leave";
+            assert_eq!(found, is_paced.ok_or_else(|| error.into()));
+        }
+        let hash = |query: Fingerprint| query.of_open_windows().hash;
+        assert_eq!(hash(paced(7)), hash(paced(8)));
+        assert_ne!(hash(paced(7)), hash(none()));
     }
 }

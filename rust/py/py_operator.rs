@@ -366,7 +366,7 @@ impl PyOperator {
         })
     }
 
-    fn restore_touched(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<()> {
+    fn restore_touched(&self, py: Python<'_>, pages: Vec<PyBackedBytes>) -> PyResult<Vec<String>> {
         let pages: Vec<&[u8]> = pages.iter().map(|page| &**page).collect();
         self.work(py, |operator| operator.restore_touched(&pages))
     }

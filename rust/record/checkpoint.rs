@@ -1,6 +1,8 @@
 //! Saves and restores the state of an operator between two micro-batches as pages. Handles either
 //! all pages, or only the pages that a micro-batch needs and changes.
 
+use std::collections::BTreeSet;
+
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -11,7 +13,7 @@ use super::state_part::StatePart;
 use super::window_pages;
 use super::windows::Windows;
 use crate::core::error::Result;
-use crate::core::time::Time;
+use crate::core::time::{Span, Time};
 use crate::input::events::SOURCE;
 use crate::state::page::{ChangedPage, Label, PageKind, PageName, broken};
 use crate::state::segment_table::Layout;
@@ -62,14 +64,14 @@ impl Operator {
     /// The pages of a saved state that a micro-batch needs: the runs to which its keys belong, and
     /// the runs in which a window closes or leaves. `keys` are the key columns of the micro-batch.
     /// `times` and `progress` are the arguments of its push. `None` if it needs all pages, because
-    /// the state has parts or another segment length.
+    /// the state has parts or another segment length. [`Self::restore_touched`] may need more.
     ///
     /// # Errors
     ///
     /// [`crate::core::error::Error::Format`] for a head that is damaged or of another query, and if
     /// the operator has seen records. Errors for columns of other types.
     pub fn touched(
-        &self,
+        &mut self,
         head: &[u8],
         keys: &RecordBatch,
         times: Option<&RecordBatch>,
@@ -91,9 +93,7 @@ impl Operator {
         let latest: Vec<SourceTime> = latest.collect();
         let mut saved = self.empty_snapshot();
         let (_, clock) = saved.open(head)?;
-        let state = &self.state;
-        // Of a key with records that can be joined, all that is stored is needed.
-        if !saved.foreign.is_empty() || matches!(state.windows, Windows::Cut(_)) {
+        if !saved.foreign.is_empty() {
             return Ok(None);
         }
         let state = &self.state;
@@ -108,7 +108,28 @@ impl Operator {
             }
         }
         let names = touched.names();
+        self.due = due;
         Ok(Some(names.iter().map(PageName::to_string).collect()))
+    }
+
+    /// The unread pages of the keys whose records stop waiting in the micro-batch of
+    /// [`Self::touched`]. Such records join the last session of their key, which is in any segment.
+    fn touched_by_due(&self) -> Vec<String> {
+        let (Windows::Cut(sessions), Some(last)) =
+            (&self.state.windows, self.due.checked_sub(Span(1)))
+        else {
+            return Vec::new();
+        };
+        let store = sessions.store();
+        let mut touched = Touched::new(&self.snapshot.table, Time::MIN, Time::MIN, None);
+        for (key, entry) in store.find_due(Time::MIN, last) {
+            if entry.waits && touched.add(store.name(key)).is_break() {
+                break;
+            }
+        }
+        let names = touched.names().into_iter();
+        let unread = names.filter(|name| self.snapshot.is_unread(name.id.segment, name.id.run));
+        unread.map(|name| name.to_string()).collect()
     }
 
     /// A snapshot without pages.
@@ -130,14 +151,26 @@ impl Operator {
         self.read_pages(pages, StatePart::Whole)
     }
 
-    /// Reads the head and the pages named by [`Self::touched`]. The operator can then process that
-    /// micro-batch and return its [`Self::changed_pages`], but nothing else.
+    /// Reads the head and the pages named by [`Self::touched`]. Returns the names of more pages that
+    /// the micro-batch needs. If there are any, another call must read exactly these, without the
+    /// head. The operator can then process that micro-batch and return its [`Self::changed_pages`],
+    /// but nothing else.
     ///
     /// # Errors
     ///
     /// As [`Self::restore`], except that pages of other runs may be missing.
-    pub fn restore_touched(&mut self, pages: &[&[u8]]) -> Result<()> {
-        self.read_pages(pages, StatePart::Runs)
+    pub fn restore_touched(&mut self, pages: &[&[u8]]) -> Result<Vec<String>> {
+        if self.part == StatePart::Due {
+            self.run(RESTORE, |operator| operator.load_more(pages))?;
+            self.part = StatePart::Runs;
+            return Ok(Vec::new());
+        }
+        self.read_pages(pages, StatePart::Runs)?;
+        let more = self.touched_by_due();
+        if !more.is_empty() {
+            self.part = StatePart::Due;
+        }
+        Ok(more)
     }
 
     /// Reads the head and some pages of a saved state, only for [`Self::select`].
@@ -209,5 +242,26 @@ impl Operator {
             state.windows.mark_clean(); // nothing differs from the saved state
         }
         Ok(())
+    }
+
+    /// Reads the pages that [`Self::restore_touched`] has named.
+    fn load_more(&mut self, pages: &[&[u8]]) -> Result<()> {
+        let Self {
+            state, snapshot, ..
+        } = self;
+        let (fingerprint, keys) = (&snapshot.fingerprint.hash, state.query.keys.len());
+        let mut ids = BTreeSet::new();
+        for bytes in pages {
+            let page = StoredWindows::read(bytes, fingerprint, keys)?;
+            ids.insert(page.name.id);
+            window_pages::read(state, &page)?;
+        }
+        snapshot.read_more(&ids)?;
+        state.windows.mark_clean();
+        if self.touched_by_due().is_empty() {
+            Ok(())
+        } else {
+            Err(broken("pages that the micro-batch needs are missing"))
+        }
     }
 }

@@ -15,13 +15,16 @@ use crate::array::result_array;
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::unknown_results::UnknownResults;
 use crate::core::error::{Error, Result};
+use crate::core::operator::pace::Emission;
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
 use crate::plan::open_query::Continuation;
 use crate::plan::query::Query;
+use crate::state::emissions;
 use crate::state::open_clock::{OpenClock, unreadable};
 use crate::state::open_state::{OpenRow, OpenState};
 use crate::state::page::PageKind;
+use crate::state::page_writer::PageColumns;
 use crate::state::stored_windows::StoredWindows;
 
 /// Reads the rows of a table.
@@ -36,6 +39,8 @@ pub(super) struct OpenReader<'c> {
     kind: PageKind,
     /// The gap of the query, if that of the table is shorter.
     gap: Option<Span>,
+    /// Whether payloads end with the emission of their window.
+    is_paced: bool,
 }
 
 impl<'c> OpenReader<'c> {
@@ -64,6 +69,7 @@ impl<'c> OpenReader<'c> {
             places: &continued.aggregates,
             kind,
             gap: gap.filter(|_| continued.is_longer),
+            is_paced: continued.is_paced,
         })
     }
 
@@ -98,6 +104,7 @@ impl<'c> OpenReader<'c> {
         };
         let mut times = vec![Vec::with_capacity(batch.num_rows()); self.kind.times().len()];
         let mut payloads = Vec::with_capacity(batch.num_rows());
+        let mut emissions = Vec::new();
         for row in 0..batch.num_rows() {
             let at = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));
             let columns = OpenRow {
@@ -119,6 +126,7 @@ impl<'c> OpenReader<'c> {
                 column.push(*time);
             }
             payloads.push(payload.states);
+            emissions.extend(payload.emission);
         }
         if let (Some(gap), [_, ends, reaches]) = (self.gap, times.as_mut_slice()) {
             for (reach, &end) in reaches.iter_mut().zip(&*ends) {
@@ -128,9 +136,16 @@ impl<'c> OpenReader<'c> {
         let source: ArrayRef = Arc::new(Int64Array::from(vec![0; batch.num_rows()]));
         let times = times.into_iter();
         let times = times.map(|times| Arc::new(Int64Array::from(times)) as ArrayRef);
+        let unnamed = |column| (String::new(), column);
         let columns = keys.iter().cloned().chain(times).chain([source]);
-        let columns = columns.chain(self.states(state, &payloads)?).enumerate();
-        let columns = columns.map(|(number, column)| (number.to_string(), column, true));
+        let mut columns: PageColumns = columns.map(unnamed).collect();
+        if self.is_paced {
+            columns.extend(emissions::columns(emissions.iter()));
+        }
+        columns.extend(self.states(state, &payloads)?.into_iter().map(unnamed));
+        let columns = columns
+            .into_iter()
+            .map(|(name, column)| (name, column, true));
         let rows = RecordBatch::try_from_iter_with_nullable(columns)?;
         Ok(StoredWindows::of(self.kind, rows, query.keys.len()))
     }
@@ -200,7 +215,19 @@ impl<'c> OpenReader<'c> {
             states.push(Some(bytes));
             rest = others;
         }
-        Ok(Payload { times, states })
+        let emission = self.is_paced.then(|| {
+            let bytes = states.pop().flatten();
+            let mut emission = emissions::of_bytes(bytes?)?;
+            // After a move back, no emission is later than stream time.
+            emission.time = emission.time.min(Time(self.clock.to));
+            Some(emission)
+        });
+        let emission = emission.map(|read| read.ok_or(cut)).transpose()?;
+        Ok(Payload {
+            times,
+            states,
+            emission,
+        })
     }
 
     /// Checks that a row is of the run of the clock row.
@@ -226,6 +253,8 @@ struct Payload<'p> {
     times: Vec<i64>,
     /// The states of each aggregate. `None` if they are unknown.
     states: Vec<Option<&'p [u8]>>,
+    /// Its last emission, if the table has them.
+    emission: Option<Emission>,
 }
 
 /// A row as text, for errors.

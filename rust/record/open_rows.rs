@@ -21,6 +21,7 @@ use crate::core::store::{StoreKey, WindowTable};
 use crate::core::time::Time;
 use crate::core::window::Window;
 use crate::plan::query::Query;
+use crate::state::emissions;
 use crate::state::open_clock::{OpenClock, unreadable};
 use crate::state::open_state::{OpenRow, RowKind, seal};
 
@@ -169,7 +170,8 @@ fn states(
     Ok(rows.collect::<std::result::Result<_, _>>()?)
 }
 
-/// Writes the states of a window into a payload: the length of each section, then its bytes.
+/// Writes the states of a window into a payload: the length of each section, then its bytes. The
+/// last section is the emission of the window if updates have a pace.
 fn write_states(
     state: &StateStore,
     sections: &[Section],
@@ -188,14 +190,24 @@ fn write_states(
             .as_ref()
             .map(|states| states.as_ref())
             .unwrap_or_default();
-        let length = u32::try_from(states.len())
-            .ok()
-            .filter(|&length| length < UNKNOWN);
-        let length = length.ok_or(Error::Internal("the state of a window is too long"))?;
-        payload.extend(length.to_le_bytes());
+        payload.extend(length_of(states)?);
         payload.extend(states);
     }
+    if let Some(pace) = state.windows.pace() {
+        let mut bytes = Vec::new();
+        emissions::write(pace.emission(slot), &mut bytes);
+        payload.extend(length_of(&bytes)?);
+        payload.extend(bytes);
+    }
     Ok(())
+}
+
+/// The length of a section.
+fn length_of(section: &[u8]) -> Result<[u8; 4]> {
+    let length = u32::try_from(section.len()).ok();
+    let length = length.filter(|&length| length < UNKNOWN);
+    let length = length.ok_or(Error::Internal("the state of a window is too long"))?;
+    Ok(length.to_le_bytes())
 }
 
 /// All windows of a store as rows. Counts them in `clock`. A closed window is kept if it is due at

@@ -9,7 +9,8 @@
 //!
 //! The payload of a window is the hash of the specification and the time of the run, the times of the
 //! window, and of each aggregate the length of its states and the states in Arrow's row format. So
-//! another query reads the aggregates that it has, and passes over the others.
+//! another query reads the aggregates that it has, and passes over the others. The last emission
+//! follows if the updates of the query have a pace.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -51,8 +52,8 @@ impl Operator {
         let continued = continued.map_err(|difference| {
             unreadable(format!(
                 "the open windows are of another query: {difference}; allowed: those of a query with the same keys and \
-                 windows, whose grace, late, shards, emit and aggregates may differ, and whose gap may be shorter; or \
-                 None to begin anew"
+                 windows, whose grace, late, shards, emit, every and aggregates may differ, and whose gap may be \
+                 shorter, but updates cannot lose every; or None to begin anew"
             ))
         })?;
         clock.check_time(time)?; // not before, as another unit of time has other ticks

@@ -45,6 +45,8 @@ pub struct Operator {
     failed: Option<&'static str>,
     /// How much of a saved state it has.
     pub(super) part: StatePart,
+    /// What is due before this closes in the micro-batch of [`Self::touched`].
+    pub(super) due: Time,
     pub(super) interrupt: Interrupt,
 }
 
@@ -80,6 +82,7 @@ impl Operator {
             spec: spec.clone(),
             failed: None,
             part: StatePart::Whole,
+            due: Time::MIN,
             interrupt: Interrupt::never(),
         })
     }
@@ -170,6 +173,7 @@ impl Operator {
         match self.part {
             StatePart::Whole => Ok(()),
             StatePart::Pages => Err(unusable("it has only a part of a state, for reading")),
+            StatePart::Due => Err(unusable("it lacks pages that its micro-batch needs")),
             StatePart::Runs | StatePart::Changed => Err(unusable(
                 "it has only the runs of a state that one micro-batch touches",
             )),

@@ -112,7 +112,7 @@ impl WindowRuns {
             let members = self.members.len();
             return two_stacks::merge_spans(states, members, runs, &self.into, lift);
         }
-        let (mut into, mut from) = (Vec::new(), Vec::new());
+        let (mut into, mut from, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         for (run, &slot) in runs.iter().zip(&self.into) {
             let own = self.members.get(run.from as usize..run.to as usize);
             for &member in own.unwrap_or_default() {
@@ -121,10 +121,13 @@ impl WindowRuns {
                         into.push(slot);
                         from.push(time);
                     }
-                    Member::Row(row) => stored.lift_into(states, slot, row)?,
+                    Member::Row(row) => rows.push((slot, row)),
                 }
             }
         }
-        states.merge_from(&into, stored.accumulators(), places, &from)
+        // Rows come after the stored records of their time.
+        states.merge_from(&into, stored.accumulators(), places, &from)?;
+        let mut rows = rows.into_iter();
+        rows.try_for_each(|(slot, row)| stored.lift_into(states, slot, row))
     }
 }

@@ -1,4 +1,11 @@
-//! The last emissions of windows as columns of a page, if the updates of the query have a pace.
+//! The last emissions of windows, if the updates of the query have a pace: as columns of a page, and
+//! as bytes in a table of open windows.
+//!
+//! | bytes | content, all numbers little-endian |
+//! |---|---|
+//! | 8 | stream time at the last emission |
+//! | 1 | 1 if the window waits, otherwise 0 and nothing more |
+//! | 16 each | the start and the end of a window that a sink has in its place |
 
 use std::sync::Arc;
 
@@ -58,12 +65,9 @@ pub(super) fn read(times: &ArrayRef, replaced: &ArrayRef) -> Result<Vec<Emission
             let &[from, to] = range else { return None };
             values.get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)
         };
-        let window = |bounds: &[i64]| match *bounds {
-            [start, end] if start <= end => Ok(Window {
-                start: Time(start),
-                end: Time(end),
-            }),
-            _ => Err(broken("the bounds of an emitted window are not in order")),
+        let window = |bounds: &[i64]| {
+            let broken = || broken("the bounds of an emitted window are not in order");
+            window(bounds).ok_or_else(broken)
         };
         let windows = || {
             let bounds = bounds().ok_or_else(other)?;
@@ -78,8 +82,105 @@ pub(super) fn read(times: &ArrayRef, replaced: &ArrayRef) -> Result<Vec<Emission
     emissions.collect()
 }
 
+/// A window whose bounds are in order.
+fn window(bounds: &[i64]) -> Option<Window> {
+    match *bounds {
+        [start, end] if start <= end => Some(Window {
+            start: Time(start),
+            end: Time(end),
+        }),
+        _ => None,
+    }
+}
+
+/// Writes the emission of a window as bytes.
+pub(crate) fn write(emission: &Emission, bytes: &mut Vec<u8>) {
+    bytes.extend(emission.time.0.to_le_bytes());
+    bytes.push(u8::from(emission.replaced.is_some()));
+    let windows = emission.replaced.iter().flat_map(ShownWindows::as_slice);
+    let bounds = windows.flat_map(|window| [window.start, window.end]);
+    bytes.extend(bounds.flat_map(|time| time.0.to_le_bytes()));
+}
+
+/// Reads the bytes of [`write`]. `None` for bytes that it does not write.
+pub(crate) fn of_bytes(bytes: &[u8]) -> Option<Emission> {
+    let (time, rest) = bytes.split_first_chunk::<8>()?;
+    let (&waits, rest) = rest.split_first()?;
+    let (bounds, others) = rest.as_chunks::<16>();
+    if !others.is_empty() || waits > 1 || (waits == 0 && !bounds.is_empty()) {
+        return None;
+    }
+    let windows = bounds.iter().map(|bounds| {
+        let (times, _) = bounds.as_chunks::<8>();
+        let times: Vec<i64> = times.iter().copied().map(i64::from_le_bytes).collect();
+        window(&times)
+    });
+    let windows = windows.collect::<Option<_>>()?;
+    Some(Emission {
+        time: Time(i64::from_le_bytes(*time)),
+        replaced: (waits == 1).then_some(windows),
+    })
+}
+
 /// When the windows that wait were emitted last. The latest time for the others.
 pub(crate) fn waiting<'e>(emissions: impl Iterator<Item = &'e Emission>) -> Vec<Time> {
     let waiting = emissions.map(Emission::waiting);
     waiting.map(|time| time.unwrap_or(Time::MAX)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn windows() -> impl Strategy<Value = Vec<Window>> {
+        let bounds = (any::<i64>(), any::<i64>());
+        let ordered = bounds.prop_map(|(one, other)| Window {
+            start: Time(one.min(other)),
+            end: Time(one.max(other)),
+        });
+        prop::collection::vec(ordered, 0..4)
+    }
+
+    #[test]
+    fn the_bytes_of_an_emission_never_change() {
+        let emission = Emission {
+            time: Time(-2),
+            replaced: Some(ShownWindows::One(Window {
+                start: Time(1),
+                end: Time(258),
+            })),
+        };
+        let mut bytes = Vec::new();
+        write(&emission, &mut bytes);
+        let rest = [1, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0];
+        let time = [254, 255, 255, 255, 255, 255, 255, 255];
+        assert_eq!(bytes, [&time[..], &rest].concat());
+    }
+
+    proptest! {
+        #![proptest_config(crate::core::tests::cases::usually(2_000))]
+        #[test]
+        fn bytes_are_an_emission_or_are_refused(
+            time in any::<i64>(),
+            replaced in prop::option::of(windows()),
+            cut in any::<prop::sample::Index>(),
+            random in prop::collection::vec(any::<u8>(), 0..60),
+        ) {
+            let replaced = replaced.map(|windows| windows.into_iter().collect());
+            let emission = Emission { time: Time(time), replaced };
+            let mut bytes = Vec::new();
+            write(&emission, &mut bytes);
+            let found = of_bytes(&bytes);
+            prop_assert_eq!(found.as_ref(), Some(&emission));
+            let part = &bytes[..cut.index(bytes.len())];
+            prop_assert!(of_bytes(part) != Some(emission));
+            if let Some(emission) = of_bytes(&random) {
+                let mut same = Vec::new();
+                write(&emission, &mut same);
+                prop_assert_eq!(same, random);
+            }
+        }
+    }
 }

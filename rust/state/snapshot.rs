@@ -78,8 +78,20 @@ impl Snapshot {
     ///
     /// [`Error::Format`] if a run is incomplete, or a page belongs to no run.
     pub(crate) fn read(&mut self, pages: &BTreeSet<PageId>) -> Result<()> {
+        let runs = self.stored().runs();
+        self.unread = runs.map(|(segment, run)| (segment, run.number)).collect();
+        self.read_more(pages)
+    }
+
+    /// Records which pages of unread runs were read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub(crate) fn read_more(&mut self, pages: &BTreeSet<PageId>) -> Result<()> {
         let (mut known, mut unread) = (0, BTreeSet::new());
-        for (segment, run) in self.stored().runs() {
+        let runs = self.stored().runs();
+        for (segment, run) in runs.filter(|&(segment, run)| self.is_unread(segment, run.number)) {
             let names = run.names(segment);
             let read = names.filter(|name| pages.contains(&name.id)).count();
             if read == 0 {
@@ -99,15 +111,20 @@ impl Snapshot {
     /// The number of open windows in unread runs.
     pub(crate) fn unread(&self) -> u64 {
         let runs = self.stored().runs();
-        let unread = runs.filter(|(segment, run)| self.unread.contains(&(*segment, run.number)));
+        let unread = runs.filter(|&(segment, run)| self.is_unread(segment, run.number));
         unread.fold(0, |open, (_, run)| open.saturating_add(run.windows.open))
+    }
+
+    /// Whether a run was not read.
+    pub(crate) fn is_unread(&self, segment: i64, run: u32) -> bool {
+        self.unread.contains(&(segment, run))
     }
 
     /// Whether each run of a segment was read.
     pub(crate) fn is_read(&self, segment: i64) -> Vec<bool> {
         let runs = self.table.segment(segment).iter();
-        let is_read = |number| !self.unread.contains(&(segment, number));
-        runs.map(|run| is_read(run.number)).collect()
+        runs.map(|run| !self.is_unread(segment, run.number))
+            .collect()
     }
 
     /// Checks that every changed run was read. `is_changed` has an entry per run.

@@ -65,6 +65,8 @@ def shown(value: int, kind: Any, zone: str | None = None) -> str:
 def _moment(argument: str, given: object) -> datetime:
     allowed = 'a datetime, a date, or text such as "2026-05-05" or "2026-05-05 06:00:00+02:00"'
     if isinstance(given, datetime):
+        if type(given).__name__ == "NaTType":  # of pandas, a datetime without a time
+            raise bad_value(argument, given, allowed)
         return given
     if isinstance(given, date):
         return datetime(given.year, given.month, given.day)

@@ -20,6 +20,7 @@ from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
 
+_BINARY = ("binary", "large_binary", "binary_view", "null")
 _ALLOWED = "the open windows that the earlier advance returned, and None on the first day"
 
 
@@ -110,17 +111,30 @@ def _columns(plan: Plan, given: Mapping[str, Any], rows: int) -> dict[str, Any]:
         window: Any = given[WINDOW]
         if pa.types.is_null(window.type):  # no window is open
             bounds = [window, window]
-        elif pa.types.is_struct(window.type):
+        elif pa.types.is_struct(window.type) and min(map(window.type.get_field_index, ("start", "end"))) >= 0:
             bounds = [pc.struct_field(window, name) for name in ("start", "end")]
         else:
             raise bad_column_type("open", WINDOW, window.type, "a struct of `start` and `end`")
-    for name, column in zip((START, END, STREAM_TIME), (*bounds, given[STREAM_TIME]), strict=True):
+    shown = BOUNDS if plan.options.flat else ("window.start", "window.end")
+    times = zip((START, END, STREAM_TIME), (*shown, STREAM_TIME), (*bounds, given[STREAM_TIME]), strict=True)
+    for name, column, values in times:
+        if values.null_count == rows:
+            columns[name] = pa.chunked_array([pa.nulls(rows, pa.int64())])
+            continue
+        if not pa.types.is_timestamp(values.type):
+            raise bad_column_type("open", column, values.type, f"{time}, as in the query")
         # Another unit may lose digits. The core refuses it, as it compares the queries first.
-        is_time = pa.types.is_timestamp(column.type)
-        times = column.cast(time, safe=False) if is_time else _cast(name, column, time)
-        columns[name] = times.cast(pa.int64())
-    columns[STATE] = _cast(STATE, given[STATE], pa.binary())
+        columns[name] = values.cast(time, safe=False).cast(pa.int64())
+    columns[STATE] = binary_states(given[STATE])
     return columns
+
+
+def binary_states(column: Any) -> Any:
+    """The column `state`. Raises `TypeError` for text, as which some formats store it."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if str(kind) not in _BINARY:
+        raise bad_column_type("open", STATE, kind, "binary")
+    return _cast(STATE, column, pa.binary())
 
 
 def _cast(name: str, column: Any, kind: pa.DataType) -> Any:

@@ -28,9 +28,9 @@ def columns_of(data: Any, argument: str = "data", allowed: str = ALLOWED) -> Col
     if isinstance(data, pa.RecordBatch):
         return TableColumns(pa.Table.from_batches([data]))
     if isinstance(data, pa.RecordBatchReader):
-        return _Reader(data)
+        return _Reader(data, argument)
     if isinstance(data, list | tuple) and data and all(isinstance(each, pa.RecordBatch | pa.Table) for each in data):
-        return TableColumns(_joined(data))
+        return TableColumns(_joined(data, argument))
     kind, libraries = type(data).__name__, libraries_of(data)
     if "polars" in libraries and kind in ("DataFrame", "LazyFrame"):
         return PolarsColumns(data, lazy=kind == "LazyFrame")
@@ -40,18 +40,20 @@ def columns_of(data: Any, argument: str = "data", allowed: str = ALLOWED) -> Col
         return PandasColumns(data)
     if hasattr(data, "__arrow_c_stream__") and not isinstance(data, type):
         try:
-            return _Reader(stream_reader(data))
+            return _Reader(stream_reader(data), argument)
         except pa.ArrowException as error:
             raise bad_type(argument, data, f"{ALLOWED} of columns with names ({error})") from error
     raise bad_type(argument, data, _instead(data) or allowed)
 
 
-def _joined(data: Sequence[pa.RecordBatch | pa.Table]) -> pa.Table:
+def _joined(data: Sequence[pa.RecordBatch | pa.Table], argument: str) -> pa.Table:
     """Batches and tables of one schema as one table, without a copy."""
     tables = [each if isinstance(each, pa.Table) else pa.Table.from_batches([each]) for each in data]
     for number, table in enumerate(tables):
         if not table.schema.equals(tables[0].schema):
-            raise bad_value(f"data[{number}]", table.schema.to_string(), "the schema of the first, as all have one")
+            raise bad_value(
+                f"{argument}[{number}]", table.schema.to_string(), "the schema of the first, as all have one"
+            )
     return pa.concat_tables(tables)
 
 
@@ -69,8 +71,9 @@ def _instead(data: object) -> str | None:
 class _Reader(Columns):
     """A reader can be read once. A second query over it would see nothing, so it is an error."""
 
-    def __init__(self, reader: pa.RecordBatchReader) -> None:
+    def __init__(self, reader: pa.RecordBatchReader, argument: str) -> None:
         self._reader = reader
+        self._argument = argument
         self._names = reader.schema.names
         self._raised: BaseException | None = None
 
@@ -87,7 +90,9 @@ class _Reader(Columns):
 
     def stream(self, positions: Sequence[int]) -> Any:
         if self._reader in _spent:
-            raise ValueError("data: got a stream that an earlier query has read; allowed: a table, or a new stream")
+            raise ValueError(
+                f"{self._argument}: got a stream that an earlier query has read; allowed: a table, or a new stream"
+            )
         _spent.add(self._reader)
         schema = self.schema(positions)
         return pa.RecordBatchReader.from_batches(schema, self._projected(list(positions), schema))

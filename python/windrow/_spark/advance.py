@@ -19,9 +19,18 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    BinaryType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
-from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._arguments.errors import bad_column_type, bad_type, bad_value, listed
 from windrow._executor.advance import advance, rows_of_run
 from windrow._executor.open_windows import END, START, shown_aggregates
 from windrow._executor.pickled import pickled_finish, pickled_functions
@@ -139,19 +148,28 @@ def open_columns(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) ->
         selected.append(F.col(f"_{at}"))
     if not plan.key_names:
         selected.append(F.lit(0))
+    times = {
+        name: schema.fields[place(name)].dataType for name in (STREAM_TIME, *(BOUNDS if plan.options.flat else ()))
+    }
     if plan.options.flat:
         bounds = [F.col(f"_{place(name)}") for name in BOUNDS]
     else:
         at = place(WINDOW)
-        if not isinstance(schema.fields[at].dataType, StructType):
-            raise bad_value(
-                "open", f"the column 'window' of type {schema.fields[at].dataType.simpleString()}", _ALLOWED
-            )
+        window = schema.fields[at].dataType
+        if not isinstance(window, StructType) or not {"start", "end"} <= set(window.names):
+            raise bad_column_type("open", WINDOW, window.simpleString(), "a struct of `start` and `end`")
+        times |= {f"{WINDOW}.{bound}": window[bound].dataType for bound in ("start", "end")}
         bounds = [F.col(f"_{at}.{bound}") for bound in ("start", "end")]
+    for name, kind in times.items():
+        if not isinstance(kind, TimestampType | TimestampNTZType):
+            raise bad_column_type("open", name, kind.simpleString(), "a timestamp")
+    state = schema.fields[place(STATE)].dataType
+    if not isinstance(state, BinaryType):
+        raise bad_column_type("open", STATE, state.simpleString(), "binary")
     shown = [each for each in aggregates if names.count(each.name.casefold()) == 1]
     shown = [each for each in shown if _has_type(schema.fields[place(each.name)], each)]
     selected += [*bounds, *(F.col(f"_{place(each.name)}") for each in shown)]
-    selected += [F.col(f"_{place(STREAM_TIME)}"), F.col(f"_{place(STATE)}").cast("binary")]
+    selected += [F.col(f"_{place(STREAM_TIME)}"), F.col(f"_{place(STATE)}")]
     frame = frame.select(*(column.alias(f"_{number}") for number, column in enumerate(selected)))
     start, end, stream_time = (pa.field(name, time.type) for name in (START, END, STREAM_TIME))
     shown = [each.with_nullable(True) for each in shown]

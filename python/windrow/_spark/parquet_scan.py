@@ -20,6 +20,10 @@ from windrow._spark.row_groups import pickled_filesystem, planned
 from windrow._spark.scan import Files, checked_filter, chosen, read_columns
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+_HINT = (
+    "; Spark lists the files, also with filesystem=, so it needs a Hadoop filesystem for them, and access; scan with a "
+    "dataset of pyarrow needs neither"
+)
 _REBASE = "spark.sql.parquet.{}RebaseModeInRead"
 
 
@@ -76,8 +80,12 @@ def _listed(spark: Any, paths: list[str]) -> tuple[StructType, list[str]]:
         frame = spark.read.parquet(*paths)
         schema, uris = frame.schema, sorted(frame.inputFiles())
     except Exception as error:  # each kind of session has its own
-        reason = str(error).strip().partition("\n")[0]
-        raise bad_value("paths", paths, f"Parquet files that Spark can read ({reason})") from error
+        reason, _, more = str(error).strip().partition("\n")
+        if reason.startswith("An error occurred while calling"):  # Py4J
+            reason = more.partition("\n")[0].removeprefix(": ")
+        stores = [path for path in paths if urlsplit(path).scheme not in ("", "file")]
+        hint = _HINT if stores and not reason.startswith("[PATH_NOT_FOUND]") else ""
+        raise bad_value("paths", paths, f"Parquet files that Spark can read ({reason}){hint}") from error
     if not uris:
         raise bad_value("paths", paths, "Parquet files; there are none")
     return schema, uris

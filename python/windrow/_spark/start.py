@@ -53,7 +53,8 @@ class Start:
             ValueError: it has no clock row or several, or is of another query.
         """
         self._plan = plan
-        operator = Operator(plan.spec_of_run, plan.schema, plan.folds())
+        pace = {"emit": plan.options.emit, "every": plan.options.every}
+        operator = Operator(json.dumps(json.loads(plan.spec_of_run) | pace), plan.schema, plan.folds())
         aggregates = shown_aggregates(plan, operator.output_schema)
         if callable(plan.options.start):
             rows: pa.Table = plan.options.start(plan, aggregates)

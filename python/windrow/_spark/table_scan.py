@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pickle
+import re
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,6 +25,8 @@ from windrow._spark.row_groups import Planner, pickled_filesystem
 from windrow._spark.scan import read_columns
 from windrow._spark.types import spark_type
 
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
+"""What colours a terminal, in errors of deltalake."""
 _PHYSICAL = "delta.columnMapping.physicalName"
 
 
@@ -45,7 +48,8 @@ def delta_parts(
         try:
             table = library.DeltaTable(path)
         except (library.exceptions.DeltaError, OSError) as error:
-            raise bad_value("table", path, f"the path of a Delta table ({error})") from error
+            reason = " ".join(_COLOURS.sub("", str(error)).split())
+            raise bad_value("table", path, f"the path of a Delta table ({reason})") from error
     if not isinstance(table, library.DeltaTable):
         raise bad_type("table", table, "a deltalake.DeltaTable, or the path of a table")
     opened: Any = table

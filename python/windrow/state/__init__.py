@@ -127,9 +127,9 @@ def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
 
     Raises:
         TypeError: arguments of other types.
-        ValueError: as `read`; a query with `emit("update", every=...)`, or whose sources have windows of their own
-            (`source=` without `stream_time="slowest"`); an input without a stream time; a key or an aggregate with a
-            name that the table uses. Damaged pages fail the action.
+        ValueError: as `read`; a query whose sources have windows of their own (`source=` without
+            `stream_time="slowest"`); an input without a stream time; a key or an aggregate with a name that the table
+            uses. Damaged pages fail the action.
 
     >>> opened = open_windows(spark, checkpoint)
     >>> opened.select("user", "count", "stream_time").orderBy("user", "stream_time").show()

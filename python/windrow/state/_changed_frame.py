@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from windrow._arguments.errors import bad_column_type, bad_type, bad_value
+from windrow._arguments.errors import bad_column_type, bad_value
 from windrow._arguments.instant import Instant, ticks
 from windrow._executor.open_windows import WHOLE, OpenWindows
 from windrow._native import change_clock
@@ -97,7 +97,7 @@ class OpenFrame:
 
         kind = self._frame.schema[STREAM_TIME].dataType
         if not isinstance(kind, TimestampType | TimestampNTZType):
-            raise bad_type("open: column 'stream_time'", kind.simpleString(), "a timestamp")
+            raise bad_column_type("open", STREAM_TIME, kind.simpleString(), "a timestamp")
         if not isinstance(self._frame.schema[STATE].dataType, BinaryType):
             raise bad_column_type("open", STATE, self._frame.schema[STATE].dataType.simpleString(), "binary")
         if is_wanted is None:  # a table has one clock row, and no row without a state

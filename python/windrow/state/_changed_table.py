@@ -12,6 +12,7 @@ from windrow._arguments.errors import bad_column_type
 from windrow._arguments.instant import Instant, ticks
 from windrow._executor.batches import rebased, stream_reader
 from windrow._executor.open_windows import OpenWindows
+from windrow._local.advance import binary_states
 from windrow._local.columns import Columns
 from windrow._local.results import pyarrow_table, without_views
 from windrow._local.sources import columns_of
@@ -33,7 +34,7 @@ class OpenTable:
         rows = stream_reader(self._columns.stream(range(len(names)))).read_all()
         self._rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
         self._is_clock: Any = self._rows[STREAM_TIME].is_valid()
-        self._states: Any = _plain(self._rows[STATE], pa.binary())
+        self._states: Any = binary_states(self._rows[STATE])
         self.clock = self._clock_row()
 
     def _clock_row(self) -> ClockRow:
@@ -89,12 +90,9 @@ def _names(key: str, column: Any) -> list[bytes | None]:
     return [name for batch in pa.table({key: column}).to_batches() for name in sort_keys(rebased(batch))]
 
 
-def _plain(column: Any, kind: Any = None) -> Any:
-    """A column without dictionaries and views, of a type if one is given."""
+def _plain(column: Any) -> Any:
+    """A column without dictionaries and views."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    kind = without_views(column.type) if kind is None else kind
-    try:
-        return column if column.type == kind else column.cast(kind)
-    except pa.ArrowException as error:
-        raise bad_column_type("open", STATE, column.type, "binary") from error
+    kind = without_views(column.type)
+    return column if column.type == kind else column.cast(kind)

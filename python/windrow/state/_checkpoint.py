@@ -35,6 +35,8 @@ def entries(spark: SparkSession, checkpoint: object, operator: object) -> tuple[
         raise bad_type("checkpoint", checkpoint, _COMMITTED)
     number = integer("operator", operator, "the number of a stateful operator of the query, 0 for the first one")
     path = os.fspath(checkpoint)
+    if not path:
+        raise bad_value("checkpoint", path, _COMMITTED)
     try:
         batch = _last_batch(spark, path, number)
         options = {"path": path, "operatorId": number, "batchId": batch, "stateVarName": _MAP}

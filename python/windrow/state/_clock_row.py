@@ -128,7 +128,7 @@ def wanted_values(given: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[st
 
 def _values(argument: str, given: Any, kind: Any) -> pa.Array[Any]:
     """The values of a list, or one value."""
-    is_row = hasattr(given, "asDict")  # Spark's rows are tuples
+    is_row = given is not _plain(given)
     is_list = isinstance(given, list | tuple | set | frozenset) and not is_row
     values = [_plain(each) for each in (given if is_list else [given])]
     cells: pa.Array[Any]
@@ -143,5 +143,5 @@ def _values(argument: str, given: Any, kind: Any) -> pa.Array[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A row of Spark as a dict."""
-    return value.asDict(recursive=True) if hasattr(value, "asDict") else value
+    """A row of Spark, which is a tuple, as a dict."""
+    return value.asDict(recursive=True) if isinstance(value, tuple) and hasattr(value, "asDict") else value

@@ -64,11 +64,6 @@ def _check(query: StoredQuery, indexes: list[Index]) -> None:
             f"state: got that of a query whose sources ({sources}) have windows of their own; allowed: one whose "
             'windows have one stream time: without source=, or with stream_time="slowest"'
         )
-    if query.spec.get("every") is not None:
-        raise ValueError(
-            "state: got that of a query with emit('update', every=...); allowed: one without every=, as the rows that "
-            "wait are not in the table, and a sink would never get them"
-        )
     names = [name for name in query.names[:-1] if name.casefold() in RESERVED]
     if names:
         raise ValueError(

@@ -103,9 +103,9 @@ impl Accumulators {
 
     fn grow(&mut self, slots: usize) {
         if slots > self.slots {
-            self.aggregates
-                .iter_mut()
-                .for_each(|aggregate| aggregate.states.resize(slots));
+            for aggregate in &mut self.aggregates {
+                aggregate.states.resize(slots);
+            }
             self.slots = slots;
         }
     }
@@ -158,9 +158,8 @@ impl Accumulators {
     ) -> Result<()> {
         let mut selections = Selections::new(0..slots.len(), times, seq_nos, inputs);
         let rows = InputRows::new(slots.len(), times, seq_nos, inputs)?;
-        self.aggregates
-            .iter_mut()
-            .try_for_each(|aggregate| aggregate.update(slots, rows, &mut selections))
+        let mut aggregates = self.aggregates.iter_mut();
+        aggregates.try_for_each(|aggregate| aggregate.update(slots, rows, &mut selections))
     }
 
     /// Lifts one row and combines it into a slot.
@@ -177,9 +176,8 @@ impl Accumulators {
         inputs: &[Column<'_>],
     ) -> Result<()> {
         let rows = InputRows::new(row + 1, times, seq_nos, inputs)?;
-        self.aggregates
-            .iter_mut()
-            .try_for_each(|aggregate| aggregate.lift(slot, row, rows))
+        let mut aggregates = self.aggregates.iter_mut();
+        aggregates.try_for_each(|aggregate| aggregate.lift(slot, row, rows))
     }
 
     /// Combines states `from[i]` of `other` into slot `into[i]`.
@@ -224,19 +222,27 @@ impl Accumulators {
         Ok(())
     }
 
+    /// Adds the rows of slot `from` to slot `into`, after its own.
+    pub fn absorb(&mut self, into: Slot, from: Slot) {
+        for aggregate in &mut self.aggregates {
+            aggregate.states.absorb(into, from);
+        }
+        self.unknown.absorb(into, from);
+    }
+
     /// Overwrites slot `to` with a copy of slot `from`.
     pub fn copy(&mut self, to: Slot, from: Slot) {
-        self.aggregates
-            .iter_mut()
-            .for_each(|aggregate| aggregate.states.copy(to, from));
+        for aggregate in &mut self.aggregates {
+            aggregate.states.copy(to, from);
+        }
         self.unknown.copy(to, from);
     }
 
     /// Puts the identity back into a slot.
     pub fn clear(&mut self, slot: Slot) {
-        self.aggregates
-            .iter_mut()
-            .for_each(|aggregate| aggregate.states.clear(slot));
+        for aggregate in &mut self.aggregates {
+            aggregate.states.clear(slot);
+        }
         self.unknown.clear(slot);
     }
 
@@ -277,11 +283,9 @@ impl Accumulators {
     /// The states of `slots`: the columns of the first aggregate, then those of the next, one row
     /// per slot. Where results are unknown, a column that says which of them follows.
     pub fn save(&self, slots: &[Slot]) -> Vec<Column<'static>> {
-        self.aggregates
-            .iter()
-            .flat_map(|aggregate| aggregate.states.save(slots))
-            .chain(self.unknown.save(slots))
-            .collect()
+        let aggregates = self.aggregates.iter();
+        let states = aggregates.flat_map(|aggregate| aggregate.states.save(slots));
+        states.chain(self.unknown.save(slots)).collect()
     }
 
     /// Reads what `save` wrote: one slot per row, all in use.
@@ -384,16 +388,13 @@ impl Accumulators {
         let selected = spanned(spans);
         let mut selections = Selections::new(selected.clone(), times, seq_nos, inputs);
         let rows = InputRows::new(selected.end, times, seq_nos, inputs)?;
-        let results = self
-            .aggregates
-            .iter()
-            .enumerate()
-            .map(|(position, aggregate)| {
-                let spans = RowSpans::new(spans, interrupt);
-                let result = aggregate.over_spans(rows, &mut selections, spans, &mut work);
-                interrupt.check()?;
-                result.map_err(|error| of_aggregate(error, position))
-            });
+        let aggregates = self.aggregates.iter().enumerate();
+        let results = aggregates.map(|(position, aggregate)| {
+            let spans = RowSpans::new(spans, interrupt);
+            let result = aggregate.over_spans(rows, &mut selections, spans, &mut work);
+            interrupt.check()?;
+            result.map_err(|error| of_aggregate(error, position))
+        });
         results.collect()
     }
 }

@@ -9,14 +9,9 @@ use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::core::window::Window;
 
-/// The slot of the scratch accumulators.
-const SCRATCH: Slot = Slot(0);
-
 /// Accumulators and the batch that they are updated from. A row is named by its number.
 pub struct BatchStates<'a> {
     accumulators: &'a mut Accumulators,
-    /// One slot for merging two slots of `accumulators`.
-    scratch: Accumulators,
     times: &'a [Time],
     seq_nos: &'a [SeqNo],
     inputs: &'a [Column<'a>],
@@ -30,11 +25,8 @@ impl<'a> BatchStates<'a> {
         seq_nos: &'a [SeqNo],
         inputs: &'a [Column<'a>],
     ) -> Self {
-        let mut scratch = accumulators.fresh();
-        scratch.resize(1);
         Self {
             accumulators,
-            scratch,
             times,
             seq_nos,
             inputs,
@@ -118,9 +110,8 @@ impl States for BatchStates<'_> {
     }
 
     fn merge(&mut self, into: Slot, from: Slot, _window: Window) -> Result<()> {
-        self.scratch.clear(SCRATCH);
-        self.scratch.merge(&[SCRATCH], self.accumulators, &[from])?;
-        self.accumulators.merge(&[into], &self.scratch, &[SCRATCH])
+        self.accumulators.absorb(into, from);
+        Ok(())
     }
 
     fn copy(&mut self, to: Slot, from: Slot) -> Result<()> {

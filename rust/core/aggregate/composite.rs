@@ -116,6 +116,10 @@ impl Aggregate for Composite {
         self.0.merge(into, other.0.as_ref(), from)
     }
 
+    fn absorb(&mut self, into: Slot, from: Slot) {
+        self.0.absorb(into, from);
+    }
+
     fn copy(&mut self, to: Slot, from: Slot) {
         self.0.copy(to, from);
     }

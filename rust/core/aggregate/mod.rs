@@ -190,6 +190,9 @@ pub trait Aggregate: Any + Send + Sync {
     /// `other` is another aggregate.
     fn merge(&mut self, into: &[Slot], other: &dyn Aggregate, from: &[Slot]) -> Result<()>;
 
+    /// Adds the rows of slot `from` to slot `into`, after its own.
+    fn absorb(&mut self, into: Slot, from: Slot);
+
     /// Overwrites slot `to` with a copy of slot `from`.
     fn copy(&mut self, to: Slot, from: Slot);
 

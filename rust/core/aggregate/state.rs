@@ -11,7 +11,7 @@ use crate::core::error::Result;
 /// The state of one slot. Its default is the identity: the state of no rows.
 ///
 /// [`Self::merge`] is associative and commutative, and adding a row is merging the state of that
-/// row alone.
+/// row alone. Only rows of one time and one tie keep the order in which they are added.
 pub trait State: Clone + Default + Send + Sync + 'static {
     /// The options of the aggregate, the same for all slots.
     type Options: Clone + Send + Sync + 'static;
@@ -152,6 +152,11 @@ impl<S: State> Aggregate for StateVec<S> {
             self.states[into].merge(&other.states[from]);
         }
         Ok(())
+    }
+
+    fn absorb(&mut self, into: Slot, from: Slot) {
+        let other = self.states[from].clone();
+        self.states[into].merge(&other);
     }
 
     fn copy(&mut self, to: Slot, from: Slot) {

@@ -12,8 +12,8 @@ use super::accumulators::Accumulators;
 use super::slot::Slot;
 use crate::core::error::Result;
 
-/// Combines spans of `elements` elements into slots of `states`; `spans`, in ascending order, and `into`
-/// are parallel. `lift` combines an element into the slot of its number.
+/// Combines spans of `elements` elements into slots of `states`, in the order of elements. `spans`, in
+/// ascending order, and `into` are parallel. `lift` combines an element into the slot of its number.
 ///
 /// # Errors
 ///
@@ -28,12 +28,6 @@ pub(crate) fn merge_spans(
     let (mut fronts, mut backs) = (states.fresh(), states.fresh());
     fronts.resize(elements);
     backs.resize(elements);
-    let mut extend = |stack: &mut Accumulators, element: u32, neighbour: Option<u32>| {
-        if let Some(neighbour) = neighbour {
-            stack.copy(Slot(element), Slot(neighbour));
-        }
-        lift(stack, element)
-    };
     let (mut into_fronts, mut into_backs) = (Vec::new(), Vec::new());
     let (mut front_slots, mut back_slots) = (Vec::new(), Vec::new());
     let (mut middle, mut right) = (0, 0);
@@ -44,14 +38,18 @@ pub(crate) fn merge_spans(
     {
         if from >= middle {
             for element in (from..to).rev() {
-                let next = (element + 1 < to).then_some(element + 1);
-                extend(&mut fronts, element, next)?;
+                lift(&mut fronts, element)?;
+                if element + 1 < to {
+                    fronts.absorb(Slot(element), Slot(element + 1));
+                }
             }
             (middle, right) = (to, to);
         }
         for element in right..to {
-            let previous = (element > middle).then(|| element - 1);
-            extend(&mut backs, element, previous)?;
+            if element > middle {
+                backs.copy(Slot(element), Slot(element - 1));
+            }
+            lift(&mut backs, element)?;
         }
         right = right.max(to);
         into_fronts.push(slot);

@@ -44,6 +44,17 @@ impl UnknownResults {
         }
     }
 
+    /// Slot `into` has the records of slot `from` too.
+    pub(super) fn absorb(&mut self, into: Slot, from: Slot) {
+        let unknown = self.0.keys().copied();
+        let unknown: Vec<usize> = unknown
+            .filter(|&aggregate| self.has(aggregate, from))
+            .collect();
+        unknown
+            .into_iter()
+            .for_each(|aggregate| self.mark(aggregate, into));
+    }
+
     /// Slot `to` has the records of slot `from`, and no others.
     pub(super) fn copy(&mut self, to: Slot, from: Slot) {
         for slots in self.0.values_mut() {

@@ -147,11 +147,14 @@ impl Pace {
         &self,
         slots: impl ExactSizeIterator<Item = Slot> + Clone,
     ) -> impl ExactSizeIterator<Item = &Emission> + Clone {
-        slots.map(|slot| {
-            let window = self.windows.0.get(slot.0 as usize);
-            let emission = window.and_then(|window| window.as_ref()?.emission.as_ref());
-            emission.unwrap_or(&NEVER)
-        })
+        slots.map(|slot| self.emission(slot))
+    }
+
+    /// The last emission of a stored window, after a micro-batch.
+    pub fn emission(&self, slot: Slot) -> &Emission {
+        let window = self.windows.0.get(slot.0 as usize);
+        let emission = window.and_then(|window| window.as_ref()?.emission.as_ref());
+        emission.unwrap_or(&NEVER)
     }
 
     fn set(&mut self, slot: Slot, window: PacedWindow) {
@@ -183,7 +186,7 @@ impl Pace {
     }
 
     /// Notes that a window is new or has changed.
-    pub(super) fn change(&mut self, key: StoreKey, upsert: WindowChange) {
+    pub(crate) fn change(&mut self, key: StoreKey, upsert: WindowChange) {
         let Some(slot) = upsert.slot else { return };
         match self.windows.0.get_mut(slot.0 as usize) {
             Some(Some(window)) => {

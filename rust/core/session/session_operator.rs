@@ -150,9 +150,13 @@ impl SessionOperator {
                 };
                 let extents = found.iter().map(|session| session.extent);
                 let extent = extents.fold(oldest.extent, |all, own| all.union(&own));
-                let slot = self.merge_found(key, found, extent.window(), states)?;
+                let window = extent.window();
+                let slot = self.merge_found(key, found, window, states)?;
                 self.store
                     .replace(key, oldest.id(), SessionEntry { extent, slot });
+                if let Some(pace) = &mut self.pace {
+                    pace.change(key, WindowChange::upsert(window, window.end, slot, false));
+                }
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 mod bulk;
 mod changed_runs;
 mod cogroup;
+mod joined_runs;
 mod open_damage;
 mod operator;
 pub(crate) mod operator_batches;

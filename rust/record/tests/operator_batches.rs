@@ -116,6 +116,7 @@ pub(crate) fn schema() -> SchemaRef {
 /// The windows of a spec.
 pub(crate) const SESSIONS: &str = r#"{"kind":"session","gap":10}"#;
 pub(crate) const DYNAMIC: &str = r#"{"kind":"session","gap_column":"gap","longest_gap":20}"#;
+pub(crate) const CUT: &str = r#"{"kind":"session","gap":10,"cut_on":["x"],"most":4,"longest":25}"#;
 pub(crate) const SLIDING: &str = r#"{"kind":"sliding","difference":10,"resolution":1}"#;
 
 /// A spec of these windows, with other settings behind them.

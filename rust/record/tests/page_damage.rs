@@ -3,8 +3,9 @@
 use crate::state::page::Label;
 use proptest::prelude::*;
 
-use crate::record::tests::operator_batches::{batch, fed, operator};
+use crate::record::tests::operator_batches::{SESSIONS, batch, fed, operator};
 use crate::record::tests::pages::{refusal, saved};
+use crate::record::tests::touched_runs::filled;
 
 /// Makes the checksum of a page that of its bytes.
 fn resealed(page: &mut [u8]) {
@@ -138,4 +139,29 @@ fn an_operator_that_has_seen_records_is_not_restored_and_goes_on() {
     let refused = used.restore(&pages).unwrap_err().to_string();
     assert!(refused.contains("cannot be restored"), "{refused}");
     used.push(&batch(&[fed("a", 2, 3)])).unwrap();
+}
+
+#[test]
+fn damaged_parts_of_a_state_are_told() {
+    let (stream, _) = filled(SESSIONS, "", 100);
+    let head = stream.pages["head"].as_slice();
+    let pages: Vec<&[u8]> = stream.pages.values().map(Vec::as_slice).collect();
+    let refused = |pages: &[&[u8]]| stream.operator().restore_touched(pages).unwrap_err();
+    assert!(refused(&pages[..2]).to_string().contains("head"), "no head");
+    assert!(
+        refused(&[head, head]).to_string().contains("one head"),
+        "two heads"
+    );
+    let (other, _) = filled(SESSIONS, "", 5_000);
+    let foreign = other.pages.values().next().unwrap();
+    let told = refused(&[head, foreign]).to_string();
+    assert!(told.contains("not of this state"), "{told}");
+    let (first, _) = stream.pages.iter().next().unwrap();
+    let page = stream.pages[first].as_slice();
+    assert!(
+        refused(&[head, page, page])
+            .to_string()
+            .contains("there twice"),
+        "twice"
+    );
 }

@@ -12,6 +12,7 @@
 | `expected/QUERY.parquet` | what a batch gives over all records that are not late |
 | `history/QUERY.parquet` | what a stream begins with |
 | `driver/QUERY.zip` | the pages of a `StreamDriver`, and the rows that it had given |
+| `opened/QUERY.zip` | the open windows of a stream whose updates have a pace, and the rows that it had given |
 | `spark-VERSION/QUERY.tar.gz` | the checkpoint of a stream of this PySpark, and the rows that it had given |
 | `tables/WRITER/QUERY.parquet` | the rows of a run of `advance` up to `MIDDLE`: those closed, and those open |
 """
@@ -104,13 +105,13 @@ def before(name: str) -> list[pa.Table]:
     return [apart(pq.read_table(place))[0]] if place.exists() else []
 
 
-def driver(name: str) -> StreamDriver:
-    """A new driver of a query."""
+def driver(name: str, opened: pa.Table | None = None) -> StreamDriver:
+    """A new driver of a query, which may begin with open windows."""
     query, schema = QUERIES[name], records().schema
     if query.is_cogroup:
         inputs = {"clicks": schema, "orders": schema}
         return StreamDriver(lambda clicks, orders: query.stream([clicks, orders]), inputs)
-    opened = history(name) if query.begins else None
+    opened = history(name) if query.begins else opened
     return StreamDriver(lambda data: query.stream(data, opened), schema)
 
 

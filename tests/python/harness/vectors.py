@@ -121,6 +121,11 @@ class Query:
     begins: bool = False
     is_run: bool = False
 
+    @property
+    def has_pace(self) -> bool:
+        """Whether its updates have a pace."""
+        return bool(self.emit)
+
     def windowed(self, data: Any, grace: str | None = GRACE, **group: Any) -> Any:
         """Its windows over records; for a cogroup over a list of inputs."""
 

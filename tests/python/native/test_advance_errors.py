@@ -43,6 +43,14 @@ def place_of(table: pa.Table, user: str | None) -> int:
     return table["user"].to_pylist().index(user)
 
 
+def as_type(name: str, kind: pa.DataType) -> pa.Table:
+    """The open windows with a column that has lost its type on the way."""
+    return OPEN.set_column(OPEN.column_names.index(name), name, OPEN[name].cast(kind))
+
+
+TEXTS = pa.struct({"start": pa.string(), "end": pa.string()})
+
+
 def without(table: pa.Table, row: int) -> pa.Table:
     return pa.concat_tables([table[:row], table[row + 1 :]])
 
@@ -144,6 +152,27 @@ def test_open_windows_of_another_query_are_refused_with_the_difference(run: Call
     [
         (lambda: advanced(OPEN.drop_columns("state"), 30), ValueError, "open: .* allowed: one that has 'state'"),
         (lambda: advanced(OPEN.drop_columns("user"), 30), ValueError, "one that has 'user'"),
+        (
+            lambda: advanced(as_type("stream_time", pa.string()), 30),
+            TypeError,
+            r"^open: column 'stream_time' has type string; allowed: timestamp\[us\], as in the query",
+        ),
+        (
+            lambda: advanced(as_type("stream_time", pa.int64()), 30),
+            TypeError,
+            "^open: column 'stream_time' has type int64",
+        ),
+        (
+            lambda: advanced(OPEN.set_column(5, "state", pa.array(["WR"] * 4)), 30),
+            TypeError,
+            "^open: column 'state' has type string; allowed: binary",
+        ),
+        (lambda: advanced(as_type("window", TEXTS), 30), TypeError, "^open: column 'window.start' has type string"),
+        (
+            lambda: advanced(OPEN.set_column(1, "window", pa.array([{"from": 1}] * 4)), 30),
+            TypeError,
+            "^open: column 'window' has type struct<from: int64>; allowed: a struct of `start` and `end`",
+        ),
         (lambda: advanced("yesterday", 30), TypeError, "open: got 'yesterday'"),
         (
             lambda: advanced(advanced(None), 30),

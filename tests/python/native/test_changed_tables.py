@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -245,6 +246,18 @@ def changed(**columns: Any) -> pa.Table:
         (lambda: state.clock(pa.concat_tables([OPEN, OPEN])), ValueError, "open: got 2 clock rows"),
         (lambda: state.clock(changed(state=pa.array([b"WR"] * 5))), ValueError, "its `state` is damaged or cut off"),
         (lambda: state.clock(changed(state=pa.array(range(5)))), TypeError, "column 'state' has type int64"),
+        (
+            lambda: state.clock(changed(state=pa.array(["WR"] * 5))),
+            TypeError,
+            "^open: column 'state' has type string; allowed: binary",
+        ),
+        (lambda: state.with_clock(OPEN, pd.NaT), ValueError, "^to: got NaT; allowed: a datetime, a date, or text"),
+        (lambda: state.clock([OPEN, DAY]), ValueError, r"^open\[1\]: got .*allowed: the schema of the first"),
+        (
+            lambda: [state.clock(each) for each in [OPEN.to_reader()] * 2],
+            ValueError,
+            "^open: got a stream that an earlier query has read",
+        ),
         (
             lambda: state.clock(changed(stream_time=pa.array([None] * 4 + [at(3)], pa.timestamp("us")))),
             ValueError,

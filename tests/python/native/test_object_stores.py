@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from windrow._executor.scan.location import path_in_store
+from windrow._executor.scan.location import located, path_in_store
 from windrow._executor.scan.row_groups import row_groups
 from windrow._spark.dataset_scan import _parts
 from windrow._spark.parquet_scan import parquet_part
@@ -94,6 +95,14 @@ def test_a_dataset_takes_its_filesystem_along(store: Store) -> None:
     store.objects[PATH] = (store.objects[PATH][0], 1)
     with pytest.raises(RuntimeError, match=r"a b\.parquet: the file was written after the scan was planned"):
         numbers(sent)
+
+
+def test_google_is_asked_for_a_minute_at_most() -> None:
+    """Arrow alone tries for 15 minutes, also without credentials."""
+    filesystem, path = located("gs://bucket/a%20b")
+    assert path == "bucket/a b"
+    (options,) = filesystem.__reduce__()[1]
+    assert options["retry_time_limit"] == timedelta(minutes=1)
 
 
 @pytest.mark.parametrize(

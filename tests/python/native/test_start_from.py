@@ -26,7 +26,7 @@ from ..harness.micro_batch_tables import TIME, table_of
 from ..harness.scenario_queries import Told, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..harness.steps import LocalStream
 from ..harness.tables import assert_same, rows_of
-from ..oracle.micro_batch_generator import streaming_scenario
+from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.micro_batches import MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
@@ -111,35 +111,47 @@ def test_the_history_is_the_first_micro_batch(first: int) -> None:
     assert sum(check(seed) for seed in range(first, first + TOGETHER)) > TOGETHER
 
 
-def check_moved(seed: int) -> int:
-    """Plays the scenario of a seed, and moves its windows to another stream before each micro-batch. How many did."""
-    asked = dataclasses.replace(streaming_scenario(seed), until=None, restarts=())
+def check_moved(asked: StreamingScenario, seed: int) -> int:
+    """Plays a scenario, and moves its windows to another stream before each micro-batch, which may have another pace.
+
+    Returns how many moves there were.
+    """
+    asked = dataclasses.replace(asked, until=None, restarts=())
     if asked.sourced or (asked.inputs > 1 and asked.values == "python"):
         return 0
     draw, moved, oracle = random.Random(seed), 0, MicroBatches(asked)
     stream = LocalStream(definition(asked), schemas(asked), shards=2, seed=seed)
     for number, rows in enumerate(asked.batches):
-        expected = [shown(change, asked.inputs) for change in oracle.push(rows)]
-        if not rows:
-            continue
-        place = f"seed {seed}, batch {number}\n{asked.line()}"
-        opened = None if stream.stream_time is None else stream.still_open()
+        opened = stream.still_open() if rows and stream.stream_time is not None else None
         if opened is not None:
 
             def begun(windowed: Any, values: Mapping[str, Any], opened: pa.Table = opened) -> Any:
                 return windowed.start_from(opened).agg(**values)
 
-            stream = LocalStream(definition(asked, begun), schemas(asked), shards=draw.choice([1, 2, 5]), seed=seed)
+            if asked.every is not None:
+                oracle.restart(every=draw.choice([asked.every, 1, 3 * asked.length]))
+            query = definition(oracle.asked, begun)
+            stream = LocalStream(query, schemas(asked), shards=draw.choice([1, 2, 5]), seed=seed)
             moved += 1
+        expected = [shown(change, asked.inputs) for change in oracle.push(rows)]
+        if not rows:
+            continue
         tables = [named(stream, table) for table in splits(draw, asked, rows)]
         got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
-        assert sorted(got, key=repr) == sorted(expected, key=repr), place
+        assert sorted(got, key=repr) == sorted(expected, key=repr), f"seed {seed}, batch {number}\n{asked.line()}"
     return moved
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
 def test_windows_move_from_stream_to_stream(first: int) -> None:
-    assert sum(check_moved(seed) for seed in range(first, first + TOGETHER)) > TOGETHER // 2
+    seeds = range(first, first + TOGETHER)
+    assert sum(check_moved(streaming_scenario(seed), seed) for seed in seeds) > TOGETHER // 2
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
+def test_rows_that_wait_move_with_their_windows(first: int) -> None:
+    seeds = range(first, first + TOGETHER)
+    assert sum(check_moved(paced_scenario(seed), seed) for seed in seeds) > TOGETHER
 
 
 @pytest.mark.parametrize("name", FAMILIES)

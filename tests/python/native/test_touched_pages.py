@@ -20,6 +20,7 @@ SCHEMA = pa.schema(
 USERS = 40_000
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="10 minutes")
 KEPT = wr.SessionWindows.with_gap("5 minutes", grace="10 minutes", retention="1 hour")
+RULES = wr.SessionWindows.with_gap("30 minutes", grace="1 minute", cut_on=["page"])
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="10 minutes")
 
 
@@ -61,6 +62,7 @@ QUERIES: dict[str, Callable[[Any], Any]] = {
     "late": lambda data: grouped(data).windowed_by(SESSIONS).late("emit").agg(n=wr.count(), p=wr.last("page")),
     "sliding": lambda data: grouped(data).windowed_by(SLIDING).agg(n=wr.count(), p=wr.last("page")),
     "python": lambda data: grouped(data).windowed_by(SESSIONS).agg(p=wr.reduce("page", longest)),
+    "rules": lambda data: grouped(data, tie="at").windowed_by(RULES).agg(n=wr.count(), p=wr.last("page")),
     "kept": lambda data: grouped(data).windowed_by(KEPT).agg(n=wr.count(), p=wr.last("page")),
 }
 
@@ -106,6 +108,30 @@ def test_a_record_reads_and_writes_the_pages_of_its_key(name: str) -> None:
         assert stream.counters["windows_closed"] == USERS // 2 + 2
     else:
         assert ends == {user(number) for number in [*range(0, USERS, 2), 1, USERS]}
+
+
+def test_a_record_that_joins_a_session_reads_and_writes_the_pages_of_its_key() -> None:
+    """After a minute of grace, a record joins one of many open sessions, as the next record comes."""
+    stream = LocalStream(QUERIES["rules"], SCHEMA, shards=1)
+    state = stream.states[0] = CountedState()
+    stream.push([records(range(0, USERS, 2), timedelta())])
+    stream.push([records(range(1), timedelta(minutes=2))])
+    stored = len(state.pages)
+    assert stored > 20, stored
+    numbers = (0, 1, USERS // 2, USERS)
+    for nth, number in enumerate(numbers):
+        state.names.clear()
+        written = stream.counters["pages_written"]
+        stream.push([records(range(number, number + 1), timedelta(minutes=4 + 2 * nth))])
+        written = stream.counters["pages_written"] - written
+        # The index, the head, a page of waiting records; of two segments with sessions, the pages of two keys.
+        assert len(state.names) <= 7, state.names
+        assert written <= 7, written
+    closed = stream.push([records(range(1), timedelta(hours=3))])
+    minutes = {row["user"]: (row["n"], (row["window"]["end"] - MIDNIGHT) / timedelta(minutes=1)) for row in closed}
+    ends = {user(number): (1, 0) for number in range(0, USERS, 2)}
+    ends |= {user(0): (3, 4), user(1): (1, 6), user(USERS // 2): (2, 8), user(USERS): (1, 10)}
+    assert minutes == ends
 
 
 @pytest.mark.parametrize("name", ["update", "sliding"])

@@ -34,7 +34,8 @@ def test_each_pyspark_has_files() -> None:
     tables = {f"tables/{writer}/{name}.parquet" for writer in WRITERS for name in RUNS}
     whole = {f"expected/{name}.parquet" for name in QUERIES} | {f"driver/{name}.zip" for name in DRIVERS}
     pages = {path for path in written if path.startswith("pages/")}
-    assert written == streams | tables | whole | pages | {"records.parquet", "history/begun.parquet"}
+    others = {"records.parquet", "history/begun.parquet", "opened/paced.zip"}
+    assert written == streams | tables | whole | pages | others
 
 
 @pytest.mark.parametrize("name", DRIVERS)
@@ -46,6 +47,15 @@ def test_a_driver_continues_pages(name: str) -> None:
     assert driver.counters["late"] == 8
     rows = [*files.before(name), given, driver.read_table()]
     assert files.outcome(query, rows) == files.outcome(query, [files.expected(name)])
+
+
+def test_a_driver_continues_open_windows_at_a_pace() -> None:
+    query, ((table,), given) = QUERIES["paced"], files.read_pages(files.FOLDER / "opened" / "paced.zip")
+    opened = pq.read_table(pa.py_buffer(table))
+    assert state.clock(opened).batch == 0
+    driver = files.driver("paced", opened)
+    files.feed(query, driver, range(files.STORED, files.BATCHES))
+    assert files.outcome(query, [given, driver.read_table()]) == files.outcome(query, [files.expected("paced")])
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -187,8 +187,23 @@ def test_the_rows_of_a_run_are_no_table_of_open_windows(spark: SparkSession) -> 
         with pytest.raises(ValueError, match=r"open: row \d+: it has no `state`: a closed .*the status 'open'"):
             call()
     assert windrow.state.clock(rows.where("status = 'open'")).batch == 0
+    opened = rows.where("status = 'open'")
+    texts = {"state": (F.hex("state"), "string", "binary"), "stream_time": (F.lit("2026"), "string", "a timestamp")}
+    texts["window"] = (F.lit(1), "int", "a struct of `start` and `end`")
+    for name, (text, kind, allowed) in texts.items():
+        with pytest.raises(TypeError, match=f"open: column '{name}' has type {kind}; allowed: {allowed}"):
+            counted(day(spark), opened.withColumn(name, text), START + timedelta(minutes=70))
     with pytest.raises(TypeError, match="open: column 'state' has type string; allowed: binary"):
-        windrow.state.clock(rows.where("status = 'open'").withColumn("state", F.hex("state")))
+        windrow.state.clock(opened.withColumn("state", F.hex("state")))
+    with pytest.raises(TypeError, match="open: column 'stream_time' has type string; allowed: a timestamp"):
+        windrow.state.clock(opened.withColumn("stream_time", F.lit("2026")))
+    with pytest.raises(TypeError, match=r"keys: user: got .*Column.*; allowed: a value of type string, or a list"):
+        windrow.state.without_keys(opened, user=F.lit("ann"))
+    with pytest.raises(ValueError, match="checkpoint: got ''; allowed: the checkpointLocation of a streaming query"):
+        windrow.state.open_windows(spark, "")
+    window = F.struct("window.start", F.lit("2026").alias("end"))
+    with pytest.raises(TypeError, match="open: column 'window.end' has type string; allowed: a timestamp"):
+        counted(day(spark), opened.withColumn("window", window), START + timedelta(minutes=70))
 
 
 def test_a_bare_time_is_in_the_zone_of_the_session(spark: SparkSession) -> None:

@@ -330,6 +330,10 @@ def refused() -> dict[str, tuple[Callable[[SparkSession, str], Any], str]]:
         "a number": (lambda spark, _: wr.scan_parquet(spark, 5), "paths: got 5, an int; allowed: a path"),
         "no files": (lambda spark, path: wr.scan_parquet(spark, path + "x"), "paths: got .*PATH_NOT_FOUND"),
         "another scheme": (lambda spark, _: wr.scan_parquet(spark, "ftp://host/x"), "paths: got .*ftp"),
+        "a store for which Spark has no filesystem": (
+            lambda spark, _: wr.scan_parquet(spark, "s3a://shop/x"),
+            r"paths: got \['s3a://shop/x'\]; allowed: .*S3AFileSystem not found\); Spark lists the files, also with f",
+        ),
         "no such column": (
             lambda spark, path: wr.scan_parquet(spark, path, columns=["usr"]),
             r"columns: got 'usr'; allowed: a column of the data \(did you mean 'user'\?\)",

@@ -14,7 +14,7 @@ import windrow.state
 
 from ..harness.spark_tables import table_of
 from ..harness.streams import applied, play
-from .test_stream_open_windows import ends
+from .test_stream_open_windows import SUMS, ends
 from .test_stream_state import DDL, events, table
 
 pytestmark = pytest.mark.needs("streams")
@@ -75,6 +75,40 @@ def test_a_stream_continues_another_query(
         found = given
     assert sorted(map(shown, found)) == sorted(map(shown, expected))
     assert {row["most"] is None for row in found} == {True, False}
+
+
+def test_a_sink_of_two_queries_at_a_pace_has_the_windows_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows wait when the windows move, and so do the deletes of sessions that were merged."""
+    rows = sorted(events(45, 120), key=lambda row: row["ts"])
+    tables = [table(rows[start : start + 10]) for start in range(0, 120, 10)]
+    last = table([{**rows[0], "user": "end", "ts": rows[-1]["ts"] + timedelta(hours=2)}])
+
+    def windowed(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="0 s"))
+
+    def first(data: Any) -> Any:
+        return windowed(data).emit("update", every="2 minutes").shards(3).agg(**SUMS)
+
+    given = play(spark, tmp_path / "old", tables[:7], first, DDL).rows
+    opened = windrow.state.open_windows(spark, tmp_path / "old" / "checkpoint")
+    has_moved = applied(given, ["user"])
+
+    def second(data: Any) -> Any:
+        updates = windowed(data).emit("update", every="10 minutes").shards(2)
+        return updates.start_from(opened).agg(**SUMS)
+
+    later = play(spark, tmp_path / "new", [*tables[7:], last], second, DDL).rows
+    assert any(row["op"] == "delete" and name(row) in has_moved for row in later)
+    found = applied([*given, *later], ["user"]).values()
+    expected = windowed(table([*rows, *last.to_pylist()])).agg(**SUMS).to_pylist()
+    assert sorted(map(shown, found)) == sorted(map(shown, expected))
+    unpaced = windowed(spark.readStream.schema(DDL).parquet(str(tmp_path / "old" / "in"))).emit("update")
+    with pytest.raises(ValueError, match="every was there, is none, so rows that wait would never leave"):
+        unpaced.start_from(opened).agg(**SUMS)
+
+
+def name(row: dict[str, Any]) -> tuple[Any, ...]:
+    return (row["user"], *row["window"].values())
 
 
 def shown(row: dict[str, Any]) -> str:

@@ -17,6 +17,9 @@ _OTHER_NAMES = {"s3a": "s3", "s3n": "s3"}
 _WITHOUT_BUCKET = ("", "file", "hdfs", "viewfs", "dbfs")
 """Schemes whose paths in Arrow do not begin with a bucket or a container."""
 
+_OPTIONS = {"gs": "?retry_limit_seconds=60"}
+"""Options of Arrow's filesystems. Without credentials, that of Google would try for 15 minutes."""
+
 SCHEMES = ("file", "s3", "s3a", "s3n", "gs", "abfs", "abfss", "hdfs", "viewfs", "dbfs")
 
 
@@ -85,7 +88,8 @@ def located(uri: str) -> tuple[Any, str]:
         allowed = f"files of {', '.join(SCHEMES)}; others with filesystem="
         raise bad_value("paths", uri, allowed)
     try:
-        filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{parts.netloc}{quote(unquote(parts.path))}")
+        options = _OPTIONS.get(scheme, "")
+        filesystem, path = fs.FileSystem.from_uri(f"{scheme}://{parts.netloc}{quote(unquote(parts.path))}{options}")
     except (OSError, pa.ArrowException, ValueError) as error:
         raise unreadable(uri, error) from error
     return filesystem, path

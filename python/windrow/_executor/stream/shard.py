@@ -146,7 +146,8 @@ class Shard:
         head = pages.head(number) if pages.is_of(query.stored) else None
         touched = None if head is None else operator.touched(head, keys, progress, times)
         if head is not None and touched is not None:
-            operator.restore_touched([head, *pages.some(number, touched)])
+            if more := operator.restore_touched([head, *pages.some(number, touched)]):
+                operator.restore_touched(pages.some(number, more))
         elif pages.knows(number):
             operator.restore(pages.of(number))
         return operator

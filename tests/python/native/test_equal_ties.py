@@ -1,0 +1,125 @@
+"""Records of one time and one tie go by arrival in sliding windows: in batches, daily runs, micro-batches, drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+from ..harness.daily_jobs import instant
+from ..harness.examples import usually
+from ..harness.row_steps import LocalRows
+from ..harness.steps import LocalStream
+from ..oracle.records import Record
+from ..oracle.sliding import sliding
+
+TICK = timedelta(microseconds=1)
+SCHEMA = pa.schema({"k": pa.int64(), "ts": pa.timestamp("us"), "tie": pa.int64(), "id": pa.int64()})
+END = 1_000
+ASKED = {
+    "all": wr.collect_list("id"),
+    "first": wr.first("id"),
+    "last": wr.last("id"),
+    "path": wr.path("id"),
+    "least": wr.min_by("id", "tie"),
+}
+Made = tuple[int, int, int]
+MADE = st.lists(st.tuples(st.integers(1, 2), st.integers(-3, 12), st.integers(1, 2)), min_size=1, max_size=24)
+"""The key, the time and the tie of each record. The value is its place."""
+
+
+def table_of(rows: list[Made], first: int = 0) -> pa.Table:
+    columns = [[row[place] for row in rows] for place in range(3)]
+    arrays = [pa.array(values, pa.int64()) for values in (*columns, range(first, first + len(rows)))]
+    return pa.Table.from_arrays(arrays, SCHEMA.names).cast(SCHEMA)
+
+
+def windowed(data: Any, difference: int, **order: Any) -> Any:
+    windows = wr.SlidingWindows.with_time_difference(difference * TICK, grace=END * TICK, resolution=TICK)
+    return wr.group_by(data, "k", time="ts", tie="tie", **order).windowed_by(windows)
+
+
+def answers(members: list[int], ties: dict[int, int]) -> dict[str, Any]:
+    least = min(members, key=lambda number: ties[number])
+    return {"all": members, "first": members[0], "last": members[-1], "path": members, "least": least}
+
+
+def expected_of(rows: list[Made], difference: int) -> list[tuple[Any, ...]]:
+    ties = {number: tie for number, (_, _, tie) in enumerate(rows)}
+    found = []
+    for key in (1, 2):
+        of_key = [(n, time, tie) for n, (own, time, tie) in enumerate(rows) if own == key]
+        records = [Record((key,), time, 100 * tie + number, {"id": number}) for number, time, tie in of_key]
+        for start, end, members in sliding(records, difference, 1):
+            values = answers([record.values["id"] for record in members], ties)
+            found.append((key, start, end, *values.values()))
+    return sorted(found)
+
+
+def shown(rows: Iterator[dict[str, Any]] | list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    def ticks(time: Any) -> int:
+        value: int = pa.scalar(time, pa.timestamp("us")).value
+        return value
+
+    return sorted(
+        (row["k"], *(ticks(row["window"][bound]) for bound in ("start", "end")), *(row[name] for name in ASKED))
+        for row in rows
+    )
+
+
+def cut(rows: list[Made], at: int) -> list[pa.Table]:
+    return [table_of(rows[:at]), table_of(rows[at:], at)]
+
+
+@usually(60)
+@given(MADE, st.integers(1, 6), st.integers(0, 24))
+def test_equal_ties_go_by_arrival(rows: list[Made], difference: int, at: int) -> None:
+    expected, whole, far = expected_of(rows, difference), table_of(rows), instant(9 * END, pa.timestamp("us"))
+    assert shown(windowed(whole, difference).agg(**ASKED).to_pylist()) == expected
+    assert shown(windowed(whole, difference).advance(None, to=far, **ASKED).closed.to_pylist()) == expected
+
+    opened, closed = None, []
+    for part, to in zip(cut(rows, at), (0, 9 * END), strict=True):  # nothing closes in the first run
+        run = windowed(part, difference).advance(opened, to=instant(to, pa.timestamp("us")), **ASKED)
+        opened, closed = run.still_open, closed + run.closed.to_pylist()
+    assert shown(closed) == expected
+
+    def query(data: Any) -> Any:
+        return windowed(data, difference).agg(**ASKED)
+
+    last = table_of([(9, 9 * END, 1)], len(rows))
+    stream, driver = LocalStream(query, SCHEMA, shards=2), StreamDriver(query, SCHEMA)
+    given = [row for part in (*cut(rows, at), last) for row in stream.push([part])]
+    assert shown([row for row in given if row["k"] != 9]) == expected
+    for part in (*cut(rows, at), last):
+        driver.pipe_batch(part)
+    assert shown([row for row in driver.read_table().to_pylist() if row["k"] != 9]) == expected
+
+
+@usually(40)
+@given(MADE, st.integers(1, 6), st.integers(0, 24), st.booleans())
+def test_equal_ties_of_the_windows_of_records_go_by_arrival(
+    rows: list[Made], difference: int, at: int, is_ordered: bool
+) -> None:
+    """The window of a record holds those of earlier micro-batches and of its own; with an order, those up to itself
+    (rules 4.6). With an order they come by time here, so that the windows of a micro-batch are computed together.
+    """
+    order = {"order": "id"} if is_ordered else {}
+    rows = sorted(rows, key=lambda row: row[1]) if is_ordered else rows
+    stream = LocalRows(lambda data: windowed(data, difference, **order), SCHEMA, shards=2, aggregates=ASKED)
+    given = [row for part in cut(rows, at) for row in stream.push([part])]
+    ties = {number: tie for number, (_, _, tie) in enumerate(rows)}
+    assert sorted(row["id"] for row in given) == list(range(len(rows)))
+    for row in given:
+        key, time, _ = rows[row["id"]]
+        seen = row["id"] + 1 if is_ordered else at if row["id"] < at else len(rows)
+        numbered = [(when, tie, n) for n, (k, when, tie) in enumerate(rows[:seen]) if k == key]
+        members = [n for when, _, n in sorted(numbered) if time - difference <= when <= time]
+        assert {name: row[name] for name in ASKED} == answers(members, ties), row
