@@ -22,6 +22,9 @@ ifneq ($(JAVA_FOUND),)
 export JAVA_HOME := $(JAVA_FOUND)
 endif
 
+# Python compiles the files that it imports, pip would compile all. Zig is of the wheel alone.
+PIP := --quiet --disable-pip-version-check --no-compile
+
 # Stamps: the tools follow constraints.txt, the extension module follows whatever it is built from.
 # Python sources need no stamp, the package is installed in place.
 TOOLS := $(VENV)/.tools
@@ -63,7 +66,7 @@ maven:
 $(TOOLS): constraints.txt | toolchain
 	@"$(PY)" -c '' 2>/dev/null || { rm -rf "$(VENV)"; "$$(tools/toolchain.sh python)" -m venv "$(VENV)"; }
 	@echo "windrow: installing the pinned tools into .venv (some minutes the first time)"
-	@"$(PY)" -m pip install --quiet --disable-pip-version-check -r constraints.txt
+	@grep -v ziglang constraints.txt | "$(PY)" -m pip install $(PIP) -r /dev/stdin
 	@touch "$@"
 
 $(PACKAGE): $(TOOLS) Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES) $(if $(MODULE),,missing-module)
@@ -79,7 +82,7 @@ package: toolchain $(PACKAGE)
 $(WHEEL_TOOLS)/.tools: constraints.txt
 	@tools/toolchain.sh build
 	@rm -rf "$(WHEEL_TOOLS)" && "$$(tools/toolchain.sh python)" -m venv "$(WHEEL_TOOLS)"
-	@"$(WHEEL_TOOLS)/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt maturin $(if $(MANYLINUX),ziglang)
+	@"$(WHEEL_TOOLS)/bin/python" -m pip install $(PIP) -c constraints.txt maturin $(if $(MANYLINUX),ziglang)
 	@touch "$@"
 
 wheel: $(WHEEL_TOOLS)/.tools ## a wheel in target/wheels: on Linux for glibc 2.28 and later, wherever it is built (needs no .venv)
@@ -100,10 +103,14 @@ demo: package ## sessions and sliding windows of a year of flights, in Spark, ch
 demo-kafka: package maven ## an evening of flights on a real Kafka: windows open and close as events and ticks arrive (a minute)
 	@"$(PY)" demo/kafka.py
 
-# pip waits for a network, and compilers have steps of one thread: the package is made beside the tests of the core.
+# $(call beside,one,other) makes both targets at once, and fails if one of them does. pip and the tests on a broker mostly
+# wait, and compilers have steps of one thread.
+beside = $(MAKE) $(1) & first=$$!; $(MAKE) $(2) || { wait $$first; exit 1; }; wait $$first
+
 test: toolchain maven ## every test: Rust, Python, Spark, Kafka, docstrings, and the examples of README and docs
-	@$(MAKE) package & package=$$!; $(MAKE) test-rust || { wait $$package; exit 1; }; wait $$package
-	@$(MAKE) test-python test-spark test-kafka
+	@$(call beside,package,test-rust)
+	@$(call beside,test-kafka,test-python)
+	@$(MAKE) test-spark
 
 test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
 	cargo test --locked --lib
@@ -120,10 +127,8 @@ test-kafka: package maven ## the tests on a broker of their own, on loopback: co
 test-versions: package maven ## the tests of Spark on each version of tests/versions (VERSIONS="3.5 4.0", SMOKE=--smoke), and a table
 	$(PY) tools/versions.py $(SMOKE) $(VERSIONS)
 
-check: package ## formats, lints, types, docs, licences, the stub against the binary, and the rules of the house
-	cargo fmt --check
-	cargo check --locked --lib
-	cargo clippy --locked --all-targets -- -D warnings
+check: toolchain ## formats, lints, types, docs, licences, the stub against the binary, and the rules of the house
+	@$(call beside,package,check-core)
 	cargo clippy --locked --all-targets --features python -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --features python
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check licenses bans sources; \
@@ -133,6 +138,12 @@ check: package ## formats, lints, types, docs, licences, the stub against the bi
 	"$(PY)" -m mypy --strict python/windrow
 	MYPYPATH=python "$(PY)" -m mypy.stubtest windrow._native
 	"$(PY)" tools/guard.py
+
+.PHONY: check-core
+check-core:
+	cargo fmt --check
+	cargo check --locked --lib
+	cargo clippy --locked --all-targets -- -D warnings
 
 bench: package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
 	cargo bench --locked --benches -- --quick

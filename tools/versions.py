@@ -66,7 +66,7 @@ def environment(version: str) -> Path:
         print(f"windrow: making {folder.relative_to(ROOT)} (some minutes)", flush=True)
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([python.stdout.strip(), "-m", "venv", folder], check=True)
-        pip = [found, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [found, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
         subprocess.run([*pip, "-r", pins], check=True)
         (packages,) = folder.glob("lib/python*/site-packages")
         (packages / "windrow.pth").write_text(f"{ROOT / 'python'}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sys
@@ -10,8 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
-
 from . import job
 from .checkpoint import Checkpoint
 from .processes import Process, executors, python_daemons, python_workers
@@ -19,9 +18,6 @@ from .script import Script
 
 PATIENCE = 180
 """How many seconds a query may take for its next micro-batch."""
-
-WORK = Path(pyspark.__file__).parent / "work"
-"""Where a local cluster has what its executors print."""
 
 RUNNING: dict[str, Callable[[int], list[Process]]] = {
     "worker": python_workers,
@@ -130,7 +126,8 @@ class Driver:
         self._script.kill()
         shutil.rmtree(self._local, ignore_errors=True)
         if self.application:
-            shutil.rmtree(WORK / self.application, ignore_errors=True)
+            work = Path(os.environ["SPARK_HOME"]) / "work"  # a local cluster has there what its executors print
+            shutil.rmtree(work / self.application, ignore_errors=True)
 
     def _moment(self, fault: Fault) -> int | None:
         """The micro-batch that a fault meets, at its moment."""

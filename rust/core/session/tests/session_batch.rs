@@ -6,7 +6,8 @@
 //!   record 4          ├── 1..7 ──┤            joins both: [1,7]
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::mem;
 
 use crate::core::aggregate::slot::Slot;
 use crate::core::interrupt::Interrupt;
@@ -71,31 +72,35 @@ pub(crate) fn oracle_dynamic(records: &[Record], gaps: &[u64]) -> Found {
 }
 
 fn oracle_of_gaps(records: &[Record], gaps: GapColumn<'_>) -> Found {
-    let mut sessions: Vec<(u32, i64, i64, i128, usize)> = Vec::new();
+    let mut sessions: HashMap<u32, Vec<(i64, i64, i128, usize)>> = HashMap::new();
     for (row, &(key, time)) in records.iter().enumerate() {
         let reach = i128::from(time) + i128::from(gaps.of(row));
+        let of_key = sessions.entry(key).or_default();
         let (joined, apart): (Vec<_>, Vec<_>) =
-            sessions.into_iter().partition(|&(of, start, _, until, _)| {
-                of == key && i128::from(time) <= until && i128::from(start) <= reach
-            });
-        sessions = apart;
-        sessions.push(joined.into_iter().fold(
-            (key, time, time, reach, 1),
-            |(key, start, end, reach, count), joined| {
+            mem::take(of_key)
+                .into_iter()
+                .partition(|&(start, _, until, _)| {
+                    i128::from(time) <= until && i128::from(start) <= reach
+                });
+        *of_key = apart;
+        of_key.push(joined.into_iter().fold(
+            (time, time, reach, 1),
+            |(start, end, reach, count), joined| {
                 (
-                    key,
-                    start.min(joined.1),
-                    end.max(joined.2),
-                    reach.max(joined.3),
-                    count + joined.4,
+                    start.min(joined.0),
+                    end.max(joined.1),
+                    reach.max(joined.2),
+                    count + joined.3,
                 )
             },
         ));
     }
-    sessions
-        .into_iter()
-        .map(|(key, start, end, _, count)| ((key, start, end), count))
-        .collect()
+    let found = sessions.into_iter().flat_map(|(key, of_key)| {
+        of_key
+            .into_iter()
+            .map(move |(start, end, _, count)| ((key, start, end), count))
+    });
+    found.collect()
 }
 
 /// The sessions of records given in calls of these lengths, the rest in one call; each record must
