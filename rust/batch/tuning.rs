@@ -11,6 +11,7 @@ use crate::core::key::KeyId;
 use crate::core::session::batch::OpenSessions;
 use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
+use crate::plan::aggregate::AggregatePlan;
 use crate::plan::query::Query;
 
 /// Rows in time order are grouped when this many wait. They still fit a core's caches.
@@ -57,7 +58,7 @@ pub(super) fn are_scattered(
     gap: Gap,
     interrupt: &Interrupt,
 ) -> Result<bool> {
-    if query.accumulators().keep_rows() {
+    if query.aggregates.iter().any(AggregatePlan::keeps_rows) {
         return Ok(true);
     }
     let keys = rows.keys();

@@ -176,6 +176,12 @@ impl AggregatePlan {
         matches!(self.output, Output::BuiltIn(..))
     }
 
+    /// Whether its state has a value of each row of the window.
+    pub(crate) fn keeps_rows(&self) -> bool {
+        let sees_all = self.filter.is_none() && self.only.is_none();
+        sees_all && self.states().is_some_and(|states| states.keeps_rows())
+    }
+
     /// Whether the key and the start of a window give its result.
     pub fn is_window_id(&self) -> bool {
         matches!(self.output, Output::WindowId(_))

@@ -90,11 +90,6 @@ impl Accumulators {
         self.longest_lists().any(|most| most > SHORT_LIST)
     }
 
-    /// Whether the states of a window are no smaller than its rows.
-    pub(crate) fn keep_rows(&self) -> bool {
-        self.aggregates.iter().any(BoundAggregate::keeps_rows)
-    }
-
     fn longest_lists(&self) -> impl Iterator<Item = usize> {
         let aggregates = self.aggregates.iter();
         aggregates.filter_map(|aggregate| aggregate.states.longest_list())

@@ -37,11 +37,6 @@ impl BoundAggregate {
         self.state_columns
     }
 
-    /// Whether its states are no smaller than the rows of the query.
-    pub(super) fn keeps_rows(&self) -> bool {
-        self.filter == RowFilter::default() && self.states.keeps_rows()
-    }
-
     /// The same aggregate, without slots.
     pub(super) fn fresh(&self) -> Self {
         self.with(self.states.fresh())
