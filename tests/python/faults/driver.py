@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyspark
+
 from . import job
 from .checkpoint import Checkpoint
 from .processes import Process, executors, python_daemons, python_workers
@@ -126,8 +128,9 @@ class Driver:
         self._script.kill()
         shutil.rmtree(self._local, ignore_errors=True)
         if self.application:
-            work = Path(os.environ["SPARK_HOME"]) / "work"  # a local cluster has there what its executors print
-            shutil.rmtree(work / self.application, ignore_errors=True)
+            home = Path(os.environ.get("SPARK_HOME", pyspark.__path__[0]))
+            # A local cluster has there what its executors print.
+            shutil.rmtree(home / "work" / self.application, ignore_errors=True)
 
     def _moment(self, fault: Fault) -> int | None:
         """The micro-batch that a fault meets, at its moment."""
