@@ -286,8 +286,8 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")`, `late("emit")` or
                 `left_out("emit")`, a cogroup with a streaming DataFrame, or a Python function of `reduce` or
-                `aggregate`. For a streaming DataFrame also windows without a grace or with `retention`, and a session
-                whose state store is not RocksDB.
+                `aggregate`. For a streaming DataFrame also windows without a grace or with `retention`, sessions with
+                rules, `start_from`, and a Spark session whose state store is not RocksDB.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, columns
                 of one name and different types in the inputs of a cogroup, a column that cannot be read as Arrow data,
                 or, on Spark, a column of a type that Spark does not hand to Python.
