@@ -86,9 +86,9 @@ class Aggregate:
 
         `with_columns` over sliding windows gives each record the aggregates of its window, `[t - difference, t]`. With
         `over` an aggregate covers a shorter time up to the record, so that one query has the counts and sums of many
-        lengths. The windows are as long as the longest of them. The aggregate covers the records of its key from `t -
-        delay - difference` to `t - delay`, where times are floored to the resolution of the windows. If there are
-        none, the value is that of no records: 0 for `count`, null for `sum`.
+        lengths. Make the windows as long as the longest of these times. The aggregate covers the records of its key
+        from `t - delay - difference` to `t - delay`, where times are floored to the resolution of the windows. If there
+        are none, the value is that of no records: 0 for `count`, null for `sum`.
 
         For a result that is computed from several aggregates, each of them covers this time.
 

@@ -119,7 +119,7 @@ def sum(column: ColumnName) -> Aggregate:
 
 
 def sum_distinct(column: ColumnName) -> Aggregate:
-    """The sum of the distinct values of a column; types, nulls and overflow as in `sum`. It holds each distinct value.
+    """The sum of the distinct values; types, nulls and overflow as in `sum`. The state holds each distinct value.
 
     Raises:
         TypeError: from `agg`, for a column of anything but numbers or day-time intervals.

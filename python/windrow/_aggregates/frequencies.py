@@ -73,9 +73,9 @@ def histogram_numeric(column: ColumnName, n_bins: int) -> Aggregate:
     """A histogram with bins of unequal width: an array of structs of `x`, the mean of a bin, and `y`, its count.
 
     Spark's `histogram_numeric`. Bins are ascending. At first each distinct value is a bin. While there are more than
-    `n_bins`, the two bins with the nearest means become one. If several pairs are equally near, the lowest pair does.
-    So `y` is the exact count of a range of values, and `x` their mean in double precision. With at most `n_bins`
-    distinct values each has a bin. Spark merges bins as values arrive, so its `x` and `y` depend on their order.
+    `n_bins`, the two bins with the nearest means become one; of several pairs that are equally near, the lowest one. So
+    `y` is the exact count of a range of values, and `x` their mean in double precision. With at most `n_bins` distinct
+    values each has a bin. Spark merges bins as values arrive, so its `x` and `y` depend on their order.
 
     Nulls are left out; a window without a value gives null. NaN is the largest value. An infinity shares a bin with
     other values only if all numbers are in one bin already. Sliding windows compute the bins of each window from

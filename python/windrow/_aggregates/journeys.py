@@ -57,10 +57,9 @@ def funnel(
             a step. In a cogroup conditions may be columns of several inputs.
         column: the column of the values: strings, or numbers without a scale.
         within: the longest time from the first step to the last one, inclusive: zero or more; None for any.
-        strict: whether any other record ends the funnel once it has begun: one that fits no step, or only steps that
-            cannot come next and have not come before (ClickHouse's `strict_order`). The window then has the steps up to
-            that record, even if the funnel begins again later. Among records of one time, the ones that fit no step
-            come first.
+        strict: whether the funnel, once it has begun, ends at the first record that fits neither the next step nor one
+            that was reached (ClickHouse's `strict_order`). The window then has the steps up to that record, even if the
+            funnel begins again later. Among records of one time, the ones that fit no step come first.
 
     Raises:
         TypeError: `steps` is not a list, a step is neither text, integer nor expression, `within` is not a duration, or
@@ -96,8 +95,9 @@ def funnel(
 def path(column: ColumnName, *, max_length: int | None = None) -> Aggregate:
     """The values of a window in the order of time, as an array. A value that equals the one before it is left out.
 
-    Nulls are left out, so a value after a null repeats the one before the null. Records of one time are in the order of
-    arrival, as in `first`. The array is empty without values. The state of a window holds all values.
+    Nulls are left out first. So a value after a null is left out, too, if it equals the one before the null. Records of
+    one time are in the order of arrival, as in `first`. The array is empty without values. The state of a window holds
+    all values.
 
     Args:
         column: any type with equality.

@@ -139,9 +139,9 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     Values have the classes that `aggregate` describes for rows, and `fn` may change them. A result has the same shape.
 
     An exception of `fn` is raised as a `RuntimeError` that names the window, the time of the record, and the file, line
-    and source where it was raised; the exception is its cause. A result that the column's type does not hold exactly is
-    raised in the same way when the window is shown or saved, with the window but without a record. On Spark the job
-    fails with it. Functions travel to executors like those of PySpark's UDFs (cloudpickle): by value from a notebook or
+    and source where it was raised; the exception is its cause. If the column's type does not hold a result exactly, the
+    same error comes when the window is shown or saved; it names the window but no record. On Spark the job fails with
+    the error. Functions travel to executors like those of PySpark's UDFs (cloudpickle): by value from a notebook or
     script, by name from a module, which the executors then need.
 
     Raises:
@@ -197,8 +197,8 @@ def aggregate(
     hold exactly (2.75 for a bigint, an unknown name); no value is cut. Only Spark's 32-bit `float` takes the nearest
     value, after each record.
 
-    If the accumulator is None, the result is null, and the next `add` or `merge` gets None. If that call fails, as it
-    does after an `add` that forgets to return the accumulator, the error names first the function that returned None.
+    If the accumulator is None, the result is null, and the next `add` or `merge` gets None. If that call fails, for
+    example because `add` forgot to return the accumulator, the error first names the function that returned None.
 
     Raises:
         TypeError: not functions, functions of another number of arguments, an `add` or `merge` without a `return` of a

@@ -20,7 +20,7 @@ def window_length() -> Aggregate:
     """The end of the window less its start.
 
     A duration in the unit of the time column, in Spark a day-time interval. For a session it is the time from its first
-    to its last record, zero for one record. A sliding window has the length that the query gives to all of them.
+    to its last record, zero for one record. All sliding windows of a query have the same length.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa

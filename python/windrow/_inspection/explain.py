@@ -35,7 +35,7 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     `order=`, if `group_by` has one). The stream time of earlier rows judges each row, as in Kafka Streams, so late
     records show. `max_ahead` has no effect, because there is no wall clock. The rows are a batch, in which nothing is
     late, in three cases: the windows have no grace, the data is a Spark DataFrame (its rows have no order), or the
-    sessions have `max_duration` or `end_when` (streams do not support them).
+    sessions have `max_duration` or `end_when` (this call knows these only in a batch).
 
     Args:
         windowed: the result of `windowed_by`. This call consumes a reader that can be read once.

@@ -74,7 +74,8 @@ def counters(result: Any, name: str | None = None) -> dict[str, Any]:
     Returns:
         Of a progress the counters of the micro-batch, with `stream_time`; empty if no micro-batch ran. Otherwise
         `records`; the records left out: `null_keys`, `null_times`, `null_ties` and `bad_gaps`; the records whose gap
-        was cut: `clamped_gaps`; then `ticks` and, except for a reader, `windows`, the number of windows.
+        was cut: `clamped_gaps`; then `ticks` and, except for a reader, `overflows` and `windows`, the number of
+        windows.
 
     Raises:
         TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (`observe` reports its counters), or another

@@ -48,11 +48,11 @@ class DailyJob(Beginning[Result], Generic[Result]):
         """Takes the records of a day, closes the windows that end early enough before `to`, and keeps the others.
 
         A daily job calls it once a day, with the windows that its last run left open. So a session may run over
-        midnight, and no run reads the history again. You may cut a history at any times. All runs together close the
-        same windows as one `agg` over the whole history, except the windows that the last run leaves open. A run is one
-        micro-batch of a stream (rules 1.9): the `to` of the earlier run judges its records, and then stream time is
-        `to`. Sessions close that end before `to - gap - grace`, sliding windows that end before `to - grace`; without a
-        grace it is zero.
+        midnight, and no run reads the history again. You may cut a history wherever you like. All runs together close
+        the same windows as one `agg` over the whole history, except the windows that the last run leaves open. A run is
+        one micro-batch of a stream (rules 1.9): the `to` of the earlier run judges its records, and then stream time is
+        `to`. Sessions that end before `to - gap - grace` close, and so do sliding windows that end before `to - grace`.
+        Windows without a grace have a grace of zero here.
 
         A record before the earlier `to` is late if its window was closed by then. `late` decides what happens to it,
         and the counter `late` counts it. A record at or after `to` counts in its window and moves no time. No window is
@@ -65,8 +65,8 @@ class DailyJob(Beginning[Result], Generic[Result]):
                 columns, such as those of partitions, have no effect. In Spark it is a DataFrame.
             to: the end of the day: a `datetime`, a `date` (its midnight), or text such as "2026-05-05". Without a zone
                 it is in the zone of the time column, in Spark in the zone of the session. Not before the earlier `to`.
-            aggregates: as for `agg`, the same in every run. `to`, `state`, `source`, `stream_time` and `status` are no
-                names for them.
+            aggregates: as for `agg`, the same in every run. None of them may have the name `to`, `state`, `source`,
+                `stream_time` or `status`.
 
         Returns:
             A `windrow.Run`, which unpacks into `closed` and `still_open`, both of the kind of the data. `closed` has
@@ -79,9 +79,9 @@ class DailyJob(Beginning[Result], Generic[Result]):
         Raises:
             TypeError: the data is a stream, `open` is no such table, or as for `agg`.
             ValueError: `open` belongs to another query, or was changed, cut, doubled or mixed; `to` is before the
-                earlier one or no point in time; `emit("update")`, `left_out("emit")`, or `ended_by()` without rules
-                for sessions; a reserved name of a key or an aggregate; with rules for sessions a grace, or a record
-                before the earlier `to` or after `to`, which would move the cuts of sessions. Otherwise as for `agg`. In
+                earlier one or no point in time; `emit("update")`, `left_out("emit")`, or `ended_by()` without rules for
+                sessions; a reserved name of a key or an aggregate; with rules for sessions a grace, or a record before
+                the earlier `to`, or at or after `to`, which would move the cuts of sessions. Otherwise as for `agg`. In
                 Spark, errors in the rows of `open` come when the job runs.
             OverflowError, RuntimeError: as for `agg`.
 

@@ -132,9 +132,10 @@ def group_by(
 
     Raises:
         ValueError: an empty list of keys, a key or a source column twice, a column that the data lacks or has twice, an
-            expression that gives no single column, on a stream one that is not deterministic, in a pipeline one whose
-            type only Spark knows, an unknown word, `order` with `stream_time="slowest"`, or a `schema` or `streaming`
-            that differs from the data, is missing in a pipeline, or is given for data in this process.
+            expression that gives no single column, on a stream an expression that is not deterministic, in a pipeline
+            an expression whose type only Spark knows, an unknown word for `stream_time`, `order` with
+            `stream_time="slowest"`, or a `schema` or `streaming` that differs from the data, is missing in a pipeline,
+            or is given for data in this process.
         TypeError: data that cannot be read or is grouped already, a column that is neither a name nor an expression, an
             expression of another library than that of the data, a key type that cannot be grouped, a time column
             without timestamps, a tick column without booleans, or a source or order column of another type.
@@ -188,10 +189,10 @@ class GroupedData(Grouping[Result]):
         Raises:
             TypeError: not windows of windrow, a dynamic gap whose column holds no durations, an `end_when` or
                 `start_when` whose column holds no booleans, or a column of `cut_on` whose type cannot be compared.
-            ValueError: a column of a dynamic gap or of a rule that the data
-                lacks or has twice; a length that the time column cannot count: beyond its range, or finer than its unit
-                where that matters (sliding windows, `max_gap`, `max_duration`); a `cut_at` without a zone for a time
-                column with one, or the reverse; or rules with `retention` over a streaming DataFrame.
+            ValueError: a column of a dynamic gap or of a rule that the data lacks or has twice; a length that the time
+                column cannot count: beyond its range, or finer than its unit where that matters (sliding windows,
+                `max_gap`, `max_duration`); a `cut_at` without a zone for a time column with one, or the reverse; or
+                rules with `retention` over a streaming DataFrame.
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})

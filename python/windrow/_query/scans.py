@@ -44,19 +44,19 @@ def scan_parquet(
 ) -> Scan:
     """Parquet files that the executors read with Arrow, so that no row passes through Spark's JVM.
 
-    The columns, their types and the values are the same as with `spark.read.parquet(*paths)`. Spark lists the files
-    and gives the columns, with those of folders such as `day=2026-05-04`. One Spark job reads the footers, then nothing
-    runs until an action on the result. A task reads the row groups that it needs, and of them the columns that the
-    query names. A query with expressions of Spark, `with_columns` and cogroups pass the rows to Spark first.
+    The columns, their types and the values are the same as with `spark.read.parquet(*paths)`. Spark lists the files and
+    gives the columns, with those of folders such as `day=2026-05-04`. One Spark job reads the footers, then nothing
+    runs until an action on the result. A task reads only the row groups that it needs, and only the columns that the
+    query names. Spark expressions, `with_columns` and cogroups need the rows in Spark, so they pass through the JVM.
 
     Args:
         spark: the session, classic or Connect.
         paths: files, folders or globs, as for `spark.read.parquet`. Arrow reads the files: on each executor it needs
             access to them.
-        columns: the columns to take; all without it. A column of a type that windrow cannot read need not be taken.
-        filter: a condition of pyarrow over any columns of the files, such as `pc.field("amount") > 10`. Row groups
-            whose statistics exclude it are not read; Arrow finds them by columns that have no null there. Rows for
-            which it is false or null are left out and not counted.
+        columns: the columns to take; all without it. So you can leave out columns whose type windrow cannot read.
+        filter: a condition of pyarrow over any columns of the files, such as `pc.field("amount") > 10`. Arrow does not
+            read row groups whose statistics exclude it; it uses the statistics of a column only where the column has no
+            null in the row group. Rows for which it is false or null are left out and not counted.
         filesystem: what reads the paths on executors, with its credentials, such as
             `pyarrow.fs.S3FileSystem(endpoint_override="store.example.com")`. Without it the scheme of a path chooses,
             and each executor takes the credentials from its environment. For `s3a://` it looks where AWS's tools look.
@@ -66,7 +66,7 @@ def scan_parquet(
         ValueError: no session, no files, paths that Spark cannot read, a scheme that Arrow cannot read, a column that
             the files lack, or a filter that does not fit the columns.
         RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
-            the file; if a file changes or vanishes later, the query fails with it.
+            the file; if a file changes or vanishes later, the query fails with this error.
 
     >>> import tempfile
     >>> import pyarrow as pa

@@ -78,8 +78,8 @@ class Beginning(Generic[Result]):
         self.grouped._input.check_start(open)
         if self.grouped._stream.source and self.grouped._stream.stream_time == "slowest":
             allowed = (
-                "None with start_from: the clock row of open windows has one time, so it does not say how far each "
-                "source has come, of which the slowest counts; without source= all records share one time"
+                "None with start_from: the clock row of open windows has one time, so it does not say how far the "
+                "slowest source has come; without source= all records share one time"
             )
             raise bad_value("source", self.grouped._own_sources, allowed)
         if self.grouped._stream.source:

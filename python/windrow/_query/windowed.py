@@ -221,9 +221,9 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
 
         Returns:
             The same kind of object as the data: for a Spark DataFrame a lazy DataFrame. In this process the query runs
-            at once and returns a Polars DataFrame, a LazyFrame of the finished rows, a pandas frame, or a relation on
-            the same connection, as the data is, and a `pyarrow.Table` for anything else. A cogroup returns the kind of
-            its first input.
+            at once. A Polars or pandas frame gives such a frame (a LazyFrame gives one of the finished rows), a
+            relation gives one on the same connection, and anything else gives a `pyarrow.Table`. A cogroup returns the
+            kind of its first input.
 
             The columns are the keys, `window` (a struct of `start` and `end`, both inclusive, of the type of the time
             column; two columns after `flat()`), one column for each aggregate, the columns of `left_out("emit")`, and
@@ -233,10 +233,11 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
 
         Raises:
             ValueError: no aggregate, a column that the data lacks or has twice, an expression that is no single column,
-                a key called `window` without `flat()`, or a name that a key, `window` or `op` has too, for Spark in any
-                case. For a streaming DataFrame also windows without a grace, `every_record` without `order`, or a state
-                store that is not RocksDB (`windrow.configure` sets it). With `invalid_gap="error"` also a null, zero or
-                negative gap; the message has its key and time.
+                a key called `window` without `flat()`, or a name that a key, `window` or `op` has too (in Spark also in
+                upper or lower case, unless `spark.sql.caseSensitive` is true). For a streaming DataFrame also windows
+                without a grace, `every_record` without `order`, or a state store that is not RocksDB
+                (`windrow.configure` sets it). With `invalid_gap="error"` also a null, zero or negative gap; the message
+                has its key and time.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.
@@ -259,8 +260,8 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
     def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
         """Returns every record with all its columns, its window, and the aggregates of that window.
 
-        Like SQL's `OVER`; Kafka has no such query. It is the session of the record, or the sliding window that ends at
-        it, `[t - difference, t]`: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`.
+        Like SQL's `OVER`; Kafka has no such query. The window is the session of the record, or the sliding window that
+        ends at it, `[t - difference, t]`: `RANGE BETWEEN difference PRECEDING AND CURRENT ROW`.
 
         Returns:
             The kind of the data, as for `agg`. Rows are in the order of the data, except in Spark. The columns are
@@ -285,8 +286,8 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         Raises:
             ValueError: a name that the data, `window` or another aggregate has, `emit("update")`, `late("emit")` or
                 `left_out("emit")`, a cogroup with a streaming DataFrame, or a Python function of `reduce` or
-                `aggregate`. For a streaming DataFrame also windows without a grace or with `retention`, and a session
-                whose state store is not RocksDB.
+                `aggregate`. For a streaming DataFrame also windows without a grace or with `retention`, sessions with
+                rules, `start_from`, and a Spark session whose state store is not RocksDB.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, columns
                 of one name and different types in the inputs of a cogroup, a column that cannot be read as Arrow data,
                 or, on Spark, a column of a type that Spark does not hand to Python.
@@ -325,10 +326,11 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         For results and inputs larger than memory: pass a reader, and write the batches as they come. The call itself
         reads all records. Packed records beyond 16 MiB wait in an unnamed temporary file (in `tempfile.gettempdir()`,
         which `TMPDIR` sets) until the reader is read to its end or dropped. A batch has about 65,536 rows, in no
-        particular order. Memory holds some million records during the call, and then the open windows of one shard: if
-        the records have no order of time, all of the shard, so more `shards` take less memory. One thread computes.
+        particular order. During the call, memory holds some million records. Then it holds the open windows of one
+        shard, or all of its windows if the records are not in order of time. So more `shards` take less memory. One
+        thread computes.
 
-        `windrow.counters` of the reader returns the counters except `windows`.
+        `windrow.counters` of the reader returns the counters except `overflows` and `windows`.
 
         Raises:
             TypeError: a Spark DataFrame. Otherwise as for `agg`.

@@ -250,8 +250,8 @@ def fetch(
 ) -> pa.Table:
     """The windows of one key now: open ones, and closed ones that are still kept, as in Kafka's stores.
 
-    Sliding windows are kept for three times their difference plus the grace, sessions until they close, both for
-    `retention=` if that is longer. `read` leaves closed ones out.
+    Sliding windows are kept for three times their difference plus the grace plus one resolution, and sessions until
+    they close. If `retention=` is longer, both are kept for that time. `read` leaves closed ones out.
 
     It reads only the shard of the key, and only the pages whose bounds may include the key and the times. The index has
     the first and the last time of each page, and the first 16 bytes of its first and last key. Two jobs of Spark run:

@@ -88,7 +88,7 @@ class StreamDriver:
     ('ann', 1, {'clicks': 1, 'spent': 5})
 
     With `source=` each source keeps its own time and its own windows, as each partition does in Kafka; or with
-    `stream_time="slowest"` all have one time, that of the source that is behind the others:
+    `stream_time="slowest"` all have one time, that of the slowest source:
 
     >>> def views_of(clicks):
     ...     return (
@@ -137,10 +137,10 @@ class StreamDriver:
             TypeError: `definition` is not a function, returns anything but the result of `agg`, or calls PySpark.
             AttributeError: the function takes steps on the data before `group_by` or after `agg`, such as `where` or
                 `select`; take them outside of it.
-            ValueError: windows without a grace, which every stream needs, sliding windows without a resolution whose
-                lengths are not multiples of a millisecond, the resolution of a driver, schemas of other inputs than the
-                definition has, a column with the name of the driver's own ticks, `windrow.tick`, or `max_ahead` without
-                a `wall_clock`.
+            ValueError: windows without a grace, which every stream needs; sliding windows without a resolution whose
+                lengths are not multiples of a millisecond, the resolution of a driver; schemas of other inputs than the
+                definition has; a column `windrow.tick`, the name of the driver's own ticks; or `max_ahead` without a
+                `wall_clock`.
         """
         plan = plan_of(definition, schema)
         plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
@@ -167,7 +167,7 @@ class StreamDriver:
 
         For a cogroup the name of the record's input comes first: `pipe("clicks", user="ann", ...)`.
 
-        Each value must have the Python class for the type of its column. None is converted: a number is not a time,
+        Each value must have the Python class for the type of its column. No value is converted: a number is not a time,
         because it has no unit.
 
         Raises:
@@ -179,9 +179,9 @@ class StreamDriver:
             OverflowError: a result or a bound does not fit its type, or Python cannot represent the time.
             RuntimeError: a Python function failed; its exception is the cause.
 
-        An error during the work (the last two, such a gap or such a string) leaves a batch half done. The driver then
-        takes no records, and has no windows or pages, until you restore it. The driver raises all other errors before
-        it takes a record.
+        An error during the work (such a gap or string, `OverflowError`, `RuntimeError`) leaves a batch half done. The
+        driver then takes no records, and has no windows or pages, until you restore it. The driver raises all other
+        errors before it takes a record.
         """
         return self._push(self._feed.record(input, record))
 
