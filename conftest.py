@@ -68,12 +68,11 @@ def shared() -> Path:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python.
 
-    Its JVM compiles for a quick start, and Spark interprets its expressions where it would generate Java: most plans
-    run once. The drivers of `tests/python/faults`, Spark Connect, pipelines and `tests/kafka` generate Java. Workers
-    start fast too (`spark_home.py`); those of Spark Connect and of pipelines start as in production. A stream renames
-    the files of its checkpoint in the way of file systems without a `FileContext`. With a `FileContext`, Spark starts
-    the process `readlink` for each file, some hundreds in a test. The streams of `tests/python/faults`, on Spark
-    Connect and of `tests/kafka` rename as in production.
+    Its JVM compiles for a quick start: most plans run once. Its workers start fast too (`spark_home.py`); those of
+    Spark Connect and of pipelines start as in production. A stream renames the files of its checkpoint in the way of
+    file systems without a `FileContext`. With a `FileContext`, Spark starts the process `readlink` for each file, some
+    hundreds in a test. The streams of `tests/python/faults`, on Spark Connect and of `tests/kafka` rename as in
+    production.
     """
     import pyspark.sql
     from tests.python.harness.spark_home import spark_home
@@ -94,8 +93,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config(
             "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
         )
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.default.parallelism", "2")
