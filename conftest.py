@@ -65,22 +65,19 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark() -> Iterator[SparkSession]:
     """One Spark for all tests: two cores, UTC, few partitions, quiet. Workers run this very Python.
 
-    Its JVM compiles for a quick start: most plans run once. Its workers start fast too (`spark_home.py`); those of
-    Spark Connect and of pipelines start as in production. A stream renames the files of its checkpoint in the way of
+    Its JVM compiles for a quick start: most plans run once. A stream renames the files of its checkpoint in the way of
     file systems without a `FileContext`. With a `FileContext`, Spark starts the process `readlink` for each file, some
     hundreds in a test. The streams of `tests/python/faults`, on Spark Connect and of `tests/kafka` rename as in
     production.
     """
     import pyspark.sql
-    from tests.python.harness.spark_home import spark_home
 
     package = "checkpointing." if pyspark.__version__ >= "4.1" else ""
     manager = f"org.apache.spark.sql.execution.streaming.{package}FileSystemBasedCheckpointFileManager"
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ["SPARK_HOME"] = str(spark_home(tmp_path_factory.mktemp("spark")))
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     session = (
         pyspark.sql.SparkSession.builder.master("local[2]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -24,12 +23,10 @@ def broker() -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark() -> Iterator[SparkSession]:
     """In place of the Spark of all other tests, whose class path has no connector."""
-    from ..python.harness.spark_home import spark_home
     from . import session
 
-    os.environ["SPARK_HOME"] = str(spark_home(tmp_path_factory.mktemp("spark")))
     started = session.start(
         "windrow kafka tests",
         spark_sql_streaming_numRecentProgressUpdates="1000",
