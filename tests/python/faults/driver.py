@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import sys
@@ -20,6 +19,9 @@ from .script import Script
 
 PATIENCE = 180
 """How many seconds a query may take for its next micro-batch."""
+
+WORK = Path(pyspark.__file__).parent / "work"
+"""Where a local cluster has what its executors print."""
 
 RUNNING: dict[str, Callable[[int], list[Process]]] = {
     "worker": python_workers,
@@ -128,9 +130,7 @@ class Driver:
         self._script.kill()
         shutil.rmtree(self._local, ignore_errors=True)
         if self.application:
-            home = Path(os.environ.get("SPARK_HOME", pyspark.__path__[0]))
-            # A local cluster has there what its executors print.
-            shutil.rmtree(home / "work" / self.application, ignore_errors=True)
+            shutil.rmtree(WORK / self.application, ignore_errors=True)
 
     def _moment(self, fault: Fault) -> int | None:
         """The micro-batch that a fault meets, at its moment."""
