@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import duckdb
@@ -283,6 +283,13 @@ def test_the_clock_of_sessions_with_rules_does_not_go_back() -> None:
     assert state.clock(state.with_clock(opened, at(10))).time == at(10)
     with pytest.raises(ValueError, match=r"to: got 2026-\S+ 08:09:59.999999; allowed: .* its sessions have rules"):
         state.with_clock(opened, at(10) - timedelta(microseconds=1))
+
+
+@pytest.mark.parametrize("to", ["0001-01-01 00:00+00:01", datetime.max.replace(tzinfo=timezone(timedelta(minutes=-1)))])
+def test_a_time_that_utc_does_not_have_is_named(to: Any) -> None:
+    run = wr.group_by(KEYS, "id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    with pytest.raises(ValueError, match="^to: got .*; allowed: a time of the years 1 to 9999 in UTC"):
+        run.advance(None, to=to, n=wr.count())
 
 
 def test_a_query_without_keys_has_none_to_remove() -> None:
