@@ -16,6 +16,7 @@ from pyspark.sql import Row
 
 import windrow as wr
 from windrow import state
+from windrow.testing import StreamDriver
 
 from ..harness.daily_jobs import half_hours, pairs, shown_windows
 from ..harness.tables import arrow
@@ -87,6 +88,26 @@ def test_records_are_late_by_the_time_that_was_set(minutes: float, late: int) ->
     back = state.with_clock(far.still_open, at(40))
     windows = half_hours(pairs(("ann", minutes)), grace="10 minutes")
     assert wr.counters(windows.advance(back, to=at(40), n=wr.count()).closed)["late"] == late
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        lambda grace: wr.SessionWindows.with_gap("10 minutes", grace=grace),
+        lambda grace: wr.SlidingWindows.with_time_difference("10 minutes", grace=grace, resolution="1 millisecond"),
+    ],
+)
+@pytest.mark.parametrize("grace", ["0 seconds", "1 hour", "2 hours"])
+def test_a_shorter_grace_closes_the_windows_of_a_table_that_was_set_back(windows: Any, grace: str) -> None:
+    def grouped(data: Any, grace: str) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(windows(grace))
+
+    opened = grouped(pairs(("bob", 1), ("ann", 100)), "2 hours").advance(None, to=at(100), n=wr.count()).still_open
+    back = state.with_clock(opened, at(99))
+    closed = grouped(pairs(), grace).advance(back, to=at(500), n=wr.count()).closed
+    assert sorted(closed["user"].to_pylist()) == ["ann", "bob"]
+    driver = StreamDriver(lambda data: grouped(data, grace).start_from(back).count(), DAY.schema)
+    assert sorted(final.key["user"] for final in driver.tick(at(500))) == ["ann", "bob"]
 
 
 def test_sliding_windows_that_are_open_again_are_final_again() -> None:
