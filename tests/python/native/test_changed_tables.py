@@ -125,6 +125,19 @@ def test_sliding_windows_that_are_open_again_are_final_again() -> None:
     assert run(back, 31, ("ann", 22)) == [(at(14), at(24), 3)]  # [08:12, 08:22] is closed at 08:28, too
 
 
+@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(["ann", "bob", "eve"])])
+def test_keys_of_few_values_continue(kind: Any) -> None:
+    """Polars has views of them, which pyarrow cannot decode."""
+
+    def day(*records: tuple[str, float]) -> Any:
+        return half_hours(pl.from_arrow(pairs(*records)).with_columns(pl.col("user").cast(kind)))
+
+    opened = day(("ann", 0), ("bob", 1)).advance(None, to=at(20), n=wr.count()).still_open
+    assert opened.schema["user"] == kind
+    closed = day(("ann", 25)).advance(state.without_keys(opened, user="bob"), to=at(200), n=wr.count()).closed
+    assert closed.select("user", "n").rows() == [("ann", 2)]
+
+
 KEYS = pa.table(
     {
         "id": pa.array([1, 1, 2], pa.int32()),
