@@ -125,17 +125,29 @@ def test_sliding_windows_that_are_open_again_are_final_again() -> None:
     assert run(back, 31, ("ann", 22)) == [(at(14), at(24), 3)]  # [08:12, 08:22] is closed at 08:28, too
 
 
-@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(["ann", "bob", "eve"])])
+@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(["ann", "bob"]), pd.CategoricalDtype(["ann", "bob"])])
 def test_keys_of_few_values_continue(kind: Any) -> None:
-    """Polars has views of them, which pyarrow cannot decode."""
+    """Polars has views of them, which pyarrow cannot decode. The next day has other values."""
 
-    def day(*records: tuple[str, float]) -> Any:
+    def day(kind: Any, *records: tuple[str, float]) -> Any:
+        if isinstance(kind, pd.CategoricalDtype):
+            return half_hours(pairs(*records).to_pandas().astype({"user": kind}))
         return half_hours(pl.from_arrow(pairs(*records)).with_columns(pl.col("user").cast(kind)))
 
-    opened = day(("ann", 0), ("bob", 1)).advance(None, to=at(20), n=wr.count()).still_open
-    assert opened.schema["user"] == kind
-    closed = day(("ann", 25)).advance(state.without_keys(opened, user="bob"), to=at(200), n=wr.count()).closed
-    assert closed.select("user", "n").rows() == [("ann", 2)]
+    opened = day(kind, ("ann", 0), ("bob", 1)).advance(None, to=at(20), n=wr.count()).still_open
+    assert opened["user"].dtype == kind
+    other = kind if kind == pl.Categorical() else type(kind)(["eve", "ann"])
+    closed = day(other, ("ann", 25), ("eve", 90)).advance(opened, to=at(100), n=wr.count())
+    assert continued(closed.still_open) == [("eve", 1)]
+    assert list(closed.closed["user"]) == ["bob", "ann"]
+    assert list(closed.closed["n"]) == [1, 2]
+
+
+def test_a_day_without_records_needs_no_types_of_keys() -> None:
+    opened = half_hours(pl.from_arrow(pairs(("ann", 0)))).advance(None, to=at(20), n=wr.count()).still_open
+    empty = pl.DataFrame({"user": [], "ts": pl.Series([], dtype=pl.Datetime("us"))})
+    closed = half_hours(empty).advance(opened, to=at(200), n=wr.count()).closed
+    assert closed.select("user", "n").rows() == [("ann", 1)]
 
 
 KEYS = pa.table(
