@@ -104,7 +104,7 @@ impl Operator {
                 Progress {
                     sources: time.map(|time| (SOURCE, time)).into_iter().collect(),
                     time: time.map(floored),
-                    close: if clock.close_by.is_some() {
+                    close: if at.is_some() {
                         Time::MIN
                     } else {
                         later(input.close)
@@ -124,10 +124,13 @@ impl Operator {
             self.state.resume(saved.clone());
             self.state.windows.catch_up_time();
             let windows = &self.state.windows;
-            // A shorter grace may close windows of the table, which are not emitted yet.
+            // A shorter grace may close windows of the table. The next micro-batch emits them.
             saved.closed = closed.min(windows.due());
             let closes = windows.time().progress().iter().map(|input| input.close);
-            let with_close = |(input, close)| Progress { close, ..input };
+            let with_close = |(input, close): (Progress, Time)| Progress {
+                close: close.min(input.close),
+                ..input
+            };
             saved.progress = progress(None)
                 .into_iter()
                 .zip(closes)
