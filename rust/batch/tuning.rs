@@ -44,10 +44,9 @@ pub(super) fn is_due(
 }
 
 /// Whether the rows take less space in blocks as records than as partial sessions, counted in
-/// columns. This is so if they are so scattered that grouping joins only a few, and always if a
-/// partial session has a value of each record. If there are few keys, this looks at all rows.
-/// Otherwise it looks at all rows of frequent keys and samples every [`SAMPLED_KEYS`]-th of the
-/// other keys.
+/// columns. This is so if they are so scattered that grouping joins only a few, and if a partial
+/// session has a value of each record. If there are few keys, this looks at all rows. Otherwise it
+/// looks at all rows of frequent keys and samples every [`SAMPLED_KEYS`]-th of the other keys.
 ///
 /// # Errors
 ///
@@ -58,12 +57,14 @@ pub(super) fn are_scattered(
     gap: Gap,
     interrupt: &Interrupt,
 ) -> Result<bool> {
-    if query.aggregates.iter().any(AggregatePlan::keeps_rows) {
+    let kept = query.aggregates.iter().map(AggregatePlan::kept_rows);
+    let kept = kept.max().unwrap_or_default();
+    if kept == usize::MAX {
         return Ok(true);
     }
     let keys = rows.keys();
     let records = (keys.len() * record_columns(query)) as f64;
-    let columns = session_columns(query, gap) as f64;
+    let columns = session_columns(query, gap).max(kept * record_columns(query)) as f64;
     let mut counts = Vec::new();
     for key in &keys {
         let key = key.0 as usize;

@@ -176,10 +176,11 @@ impl AggregatePlan {
         matches!(self.output, Output::BuiltIn(..))
     }
 
-    /// Whether its state has a value of each row of the window.
-    pub(crate) fn keeps_rows(&self) -> bool {
+    /// The number of rows of a window up to which its state may have a value of each.
+    pub(crate) fn kept_rows(&self) -> usize {
         let sees_all = self.filter.is_none() && self.only.is_none();
-        sees_all && self.states().is_some_and(|states| states.keeps_rows())
+        let states = self.states().filter(|_| sees_all);
+        states.map_or(0, |states| states.kept_rows())
     }
 
     /// Whether the key and the start of a window give its result.

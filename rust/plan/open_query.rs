@@ -26,8 +26,8 @@ pub(crate) struct Continuation {
     /// For each aggregate the place of its states among those of the other query. `None` if the other
     /// query has none.
     pub aggregates: Vec<Option<usize>>,
-    /// Whether the gap of sessions is longer than that of the other query.
-    pub is_longer: bool,
+    /// The gap of the other query in microseconds, if the gap of sessions is longer than that.
+    pub shorter_gap: Option<i64>,
     /// Whether the other query has a pace of updates.
     pub is_paced: bool,
 }
@@ -60,7 +60,7 @@ impl Fingerprint {
             return Err("every was there, is none, so rows that wait would never leave".into());
         }
         let own = relevant(own);
-        let (windows, is_longer) = longer_gap(&saved, &own);
+        let (windows, shorter_gap) = longer_gap(&saved, &own);
         let fixed = |specification: &Specification, windows: Option<Value>| {
             let mut fixed = specification.clone();
             fixed.insert("windows".into(), windows.unwrap_or_default());
@@ -85,7 +85,7 @@ impl Fingerprint {
         };
         Ok(Continuation {
             aggregates,
-            is_longer,
+            shorter_gap,
             is_paced,
         })
     }
@@ -127,8 +127,8 @@ fn fixed_types(specification: &Specification) -> Specification {
         .collect()
 }
 
-/// The windows of `saved`, with the gap of `own` if that is longer, and whether it is.
-fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, bool) {
+/// The windows of `saved`, with the gap of `own` if that is longer, and the gap that it had.
+fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, Option<i64>) {
     let [mut windows, is] = [saved, own].map(|each| each.get("windows").cloned());
     let gap = |windows: Option<&Value>| {
         let has_rules = RULES
@@ -137,11 +137,11 @@ fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, boo
         windows?.get("gap")?.as_i64().filter(|_| !has_rules)
     };
     let gaps = gap(windows.as_ref()).zip(gap(is.as_ref()));
-    let longer = gaps.filter(|(was, is)| is > was).map(|(_, is)| is);
-    if let (Some(longer), Some(Value::Object(windows))) = (longer, windows.as_mut()) {
-        windows.insert("gap".into(), json!(longer));
+    let longer = gaps.filter(|(was, is)| is > was);
+    if let (Some((_, is)), Some(Value::Object(windows))) = (longer, windows.as_mut()) {
+        windows.insert("gap".into(), json!(is));
     }
-    (windows, longer.is_some())
+    (windows, longer.map(|(was, _)| was))
 }
 
 /// An aggregate, with all that its states depend on.
@@ -348,7 +348,10 @@ mod tests {
             own = with(own, name, value);
         }
         let found = of(&saved, &own).unwrap();
-        assert_eq!((found.aggregates, found.is_longer), (vec![Some(0)], true));
+        assert_eq!(
+            (found.aggregates, found.shorter_gap),
+            (vec![Some(0)], Some(9))
+        );
     }
 
     /// A query with these options of `emit`.

@@ -68,7 +68,7 @@ impl<'c> OpenReader<'c> {
             sections,
             places: &continued.aggregates,
             kind,
-            gap: gap.filter(|_| continued.is_longer),
+            gap: gap.filter(|_| continued.shorter_gap.is_some()),
             is_paced: continued.is_paced,
         })
     }

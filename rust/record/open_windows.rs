@@ -24,9 +24,10 @@ use super::windows::Windows;
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::{Progress, Source};
-use crate::core::time::Time;
-use crate::input::events::SOURCE;
+use crate::core::time::{Span, Time};
+use crate::input::events::{self, SOURCE};
 use crate::plan::open_query::Continuation;
+use crate::plan::window_lengths::to_ticks;
 use crate::state::head::Clock;
 use crate::state::open_clock::{OpenClock, OpenInput, OpenTally, unreadable};
 
@@ -58,16 +59,31 @@ impl Operator {
         })?;
         clock.check_time(time)?; // not before, as another unit of time has other ticks
         self.run(RESTORE, |operator| {
-            operator.resume_clock(clock);
+            let longer = operator.longer_gap(&continued)?;
+            operator.resume_clock(clock, longer);
             operator.load_open(clock, tally, rows, &continued)
         })
     }
 
-    /// Sets time to that of a table.
-    fn resume_clock(&mut self, clock: &OpenClock) {
+    /// How much longer the gap of sessions is than in the query of a table.
+    fn longer_gap(&self, continued: &Continuation) -> Result<Span> {
+        let state = &self.state;
+        let (Windows::Sessions(sessions), Some(was)) = (&state.windows, continued.shorter_gap)
+        else {
+            return Ok(Span(0));
+        };
+        let unit = events::unit(state.query.time.data_type())?;
+        let (was, is) = (to_ticks(was, unit), sessions.windows.gap.longest());
+        Ok(Span(is.0.saturating_sub(was.unwrap_or(is).0)))
+    }
+
+    /// Sets time to that of a table. With a gap that is longer by `longer`, sessions reach further, and
+    /// so do the close times: a record that was late is late again.
+    fn resume_clock(&mut self, clock: &OpenClock, longer: Span) {
         let windows = &self.state.windows;
         let (own, unit) = (windows.time().progress().len(), windows.unit());
         let floored = |time: Time| time.floor(unit).unwrap_or(Time::MIN);
+        let later = |close: i64| Time(close).saturating_add(longer);
         let slowest = OpenInput {
             time: Some(clock.to),
             close: clock
@@ -88,29 +104,33 @@ impl Operator {
                 Progress {
                     sources: time.map(|time| (SOURCE, time)).into_iter().collect(),
                     time: time.map(floored),
-                    close: Time(if clock.close_by.is_some() {
-                        i64::MIN
+                    close: if at.is_some() {
+                        Time::MIN
                     } else {
-                        input.close
-                    }),
+                        later(input.close)
+                    },
                 }
             });
             inputs.collect::<Vec<_>>()
         };
         let mut saved = Clock {
             progress: progress(clock.close_by),
-            closed: Time(clock.closed),
+            closed: later(clock.closed),
             seq_nos: clock.seq_nos,
             counters: Counters::default(),
         };
         if clock.close_by.is_some() {
-            saved.closed = Time::MIN;
+            let closed = std::mem::replace(&mut saved.closed, Time::MIN);
             self.state.resume(saved.clone());
             self.state.windows.catch_up_time();
             let windows = &self.state.windows;
-            saved.closed = windows.due();
+            // A shorter grace may close windows of the table. The next micro-batch emits them.
+            saved.closed = closed.min(windows.due());
             let closes = windows.time().progress().iter().map(|input| input.close);
-            let with_close = |(input, close)| Progress { close, ..input };
+            let with_close = |(input, close): (Progress, Time)| Progress {
+                close: close.min(input.close),
+                ..input
+            };
             saved.progress = progress(None)
                 .into_iter()
                 .zip(closes)
@@ -149,7 +169,7 @@ impl Operator {
                 "the rows are not those that the clock row counts: some are of another table",
             ));
         }
-        if continued.is_longer {
+        if continued.shorter_gap.is_some() {
             let (windows, mut states) = self.state.at_rest();
             windows.join_touching(&mut states)?;
         }

@@ -37,7 +37,10 @@ def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None =
         if kind.tz is None:
             allowed = f"a time without a zone, as the time column {field.name!r} has none"
             raise bad_value(argument, value, allowed)
-        moment = in_utc(moment).replace(tzinfo=None)
+        try:
+            moment = in_utc(moment).replace(tzinfo=None)
+        except OverflowError:
+            raise bad_value(argument, value, "a time of the years 1 to 9999 in UTC") from None
     elif kind.tz is not None:
         moment = _in_utc(argument, value, moment, zone or kind.tz)
     micros: Any = pa.scalar(moment, pa.timestamp("us")).value

@@ -14,7 +14,7 @@ from windrow._executor.empty_arrays import rebuilt
 from windrow._executor.open_windows import END, START, OpenWindows, shown_aggregates
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._local.columns import Columns
-from windrow._local.results import without_views
+from windrow._local.results import of_type, without_views
 from windrow._native import Operator, join_clocks
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
@@ -138,7 +138,8 @@ def binary_states(column: Any) -> Any:
 
 
 def _cast(name: str, column: Any, kind: pa.DataType) -> Any:
-    if pa.types.is_dictionary(column.type):
+    if pa.types.is_dictionary(column.type):  # of views, which pyarrow cannot decode
+        column = of_type(column, without_views(column.type))
         column = column.cast(column.type.value_type)
     try:
         return column if column.type == kind else column.cast(kind)

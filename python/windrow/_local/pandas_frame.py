@@ -133,8 +133,18 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         return series
     if str(kind) == "object":
         return pd.Series(_objects(column), dtype=object)
+    if isinstance(kind, pd.CategoricalDtype):
+        kind = _with_values(kind, series)
     exact = isinstance(kind, pd.api.extensions.ExtensionDtype) or not column.null_count or series.dtype.kind in "mM"
     return series.astype(kind) if exact else series
+
+
+def _with_values(kind: Any, series: Any) -> Any:
+    """Categories with the values that they lack: open windows may have keys that the data of a day does not have."""
+    import pandas as pd
+
+    others = pd.Index(series.dropna().unique()).difference(kind.categories, sort=False)
+    return kind if others.empty else pd.CategoricalDtype(kind.categories.append(others), kind.ordered)
 
 
 def _closest(column: pa.ChunkedArray[Any]) -> Any:

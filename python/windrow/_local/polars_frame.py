@@ -156,8 +156,13 @@ def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
     casts = []
     for name, kind in kinds.items():
         column = frame.get_column(name)
-        if kind == pl.Null and column.null_count() == len(column):
-            casts.append(pl.Series(name, [None] * len(column), dtype=pl.Null))
+        # Open windows may have keys that the data of a day does not have.
+        if kind == pl.Null:
+            if column.null_count() == len(column):
+                casts.append(pl.Series(name, [None] * len(column), dtype=pl.Null))
+        elif isinstance(kind, pl.Enum):
+            values = [*kind.categories, *column.drop_nulls().unique(maintain_order=True)]
+            casts.append(column.cast(pl.Enum(list(dict.fromkeys(values)))))
         elif column.dtype != kind:
             casts.append(column.cast(kind))
     return frame.with_columns(casts)

@@ -121,6 +121,24 @@ fn rows_travel_as_they_are_if_states_have_a_value_of_each_row() {
 }
 
 #[test]
+fn rows_of_a_funnel_are_grouped_where_sessions_are_long() {
+    let travelling = |count, strict| {
+        let funnel = format!(
+            r#"[{{"name": "f", "function": "funnel", "columns": ["ends"], "funnel": {{"strict": {strict}}}}}]"#
+        );
+        let together: Vec<Row> = (0..count).map(|nth| row(0, nth)).collect();
+        let limits = Limits {
+            pack_loose: 1,
+            ..Limits::default()
+        };
+        travelling_with(&funnel, &together, limits)
+    };
+    assert_eq!(travelling(63, false), (0, 63), "a state may have them all");
+    assert_eq!(travelling(64, false), (1, 0));
+    assert_eq!(travelling(64, true), (0, 64));
+}
+
+#[test]
 fn all_rows_of_few_keys_decide() {
     // One key in order, except that the first row, or the third, has another key.
     for at in [0, 2] {

@@ -158,9 +158,10 @@ pub trait Aggregate: Any + Send + Sync {
         None
     }
 
-    /// Whether a state has a value of each row, so that it is no smaller than the rows.
-    fn keeps_rows(&self) -> bool {
-        false
+    /// The number of rows up to which a state may have a value of each, so that it is no smaller than
+    /// the rows.
+    fn kept_rows(&self) -> usize {
+        0
     }
 
     /// The total size of the lists that [`Self::sweep`] makes of these rows.

@@ -17,8 +17,11 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     type Options: Clone + Send + Sync + 'static;
     /// What it takes from a row.
     type Argument: Argument;
-    /// Whether it has a value of each row, so that it is no smaller than the rows.
-    const KEEPS_ROWS: bool = false;
+    /// The number of rows up to which a state may have a value of each, so that it is no smaller than
+    /// the rows.
+    fn kept_rows(_options: &Self::Options) -> usize {
+        0
+    }
 
     /// The largest number of values in the list of a window; none if the result is not a list.
     fn longest_list(_options: &Self::Options) -> Option<usize> {
@@ -129,8 +132,8 @@ impl<S: State> Aggregate for StateVec<S> {
         S::longest_list(&self.options)
     }
 
-    fn keeps_rows(&self) -> bool {
-        S::KEEPS_ROWS
+    fn kept_rows(&self) -> usize {
+        S::kept_rows(&self.options)
     }
 
     fn list_values(&self, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {

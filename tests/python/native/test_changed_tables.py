@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import duckdb
@@ -16,6 +16,7 @@ from pyspark.sql import Row
 
 import windrow as wr
 from windrow import state
+from windrow.testing import StreamDriver
 
 from ..harness.daily_jobs import half_hours, pairs, shown_windows
 from ..harness.tables import arrow
@@ -89,6 +90,26 @@ def test_records_are_late_by_the_time_that_was_set(minutes: float, late: int) ->
     assert wr.counters(windows.advance(back, to=at(40), n=wr.count()).closed)["late"] == late
 
 
+@pytest.mark.parametrize(
+    "windows",
+    [
+        lambda grace: wr.SessionWindows.with_gap("10 minutes", grace=grace),
+        lambda grace: wr.SlidingWindows.with_time_difference("10 minutes", grace=grace, resolution="1 millisecond"),
+    ],
+)
+@pytest.mark.parametrize("grace", ["0 seconds", "1 hour", "2 hours"])
+def test_a_shorter_grace_closes_the_windows_of_a_table_that_was_set_back(windows: Any, grace: str) -> None:
+    def grouped(data: Any, grace: str) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(windows(grace))
+
+    opened = grouped(pairs(("bob", 1), ("ann", 100)), "2 hours").advance(None, to=at(100), n=wr.count()).still_open
+    back = state.with_clock(opened, at(99))
+    closed = grouped(pairs(), grace).advance(back, to=at(500), n=wr.count()).closed
+    assert sorted(closed["user"].to_pylist()) == ["ann", "bob"]
+    driver = StreamDriver(lambda data: grouped(data, grace).start_from(back).count(), DAY.schema)
+    assert sorted(final.key["user"] for final in driver.tick(at(500))) == ["ann", "bob"]
+
+
 def test_sliding_windows_that_are_open_again_are_final_again() -> None:
     windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="5 minutes")
 
@@ -102,6 +123,31 @@ def test_sliding_windows_that_are_open_again_are_final_again() -> None:
     assert run(None, 30, ("ann", 20), ("ann", 24)) == [(at(10), at(20), 1), (at(14), at(24), 2)]
     back = state.with_clock(found[0], at(28))
     assert run(back, 31, ("ann", 22)) == [(at(14), at(24), 3)]  # [08:12, 08:22] is closed at 08:28, too
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(["ann", "bob"]), pd.CategoricalDtype(["ann", "bob"])])
+def test_keys_of_few_values_continue(kind: Any) -> None:
+    """Polars has views of them, which pyarrow cannot decode. The next day has other values."""
+
+    def day(kind: Any, *records: tuple[str, float]) -> Any:
+        if isinstance(kind, pd.CategoricalDtype):
+            return half_hours(pairs(*records).to_pandas().astype({"user": kind}))
+        return half_hours(pl.from_arrow(pairs(*records)).with_columns(pl.col("user").cast(kind)))
+
+    opened = day(kind, ("ann", 0), ("bob", 1)).advance(None, to=at(20), n=wr.count()).still_open
+    assert opened["user"].dtype == kind
+    other = kind if kind == pl.Categorical() else type(kind)(["eve", "ann"])
+    closed = day(other, ("ann", 25), ("eve", 90)).advance(opened, to=at(100), n=wr.count())
+    assert continued(closed.still_open) == [("eve", 1)]
+    assert list(closed.closed["user"]) == ["bob", "ann"]
+    assert list(closed.closed["n"]) == [1, 2]
+
+
+def test_a_day_without_records_needs_no_types_of_keys() -> None:
+    opened = half_hours(pl.from_arrow(pairs(("ann", 0)))).advance(None, to=at(20), n=wr.count()).still_open
+    empty = pl.DataFrame({"user": [], "ts": pl.Series([], dtype=pl.Datetime("us"))})
+    closed = half_hours(empty).advance(opened, to=at(200), n=wr.count()).closed
+    assert closed.select("user", "n").rows() == [("ann", 1)]
 
 
 KEYS = pa.table(
@@ -283,6 +329,13 @@ def test_the_clock_of_sessions_with_rules_does_not_go_back() -> None:
     assert state.clock(state.with_clock(opened, at(10))).time == at(10)
     with pytest.raises(ValueError, match=r"to: got 2026-\S+ 08:09:59.999999; allowed: .* its sessions have rules"):
         state.with_clock(opened, at(10) - timedelta(microseconds=1))
+
+
+@pytest.mark.parametrize("to", ["0001-01-01 00:00+00:01", datetime.max.replace(tzinfo=timezone(timedelta(minutes=-1)))])
+def test_a_time_that_utc_does_not_have_is_named(to: Any) -> None:
+    run = wr.group_by(KEYS, "id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    with pytest.raises(ValueError, match="^to: got .*; allowed: a time of the years 1 to 9999 in UTC"):
+        run.advance(None, to=to, n=wr.count())
 
 
 def test_a_query_without_keys_has_none_to_remove() -> None:

@@ -117,6 +117,23 @@ def test_updates_without_a_pace_are_refused_because_rows_would_wait_forever(opti
         StreamDriver(lambda data: windowed(data).emit("update", **options).start_from(opened).count(), SCHEMA)
 
 
+def test_rows_that_wait_leave_as_a_shorter_grace_closes_their_windows() -> None:
+    """Also after the clock was set back, when the new close time counts at once."""
+    _, opened = opened_after(*JOINED, ("bob", 44))
+
+    def query(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap("10 minutes", grace="0 seconds")
+        updates = wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update", every=HALF_HOUR)
+        return updates.start_from(state.with_clock(opened, at(43))).agg(n=wr.count())
+
+    (rows,) = rows_of(query, ("bob", 44))
+    assert [row[:4] for row in rows if row[1] == "ann"] == [
+        ("delete", "ann", 0, 0),
+        ("delete", "ann", 15, 15),
+        ("upsert", "ann", 0, 15),
+    ]
+
+
 def test_a_clock_that_is_set_back_sets_back_the_pace() -> None:
     """A record a day ahead makes ann's session leave. The next rows then wait from the time of the table on."""
     emitted, opened = opened_after(("ann", 0), ("far", 1440), ("ann", 5))

@@ -80,7 +80,10 @@ fn values<V: Scalar>(items: &[&Item<V>]) -> Column<'static> {
 impl<V: Scalar> State for CollectListState<V> {
     type Options = bool;
     type Argument = PositionedValue<V>;
-    const KEEPS_ROWS: bool = true;
+
+    fn kept_rows(_keep_nulls: &bool) -> usize {
+        usize::MAX
+    }
 
     fn longest_list(_keep_nulls: &bool) -> Option<usize> {
         Some(usize::MAX)

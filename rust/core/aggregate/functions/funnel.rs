@@ -186,7 +186,14 @@ impl<S> FunnelState<S> {
 impl<S: StepCriterion> State for FunnelState<S> {
     type Options = FunnelOptions<S>;
     type Argument = S::Argument;
-    const KEEPS_ROWS: bool = true;
+
+    fn kept_rows(options: &FunnelOptions<S>) -> usize {
+        if options.rules.strict {
+            usize::MAX
+        } else {
+            FEW
+        }
+    }
 
     #[inline]
     fn add(&mut self, options: &FunnelOptions<S>, row: <S::Argument as Argument>::Row<'_>) {

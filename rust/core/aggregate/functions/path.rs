@@ -63,7 +63,10 @@ fn walk<'a, V: Scalar, I: Copy>(
 impl<V: Scalar> State for PathState<V> {
     type Options = usize;
     type Argument = PositionedValue<V>;
-    const KEEPS_ROWS: bool = true;
+
+    fn kept_rows(_most: &usize) -> usize {
+        usize::MAX
+    }
 
     fn longest_list(&most: &usize) -> Option<usize> {
         Some(most)
