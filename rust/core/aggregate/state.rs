@@ -17,6 +17,7 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     type Options: Clone + Send + Sync + 'static;
     /// What it takes from a row.
     type Argument: Argument;
+
     /// The number of rows up to which a state may have a value of each, so that it is no smaller than
     /// the rows.
     fn kept_rows(_options: &Self::Options) -> usize {
