@@ -57,14 +57,9 @@ pub(super) fn are_scattered(
     gap: Gap,
     interrupt: &Interrupt,
 ) -> Result<bool> {
-    let kept = query.aggregates.iter().map(AggregatePlan::kept_rows);
-    let kept = kept.max().unwrap_or_default();
-    if kept == usize::MAX {
-        return Ok(true);
-    }
     let keys = rows.keys();
     let records = (keys.len() * record_columns(query)) as f64;
-    let columns = session_columns(query, gap).max(kept * record_columns(query)) as f64;
+    let columns = session_columns(query, gap) as f64;
     let mut counts = Vec::new();
     for key in &keys {
         let key = key.0 as usize;
@@ -116,16 +111,16 @@ fn record_columns(query: &Query) -> usize {
 }
 
 /// How many columns a partial session has in blocks. If a state can hold many values or bytes, the
-/// result is at least twice the columns of a record.
+/// result is at least twice the columns of a record, and if it may have a value of each of some rows,
+/// at least their columns.
 fn session_columns(query: &Query, gap: Gap) -> usize {
     let reach = usize::from(matches!(gap, Gap::Dynamic { .. }));
     let states = query.accumulators().save(&[]);
     let columns = query.keys.len() + 2 + reach + states.len();
     let is_long =
         |state: &Column<'_>| matches!(state.values, Values::List { .. } | Values::Bytes(_));
-    if states.iter().any(is_long) {
-        columns.max(2 * record_columns(query))
-    } else {
-        columns
-    }
+    let many = if states.iter().any(is_long) { 2 } else { 0 };
+    let kept = query.aggregates.iter().map(AggregatePlan::kept_rows);
+    let rows = kept.fold(many, usize::max);
+    columns.max(rows.saturating_mul(record_columns(query)))
 }
