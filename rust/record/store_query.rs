@@ -98,7 +98,8 @@ pub(crate) fn select(
             return Err(Error::Argument {
                 argument: "query".into(),
                 got: "sessions that rules end".into(),
-                allowed: "other windows: for sessions with rules, a state holds only the last session of each key, and records that belong to no session yet"
+                allowed: "other windows: for sessions with rules, a state holds only the last session of \
+                          each key, and records that belong to no session yet"
                     .into(),
             });
         }

@@ -134,7 +134,7 @@ def _result_type(what: str, left: Any, right: Any) -> Any:
     if scale > _DIGITS:
         raise TypeError(
             f"got the {what} of {left} and {right}; allowed: decimals whose {what} has {_DIGITS} digits after the "
-            f"point, or doubles (use then)"
+            "point, or doubles (use then)"
         )
     return pa.decimal256(min(precision, 2 * _DIGITS), scale)
 

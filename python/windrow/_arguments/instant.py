@@ -42,7 +42,7 @@ def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None =
         except OverflowError:
             raise bad_value(argument, value, "a time of the years 1 to 9999 in UTC") from None
     elif kind.tz is not None:
-        moment = _in_utc(argument, value, moment, zone or kind.tz)
+        moment = _of_zone(argument, value, moment, zone or kind.tz)
     micros: Any = pa.scalar(moment, pa.timestamp("us")).value
     if kind.unit == "ns":
         if not -(2**63) <= micros * 1_000 < 2**63:
@@ -94,7 +94,7 @@ def _moment(argument: str, value: object) -> datetime:
         raise bad_value(argument, value, allowed) from error
 
 
-def _in_utc(argument: str, value: object, moment: datetime, zone: str) -> datetime:
+def _of_zone(argument: str, value: object, moment: datetime, zone: str) -> datetime:
     local: Any = pa.scalar(moment, pa.timestamp("us"))
     try:
         found: Any = pc.assume_timezone(local, zone)

@@ -55,7 +55,7 @@ def pickled_for_stream(plan: Plan) -> tuple[bytes, ...]:
         if broadcasts:
             raise TypeError(
                 f"{aggregate_argument(name)}: got functions that use a broadcast, on a stream; allowed: the value "
-                f"itself instead, because Spark sends no broadcasts to stateful steps of a stream"
+                "itself instead, because Spark sends no broadcasts to stateful steps of a stream"
             )
         functions.append(pickled)
     return tuple(functions)
@@ -70,6 +70,6 @@ def _pickled(name: str, function: AggregateCall | Finish) -> tuple[bytes, list[A
     except Exception as error:
         raise TypeError(
             f"{aggregate_argument(name)}: got functions that cannot be pickled ({error}); allowed: functions that can "
-            f"be sent to executors: they cannot use a Spark session, locks or open files"
+            "be sent to executors: they cannot use a Spark session, locks or open files"
         ) from error
     return file.getvalue(), pickler.broadcasts

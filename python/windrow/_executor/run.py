@@ -66,8 +66,8 @@ def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: An
     key = ", ".join(f"{name} = {records.column(name)[row].as_py()}" for name in plan["keys"])
     raise ValueError(
         f"column {plan['time']!r}: the record of {key} at {shown(time, kind)} is {place}; allowed with rules that end "
-        "sessions: records from the earlier `to` on, before this one, because any other record would move the ends of "
-        "sessions that are closed: leave it out with a filter"
+        "sessions: records from the earlier `to` on and before this one, because any other record would move the ends "
+        "of sessions that are closed: leave it out with a filter"
     )
 
 

@@ -97,7 +97,7 @@ def counters(result: Any, name: str | None = None) -> dict[str, Any]:
     if not counted:
         raise ValueError(
             f"result: got a {type(result).__name__} without counters; allowed: {_ALLOWED}. Grouping, joining and "
-            f"conversion through Polars or DuckDB lose them; .observe(windrow.Observation()) keeps them"
+            "conversion through Polars or DuckDB lose them; .observe(windrow.Observation()) keeps them"
         )
     return counted
 

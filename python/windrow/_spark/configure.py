@@ -84,7 +84,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
         warnings.warn(
             f"spark: this session does not let {' and '.join(refused)} be set ({next(iter(refused.values()))}); "
             f"{effect}; if the platform has another place for settings (of the cluster, the job or the pipeline), set "
-            f"them there",
+            "them there",
             stacklevel=calls_to_user(),
         )
     return {key: value for key, value in settings.items() if key not in refused}

@@ -86,7 +86,7 @@ class ClockRow:
         if to < self.ticks and has_rules(self.specification["windows"]):
             allowed = (
                 f"{shown(self.ticks, self.time)}, which the table has reached, or later: its sessions have rules, and "
-                f"earlier records would move the ends of these sessions"
+                "earlier records would move the ends of these sessions"
             )
             raise ValueError(f"to: got {shown(to, self.time)}; allowed: {allowed}")
         return change_clock(self.state, to)
@@ -136,8 +136,9 @@ def _values(argument: str, value: Any, kind: Any) -> pa.Array[Any]:
         # pa.array would leave out a name that a struct does not have.
         return pa.concat_arrays([pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)])
     try:
-        zoned = [isinstance(each, datetime) and each.tzinfo is not None for each in values]
-        cells = pa.array([in_utc(each) if zone else each for each, zone in zip(values, zoned, strict=True)], kind)
+        cells = pa.array(
+            [in_utc(each) if isinstance(each, datetime) and each.tzinfo is not None else each for each in values], kind
+        )
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise bad_type(argument, value, f"a value of type {kind}, or a list of them") from error
     return cells

@@ -136,7 +136,7 @@ def _check_calendar(uri: str, name: str, array: Any) -> None:
         if least is not None and least < (_GREGORIAN_DAYS if pa.types.is_date(leaf.type) else _GREGORIAN_MICROS):
             raise RuntimeError(
                 f"{uri}: column {name!r} has dates or times before 1900 that may be in the Julian calendar; Spark "
-                f"converts them and windrow does not: read the file with spark.read.parquet"
+                "converts them and windrow does not: read the file with spark.read.parquet"
             )
 
 
