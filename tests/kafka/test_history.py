@@ -22,7 +22,7 @@ START = 1_700_000_000_000
 FIRST, REST = 600, 400
 """Records of each partition in the history and after it."""
 PARTITIONS = 3
-ASKED = {"n": wr.count(), "first": wr.min("offset"), "last": wr.max("offset")}
+AGGREGATES = {"n": wr.count(), "first": wr.min("offset"), "last": wr.max("offset")}
 
 
 def events(first: int, count: int) -> list[tuple[int, bytes, bytes, int]]:
@@ -60,14 +60,14 @@ def test_no_record_is_lost_or_counted_twice(broker: Broker, spark: SparkSession,
 
     history = spark.read.parquet(str(tmp_path / "files"))
     to = datetime.fromtimestamp((START + 500 * FIRST) / 1000, UTC)
-    run = windowed(history).advance(None, to=to, **ASKED)
+    run = windowed(history).advance(None, to=to, **AGGREGATES)
     run.rows.write.partitionBy("status").parquet(str(tmp_path / "runs"))
     runs = spark.read.parquet(str(tmp_path / "runs"))
 
     def stream(once: bool) -> Query:
         records = records_of(spark, broker.address, topic, rows=500, starting=offsets)
         opened = runs.where("status = 'open'")
-        return Query(windowed(records).start_from(opened).agg(**ASKED), tmp_path / "checkpoint", once=once)
+        return Query(windowed(records).start_from(opened).agg(**AGGREGATES), tmp_path / "checkpoint", once=once)
 
     query = stream(once=True).wait()
     assert query.counters["records"] == REST * PARTITIONS
@@ -77,7 +77,7 @@ def test_no_record_is_lost_or_counted_twice(broker: Broker, spark: SparkSession,
     again = stream(once=True).wait()
     got = [*runs.where("status = 'closed'").collect(), *query.rows, *again.rows]
     everything = records_in(spark, broker, topic)
-    expected = windowed(everything).agg(**ASKED).where("user != 'later'").collect()
+    expected = windowed(everything).agg(**AGGREGATES).where("user != 'later'").collect()
     assert counted(got) == counted(expected)
     assert any(row.first < FIRST <= row.last for row in expected), "no session runs over the end of the history"
 

@@ -132,7 +132,7 @@ def test_ticks_tell_the_time_that_has_passed_on_their_own_partition(broker: Brok
         until(ended, 15, "the last tick, 1.5 s after the last record")
         passed = 1000 * (time.monotonic() - begin) + 1_000
     sent = ticks()
-    assert sent[2] == [], "a partition without data has no time that could be told"
+    assert sent[2] == [], "a partition without data has no time to send"
     for partition, start in ((0, START), (1, START - 5_000_000)):
         assert sent[partition] == sorted(set(sent[partition]))
         assert start + 300 <= sent[partition][0]

@@ -89,7 +89,7 @@ def test_a_ticker_moves_quiet_partitions_alone_and_ends_with_a_signal(
     last = max(record.offset for record in read if record.partition == 1 and time_of(record) is None)
     found = ticks(broker, topic)
     quiet = [(record, time) for record, time in found if record.partition == 0]
-    # Its event time is the largest, not the last one; what is reported is that much later as nothing came.
+    # Its event time is the largest one, not the last one. A tick adds the time for which no record came.
     times = [time for _, time in quiet]
     assert times == sorted(set(times))
     assert START + 5_000 + QUIET - 100 <= times[0] <= START + 5_000 + QUIET + 600

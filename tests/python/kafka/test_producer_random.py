@@ -152,7 +152,7 @@ def test_the_logs_hold_only_what_they_may_hold(
             quiet = sent - max(note[0] for note in notes)
             assert quiet >= 1_000
             assert time <= max(note[2] for note in notes) + quiet - allowance
-        # whoever wrote last has told its time to the end of the cycle, unless nothing could be told
+        # The last writer has sent its time until the end of the cycle, if it had a time to send.
         if data:
             last_writer = data[-1].writer
             times = [time for entry in log if entry.writer == last_writer and (time := control_time(entry)) is not None]

@@ -23,7 +23,7 @@ from ..oracle.streaming_scenario import StreamingScenario
 from ..scenes import at
 
 TICK = timedelta(microseconds=1)
-ASKED = {
+AGGREGATES = {
     "n": Call("count"),
     "ids": Call("collect_list", ("id",)),
     "first": Call("first", ("id",)),
@@ -32,7 +32,7 @@ ASKED = {
     "mean": Call("mean", ("id",)),
     "top": Call("top_k", ("id",), most=2),
 }
-BUILT = {name: each.build(wr) for name, each in ASKED.items()}
+BUILT = {name: each.build(wr) for name, each in AGGREGATES.items()}
 
 
 def history_of(times: list[int | None], keys: list[Any], **columns: Any) -> pa.Table:
@@ -62,7 +62,7 @@ def check(cut: tuple[pa.Table, list[int]], windows: Any, oracle: Any) -> None:
     *parts, rest = days(history, ends)
     parts[-1] = pa.concat_tables([parts[-1], rest])
     closed, still_open = played(parts, ends, lambda day: wr.group_by(day, "k", time="ts").windowed_by(windows), BUILT)
-    assert_windows(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), history, ["k"], oracle, ASKED)
+    assert_windows(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), history, ["k"], oracle, AGGREGATES)
 
 
 @pytest.mark.filterwarnings("ignore::windrow.LeftOut")

@@ -26,7 +26,7 @@ LONGEST = 9
 Row = tuple[int | None, int | None, int | None, bool]
 Tables = dict[str, pa.Table]
 
-ASKED = {
+AGGREGATES = {
     "n": wr.count(),
     "n_b": wr.count("b.*"),
     "total": wr.sum("a.v"),
@@ -90,17 +90,17 @@ def check(tables: Tables, times: dict[str, str], answer: pa.Table, windows: RowW
     """All records, one input after the other, in the columns of all, with the name of the input and their windows."""
     records = oracle_rows(tables, times)
     columns = list(dict.fromkeys(name for table in tables.values() for name in table.column_names))
-    assert answer.column_names == [*columns, "input", "window", *ASKED]
+    assert answer.column_names == [*columns, "input", "window", *AGGREGATES]
     unioned = pa.concat_tables(tables.values(), promote_options="default").select(columns)
     assert answer.select(columns).replace_schema_metadata(None).equals(unioned)
     assert answer["input"].to_pylist() == [record.input for record in records]
     known = {row: window for group in by_key(records).values() for row, window in windows(list(group)).items()}
     ids: dict[Any, int] = {}
-    answers = zip(window_bounds(answer), answer.select([*ASKED]).to_pylist(), strict=True)
+    answers = zip(window_bounds(answer), answer.select([*AGGREGATES]).to_pylist(), strict=True)
     for row, (start_and_end, got) in enumerate(answers):
         if row not in known:
             assert start_and_end == (None, None)
-            assert got == dict.fromkeys(ASKED)
+            assert got == dict.fromkeys(AGGREGATES)
             continue
         start, end, members = known[row]
         assert start_and_end == (start, end)
@@ -127,7 +127,7 @@ def total(values: Any) -> int | None:
 @given(inputs(), st.integers(1, 12))
 def test_sessions_of_all_inputs_equal_the_oracle(drawn: tuple[Tables, dict[str, str]], gap: int) -> None:
     windows = wr.SessionWindows.with_gap(gap * TICK)
-    check(*drawn, cogrouped(*drawn, windows).with_columns(**ASKED), of_sessions(gap))
+    check(*drawn, cogrouped(*drawn, windows).with_columns(**AGGREGATES), of_sessions(gap))
 
 
 @usually(40)
@@ -135,7 +135,7 @@ def test_sessions_of_all_inputs_equal_the_oracle(drawn: tuple[Tables, dict[str, 
 def test_sessions_of_own_gaps_equal_the_oracle(drawn: tuple[Tables, dict[str, str]]) -> None:
     windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
     oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
-    check(*drawn, cogrouped(*drawn, windows).with_columns(**ASKED), oracle)
+    check(*drawn, cogrouped(*drawn, windows).with_columns(**AGGREGATES), oracle)
 
 
 @usually(60)
@@ -145,7 +145,7 @@ def test_sliding_windows_end_at_the_records_of_any_input(
 ) -> None:
     difference = steps * resolution
     windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
-    check(*drawn, cogrouped(*drawn, windows).with_columns(**ASKED), of_sliding(difference, resolution))
+    check(*drawn, cogrouped(*drawn, windows).with_columns(**AGGREGATES), of_sliding(difference, resolution))
 
 
 CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": all_at(0, 1, 3, 4), "url": ["/", "/a", "/b", "/c"]})

@@ -33,7 +33,7 @@ MADE = st.tuples(
     st.sampled_from([False, False, False, True]),
     st.booleans(),
 )
-ASKED = {
+AGGREGATES = {
     "n": ("count", None),
     "first": ("first", "clicks.v"),
     "last": ("last", "orders.v"),
@@ -49,7 +49,7 @@ def aggregates(columns: dict[str, str]) -> dict[str, Any]:
         options = {"ignore_nulls": True} if function in ("first", "last") else {}  # null in records of other inputs
         return getattr(wr, function)(*(() if column is None else (columns.get(column, column),)), **options)
 
-    return {name: made(*arguments) for name, arguments in ASKED.items()} | {"why": wr.ended_by()}
+    return {name: made(*arguments) for name, arguments in AGGREGATES.items()} | {"why": wr.ended_by()}
 
 
 def tables(rows: list[Made]) -> tuple[pa.Table, pa.Table, pa.Table]:

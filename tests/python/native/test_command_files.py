@@ -16,7 +16,7 @@ from ..harness.command import refused
 
 SESSIONS = ["--key", "user", "--time", "ts", "--gap", "5 minutes"]
 HEADER = '"user","window_start","window_end","n","spend"\n'
-ASKED = [*SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--quiet"]
+ARGUMENTS = [*SESSIONS, "--agg", "n=count", "--agg", "spend=sum:amount", "--quiet"]
 FIRST = "ann,2026-05-04 09:00:00,5\n"
 LAST = '"ann",2026-05-04 09:00:00.000000,2026-05-04 09:00:00.000000,1,5\n'
 
@@ -37,7 +37,7 @@ def files(folder: Path, **contents: str | bytes) -> list[str]:
 
 def test_a_header_alone_gives_the_header_of_the_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (name,) = files(folder, header="user,ts,amount\n")
-    assert main(["sessions", name, *ASKED]) == 0
+    assert main(["sessions", name, *ARGUMENTS]) == 0
     assert capsys.readouterr().out == HEADER
     assert (
         main(["sliding", name, "--key", "user", "--time", "ts", "--difference", "1 hour", "--out", "no.parquet"]) == 0
@@ -57,7 +57,7 @@ def test_a_file_without_values_takes_the_types_of_the_next(
         rows=f"user,ts,amount\n{FIRST}",
         empty="user,ts,amount\n,2026-05-04 09:00:00,\n",
     )
-    assert main(["sessions", *(f"{name}.csv" for name in order), *ASKED]) == 0
+    assert main(["sessions", *(f"{name}.csv" for name in order), *ARGUMENTS]) == 0
     assert capsys.readouterr().out == HEADER + LAST
 
 
@@ -72,7 +72,7 @@ def test_types_are_those_of_the_first_values_however_late_they_come(
 ) -> None:
     late = "".join("ann,2026-05-04 09:00:00,\n" for _ in range(100_000))
     (name,) = files(folder, late=f"user,ts,amount\n{late}ann,2026-05-04 09:00:00,2.5\n")
-    assert main(["sessions", name, *ASKED]) == 0
+    assert main(["sessions", name, *ARGUMENTS]) == 0
     assert capsys.readouterr().out.endswith(",100001,2.5\n")
     schema = pa.schema([("user", pa.string()), ("ts", pa.string())])
     pq.write_table(schema.empty_table(), folder / "empty.parquet")

@@ -40,7 +40,7 @@ def joined(one: list[int], other: list[int]) -> list[int]:
     return one + other
 
 
-ASKED = {
+AGGREGATES = {
     "n": wr.count(),
     "ids": wr.collect_list("id"),
     "total": wr.sum("v"),
@@ -166,10 +166,10 @@ def folded_after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.T
 @example(table_of([(1, 0, 40, True), (1, 10, 1, False), (1, 30, 1, False)], []), (None, None, True), 1, [])
 def test_oracle_sessions_and_aggregates_on_every_way(table: pa.Table, rule: Rule, shards: int, cuts: list[int]) -> None:
     wanted, grouped = expected(table, rule), windowed(table, windows_of(rule)).shards(shards)
-    check(grouped.agg(**ASKED), wanted)
-    check(grouped.to_reader(**ASKED).read_all(), wanted)
+    check(grouped.agg(**AGGREGATES), wanted)
+    check(grouped.to_reader(**AGGREGATES).read_all(), wanted)
     check(grouped.agg(**FOLDED), wanted)
-    check(after_a_shuffle(grouped._plan(ASKED), table, cuts), wanted)
+    check(after_a_shuffle(grouped._plan(AGGREGATES), table, cuts), wanted)
     check(folded_after_a_shuffle(grouped._plan(FOLDED), table, cuts), wanted)
 
 
@@ -210,8 +210,8 @@ def _plain(answer: pa.Table) -> list[dict[str, Any]]:
 @given(tables(), RULES)
 def test_a_length_that_no_session_reaches_changes_nothing(table: pa.Table, rule: Rule) -> None:
     gap = rule[0]
-    plain = windowed(table, windows_of((gap, None, False))).agg(**ASKED)
-    cut_nowhere = windowed(table, windows_of((gap, 2**63 - 1, False))).agg(**ASKED)
+    plain = windowed(table, windows_of((gap, None, False))).agg(**AGGREGATES)
+    cut_nowhere = windowed(table, windows_of((gap, 2**63 - 1, False))).agg(**AGGREGATES)
     assert rows_of(cut_nowhere, ["k"]) == rows_of(plain, ["k"])
 
 

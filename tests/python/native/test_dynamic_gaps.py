@@ -21,7 +21,7 @@ from ..oracle.sessions import bad_gaps, clamped_gaps
 from ..scenes import EIGHT, at
 
 US = timedelta(microseconds=1)
-ASKED = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "total": Call("sum", ("id",))}
+AGGREGATES = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "total": Call("sum", ("id",))}
 TEN = wr.SessionWindows.with_dynamic_gap("gap", max_gap=10 * US)
 
 
@@ -40,7 +40,7 @@ def table_of(rows: list[tuple[Any, ...]], unit: str = "us") -> pa.Table:
 
 def sessions(table: Any, windows: Any = TEN, threads: int = 1) -> pa.Table:
     """The sessions of a table."""
-    aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    aggregates = {name: aggregate.build(wr) for name, aggregate in AGGREGATES.items()}
     windowed = wr.group_by(table, "k", time="ts").windowed_by(windows)
     result: pa.Table = windowed.threads(threads).agg(**aggregates)
     return result
@@ -71,7 +71,7 @@ def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
     @given(events())
     def check(table: pa.Table) -> None:
         result = sessions(table, wr.SessionWindows.with_dynamic_gap("gap", max_gap=25 * US), threads)
-        assert_windows(rows_of(result, ["k"]), table, ["k"], by_dynamic_gap("gap", 25), ASKED)
+        assert_windows(rows_of(result, ["k"]), table, ["k"], by_dynamic_gap("gap", 25), AGGREGATES)
         rows, own = records(table, ["k"]), gap_of("gap")
         expected = bad_gaps(rows, own), clamped_gaps(rows, own, 25), table.num_rows
         assert counted(result, "bad_gaps", "clamped_gaps", "records") == expected
@@ -149,7 +149,7 @@ def test_record_by_record_sessions_of_any_gap_equal_the_batch() -> None:
         many = windowed.agg(total=wr.sum("id"))
         single = windowed.agg(total=wr.reduce("id", lambda one, other: one + other))
         assert rows_of(single, ["k"]) == rows_of(many, ["k"])
-        expected = {"total": ASKED["total"]}
+        expected = {"total": AGGREGATES["total"]}
         assert_windows(rows_of(many, ["k"]), table, ["k"], by_dynamic_gap("gap", 2**63), expected)
 
     check()

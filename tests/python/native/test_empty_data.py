@@ -47,7 +47,7 @@ EMPTY: dict[str, Callable[[Path], Any]] = {
     "null times": lambda _: pl.DataFrame(DAY | {"t": [None, None]}),
     "nulls": lambda _: pl.DataFrame({name: [None, None] for name in NAMES}),
 }
-ASKED: dict[str, Any] = {
+AGGREGATES: dict[str, Any] = {
     "n": wr.count(),
     "total": wr.sum("x"),
     "share": wr.sum("x") / wr.count(),
@@ -70,8 +70,8 @@ ASKED: dict[str, Any] = {
 def test_no_windows_and_all_columns(case: str, windows: Any, tmp_path: Path) -> None:
     seen = wr.Observation()
     query = wr.group_by(EMPTY[case](tmp_path), "k", time="t").windowed_by(windows).observe(seen)
-    result = arrow(query.agg(**ASKED))
-    assert (result.num_rows, result.column_names) == (0, ["k", "window", *ASKED])
+    result = arrow(query.agg(**AGGREGATES))
+    assert (result.num_rows, result.column_names) == (0, ["k", "window", *AGGREGATES])
     assert seen.get["windows"] == 0
     assert seen.get["records"] == (2 if "null" in case else 0)
 

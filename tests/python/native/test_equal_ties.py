@@ -23,7 +23,7 @@ from ..oracle.sliding import sliding
 TICK = timedelta(microseconds=1)
 SCHEMA = pa.schema({"k": pa.int64(), "ts": pa.timestamp("us"), "tie": pa.int64(), "id": pa.int64()})
 END = 1_000
-ASKED = {
+AGGREGATES = {
     "all": wr.collect_list("id"),
     "first": wr.first("id"),
     "last": wr.last("id"),
@@ -69,7 +69,7 @@ def shown(rows: Iterator[dict[str, Any]] | list[dict[str, Any]]) -> list[tuple[A
         return value
 
     return sorted(
-        (row["k"], *(ticks(row["window"][bound]) for bound in ("start", "end")), *(row[name] for name in ASKED))
+        (row["k"], *(ticks(row["window"][bound]) for bound in ("start", "end")), *(row[name] for name in AGGREGATES))
         for row in rows
     )
 
@@ -82,17 +82,17 @@ def cut(rows: list[Made], at: int) -> list[pa.Table]:
 @given(MADE, st.integers(1, 6), st.integers(0, 24))
 def test_equal_ties_go_by_arrival(rows: list[Made], difference: int, at: int) -> None:
     expected, whole, far = expected_of(rows, difference), table_of(rows), instant(9 * END, pa.timestamp("us"))
-    assert shown(windowed(whole, difference).agg(**ASKED).to_pylist()) == expected
-    assert shown(windowed(whole, difference).advance(None, to=far, **ASKED).closed.to_pylist()) == expected
+    assert shown(windowed(whole, difference).agg(**AGGREGATES).to_pylist()) == expected
+    assert shown(windowed(whole, difference).advance(None, to=far, **AGGREGATES).closed.to_pylist()) == expected
 
     opened, closed = None, []
     for part, to in zip(cut(rows, at), (0, 9 * END), strict=True):  # nothing closes in the first run
-        run = windowed(part, difference).advance(opened, to=instant(to, pa.timestamp("us")), **ASKED)
+        run = windowed(part, difference).advance(opened, to=instant(to, pa.timestamp("us")), **AGGREGATES)
         opened, closed = run.still_open, closed + run.closed.to_pylist()
     assert shown(closed) == expected
 
     def query(data: Any) -> Any:
-        return windowed(data, difference).agg(**ASKED)
+        return windowed(data, difference).agg(**AGGREGATES)
 
     last = table_of([(9, 9 * END, 1)], len(rows))
     stream, driver = LocalStream(query, SCHEMA, shards=2), StreamDriver(query, SCHEMA)
@@ -113,7 +113,7 @@ def test_equal_ties_of_the_windows_of_records_go_by_arrival(
     """
     order = {"order": "id"} if is_ordered else {}
     rows = sorted(rows, key=lambda row: row[1]) if is_ordered else rows
-    stream = LocalRows(lambda data: windowed(data, difference, **order), SCHEMA, shards=2, aggregates=ASKED)
+    stream = LocalRows(lambda data: windowed(data, difference, **order), SCHEMA, shards=2, aggregates=AGGREGATES)
     emitted = [row for part in cut(rows, at) for row in stream.push([part])]
     ties = {number: tie for number, (_, _, tie) in enumerate(rows)}
     assert sorted(row["id"] for row in emitted) == list(range(len(rows)))
@@ -122,4 +122,4 @@ def test_equal_ties_of_the_windows_of_records_go_by_arrival(
         seen = row["id"] + 1 if is_ordered else at if row["id"] < at else len(rows)
         numbered = [(when, tie, n) for n, (k, when, tie) in enumerate(rows[:seen]) if k == key]
         members = [n for when, _, n in sorted(numbered) if time - difference <= when <= time]
-        assert {name: row[name] for name in ASKED} == answers(members, ties), row
+        assert {name: row[name] for name in AGGREGATES} == answers(members, ties), row

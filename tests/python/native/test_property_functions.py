@@ -55,7 +55,7 @@ def joined(one: list[Any], other: list[Any]) -> list[Any]:
     return one + other
 
 
-ASKED = {
+AGGREGATES = {
     "words": wr.reduce("word", bracket),
     "rows": wr.aggregate(list, append, joined, schema="array<struct<word: string, n: bigint>>", columns=["word", "n"]),
     "total": wr.sum("n"),
@@ -132,7 +132,9 @@ def test_oracle_folds_in_the_order_of_time(kind: str, data: st.DataObject) -> No
     wanted = expected(table, oracle)
 
     def folded(of: Any) -> Any:
-        return wr.group_by(of, "k", time="ts").windowed_by(windows).shards(data.draw(st.integers(1, 5))).agg(**ASKED)
+        return (
+            wr.group_by(of, "k", time="ts").windowed_by(windows).shards(data.draw(st.integers(1, 5))).agg(**AGGREGATES)
+        )
 
     here = folded(pa.Table.from_batches(splits, SCHEMA))
     assert_same(rows_of(here, ["k"]), wanted)
@@ -147,7 +149,7 @@ def test_oracle_folds_in_the_order_of_time(kind: str, data: st.DataObject) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_windows_leave_as_time_passes_and_nothing_is_late(kind: str) -> None:
-    plan = plan_of(lambda of: wr.group_by(of, "k", time="ts").windowed_by(KINDS[kind][0]).agg(**ASKED), SCHEMA)
+    plan = plan_of(lambda of: wr.group_by(of, "k", time="ts").windowed_by(KINDS[kind][0]).agg(**AGGREGATES), SCHEMA)
     operator = Operator(plan.spec_in_order, plan.schema, plan.folds())
     times = sorted((row * 7919) % 30_011 - 9_000 for row in range(3_000))
     batch = pa.record_batch(

@@ -18,7 +18,7 @@ from ..harness.families import some
 from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, in_batches, records, rows_of
 from ..oracle.records import null_keys, null_times
 
-ASKED = {"n": Call("count"), "values": Call("collect_list", ("x",)), "total": Call("sum", ("x",))}
+AGGREGATES = {"n": Call("count"), "values": Call("collect_list", ("x",)), "total": Call("sum", ("x",))}
 NAN, INFINITY = float("nan"), float("inf")
 
 KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {
@@ -79,11 +79,11 @@ def array(values: list[Any], kind: pa.DataType) -> pa.Array:
 def check(table: pa.Table, keys: list[str]) -> None:
     """Sessions and sliding windows of the table equal the oracle's, and the counters tell what was left out."""
     grouped = wr.group_by(table, *keys, time="ts")
-    aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    aggregates = {name: aggregate.build(wr) for name, aggregate in AGGREGATES.items()}
     sessions = grouped.windowed_by(wr.SessionWindows.with_gap("4 milliseconds")).agg(**aggregates)
-    assert_windows(rows_of(sessions, keys), table, keys, by_sessions(4), ASKED)
+    assert_windows(rows_of(sessions, keys), table, keys, by_sessions(4), AGGREGATES)
     sliding = grouped.windowed_by(wr.SlidingWindows.with_time_difference(timedelta(milliseconds=9))).agg(**aggregates)
-    assert_windows(rows_of(sliding, keys), table, keys, by_sliding(9, 1), ASKED)
+    assert_windows(rows_of(sliding, keys), table, keys, by_sliding(9, 1), AGGREGATES)
     rows = records(table, keys)
     for result in (sessions, sliding):
         bounds = [(field.name, field.type) for field in result["window"].type]

@@ -16,7 +16,7 @@ from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 
-ASKED = {
+AGGREGATES = {
     "n": Call("count"),
     "ids": Call("collect_list", ("id",)),
     "first": Call("first", ("id",)),
@@ -53,9 +53,9 @@ def events(draw: st.DrawFn, unit: str, scale: int = 1) -> pa.Table:
 
 def check(table: pa.Table, windows: Any, oracle: Any) -> None:
     """One query against the oracle."""
-    aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    aggregates = {name: aggregate.build(wr) for name, aggregate in AGGREGATES.items()}
     result = wr.group_by(table, "k", time="ts").windowed_by(windows).agg(**aggregates)
-    assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, ASKED)
+    assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, AGGREGATES)
 
 
 @usually(60)

@@ -32,7 +32,7 @@ from ..harness.tables import (
     rows_of,
 )
 
-ASKED = {
+AGGREGATES = {
     "n": Call("count"),
     "total": Call("sum", ("x",)),
     "values": Call("collect_list", ("x",)),
@@ -75,11 +75,11 @@ def test_batches_hold_the_windows_of_the_oracle(name: str, in_memory: int, monke
     @given(events(), st.integers(1, 5))
     def check(table: pa.Table, shards: int) -> None:
         query = wr.group_by(table, "k", time="ts").windowed_by(windows).shards(shards)
-        aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+        aggregates = {name: aggregate.build(wr) for name, aggregate in AGGREGATES.items()}
         reader = query.to_reader(**aggregates)
         counted = wr.counters(reader)
         result = reader.read_all()
-        assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, ASKED)
+        assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, AGGREGATES)
         whole = query.agg(**aggregates)
         assert result.schema == whole.schema
         assert wr.counters(whole) == counted | {"overflows": 0, "windows": result.num_rows}

@@ -96,7 +96,7 @@ def windows_of(rules: Rules, **others: Any) -> wr.SessionWindows:
     )
 
 
-ASKED = {
+AGGREGATES = {
     "n": wr.count(),
     "ids": wr.collect_list("id"),
     "first": wr.first("seq"),
@@ -144,10 +144,10 @@ def test_oracle_batches_give_the_sessions_of_the_rules(
     rows = own(rows)
     table, expected = table_of(rows, pa.timestamp("us")), wanted(rows, sessions(rows, rules))
     grouped = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows_of(rules)).shards(shards)
-    answer = grouped.agg(**ASKED)
+    answer = grouped.agg(**AGGREGATES)
     assert shown(answer) == expected
     assert len(set(answer["number"].to_pylist())) == answer.num_rows
-    assert shown(after_a_shuffle(grouped._plan(ASKED), table, cuts)) == expected
+    assert shown(after_a_shuffle(grouped._plan(AGGREGATES), table, cuts)) == expected
     joined = wr.aggregate(list, listed, joined_lists, schema="array<bigint>", columns=["id"])
     folded = {"ids": joined, "first": wr.first("seq"), "last": wr.last("seq"), "why": wr.ended_by()}
     assert shown(grouped.agg(**folded)) == expected
@@ -163,7 +163,7 @@ def test_oracle_without_a_tie_records_of_one_time_stay_together(rows: list[Row],
     random.shuffle(order)
     for data in (table, table.take(pa.array(order, pa.int64()))):
         grouped = wr.group_by(data, "user", time="ts").windowed_by(windows_of(rules))
-        assert shown(grouped.agg(**ASKED)) == expected
+        assert shown(grouped.agg(**AGGREGATES)) == expected
 
 
 @usually(40)
@@ -198,7 +198,7 @@ def test_oracle_days_end_where_a_clock_says_so_when_summer_time_begins_and_ends(
     rows = [Row("ann", (ZONES[zone] + (hour - 48) * 1800) * SECOND + offset) for hour in hours]
     table = table_of(rows, pa.timestamp("us", None if zone is None else "UTC"))
     windows = wr.SessionWindows.with_gap(timedelta(microseconds=10**13), cut_at=clock, zone=zone)
-    answer = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(**ASKED)
+    answer = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(**AGGREGATES)
     assert shown(answer) == wanted(rows, sessions(rows, rules))
 
 
@@ -228,10 +228,10 @@ def driver_of(rules: Rules, grace: int, every: dict[str, Any]) -> StreamDriver:
 def test_oracle_a_stream_gives_the_sessions_of_the_records_that_are_not_late(
     rows: list[Row], rules: Rules, grace: int, restarts: set[int]
 ) -> None:
-    driver, found, in_time, latest = driver_of(rules, grace * SECOND, ASKED), list[Any](), list[Row](), -1
+    driver, found, in_time, latest = driver_of(rules, grace * SECOND, AGGREGATES), list[Any](), list[Row](), -1
     for place, row in enumerate(own(rows)):
         if place in restarts:
-            driver = driver_of(rules, grace * SECOND, ASKED).restore(driver.snapshot())
+            driver = driver_of(rules, grace * SECOND, AGGREGATES).restore(driver.snapshot())
         camp, where = row.values
         moment = datetime(1970, 1, 1) + timedelta(microseconds=row.time)
         made = {"user": row.key, "ts": moment, "seq": row.tie, "out": row.ends, "login": row.begins}

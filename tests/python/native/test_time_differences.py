@@ -31,7 +31,7 @@ VISITS = pa.table(
         "paid_at": pa.array([None, NINE + timedelta(minutes=6), None, None], pa.timestamp("us")),
     }
 )
-ASKED: dict[str, Any] = {
+AGGREGATES: dict[str, Any] = {
     "length": wr.window_length(),
     "span": wr.max("ts") - wr.min("ts"),
     "until_paid": wr.first("paid_at", ignore_nulls=True) - wr.first("ts"),
@@ -58,16 +58,16 @@ def windowed(data: Any, gap: str = "5 minutes") -> Any:
     ids=["pyarrow", "pandas", "polars", "polars lazy", "duckdb"],
 )
 def test_every_kind_of_frame_gets_its_intervals(made: Any, rows: Any) -> None:
-    result = windowed(made()).agg(length=ASKED["length"], until_paid=ASKED["until_paid"])
+    result = windowed(made()).agg(length=AGGREGATES["length"], until_paid=AGGREGATES["until_paid"])
     found = {user: (length, None if pd.isna(until) else until) for user, _, length, until in rows(result)}
     assert found == {"ann": (ANN[0], ANN[2]), "bob": (BOB[0], None)}
     assert all(isinstance(length, timedelta) for length, _ in found.values())
 
 
 def test_differences_sums_and_shares_of_durations() -> None:
-    result = windowed(VISITS).agg(**ASKED)
-    assert [str(result.schema.field(name).type) for name in ASKED] == ["duration[us]"] * 4 + ["double"]
-    found = {row["user"]: [row[name] for name in ASKED] for row in result.to_pylist()}
+    result = windowed(VISITS).agg(**AGGREGATES)
+    assert [str(result.schema.field(name).type) for name in AGGREGATES] == ["duration[us]"] * 4 + ["double"]
+    found = {row["user"]: [row[name] for name in AGGREGATES] for row in result.to_pylist()}
     assert found == {"ann": ANN, "bob": BOB}
 
 

@@ -31,7 +31,7 @@ from ..scenes import all_at
 
 TICK = timedelta(microseconds=1)
 LONGEST = 9
-ASKED = {"n": wr.count(), "ids": wr.collect_list("id"), "total": wr.sum("v"), "window_id": wr.window_id()}
+AGGREGATES = {"n": wr.count(), "ids": wr.collect_list("id"), "total": wr.sum("v"), "window_id": wr.window_id()}
 ON_DISK = st.sampled_from([MOST, 500, -1])
 Row = tuple[int | None, int | None, int | None]
 
@@ -74,11 +74,11 @@ def check(table: pa.Table, answer: pa.Table, windows: RowWindows) -> None:
     known = expected(table, windows)
     ids: dict[Any, int] = {}
     for row, (start_and_end, got) in enumerate(
-        zip(window_bounds(answer), answer.select([*ASKED]).to_pylist(), strict=True)
+        zip(window_bounds(answer), answer.select([*AGGREGATES]).to_pylist(), strict=True)
     ):
         if row not in known:
             assert start_and_end == (None, None)
-            assert got == dict.fromkeys(ASKED)
+            assert got == dict.fromkeys(AGGREGATES)
             continue
         start, end, members = known[row]
         assert start_and_end == (start, end)
@@ -93,7 +93,7 @@ def windowed(table: Any, windows: Any) -> Any:
 
 
 def after_a_shuffle(
-    table: pa.Table, windows: Any, most: int, tasks: int, aggregates: Mapping[str, wr.Aggregate] = ASKED
+    table: pa.Table, windows: Any, most: int, tasks: int, aggregates: Mapping[str, wr.Aggregate] = AGGREGATES
 ) -> pa.Table:
     """What tasks of Spark give, in the order of the ids; more than `most` bytes of one wait on disk."""
     spec = windowed(table, windows).shards(2)._plan(aggregates, rows=True).spec
@@ -113,7 +113,7 @@ def after_a_shuffle(
 @given(tables(), st.integers(1, 12), ON_DISK)
 def test_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None:
     windows = wr.SessionWindows.with_gap(gap * TICK)
-    check(table, windowed(table, windows).with_columns(**ASKED), of_sessions(gap))
+    check(table, windowed(table, windows).with_columns(**AGGREGATES), of_sessions(gap))
     check(table, after_a_shuffle(table, windows, most, 2), of_sessions(gap))
 
 
@@ -122,7 +122,7 @@ def test_sessions_equal_the_oracle(table: pa.Table, gap: int, most: int) -> None
 def test_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, most: int) -> None:
     windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
     oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
-    check(table, windowed(table, windows).with_columns(**ASKED), oracle)
+    check(table, windowed(table, windows).with_columns(**AGGREGATES), oracle)
     check(table, after_a_shuffle(table, windows, most, 2), oracle)
 
 
@@ -131,7 +131,7 @@ def test_sessions_of_own_gaps_equal_the_oracle(table: pa.Table, most: int) -> No
 def test_sliding_windows_end_at_their_record(table: pa.Table, steps: int, resolution: int, most: int) -> None:
     difference = steps * resolution
     windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
-    check(table, windowed(table, windows).with_columns(**ASKED), of_sliding(difference, resolution))
+    check(table, windowed(table, windows).with_columns(**AGGREGATES), of_sliding(difference, resolution))
     check(table, after_a_shuffle(table, windows, most, 2), of_sliding(difference, resolution))
 
 

@@ -21,7 +21,7 @@ from ..harness.tables import Call, assert_same, by_sessions, by_sliding, rows_of
 
 SECOND = 10**6
 SIZES = {"clicks": 500, "orders": 120, "visits": 0}
-ASKED: dict[str, Call] = {
+AGGREGATES: dict[str, Call] = {
     **counts(tuple(SIZES)),
     "values": InputCall("count", ("clicks.x",)),
     "sum": InputCall("sum", ("orders.x",)),
@@ -89,9 +89,9 @@ def test_a_cogroup_in_spark_is_the_oracles_and_that_of_this_process(
 ) -> None:
     windows, oracle = WINDOWS[kind]
     made = tables()
-    got = rows(windowed(frames(spark, made, partitions), windows, shards).agg(**built(ASKED)), ["user"])
-    assert_cogroup(got, made, ["user"], oracle, ASKED)
-    here = rows_of(windowed(made, windows).agg(**built(ASKED)), ["user"])
+    got = rows(windowed(frames(spark, made, partitions), windows, shards).agg(**built(AGGREGATES)), ["user"])
+    assert_cogroup(got, made, ["user"], oracle, AGGREGATES)
+    here = rows_of(windowed(made, windows).agg(**built(AGGREGATES)), ["user"])
     assert_same(got, here, unordered=["set"])
     assert len(got) > 100
 

@@ -38,7 +38,7 @@ def widths(amounts: pa.Array[Any]) -> Any:
     return pa.array([max(values) - min(values) for values in lists], pa.float64())
 
 
-ASKED: dict[str, Any] = {
+AGGREGATES: dict[str, Any] = {
     "high": wr.count_if("high"),
     "share": wr.count_if("high") / wr.count(),
     "spend": wr.sum("amount").where("high"),
@@ -64,7 +64,7 @@ PYTHON = {"n": wr.count(), "ours": wr.reduce("amount", added).where("high"), "ha
 
 
 @pytest.mark.parametrize("kind", ["sessions", "sliding"])
-@pytest.mark.parametrize("aggregates", [ASKED, PYTHON], ids=["built in", "python"])
+@pytest.mark.parametrize("aggregates", [AGGREGATES, PYTHON], ids=["built in", "python"])
 def test_a_batch_gives_what_this_process_gives(spark: SparkSession, kind: str, aggregates: dict[str, Any]) -> None:
     table = flagged(events(3))
     frame = spark.createDataFrame(table.to_pandas(), f"{DDL}, high boolean")
@@ -106,7 +106,7 @@ def named(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 UPDATED = ("high", "share", "usual", "text", "width", "wait", "length", "steps", "path")
-QUERIES = {"close": ASKED, "update": {name: ASKED[name] for name in UPDATED}}
+QUERIES = {"close": AGGREGATES, "update": {name: AGGREGATES[name] for name in UPDATED}}
 
 
 @pytest.mark.needs("streams")

@@ -18,7 +18,7 @@ from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record
 
 MINUTE = 60 * 10**6
-ASKED = {"n": Call("count"), "spend": Call("sum", ("items",)), "words": Call("collect_set", ("word",))}
+AGGREGATES = {"n": Call("count"), "spend": Call("sum", ("items",)), "words": Call("collect_set", ("word",))}
 GAP, LONGEST = 20 * MINUTE, 45 * MINUTE
 FIXED = wr.SessionWindows.with_gap("20 minutes", max_duration="45 minutes", end_when="out")
 OWN = wr.SessionWindows.with_dynamic_gap("pause", max_duration="45 minutes", end_when="out")
@@ -55,9 +55,9 @@ def test_oracle_sessions_in_spark(data: DataFrame, table: pa.Table, windows: Any
         gaps = (lambda _: GAP) if windows is FIXED else own
         return cut_sessions(members, gaps, LONGEST, lambda record: record.values["out"])
 
-    aggregates = {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    aggregates = {name: aggregate.build(wr) for name, aggregate in AGGREGATES.items()}
     answer = wr.group_by(data, "user_id", time="ts").windowed_by(windows).shards(3).agg(**aggregates)
-    assert_windows(rows(answer, ["user_id"]), table, ["user_id"], sessions, ASKED)
+    assert_windows(rows(answer, ["user_id"]), table, ["user_id"], sessions, AGGREGATES)
     uncut = wr.group_by(table, "user_id", time="ts").windowed_by(wr.SessionWindows.with_gap("20 minutes")).count()
     assert answer.count() > uncut.num_rows > 100
 

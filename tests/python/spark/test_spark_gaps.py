@@ -20,7 +20,7 @@ from ..harness.spark_tables import frame_of, table_of
 from ..harness.tables import Call, assert_windows, by_dynamic_gap, gap_of, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
 
-ASKED = {"n": Call("count"), "items": Call("sum", ("items",)), "low": Call("min", ("items",))}
+AGGREGATES = {"n": Call("count"), "items": Call("sum", ("items",)), "low": Call("min", ("items",))}
 LONGEST_GAP = 3_600 * 10**6
 HOUR = wr.SessionWindows.with_dynamic_gap("pause", max_gap="1 hour")
 
@@ -34,7 +34,7 @@ def events(spark: SparkSession, minutes: str = "user_id * 7 + items * 3") -> Dat
 
 
 def aggregates() -> dict[str, Any]:
-    return {name: aggregate.build(wr) for name, aggregate in ASKED.items()}
+    return {name: aggregate.build(wr) for name, aggregate in AGGREGATES.items()}
 
 
 @pytest.mark.parametrize("shards", [1, 32])
@@ -45,7 +45,7 @@ def test_sessions_and_counters_equal_the_oracle(spark: SparkSession, shards: int
     got = rows_of(table_of(windowed.agg(**aggregates())), ["user_id"])
     table = table_of(data)
     table = table.set_column(1, "ts", table["ts"].cast(pa.timestamp("us", "UTC")))
-    assert_windows(got, table, ["user_id"], by_dynamic_gap("pause", LONGEST_GAP), ASKED)
+    assert_windows(got, table, ["user_id"], by_dynamic_gap("pause", LONGEST_GAP), AGGREGATES)
     rows, own = records(table, ["user_id"]), gap_of("pause")
     counted = {name: observation.get[name] for name in ("records", "bad_gaps", "clamped_gaps", "windows")}
     expected = {"bad_gaps": bad_gaps(rows, own), "clamped_gaps": clamped_gaps(rows, own, LONGEST_GAP)}

@@ -15,7 +15,7 @@ import windrow as wr
 from ..harness.spark_scenes import events
 from ..harness.spark_tables import table_of
 
-ASKED = {"n": wr.count(), "spend": wr.sum("items"), "most": wr.max("items"), "window_id": wr.window_id()}
+AGGREGATES = {"n": wr.count(), "spend": wr.sum("items"), "most": wr.max("items"), "window_id": wr.window_id()}
 SESSIONS = wr.SessionWindows.with_gap("10 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("30 minutes")
 
@@ -46,7 +46,7 @@ def in_order(frame: DataFrame) -> pa.Table:
 def test_rows_come_back_as_they_were_with_what_this_process_gives(spark: SparkSession, windows: Any) -> None:
     data = numbered(spark)
     before = in_order(data)
-    aggregates = ASKED | ({"number": wr.session_number()} if windows is SESSIONS else {})
+    aggregates = AGGREGATES | ({"number": wr.session_number()} if windows is SESSIONS else {})
     answer = windowed(data, windows).shards(3).with_columns(**aggregates, position=wr.position())
     assert answer.columns == [*data.columns, "window", *aggregates, "position"]
     assert [field.dataType for field in answer.schema][: len(data.columns)] == [
@@ -68,7 +68,7 @@ def test_sliding_windows_are_sparks_range_between(spark: SparkSession) -> None:
     order = Window.partitionBy("user_id").orderBy(F.unix_micros("ts"))
     over = order.rangeBetween(-30 * 60 * 10**6, Window.currentRow)
     theirs = data.select("id", F.count("*").over(over), F.sum("items").over(over), F.max("items").over(over))
-    ours = windowed(data, SLIDING).with_columns(**ASKED).select("id", "n", "spend", "most")
+    ours = windowed(data, SLIDING).with_columns(**AGGREGATES).select("id", "n", "spend", "most")
     assert [tuple(row) for row in ours.orderBy("id").collect()] == [
         tuple(row) for row in theirs.orderBy("id").collect()
     ]
@@ -81,7 +81,7 @@ def test_sessions_are_those_of_lag_and_cumulative_sum(spark: SparkSession) -> No
     numbers = data.withColumn("session", F.sum(F.coalesce(late, F.lit(True)).cast("int")).over(order))
     over = Window.partitionBy("user_id", "session")
     theirs = numbers.select("id", F.min("ts").over(over), F.max("ts").over(over), F.count("*").over(over))
-    ours = windowed(data, SESSIONS).with_columns(**ASKED).select("id", "window.start", "window.end", "n")
+    ours = windowed(data, SESSIONS).with_columns(**AGGREGATES).select("id", "window.start", "window.end", "n")
     assert [tuple(row) for row in ours.orderBy("id").collect()] == [
         tuple(row) for row in theirs.orderBy("id").collect()
     ]

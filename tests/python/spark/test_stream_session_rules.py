@@ -61,7 +61,7 @@ def added(one: int | None, other: int) -> int:
     return (one or 0) + other
 
 
-ASKED = {
+AGGREGATES = {
     "n": wr.count(),
     "offsets": wr.collect_list("offset"),
     "why": wr.ended_by(),
@@ -88,13 +88,13 @@ def test_a_stream_with_restarts_gives_the_sessions_of_a_batch(spark: SparkSessio
     pieces = [table.slice(first, 90) for first in range(0, table.num_rows, 90)]
 
     def query(data: DataFrame) -> DataFrame:
-        return sessions(data, grace="5 minutes").agg(**ASKED)
+        return sessions(data, grace="5 minutes").agg(**AGGREGATES)
 
     run = play(spark, tmp_path, pieces[:3], query, DDL)
     assert run.rows, "a user who is never quiet closes sessions"
     run = play(spark, tmp_path, pieces[3:], query, DDL, run=run)
     run = play(spark, tmp_path, [last], query, DDL, run=run)
-    batch = sessions(table).agg(**ASKED)
+    batch = sessions(table).agg(**AGGREGATES)
     expected = rows_of(batch.to_pylist())
     for session in expected.values():
         session["why"] = "gap" if session["why"] == "open" else session["why"]
@@ -105,7 +105,7 @@ def test_a_stream_with_restarts_gives_the_sessions_of_a_batch(spark: SparkSessio
     assert max(known["windows_open"] for known in run.counters()) < 60
 
     there = sessions(spark.createDataFrame(table.to_pandas(), DDL))
-    shown = [row.asDict(recursive=True) for row in there.agg(**ASKED).collect()]
+    shown = [row.asDict(recursive=True) for row in there.agg(**AGGREGATES).collect()]
     assert rows_of(shown) == rows_of(batch.to_pylist())
 
 

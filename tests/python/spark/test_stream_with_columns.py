@@ -38,7 +38,7 @@ DDL = (
     "tags map<string, array<int>>, pair struct<price: decimal(12, 2), day: date>, `a.b` binary"
 )
 USERS = ["ann", "bob", "cem", None]
-ASKED = {
+AGGREGATES = {
     "n": wr.count(),
     "share": wr.sum("id") / wr.count(),
     "most": wr.max("id").then(lambda ids: pc.add(ids, 1)),
@@ -92,7 +92,9 @@ def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark
     rows = events(3)
 
     def query(data: DataFrame) -> DataFrame:
-        frame: DataFrame = grouped(data).windowed_by(SESSIONS).shards(3).with_columns(**ASKED, position=wr.position())
+        frame: DataFrame = (
+            grouped(data).windowed_by(SESSIONS).shards(3).with_columns(**AGGREGATES, position=wr.position())
+        )
         return frame
 
     run = Run()
@@ -118,7 +120,7 @@ def test_records_of_sliding_windows_come_back_at_once(spark: SparkSession, tmp_p
 
     def query(data: DataFrame) -> DataFrame:
         windowed = grouped(data, order=order).windowed_by(SLIDING).shards(3).flat().observe("rows")
-        frame: DataFrame = windowed.with_columns(**ASKED)
+        frame: DataFrame = windowed.with_columns(**AGGREGATES)
         return frame
 
     play(spark, tmp_path, map(table, batches[:2]), query, DDL, run=(run := Run()))
