@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -166,6 +167,9 @@ def test_labels_that_are_no_strings_stay() -> None:
     query = wr.group_by(data, "0", time="('x', 1)").windowed_by(GAP)
     assert list(query.agg(n=wr.sum("2")).columns) == [0, "window", "n"]
     assert list(query.with_columns(n=wr.sum("2")).columns) == [0, ("x", 1), 2, "window", "n"]
+    for key, time, text in ((0, "ts", "'0'"), ("0", ("x", 1), "\"('x', 1)\"")):
+        with pytest.raises(TypeError, match=re.escape(f"(write a label of pandas as text: {text})")):
+            wr.group_by(data, key, time=time)
     levels = data.set_axis(pd.MultiIndex.from_tuples([("k", ""), ("t", ""), ("v", "x")]), axis=1)
     two = wr.group_by(levels, "('k', '')", time="('t', '')").windowed_by(GAP).with_columns(n=wr.count())
     assert two["n"].tolist() == [2, 2]
