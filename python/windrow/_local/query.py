@@ -121,7 +121,12 @@ class LocalInput(Input[Any]):
 
     def continued(self, plan: Plan, opened: Any) -> Plan:
         """The plan of a daily job. Columns that hold nothing have the types of the run that left windows open."""
-        nothing = [name for name in plan.schema.names if self.holds_nothing(name)]
+        own = self._source.schema([self.columns.index(name) for name in plan.schema.names])
+        nothing = [
+            name
+            for name, kind in zip(plan.schema.names, own.types, strict=True)
+            if not pa.types.is_timestamp(kind) and self.holds_nothing(name)  # nobody makes timestamps by accident
+        ]
         earlier = specification_of(columns_of(opened, "open")) if nothing and opened is not None else None
         return plan if earlier is None else continued(plan, earlier, _checked, nothing)
 
