@@ -15,6 +15,7 @@ from windrow._command.columns import Columns, Use
 
 ARGUMENT = "--agg"
 _ALLOWED = "name=function or name=function:column, such as clicks=count or spend=sum:amount"
+_OF_WINDOWS = ("ended_by", "window_id", "window_length")
 _OF_PYTHON = ("reduce", "aggregate", "apply")
 _COLUMNS = ("column", "by", "other", "columns")
 """Names of parameters that are columns. Other parameters are numbers."""
@@ -24,8 +25,9 @@ _EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.
 FUNCTIONS: dict[str, Callable[..., Aggregate]] = {
     name: function
     for name, function in inspect.getmembers(functions, inspect.isfunction)
-    if name not in _OF_PYTHON and next(iter(inspect.signature(function).parameters), None) == "column"
-} | {each.__name__: each for each in (functions.ended_by, functions.window_id, functions.window_length)}
+    if name in _OF_WINDOWS
+    or (name not in _OF_PYTHON and next(iter(inspect.signature(function).parameters), None) == "column")
+}
 """The built-in aggregates, by name."""
 
 _VALUES = (
