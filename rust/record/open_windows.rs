@@ -52,9 +52,9 @@ impl Operator {
         let continued = self.snapshot.fingerprint.continues(&clock.specification);
         let continued = continued.map_err(|difference| {
             unreadable(format!(
-                "the open windows are of another query: {difference}; allowed: those of a query with the same keys and \
-                 windows, whose grace, late, shards, emit, every and aggregates may differ, and whose gap may be \
-                 shorter, but updates cannot lose every; or None to begin anew"
+                "the open windows are of another query: {difference}; allowed: the same keys and windows; grace, \
+                 late, shards, emit, every and aggregates may differ, and the gap may now be longer, but updates cannot \
+                 lose every; or None to begin anew"
             ))
         })?;
         clock.check_time(time)?; // not before, as another unit of time has other ticks

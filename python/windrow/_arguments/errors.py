@@ -161,7 +161,7 @@ def _shown(value: object) -> str:
 
 def _literal(value: object) -> str | None:
     """The repr of a value; None if it is too long for a message."""
-    text = repr(value)
+    text = value.__qualname__ if isinstance(value, type) else repr(value)
     if len(text) <= 120 and "\n" not in text:
         return text
     if isinstance(value, str) and len(value) > 60:
@@ -170,5 +170,5 @@ def _literal(value: object) -> str | None:
 
 
 def _a_type(value: object) -> str:
-    name = type(value).__qualname__
+    name = "class" if isinstance(value, type) else type(value).__qualname__
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

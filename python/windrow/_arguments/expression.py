@@ -111,17 +111,21 @@ def column_reference(argument: str, column: Any, allowed: str = _NAME) -> Refere
 
     >>> column_reference("time", "ts")
     'ts'
-    >>> column_reference("time", 5)
+    >>> column_reference("time", 5.0)
     Traceback (most recent call last):
         ...
-    TypeError: time: got 5, an int; allowed: the name of a column, or an expression over columns
+    TypeError: time: got 5.0, a float; allowed: the name of a column, or an expression over columns
     """
     if isinstance(column, str):
         return column
     kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(column).__mro__)
     language = next((_CLASSES[kind] for kind in kinds if kind in _CLASSES), None)
     if language is None:
-        hint = " (add a Series to the frame first, as a column)" if type(column).__name__ == "Series" else ""
+        hint = ""
+        if type(column).__name__ == "Series":
+            hint = " (add a Series to the frame first, as a column)"
+        elif isinstance(column, int | tuple) and not isinstance(column, bool):
+            hint = f" (write a label of pandas as text: {str(column)!r})"
         raise bad_type(argument, column, f"{allowed}, or an expression over columns{hint}")
     fields = tuple(_NESTED_PYARROW.findall(str(column))) if language == PYARROW else ()
     if len(fields) > 1 and column.equals(_pyarrow_field(*fields)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import Parameter
@@ -14,15 +15,18 @@ from windrow._command.columns import Columns, Use
 
 ARGUMENT = "--agg"
 _ALLOWED = "name=function or name=function:column, such as clicks=count or spend=sum:amount"
+_OF_WINDOWS = ("ended_by", "window_id", "window_length")
 _OF_PYTHON = ("reduce", "aggregate", "apply")
 _COLUMNS = ("column", "by", "other", "columns")
 """Names of parameters that are columns. Other parameters are numbers."""
+_CALLED = re.compile(r"(\w+)\((.*)\)")
 _EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5", "n_bins": "10"}
 
 FUNCTIONS: dict[str, Callable[..., Aggregate]] = {
     name: function
     for name, function in inspect.getmembers(functions, inspect.isfunction)
-    if name not in _OF_PYTHON and next(iter(inspect.signature(function).parameters), None) == "column"
+    if name in _OF_WINDOWS
+    or (name not in _OF_PYTHON and next(iter(inspect.signature(function).parameters), None) == "column")
 }
 """The built-in aggregates, by name."""
 
@@ -99,6 +103,10 @@ def calls(texts: Iterable[str]) -> list[Call]:
 
 def _call(text: str, result: str, call: str) -> Call:
     name, colon, rest = call.partition(":")
+    called = _CALLED.fullmatch(call)
+    if called is not None and called[1] in FUNCTIONS:
+        written = f"{result}={called[1]}:{called[2].replace(', ', ',')}".rstrip(":")
+        raise bad_value(ARGUMENT, text, f"name=function:column: {written}")
     if name not in FUNCTIONS:
         raise unknown_word(f"{ARGUMENT} {text}: function", name, sorted(FUNCTIONS))
     parameters = [
@@ -117,6 +125,8 @@ def _call(text: str, result: str, call: str) -> Call:
 def _allowed(name: str, parameters: list[Parameter], least: int) -> str:
     """The call syntax of a function, with an example."""
     needed, more = [each.name for each in parameters[:least]], [each.name for each in parameters[least:]]
+    if not parameters:
+        return f"{name} without a column"
     if not needed:
         return f"{name} or {name}:{','.join(more)}"
     called = f"{name}:{','.join(needed)}" + "".join(f"[,{option}]" for option in more)

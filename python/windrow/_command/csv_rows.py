@@ -17,7 +17,9 @@ from windrow._command.progress import Bar
 
 _BLANKS = re.compile(rb"[ \t]+")
 _EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.MULTILINE)
-_QUOTED = re.compile(rb'("(?:[^"\n]|"")*")|[ \t]+')
+_QUOTED = re.compile(rb'(?<![^ \t\n])("(?:[^"\r\n]|""|\r(?!\n))*)"?|[ \t]+')
+"""A field that begins with a quote, without the quote that ends it, or blanks."""
+_ROW = re.compile(r"Row #(\d+)")
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class CsvRows:
         """The columns: all are text."""
         if self._is_text:
             lines = next(chunks(self.file, Bar()), b"")
-            names = self._parsed(lines[: lines.find(b"\n") + 1] or lines, self.format.names).schema.names
+            names = self.format.names or self._parsed(lines[: lines.find(b"\n") + 1] or lines, None).schema.names
         else:
             names = self._open(None).schema.names
         return pa.schema([(name, pa.string()) for name in names])
@@ -67,11 +69,15 @@ class CsvRows:
         if not self._is_text:
             yield from self._csv(columns, bar)
             return
-        names = self.format.names
+        names, lines = self.format.names, 0
         for chunk in chunks(self.file, bar):
-            table = self._parsed(chunk, names, columns)
+            try:
+                table = self._parsed(chunk, names, columns)
+            except pa.ArrowInvalid as error:
+                raise pa.ArrowInvalid(_numbered(str(error), chunk, lines)) from None
             if names is None:
                 names = self.schema().names
+            lines += chunk.count(b"\n")
             yield from table.to_batches()
 
     @property
@@ -109,9 +115,12 @@ class CsvRows:
         )
 
     def _parsed(self, chunk: bytes, names: list[str] | None, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of whole lines with fields between white space."""
+        """The rows of whole lines with fields between white space. A quote that a line does not end, ends with it."""
         text = _EDGES.sub(b"", chunk)
-        text = _QUOTED.sub(lambda match: match[1] or b" ", text) if b'"' in text else _BLANKS.sub(b" ", text)
+        if b'"' in text:
+            text = _QUOTED.sub(lambda match: b" " if match[1] is None else match[1] + b'"', text)
+        else:
+            text = _BLANKS.sub(b" ", text)
         buffer: Any = pa.BufferReader(text)
         return pc_csv.read_csv(
             buffer,
@@ -119,3 +128,12 @@ class CsvRows:
             parse_options=pc_csv.ParseOptions(delimiter=" "),
             convert_options=self._conversion(columns),
         )
+
+
+def _numbered(message: str, chunk: bytes, lines: int) -> str:
+    """An error of Arrow with the line of the file, after `lines`. Arrow counts the rows of a chunk, not empty lines."""
+    row = _ROW.search(message)
+    if row is None:
+        return message
+    filled = [number for number, line in enumerate(chunk.split(b"\n"), lines + 1) if line.strip()]
+    return message.replace(row[0], f"line {filled[int(row[1]) - 1]}")

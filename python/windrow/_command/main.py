@@ -45,6 +45,15 @@ _OPTIONS |= {
     name: f"--{name.replace('_', '-')}"
     for name in ("tie", "difference", "resolution", "max_gap", *RuleArguments.__annotations__)
 }
+_WORDS = {
+    'overflow("null")': "--overflow null",
+    ", or a datetime.timedelta": "",
+    " or datetime.time(4)": "",
+    "; alias(...) renames an expression": "",
+    "None without cut_at": "none without --cut-at",
+    "allowed: None, as": "allowed: none, as",
+}
+"""Words for Python in messages, and what a shell has in their place."""
 _ERRORS = (ValueError, TypeError, OverflowError, RuntimeError, OSError, MemoryError, ImportError)
 """Errors that end the command with one line of text."""
 
@@ -202,6 +211,7 @@ def _summary(counts: dict[str, int], out: str) -> list[str]:
 def _one_line(error: BaseException) -> str:
     """The message in one line. Option names replace argument names."""
     text = " ".join(str(error).split()) or type(error).__name__
-    text = text.replace('overflow("null")', "--overflow null")
+    for python, shell in _WORDS.items():
+        text = text.replace(python, shell)
     argument, colon, rest = text.partition(": ")
     return f"{_OPTIONS[argument]}: {rest}" if colon and argument in _OPTIONS else text

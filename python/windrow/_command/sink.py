@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pc_csv
 import pyarrow.parquet as pq
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_value
 from windrow._command.file import File, Format
 from windrow._command.json_lines import json_lines
@@ -132,7 +133,7 @@ class Sink:
             for lines in json_lines(table):
                 stream.write(lines)
             return
-        rows = flat(table)
+        rows = _with_seconds(flat(table))
         if self.decimal != ".":
             rows = _with_decimal_mark(rows, self.decimal)
         options = pc_csv.WriteOptions(delimiter=self.delimiter, quoting_style="needed")
@@ -140,6 +141,16 @@ class Sink:
             pc_csv.write_csv(rows, stream, options)
         except pa.ArrowInvalid as error:
             raise bad_value("--out", "CSV", f"a Parquet file for columns that CSV does not have ({error})") from None
+
+
+def _with_seconds(table: pa.Table) -> pa.Table:
+    """The durations in seconds."""
+    for place, field in enumerate(table.schema):
+        if isinstance(field.type, pa.DurationType):
+            ticks = table.column(place).cast(pa.int64()).cast(pa.float64(), safe=False)
+            seconds: Any = pc.divide(ticks, float(TIME_UNITS[field.type.unit].per_second))
+            table = table.set_column(place, field.name, seconds)
+    return table
 
 
 def _with_decimal_mark(table: pa.Table, mark: str) -> pa.Table:

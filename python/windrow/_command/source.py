@@ -27,7 +27,7 @@ Rows: TypeAlias = CsvRows | JsonRows | ParquetRows
 
 _VALUE = re.compile(r"[\d\s:./T+-]*\d[\d\s:./TZ+-]*")
 """A number or a time, which no header has."""
-_FIELDS = "; allowed: as many fields in each line as in the first one (--delimiter sets the separator)"
+_FIELDS = "; allowed: as many fields in each line as {} (--delimiter sets the separator)"
 _ENCODING = " (text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t utf-8)"
 
 
@@ -68,7 +68,7 @@ class Source:
         wanted = list(dict.fromkeys(source for column in columns for source in column.sources))
         for file in self.files:
             for batch in self._read(file, wanted, bar):
-                with _named(file):
+                with _named(file, self.format):
                     arrays = [column.values(batch) for column in columns]
                 for place, (column, array) in enumerate(zip(columns, arrays, strict=True)):
                     if pa.types.is_null(array.type):
@@ -128,7 +128,7 @@ class Source:
     def _schema(self, file: File) -> pa.Schema:
         """The columns of a file, with those of its folders."""
         if file not in self._schemas:
-            with _named(file):
+            with _named(file, self.format):
                 schema = _rows(file, self.format).schema()
                 _ = schema.names  # Arrow decodes them lazily
             for name, _value in file.partitions:
@@ -147,7 +147,7 @@ class Source:
                 column_position(str(file), column, schema.names)
         if not stored:
             stored = [name for name in schema.names if name not in partitions][:1]
-        with _named(file):
+        with _named(file, self.format):
             for batch in _rows(file, self.format).batches(stored, bar):
                 arrays = [
                     pa.repeat(pa.scalar(partitions[column], pa.string()), batch.num_rows)
@@ -165,13 +165,15 @@ def _rows(file: File, form: TextFormat) -> Rows:
 
 
 @contextmanager
-def _named(file: File) -> Iterator[None]:
+def _named(file: File, form: TextFormat) -> Iterator[None]:
     """Adds the file name to errors raised while reading it."""
     try:
         yield
     except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, os.strerror(error.errno), str(file)) from None
-        message = str(error) + (_FIELDS if file.format != "parquet" and " columns, got " in str(error) else "")
+        message = str(error)
+        if file.format != "parquet" and " columns, got " in message:
+            message += _FIELDS.format("in the first one" if form.names is None else "--columns names")
         is_text = file.format != "parquet" and any(word in str(error) for word in ("UTF8", "utf-8", "UTF-8"))
         raise ValueError(f"{file}: {message}{_ENCODING if is_text else ''}") from None

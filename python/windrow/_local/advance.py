@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,7 +16,7 @@ from windrow._executor.open_windows import END, START, OpenWindows, shown_aggreg
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._local.columns import Columns
 from windrow._local.results import of_type, without_views
-from windrow._native import Operator, join_clocks
+from windrow._native import Operator, join_clocks, read_clock, tally_open
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
@@ -61,6 +62,20 @@ def with_bounds(closed: pa.Table) -> pa.Table:
     typed: Any = bounds
     windows: Any = pa.chunked_array(chunks, type=typed)
     return closed.set_column(place, pa.field(WINDOW, bounds, nullable=False), windows)
+
+
+def specification_of(table: Columns) -> Mapping[str, Any] | None:
+    """The query that left the windows of a table open; None if it cannot be read before the run."""
+    if table.is_read_once or list(table.names).count(STATE) != 1:
+        return None
+    try:
+        states = stream_reader(table.stream([list(table.names).index(STATE)])).read_all()
+        batches = pa.table({STATE: binary_states(states[0])}).to_batches()
+        clocks = [batch[0][place].as_py() for batch in batches for place in tally_open(batch)[0]]
+        found: Mapping[str, Any] = json.loads(json.loads(read_clock(*clocks))["specification"])
+    except (TypeError, ValueError, pa.ArrowException):  # the run says what is wrong with the table
+        return None
+    return found
 
 
 def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> OpenWindows:

@@ -25,10 +25,12 @@ class Columns(ABC):
     Attributes:
         language: the library of its expressions.
         kind: what kind of data it is, with an article.
+        is_read_once: whether it is a stream, whose rows are gone when they are read.
     """
 
     language = PYARROW
     kind = "Arrow data"
+    is_read_once = False
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
         """The same with columns that the library of the data computes, all of its language; None if Arrow does."""

@@ -5,8 +5,10 @@ Their own types say nothing. Each column gets the first type with which all aggr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,6 +24,7 @@ _KINDS = (
     pa.timestamp("us"),
     pa.duration("us"),
 )
+_WITH_ARGUMENTS = re.compile(r"(timestamp|duration|decimal)\((\w+)(?:,(\w+))?\)")
 
 
 def fitted(plan: Plan, check: Callable[[Plan], object], holds_nothing: Callable[[str], bool]) -> Plan:
@@ -53,6 +56,51 @@ def fitted(plan: Plan, check: Callable[[Plan], object], holds_nothing: Callable[
             allowed[column] = [kind for kind in allowed.get(column, fits) if kind in fits]
         allowed |= {column: [kind] for column, kind in flags.items()}
     return _retyped(plan, {column: kinds[0] for column, kinds in allowed.items() if kinds})
+
+
+def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], object], nothing: Sequence[str]) -> Plan:
+    """The plan with the types of the query `earlier` for columns without values, where both queries have them.
+
+    Args:
+        plan: a plan.
+        earlier: the specification of a query.
+        check: raises `TypeError` for a plan whose columns have types that its aggregates refuse.
+        nothing: the columns without values.
+    """
+    kinds = {name: _named(text) for name, text in earlier["types"].items() if name in nothing}
+    if plan.time in nothing:
+        unit = earlier["time_type"].removeprefix("timestamp(").partition(",")[0]
+        kinds[plan.time] = pa.timestamp(unit, earlier["time_zone"])
+    fields = {field.name: field.type for field in plan.schema}
+    other = _retyped(plan, {name: kind for name, kind in kinds.items() if _plain(fields[name]) != _plain(kind)})
+    return other if _passes(other, check) else plan
+
+
+def _plain(kind: Any) -> Any:
+    """One type for those that the core gives one name."""
+    if kind is not None and pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if isinstance(kind, pa.TimestampType) and kind.tz is not None:
+        return pa.timestamp(kind.unit, "UTC")
+    for name in ("string", "binary"):
+        if str(kind) in (f"large_{name}", f"{name}_view"):
+            return pa.type_for_alias(name)
+    return kind
+
+
+def _named(text: object) -> pa.DataType | None:
+    """The type that the core names; None if it is nested."""
+    found = _WITH_ARGUMENTS.fullmatch(str(text))
+    try:
+        if found is None:
+            alias: Any = text
+            return pa.type_for_alias(alias) if isinstance(text, str) else None
+        kind, first, second = found.groups()
+        if kind == "decimal":
+            return pa.decimal128(int(first), int(second))
+        return pa.duration(first) if kind == "duration" else pa.timestamp(first, None if second == "none" else second)
+    except ValueError:
+        return None
 
 
 def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -120,6 +120,10 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
     import pandas as pd
 
     column = column.cast(without_views(column.type))
+    if isinstance(kind, pd.CategoricalDtype):
+        return _categories(column, kind)
+    if isinstance(kind, pd.IntervalDtype) and column.null_count and kind.subtype.kind in "iu":
+        kind = pd.IntervalDtype("float64", kind.closed)  # as pandas does: its integers have no null
     if isinstance(kind, pd.ArrowDtype):
         arrow_type: Any = kind.pyarrow_dtype
         typed = column if pa.types.is_nested(arrow_type) else of_type(column, arrow_type)
@@ -133,18 +137,22 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         return series
     if str(kind) == "object":
         return pd.Series(_objects(column), dtype=object)
-    if isinstance(kind, pd.CategoricalDtype):
-        kind = _with_values(kind, series)
     exact = isinstance(kind, pd.api.extensions.ExtensionDtype) or not column.null_count or series.dtype.kind in "mM"
     return series.astype(kind) if exact else series
 
 
-def _with_values(kind: Any, series: Any) -> Any:
-    """Categories with the values that they lack: open windows may have keys that the data of a day does not have."""
+def _categories(column: pa.ChunkedArray[Any], kind: Any) -> Any:
+    """A Series of categories, also of those that they lack: open windows may have keys that a day's data does not."""
+    import numpy as np
     import pandas as pd
 
-    others = pd.Index(series.dropna().unique()).difference(kind.categories, sort=False)
-    return kind if others.empty else pd.CategoricalDtype(kind.categories.append(others), kind.ordered)
+    values = pandas_column(column.drop_null(), kind.categories.dtype, arrow=False)
+    others = pd.Index(values.unique()).difference(kind.categories, sort=False)
+    if not others.empty:
+        kind = pd.CategoricalDtype(kind.categories.append(others), kind.ordered)
+    codes = np.full(len(column), -1)
+    codes[column.is_valid().to_numpy()] = values.astype(kind).cat.codes
+    return pd.Series(pd.Categorical.from_codes(codes, dtype=kind))
 
 
 def _closest(column: pa.ChunkedArray[Any]) -> Any:

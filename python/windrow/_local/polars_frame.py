@@ -47,11 +47,11 @@ class PolarsColumns(Columns):
         other, frame = copy(self), self._frame
         for place, (name, expression) in enumerate(expressions.items(), len(self._names)):
             computed = _polars_expression(expression).alias(name)
-            if expression.input is None:
-                frame = frame.with_columns(computed)
-            else:  # a cogroup may name columns by the name of the input
-                prefixed = frame.with_columns(pl.all().name.prefix(f"{expression.input}."))
-                frame = prefixed.select(selectors.by_index(*range(place)), computed)
+            if expression.input is not None:  # a cogroup may name columns by the name of the input
+                frame = frame.with_columns(pl.all().name.prefix(f"{expression.input}."))
+            if _is_aggregate(computed, frame):
+                raise ValueError("it gives one value for all rows, not one for each")
+            frame = frame.select(selectors.by_index(*range(place)), computed)
         other._frame, other._names = frame, frame.collect_schema().names()
         other._expressions = (
             *self._expressions,
@@ -145,6 +145,19 @@ def _polars_expression(expression: ColumnExpression) -> Any:
     for field in fields:
         found = found.struct.field(field)
     return found
+
+
+def _is_aggregate(computed: Any, frame: Any) -> bool:
+    """Whether an expression over columns gives one value, which Polars would repeat in every row."""
+    import polars as pl
+
+    if not computed.meta.root_names():
+        return False
+    try:
+        values: int = pl.DataFrame(schema=frame.collect_schema()).clear(2).select(computed).height
+    except Exception:  # the query itself shows what is wrong with it
+        return False
+    return values == 1
 
 
 def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
 from typing import Any, Self, TypeVar
@@ -18,10 +18,10 @@ from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import final_windows, folds_in_order
 from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
-from windrow._local.advance import rows_of, with_bounds
+from windrow._local.advance import rows_of, specification_of, with_bounds
 from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
-from windrow._local.empty_columns import fitted, of_schema
+from windrow._local.empty_columns import continued, fitted, of_schema
 from windrow._local.entries import Entries
 from windrow._local.expressions import output_name, with_expressions
 from windrow._local.progress import Progress
@@ -117,13 +117,18 @@ class LocalInput(Input[Any]):
 
     def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
         """The plan with types that its aggregates allow for the columns that hold nothing."""
+        return fitted(plan, lambda each: _checked(each, rows=rows), holds_nothing)
 
-        def check(plan: Plan) -> object:
-            if plan.functions:
-                return folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
-            return (Query.with_rows if rows else Query)(plan.spec, plan.schema)
-
-        return fitted(plan, check, holds_nothing)
+    def continued(self, plan: Plan, opened: Any) -> Plan:
+        """The plan of a daily job. Columns that hold nothing have the types of the run that left windows open."""
+        own = self._source.schema([self.columns.index(name) for name in plan.schema.names])
+        nothing = [
+            name
+            for name, kind in zip(plan.schema.names, own.types, strict=True)
+            if not pa.types.is_timestamp(kind) and self.holds_nothing(name)  # nobody makes timestamps by accident
+        ]
+        earlier = specification_of(columns_of(opened, "open")) if nothing and opened is not None else None
+        return plan if earlier is None else continued(plan, earlier, _checked, nothing)
 
     @property
     def in_order(self) -> bool:
@@ -186,7 +191,7 @@ class LocalInput(Input[Any]):
         counted = _reported(plan, {**read, **of_run})
         rows = shown(plan, rows)
         rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
-        kinds = self._kinds(plan, rows)
+        kinds = self._kinds(plan, rows, [name for name in plan.schema.names if self._is_retyped(plan, name)])
         is_closed: Any = pc.equal(rows[STATUS], pa.scalar("closed"))
         closed = with_bounds(rows.filter(is_closed).drop_columns([STREAM_TIME, STATE, STATUS]))
         still_open = rows.filter(pc.invert(is_closed)).drop_columns([STATUS, *(["op"] if plan.options.op else [])])
@@ -260,15 +265,20 @@ class LocalInput(Input[Any]):
         result = shown(plan, windows)
         return self._table.result(result, self._kinds(plan, result), counted)
 
-    def _kinds(self, plan: Plan, rows: pa.Table) -> Kinds:
-        """The own types of the result columns that hold values of a column of the data."""
+    def _is_retyped(self, plan: Plan, column: str) -> bool:
+        """Whether a column has another type in a plan than in the data, where it has no value."""
+        return self._source.schema([self.columns.index(column)]).field(0).type != plan.schema.field(column).type
+
+    def _kinds(self, plan: Plan, rows: pa.Table, retyped: Collection[str] = ()) -> Kinds:
+        """The own types of the result columns that hold values of a column of the data, except `retyped` ones."""
         columns = dict(zip(plan.key_names, plan.keys, strict=False))
         columns |= dict.fromkeys(BOUNDS if plan.options.flat else (), plan.time)
         columns |= {} if plan.left_out is None else {"time": plan.time}
         for name, call in plan.aggregates:
             if name in rows.column_names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
                 columns[name] = call.columns[0]
-        return self._table.dtypes({name: column for name, column in columns.items() if name in rows.column_names})
+        kept = {name: column for name, column in columns.items() if name in rows.column_names and column not in retyped}
+        return self._table.dtypes(kept)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
@@ -293,6 +303,13 @@ class LocalInput(Input[Any]):
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "
                 "column of one type that Arrow has"
             ) from error
+
+
+def _checked(plan: Plan, *, rows: bool = False) -> object:
+    """What runs a plan. `TypeError` for columns whose types its aggregates refuse."""
+    if plan.functions:
+        return folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
+    return (Query.with_rows if rows else Query)(plan.spec, plan.schema)
 
 
 def _finish(plan: Plan, core: pa.Schema) -> Finish | None:

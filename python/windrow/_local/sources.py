@@ -73,6 +73,8 @@ def _instead(data: object) -> str | None:
 class _Reader(Columns):
     """A reader can be read once. A second query over it would see nothing, so it is an error."""
 
+    is_read_once = True
+
     def __init__(self, reader: pa.RecordBatchReader, argument: str) -> None:
         self._reader = reader
         self._argument = argument

@@ -165,6 +165,10 @@ class Input(ABC, Generic[Result]):
         """The plan with types that its aggregates allow for the columns that hold nothing."""
         return plan
 
+    def continued(self, plan: Plan, opened: Any) -> Plan:
+        """The plan of a daily job. Columns that hold nothing have the types of the run that left windows open."""
+        return plan
+
     @property
     def in_order(self) -> bool:
         """Whether rows have an order, in which a stream would bring them."""

@@ -51,7 +51,7 @@ class TimeCasts(NamedTuple):
         """
         names = repr(column), '"' + column.replace('"', '""') + '"'
         if str(kind) in ("string", "large_string", "string_view"):
-            return self._of_text(names, values)
+            return self._of_text(names, [str(value) for value in values])  # DuckDB gives UUIDs for text
         if pa.types.is_integer(kind):
             units = [unit for unit in self._units(values) if unit in self.integers]
             return _since_1970((self.integers[unit].format(*names), unit) for unit in units)

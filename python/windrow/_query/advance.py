@@ -112,5 +112,6 @@ class DailyJob(Beginning[Result], Generic[Result]):
         check_table(open)
         opened, plan = self._resolved(aggregates)
         plan.check_rules()
+        plan = opened.continued(plan, open)
         time: Any = plan.schema.field(plan.time).with_name(self.grouped.time)
         return opened.advance(plan, open, ticks("to", to, time, opened.zone))

@@ -242,8 +242,8 @@ def fetch(
     spark: SparkSession,
     checkpoint: str | os.PathLike[str],
     key: Any,
-    start: Any = None,
-    end: Any = None,
+    start: Instant | None = None,
+    end: Instant | None = None,
     *,
     backward: bool = False,
     operator: int = 0,
@@ -262,8 +262,8 @@ def fetch(
         checkpoint: the `checkpointLocation` of the query.
         key: the value of the key column; for several a tuple of their values, or a dict by name. A part may be None.
             None for a query without keys.
-        start: sessions that end at this time or later; sliding windows that start at it or later. A value of the time
-            column (a `datetime`, aware for a `TIMESTAMP`); None leaves the side open.
+        start: sessions that end at this time or later; sliding windows that start at it or later. A `datetime`, a
+            `date` or text such as "2026-05-05"; a bare time is in the zone of the session. None leaves the side open.
         end: windows that start at this time or earlier; None leaves the side open.
         backward: whether to reverse the order.
         operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
@@ -272,8 +272,9 @@ def fetch(
         The columns of `read`, by end, then start; if each source has its own windows, source by source.
 
     Raises:
-        TypeError: arguments of other types; a key or a time of another type than its column.
-        ValueError: as `read`; a key of more or fewer columns; a damaged state.
+        TypeError: arguments of other types; a key of another type than its column.
+        ValueError: as `read`; a key of more or fewer columns; a time with a zone for a column without one; a damaged
+            state.
 
     Source: Kafka Streams' interactive queries (`ReadOnlySessionStore.findSessions`, `ReadOnlyWindowStore.fetch`).
 
@@ -295,7 +296,8 @@ def fetch(
             shards.setdefault(row["shard"], {})[row["name"]] = row["page"]
         return shards
 
-    return fetch_key(pages, key, start, end, backward=backward)
+    zone: Any = spark.conf.get("spark.sql.session.timeZone")
+    return fetch_key(pages, key, start, end, backward=backward, zone=zone)
 
 
 def offsets(

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value, listed
+from windrow._arguments.instant import ticks
 from windrow._executor.stream.index import HEAD, INDEX, QUERY
 from windrow._native import decode_page
 from windrow.state._shard import NO_SHARDS, opened, operators
@@ -21,14 +22,18 @@ Reader = Callable[[int | None, list[str]], Shards]
 """Reads entries of some names, of one shard or of all."""
 
 
-def fetch_key(read: Reader, key: object, start: object, end: object, *, backward: bool) -> pa.Table:
-    """The windows of a key."""
+def fetch_key(
+    read: Reader, key: object, start: object, end: object, *, backward: bool, zone: str | None = None
+) -> pa.Table:
+    """The windows of a key. Bare times are in `zone`, by default in the zone of the time column."""
     shards = read(None, [INDEX, QUERY])
     if not shards:
         raise ValueError(NO_SHARDS)
     _, query = opened(next(iter(shards.values())))
     sort_key = _key(query, key)
-    first, last = (_ticks(query, name, time) for name, time in (("start", start), ("end", end)))
+    time = pa.field(query.spec["time"], query.time)
+    first = None if start is None else ticks("start", start, time, zone)
+    last = None if end is None else ticks("end", end, time, zone)
     shard, digits = query.place(sort_key)
     results = []
     if shard in shards:
@@ -76,8 +81,3 @@ def _key(query: StoredQuery, key: object) -> pa.RecordBatch:
         cell_of(f"key: column {field.name!r}", value, field.type) for value, field in zip(values, fields, strict=True)
     ]
     return pa.RecordBatch.from_arrays(cells, names=names)
-
-
-def _ticks(query: StoredQuery, argument: str, time: object) -> int | None:
-    ticks: int | None = cell_of(argument, time, query.time).cast(pa.int64())[0].as_py()
-    return ticks

@@ -188,7 +188,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         r"windows: got '5 minutes', a str; allowed: SessionWindows.with_gap\(...\) or with_dynamic_gap\(...\), or",
     ),
-    "a class of windows": (lambda: grouped().windowed_by(wr.SessionWindows), TypeError, "windows: got <class"),
+    "a class of windows": (
+        lambda: grouped().windowed_by(wr.SessionWindows),
+        TypeError,
+        "windows: got SessionWindows, a class; allowed",
+    ),
     "a method of windows": (lambda: grouped().windowed_by(wr.SessionWindows.with_gap), TypeError, "windows: got"),
     "a key called window": (lambda: grouped("window").windowed_by(GAP).count(), ValueError, "keys: got 'window'"),
     "an unknown emit word": (

@@ -52,6 +52,7 @@ EXPECTED: dict[str, tuple[str, Any]] = {
     "count_if": (":flag", 2),
     "covar_pop": (":x,y", PRODUCTS / 2),
     "covar_samp": (":x,y", PRODUCTS),
+    "ended_by": ("", "open"),
     "first": (":code", "007"),
     "histogram_numeric": (":x,2", [{"x": 1, "y": 1.0}, {"x": 3, "y": 2.0}]),
     "kurtosis": (":x", 3 * FOURTHS / SQUARES**2 - 3),
@@ -76,6 +77,8 @@ EXPECTED: dict[str, tuple[str, Any]] = {
     "var_pop": (":x", SQUARES / 3),
     "var_samp": (":x", SQUARES / 2),
     "variance": (":x", SQUARES / 2),
+    "window_id": ("", 6391778698137541490),
+    "window_length": ("", timedelta(minutes=3)),
 }
 
 
@@ -132,7 +135,7 @@ def test_a_function(function: str, source: str, folder: Path) -> None:
     assert main([*arguments, "--out", "out.jsonl"]) == 0
     written = json.loads((folder / "out.jsonl").read_text())
     assert written["window"] == {"start": "2026-05-04T09:00:00.000000", "end": "2026-05-04T09:03:00.000000"}
-    assert_equal(written["value"], expected)
+    assert_equal(written["value"], expected.total_seconds() if isinstance(expected, timedelta) else expected)
 
 
 def assert_equal(value: Any, expected: Any) -> None:
@@ -141,3 +144,32 @@ def assert_equal(value: Any, expected: Any) -> None:
     else:
         assert (set(value) if isinstance(expected, set) else value) == expected
         assert type(value) in (type(expected), list)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_durations_of_csv_are_seconds(unit: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lengths = [timedelta(hours=1), None if unit == "s" else timedelta(milliseconds=-500)]
+    rows = pa.table({"ts": pa.array([datetime(2026, 5, 4)] * 2), "length": pa.array(lengths, pa.duration(unit))})
+    pq.write_table(rows, folder / "rows.parquet", store_schema=True)
+    arguments = ["sessions", "rows.parquet", "--time", "ts", "--gap", "1h", "--agg", "s=sum:length", "--quiet"]
+    assert main([*arguments, "--agg", "least=min:length"]) == 0
+    (_, row) = capsys.readouterr().out.splitlines()
+    assert row.split(",")[2:] == (["3600", "3600"] if unit == "s" else ["3599.5", "-0.5"])
+    assert main([*arguments, "--decimal", ",", "--delimiter", ";"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split(";")[2] == ('"3600"' if unit == "s" else '"3599,5"')
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("n=sum(x)", "got 'n=sum(x)'; allowed: name=function:column: n=sum:x"),
+        ("n=count()", "got 'n=count()'; allowed: name=function:column: n=count\n"),
+        ("n=max_by(x, y)", "got 'n=max_by(x, y)'; allowed: name=function:column: n=max_by:x,y"),
+        ("n=window_id:x", "got 'n=window_id:x'; allowed: window_id without a column"),
+    ],
+)
+def test_a_function_as_in_code_names_the_words_of_the_command(
+    call: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", "rows.csv", "--time", "ts", "--gap", "1h", "--agg", call]) == 2
+    assert f"--agg: {message}" in capsys.readouterr().err

@@ -174,7 +174,12 @@ WRONG = {
     "half an object": (["half.json"], "half.json: line 3: "),
     "a list as a value": (["tags.json", "--agg", "t=first:tags"], "tags.json: column 'tags': got a list"),
     "an object as a value": (["tags.json", "--key", "shop"], "--key: got 'shop'; allowed: a column of the data"),
-    "text with other fields": (["ragged.txt"], "ragged.txt: CSV parse error: Row #2: Expected 3 columns, got 4"),
+    "text with other fields": (["ragged.txt"], "ragged.txt: CSV parse error: line 3: Expected 3 columns, got 4"),
+    "text with other fields than names": (
+        ["ragged.txt", "--columns", "user,ts"],
+        "ragged.txt: CSV parse error: line 1: Expected 2 columns, got 3: user ts n; allowed: as many fields in each "
+        "line as --columns names (",
+    ),
     "a table on the standard output": (["list.json", "--out-format", "parquet"], "--out-format: got 'parquet'"),
     "an output of text": (["list.json", "--out", "out.txt"], "--out: got 'out.txt'"),
 }
@@ -187,7 +192,7 @@ def test_what_cannot_be_read(case: str, folder: Path, capsys: pytest.CaptureFixt
     (folder / "list.json").write_text('[{"user": 1}]')
     (folder / "half.json").write_text('{"user": 1, "ts": "2026-05-04"}\n\n{"user":\n')
     (folder / "tags.json").write_text('{"user": 1, "ts": "2026-05-04", "tags": [1], "shop": {"id": 1}}\n')
-    (folder / "ragged.txt").write_text("user ts n\nann 2026-05-04 09:00 1\n")
+    (folder / "ragged.txt").write_text("user ts n\n\nann 2026-05-04 09:00 1\n")
     arguments, message = WRONG[case]
     assert main(["sessions", *arguments[:1], *SESSIONS, *arguments[1:]]) == 2
     line = capsys.readouterr().err
@@ -238,6 +243,32 @@ def test_text_without_a_header_and_with_quotes(folder: Path, capsys: pytest.Capt
         f'"ann",{WINDOW.format(0)},2',
         f'"ann  lee",{WINDOW.format(0)},1',
     ]
+
+
+def test_a_quote_that_a_line_of_text_does_not_end_ends_with_the_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [
+        'a 2026-05-04T09:00:00 "x  y',
+        'b 2026-05-04T09:01:00 5"',
+        'c 2026-05-04T09:02:00 "x ""y',
+        "d 2026-05-04T09:03 z",
+    ]
+    for end in ("\n", "\r\n"):
+        (folder / "rows.txt").write_bytes(end.join(lines).encode())
+        arguments = ["sessions", "rows.txt", *SESSIONS, "--columns", "user,ts,note", "--agg", "n=first:note", "--quiet"]
+        assert main([*arguments, "--out-format", "jsonl", "--sort"]) == 0
+        printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [(row["user"], row["n"]) for row in printed] == [("a", "x  y"), ("b", '5"'), ("c", 'x "y'), ("d", "z")]
+
+
+def test_a_line_of_text_with_other_fields_has_its_number_in_the_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"user{number % 10} 2026-05-04T09:00:00 {number}" for number in range(100_000)]
+    (folder / "rows.txt").write_text("\n".join(["user ts n", "", *rows[:-5], "a b", *rows[-5:]]))
+    assert main(["sessions", "rows.txt", *SESSIONS]) == 2
+    assert "line 99998: Expected 3 columns, got 2: a b" in capsys.readouterr().err
 
 
 def test_a_date_and_a_time_in_two_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

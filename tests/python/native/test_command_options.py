@@ -259,3 +259,20 @@ def test_a_tie_orders_records_of_one_time(ending: str, folder: Path, capsys: pyt
     assert ("integers" if ending == "csv" else "has type string; allowed: integers of at most 64 bits") in message
     assert main(["sessions", f"ties.{ending}", *BASE["sessions"], "--tie", "order"]) == 2
     assert capsys.readouterr().err.startswith("windrow: --tie: got 'order'; allowed: a column")
+
+
+WORDS = {
+    ("--key", "user"): "--key: got 'user'; allowed: each key column once\n",
+    ("--cut-at", "noon"): "--cut-at: got 'noon'; allowed: a time of day, such as \"00:00\"\n",
+    ("--max-duration", "5"): '--max-duration: got \'5\'; allowed: words such as "5 minutes", "1h30m" or "PT5M"\n',
+    ("--zone", "UTC"): "--zone: got 'UTC'; allowed: none without --cut-at: it is the zone of that time of day\n",
+    ("--cut-at", "00:00", "--zone", "UTC"): "--zone: got 'UTC'; allowed: none, as the time column 'ts' has no zone\n",
+}
+
+
+@pytest.mark.parametrize("arguments", WORDS)
+def test_errors_have_no_words_of_python(
+    arguments: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions", "rows.csv", *BASE["sessions"], *arguments]) == 2
+    assert capsys.readouterr().err == f"windrow: {WORDS[arguments]}"

@@ -157,3 +157,54 @@ def test_explained_data_may_have_columns_of_nulls() -> None:
     data = pl.DataFrame(DAY | {"shop": [None, None]})
     windowed = wr.group_by(data, "k", time="t", tick="shop").windowed_by(GAP)
     assert "in the session" in wr.explain_record(windowed, "a", DAY["t"][0])
+
+
+DAYS: dict[str, dict[str, Any]] = {
+    "rows": {"user": [7, 7], "ts": [0, 20], "page": ["x", "y"], "paid": [True, None], "price": [1.5, None]},
+    "no value": {"user": [7], "ts": [40], "page": [None], "paid": [None], "price": [None]},
+    "no row": {"user": [], "ts": [], "page": [], "paid": [], "price": []},
+    "rows again": {
+        "user": [7, 8],
+        "ts": [60, 65],
+        "page": ["z", "x"],
+        "paid": [True, True],
+        "price": [None, 2.0],
+    },
+}
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Madrid"])
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_a_daily_job_goes_over_days_without_rows_and_without_values(kind: str, zone: str | None) -> None:
+    start = pd.Timestamp("2026-05-04", tz=zone)
+
+    def frame(*days: dict[str, Any]) -> Any:
+        columns = {name: [value for day in days for value in day[name]] for name in DAYS["rows"]}
+        columns["ts"] = [start + pd.Timedelta(minute, "min") for minute in columns["ts"]]
+        if kind == "pandas":
+            return pd.DataFrame(columns)
+        return pa.table({name: values if values else pa.nulls(0) for name, values in columns.items()})
+
+    def windowed(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("20 minutes")).flat()
+
+    asked: dict[str, Any] = {
+        "path": wr.path("page"),
+        "last": wr.last("page", ignore_nulls=True),
+        "paid": wr.count().where("paid"),
+        "spent": wr.sum("price"),
+        "pages": wr.count_distinct("page"),
+    }
+    before, found = None, list[Any]()
+    for minute, day in zip((30, 50, 55, 90), DAYS.values(), strict=True):
+        to = f"{start + pd.Timedelta(minute, 'min'):%Y-%m-%d %H:%M}"
+        run = windowed(frame(day)).advance(before, to=to, **asked)
+        before = run.still_open
+        found += rows_of(run.closed)
+    last = windowed(frame(DAYS["no row"])).advance(before, to="2026-05-05", **asked)
+    assert sorted(found + rows_of(last.closed)) == sorted(rows_of(windowed(frame(*DAYS.values())).agg(**asked)))
+
+
+def rows_of(result: Any) -> list[str]:
+    """The rows as text."""
+    return [str(row) for row in arrow(result).to_pylist()]

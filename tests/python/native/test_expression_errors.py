@@ -86,6 +86,22 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "allowed: expressions that give one value for each row (",
     ),
+    "one value for all rows in Polars": (
+        lambda: sessions(pl.from_arrow(COMPUTED)).agg(n=wr.sum(pl.col("twice").sum())),
+        ValueError,
+        'aggregate "n": sum: got \'col("twice").sum()\'; allowed: an expression that gives one column of the data, '
+        "which has 'user', 'ts', 'twice', 'large', 'gap' (it gives one value for all rows, not one for each)",
+    ),
+    "a condition on all rows in Polars": (
+        lambda: sessions(pl.from_arrow(COMPUTED)).agg(n=wr.count().where(pl.col("twice").max() > 3)),
+        ValueError,
+        "(it gives one value for all rows, not one for each)",
+    ),
+    "a key of all rows in one row of Polars": (
+        lambda: wr.group_by(pl.from_arrow(COMPUTED[:1]), pl.col("user").first(), time="ts"),
+        ValueError,
+        "(it gives one value for all rows, not one for each)",
+    ),
     "a cumulative function of pyarrow": (
         lambda: sessions(COMPUTED).agg(n=wr.sum(pc.cumulative_sum(pc.field("twice")))),
         ValueError,

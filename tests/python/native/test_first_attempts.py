@@ -225,6 +225,9 @@ def test_text_without_a_known_format_is_shown() -> None:
     odd = pa.table({"user": ["ann"], "t": ["half past eight"]})
     with pytest.raises(TypeError, match="of ISO 8601; other text, such as 'half past eight', needs its format$"):
         wr.group_by(odd, "user", time="t")
+    uuids = duckdb.sql("SELECT 1 AS \"user\", '6c1ff4e5-3f0b-4a94-9c1e-0d3c7e1c2a5b'::UUID AS t")
+    with pytest.raises(TypeError, match="other text, such as '6c1ff4e5-.*', needs its format$"):
+        wr.group_by(uuids, "user", time="t")
     mixed = pa.table({"user": ["ann", "ann"], "t": ["01/31/2026", "31/01/2026"]})
     with pytest.raises(TypeError, match="'01/31/2026', needs its format$"):
         wr.group_by(mixed, "user", time="t")

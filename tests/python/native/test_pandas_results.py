@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
@@ -110,6 +111,35 @@ def test_keys_and_chosen_values_have_the_dtype_of_their_column() -> None:
     assert sessions(index, "string").count()["string"].dtype == data["string"].dtype
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.cut(pd.Series([1.0, 2.5, None, 2.6, 1.0]), [0, 2, 5, 9]),
+        pd.Categorical(pd.PeriodIndex(["2026-05", "2026-04", None, "2026-05", "2026-05"], freq="M")),
+        pd.Categorical(pd.array([1, 2, None, 2, 1], dtype="Int64")),
+        pd.Categorical(pd.array(["a", "b", None, "b", "a"], dtype="string")),
+        pd.Categorical(pd.array([1, 2, None, 2, 1], dtype=pd.ArrowDtype(pa.int64()))),
+        pd.Categorical([True, False, None, False, True]),
+    ],
+    ids=lambda values: str(pd.Series(values).cat.categories.dtype),
+)
+def test_categories_of_every_dtype_come_back(values: Any) -> None:
+    data = frame(level=values)
+    keys = sessions(data, "level").agg(n=wr.count())
+    assert keys["level"].dtype == data["level"].dtype
+    assert set(keys["level"]) == set(data["level"].dropna())
+    chosen = sessions(data).with_columns(first=wr.first("level", ignore_nulls=True))["first"]
+    assert chosen.dtype == data["level"].dtype
+    assert plain(chosen)[:3] == [*data["level"][:2], None]
+
+
+def test_intervals_of_integers_next_to_a_row_that_is_left_out_are_null() -> None:
+    data = frame(interval=pd.interval_range(0, 5))
+    chosen = sessions(data).with_columns(first=wr.first("interval"))["first"]
+    assert plain(chosen) == [data["interval"][place] if place is not None else None for place in (0, 1, None, 0, 4)]
+    assert chosen.dtype == pd.IntervalDtype("float64", "right")
+
+
 def test_arrow_backed_frames_give_arrow_backed_results() -> None:
     kinds = {"user": pa.string(), "ts": pa.timestamp("ns", "UTC"), "id": pa.int64()}
     data = pd.DataFrame({name: pd.array(ROWS[name], dtype=pd.ArrowDtype(kind)) for name, kind in kinds.items()})
@@ -137,6 +167,9 @@ def test_labels_that_are_no_strings_stay() -> None:
     query = wr.group_by(data, "0", time="('x', 1)").windowed_by(GAP)
     assert list(query.agg(n=wr.sum("2")).columns) == [0, "window", "n"]
     assert list(query.with_columns(n=wr.sum("2")).columns) == [0, ("x", 1), 2, "window", "n"]
+    for key, time, text in ((0, "ts", "'0'"), ("0", ("x", 1), "\"('x', 1)\"")):
+        with pytest.raises(TypeError, match=re.escape(f"(write a label of pandas as text: {text})")):
+            wr.group_by(data, key, time=time)
     levels = data.set_axis(pd.MultiIndex.from_tuples([("k", ""), ("t", ""), ("v", "x")]), axis=1)
     two = wr.group_by(levels, "('k', '')", time="('t', '')").windowed_by(GAP).with_columns(n=wr.count())
     assert two["n"].tolist() == [2, 2]

@@ -189,6 +189,13 @@ def test_pages_out_of_the_times_and_keys_are_not_opened() -> None:
         row for row in everything if row["window"]["end"] >= utc(50_000) and row["window"]["start"] <= utc(50_001)
     ]
     assert len(stored.reads) < 3
+    for moment, zone in (
+        (utc(50_000).replace(tzinfo=None), None),
+        (f"{utc(50_000):%Y-%m-%dT%H:%M:%SZ}", "Europe/Madrid"),
+        (f"{utc(50_000) + timedelta(hours=1):%Y-%m-%d %H:%M:%S}", "Europe/Madrid"),
+    ):
+        found = fetch_key(stored.read, "ann", moment, moment, backward=False, zone=zone)
+        assert found.to_pylist() == stored.fetch("ann", utc(50_000), utc(50_000))
     for start, end in ((utc(200_000), None), (None, utc(-1))):
         assert stored.fetch("ann", start, end) == []
         assert stored.reads == []

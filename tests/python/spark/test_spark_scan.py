@@ -368,7 +368,7 @@ def refused() -> dict[str, tuple[Callable[[SparkSession, str], Any], str]]:
         ),
         "options as a filesystem": (
             lambda spark, path: wr.scan_parquet(spark, path, filesystem={"secret_key": "x"}),
-            "filesystem: got <class 'dict'>, a type; allowed: a filesystem of pyarrow",
+            "filesystem: got dict, a class; allowed: a filesystem of pyarrow",
         ),
         "declared columns": (
             lambda spark, path: wr.group_by(wr.scan_parquet(spark, path), "user", time="ts", schema="user long"),

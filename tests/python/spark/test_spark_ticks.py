@@ -301,7 +301,7 @@ def test_the_arguments_of_ticks_are_checked(spark: SparkSession) -> None:
             wr.ticks(spark, **(defaults | given))
     wrongs: list[tuple[Any, str]] = [
         (5, "spark: got 5, an int; allowed"),
-        (type(spark), "spark: got .*, a type; allowed"),
+        (type(spark), "spark: got .*, a class; allowed"),
     ]
     for wrong, message in wrongs:
         with pytest.raises(TypeError, match=message):

@@ -248,7 +248,7 @@ def test_what_is_not_a_state_of_windrow_is_refused(spark: SparkSession, tmp_path
         ({"checkpoint": 7}, "checkpoint"),
         ({"operator": "0"}, "operator"),
         ({"key": 7}, "key: column 'user'"),
-        ({"start": "2026-01-01"}, "start"),
+        ({"start": 7}, "start"),
         ({"end": 7}, "end"),
         ({"backward": None}, "backward"),
     ):
