@@ -33,7 +33,8 @@ def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None =
     """
     kind: Any = field.type
     moment = moment_of(argument, value, field, zone).replace(tzinfo=None)
-    micros, nanos = pa.scalar(moment, pa.timestamp("us")).value, getattr(moment, "nanosecond", 0)  # pandas has these
+    micros: Any = pa.scalar(moment, pa.timestamp("us")).value
+    nanos = getattr(moment, "nanosecond", 0)  # pandas has these
     if kind.unit == "ns":
         if not -(2**63) <= micros * 1_000 + nanos < 2**63:
             allowed = f"a time within the range of the column {field.name!r}, which counts nanoseconds"
