@@ -93,7 +93,7 @@ def shown(value: int, kind: Any, zone: str | None = None) -> str:
     return str(pa.scalar(value, kind).as_py())
 
 
-def _moment(argument: str, value: object) -> datetime:
+def _moment(argument: str, value: Any) -> datetime:
     allowed = 'a datetime, a date, or text such as "2026-05-05" or "2026-05-05 06:00:00+02:00"'
     if is_missing(value) and value is not None:
         raise bad_value(argument, value, allowed)
