@@ -119,7 +119,7 @@ def check_moved(scenario: StreamingScenario, seed: int) -> int:
     Returns how many moves there were.
     """
     scenario = dataclasses.replace(scenario, until=None, restarts=())
-    if scenario.sourced or (scenario.inputs > 1 and scenario.values == "python"):
+    if (scenario.sourced and not scenario.slowest) or (scenario.inputs > 1 and scenario.values == "python"):
         return 0
     draw, moved, oracle = random.Random(seed), 0, MicroBatches(scenario)
     stream = LocalStream(definition(scenario), schemas(scenario), shards=2, seed=seed)
@@ -148,6 +148,14 @@ def check_moved(scenario: StreamingScenario, seed: int) -> int:
 def test_windows_move_from_stream_to_stream(first: int) -> None:
     seeds = range(first, first + TOGETHER)
     assert sum(check_moved(streaming_scenario(seed), seed) for seed in seeds) > TOGETHER // 2
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
+def test_each_source_keeps_its_time_with_the_slowest_source(first: int) -> None:
+    seeds = range(first, first + TOGETHER)
+    slowest = {"sourced": True, "stream_time": "slowest", "ordered": False, "every_record": False}
+    scenarios = [dataclasses.replace(streaming_scenario(seed), **slowest) for seed in seeds]
+    assert sum(map(check_moved, scenarios, seeds)) > TOGETHER
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
