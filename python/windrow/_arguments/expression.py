@@ -77,7 +77,7 @@ class ColumnExpression:
         """Its text, as its library shows it."""
         if self.language == FIELD:
             return ".".join(self.value)
-        text = repr(self.value) if self.language == SPARK else str(self.value)
+        text = _spark_text(self.value) if self.language == SPARK else str(self.value)
         return " ".join(text.removeprefix("Column<'").removesuffix("'>").split())
 
     def __repr__(self) -> str:
@@ -178,7 +178,7 @@ def wrong_expression(argument: str, expression: ColumnExpression, columns: Seque
 def _plain(language: str, column: Any) -> str | None:
     """The name of the column, if an expression is a plain column; None if it computes something."""
     if language == SPARK:
-        match = _PLAIN_SPARK.fullmatch(repr(column))
+        match = _PLAIN_SPARK.fullmatch(_spark_text(column))
         return None if match is None else match[1]
     if language == POLARS:
         name: str | None = column.meta.output_name() if column.meta.is_column() else None
@@ -188,6 +188,14 @@ def _plain(language: str, column: Any) -> str | None:
         match = _PLAIN_DUCKDB.fullmatch(text)
         return match[1] if match is not None and column.get_name() == match[1] else None
     return text if column.equals(_pyarrow_field(text)) else None
+
+
+def _spark_text(column: Any) -> str:
+    """What PySpark shows for a column. On Connect, PySpark 3.5 cannot show one that contains `F.expr(…)`."""
+    try:
+        return repr(column)
+    except TypeError:
+        return "Column<'an expression with SQL'>"
 
 
 def _pyarrow_field(*path: str) -> Any:

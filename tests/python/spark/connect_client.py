@@ -163,7 +163,7 @@ def main(remote: str) -> None:
     plain = wr.group_by(data, [F.col("user"), data.amount], time=F.col("ts"))
     print(json.dumps({"plain": [*plain.keys, plain.time]}))
     print(json.dumps({"expressions": sorted(map(list, expressions(data).collect()), key=str)}, default=str))
-    other = spark.createDataFrame(events()).select("user", (F.col("amount") + 1).alias("next"))
+    other = frame_of(spark, events()).select("user", (F.col("amount") + 1).alias("next"))
     joined = data.join(other, data["amount"] + 1 == other["next"])
     both = wr.group_by(joined, other["user"], time="ts").windowed_by(SESSIONS).agg(same=wr.count_if(data["user"] >= 0))
     refused = []
@@ -172,7 +172,7 @@ def main(remote: str) -> None:
             wr.group_by(data, column, time="ts")
         except ValueError as error:
             refused.append(str(error))
-    print(json.dumps({"joined": [both.columns, both.count()], "refused": refused}))
+    print(json.dumps({"joined": [both.columns, int(both.count())], "refused": refused}))
     headers = ControlMessage(1_767_258_000_000, 0, UUID(int=1)).headers()
     columns = "key binary, value binary, timestamp timestamp, headers array<struct<key: string, value: binary>>"
     records = [(b"k", b"v", None, None), (None, None, None, headers), (None, None, None, [("windrow.progress", b"?")])]
