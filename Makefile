@@ -181,7 +181,8 @@ soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMP
 	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
 		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
 	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py
-	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), Python ones of $(SOAK_EXAMPLES)" \
+	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_DAMAGES) damaged rows of" \
+		"open windows, Python properties of $(SOAK_EXAMPLES)" \
 		"examples, $(SOAK_STREAMS) streams in 3 ways each from seed $(SOAK_SEED)"
 
 clean: ## removes what the other targets made

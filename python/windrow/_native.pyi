@@ -338,16 +338,17 @@ class Operator:
         """The pages changed since the last call or `restore`, by name; None for a deleted page."""
     def restore(self, pages: Sequence[bytes]) -> None:
         """Loads saved pages, in any order, before any record. `ValueError`: damaged or missing pages, another plan."""
-    def resume_open(self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch]) -> tuple[int, int]:
-        """Loads `rows` of open windows. Returns the time of their run, and the number of runs before. `ValueError`."""
+    def resume_open(
+        self, clock: _Clock, tally: tuple[int, int], rows: Sequence[pa.RecordBatch], by_source: bool = ...
+    ) -> tuple[int, int]:
+        """Loads open windows with one time, or that of each source. Returns the time and the number of their run."""
     def open_windows(self, to: int | None, batch: int, sources: Sequence[str] = ...) -> _Open:
         """The windows to keep after the run up to `to`, or else up to its own time, and their clock row."""
     def touched(
         self, head: bytes, keys: pa.RecordBatch, progress: _Progress, times: pa.RecordBatch | None = None
     ) -> list[str] | None:
         """The pages of a saved state that a micro-batch needs: those of its keys, and those in which a window closes or
-        leaves. None means all pages, if the state has other segments or parts. `ValueError`: the head is damaged or of
-        another plan, an unknown input, or an operator that has seen records.
+        leaves. None means all. `ValueError`: a damaged head or another plan, an unknown input, a used operator.
         """
     def restore_touched(self, pages: Sequence[bytes]) -> list[str]:
         """As `restore`, for one micro-batch: the head and the pages from `touched`, then the pages that it returns."""

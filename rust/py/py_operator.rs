@@ -317,12 +317,14 @@ impl PyOperator {
     }
 
     /// The columns of `open` are key columns, the bounds of windows, and `state`.
+    #[pyo3(signature = (clock, tally, rows, by_source=false))]
     fn resume_open(
         &self,
         py: Python<'_>,
         clock: (PyBackedBytes, Option<i64>),
         tally: (u64, u64),
         rows: Vec<PyRecordBatch>,
+        by_source: bool,
     ) -> PyResult<(i64, u64)> {
         let (clock, time) = (OpenClock::read(&clock.0)?, clock.1);
         let tally = OpenTally {
@@ -332,7 +334,7 @@ impl PyOperator {
         };
         let rows: Vec<RecordBatch> = rows.into_iter().map(PyRecordBatch::into_inner).collect();
         self.work(py, |operator| {
-            operator.resume_open(&clock, time, &tally, &rows)
+            operator.resume_open(&clock, time, &tally, &rows, by_source)
         })?;
         Ok((clock.to, clock.batch))
     }

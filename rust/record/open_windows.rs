@@ -12,7 +12,7 @@
 //! format. So another query reads the aggregates that it has, and skips the others. The last
 //! emission follows if the updates of the query have a pace.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use arrow_array::RecordBatch;
 
@@ -34,8 +34,8 @@ use crate::state::open_clock::{OpenClock, OpenInput, OpenTally, unreadable};
 impl Operator {
     /// Loads a table of open windows into an operator that has seen nothing. `time` is the time in
     /// the clock row. `rows` are key columns, the start and the end of each window as `Int64`, and
-    /// `state`. `tally` counts all rows of the table; `rows` may be a part of them. All sources of
-    /// the table become one.
+    /// `state`. `tally` counts all rows of the table; `rows` may be a part of them. With `by_source`
+    /// the sources of the table are numbered in the order of their names. Otherwise they become one.
     ///
     /// # Errors
     ///
@@ -46,6 +46,7 @@ impl Operator {
         time: Option<i64>,
         tally: &OpenTally,
         rows: &[RecordBatch],
+        by_source: bool,
     ) -> Result<()> {
         self.check_whole()?;
         self.state.check_unused()?;
@@ -60,7 +61,7 @@ impl Operator {
         clock.check_time(time)?; // not before, as another unit of time has other ticks
         self.run(RESTORE, |operator| {
             let longer = operator.longer_gap(&continued)?;
-            operator.resume_clock(clock, longer);
+            operator.resume_clock(clock, longer, by_source);
             operator.load_open(clock, tally, rows, &continued)
         })
     }
@@ -79,7 +80,7 @@ impl Operator {
 
     /// Sets time to that of a table. With a gap that is longer by `longer`, sessions reach further, and
     /// so do the close times: a record that was late is late again.
-    fn resume_clock(&mut self, clock: &OpenClock, longer: Span) {
+    fn resume_clock(&mut self, clock: &OpenClock, longer: Span, by_source: bool) {
         let windows = &self.state.windows;
         let (own, unit) = (windows.time().progress().len(), windows.unit());
         let floored = |time: Time| time.floor(unit).unwrap_or(Time::MIN);
@@ -98,11 +99,23 @@ impl Operator {
             inputs if inputs.len() == own => inputs.to_vec(),
             _ => vec![slowest; own],
         };
+        let names: BTreeSet<&String> = inputs
+            .iter()
+            .flat_map(|input| input.sources.keys())
+            .collect();
+        let numbers: BTreeMap<&String, Source> = names.into_iter().zip((0..).map(Source)).collect();
         let progress = |at: Option<i64>| {
             let inputs = inputs.iter().map(|input| {
                 let time = at.or(input.time).map(Time);
+                let of_source = |(name, own): (&String, &i64)| {
+                    Some((*numbers.get(name)?, Time(at.unwrap_or(*own))))
+                };
                 Progress {
-                    sources: time.map(|time| (SOURCE, time)).into_iter().collect(),
+                    sources: if by_source {
+                        input.sources.iter().filter_map(of_source).collect()
+                    } else {
+                        time.map(|time| (SOURCE, time)).into_iter().collect()
+                    },
                     time: time.map(floored),
                     close: if at.is_some() {
                         Time::MIN

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, time
 from difflib import get_close_matches
 
 _SHOWN = 20
-
+_LONGEST, _CUT = 120, 60
+"""The longest text of a value in a message, and how much of a longer one it has."""
 
 NO_NULL_CHARACTER = "a name without the null character, where Arrow's interface cuts names"
 
@@ -160,12 +162,17 @@ def _shown(value: object) -> str:
 
 
 def _literal(value: object) -> str | None:
-    """The repr of a value; None if it is too long for a message."""
+    """A value as text, cut if it is long; None if its text does not fit in a message."""
     text = value.__qualname__ if isinstance(value, type) else repr(value)
-    if len(text) <= 120 and "\n" not in text:
+    if len(text) > _LONGEST and isinstance(value, date | time):
+        text = str(value)
+    if len(text) <= _LONGEST and "
+" not in text:
         return text
-    if isinstance(value, str) and len(value) > 60:
-        return f"{value[:60]!r} and {len(value) - 60:,} more characters"
+    if isinstance(value, str) and len(value) > _CUT:
+        return f"{value[:_CUT]!r} and {len(value) - _CUT:,} more characters"
+    if isinstance(value, int | bytes | list | tuple | dict | set | frozenset) and "\n" not in text:
+        return f"{text[:_CUT]} and {len(text) - _CUT:,} more characters"
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -31,29 +31,46 @@ def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None =
     >>> ticks("to", "2026-05-05", pa.field("ts", pa.timestamp("s", "Europe/Berlin")))
     1777932000
     """
+    kind: Any = field.type
+    moment = moment_of(argument, value, field, zone).replace(tzinfo=None)
+    micros: Any = pa.scalar(moment, pa.timestamp("us")).value
+    nanos = getattr(moment, "nanosecond", 0)  # pandas has these
+    if kind.unit == "ns":
+        if not -(2**63) <= micros * 1_000 + nanos < 2**63:
+            allowed = f"a time within the range of the column {field.name!r}, which counts nanoseconds"
+            raise bad_value(argument, value, allowed)
+        return int(micros * 1_000 + nanos)
+    whole, rest = divmod(micros, TIME_UNITS[kind.unit].microseconds)
+    if rest or nanos:
+        raise bad_value(argument, value, f"a time in whole {kind.unit}, the unit of the column {field.name!r}")
+    return int(whole)
+
+
+def moment_of(argument: str, value: object, field: pa.Field[Any], zone: str | None = None) -> datetime:
+    """A point in time as a value of a time column: in UTC if the column has a zone, else without a zone.
+
+    A bare time is in `zone`, by default the zone of the column. Errors as `ticks`, except for units.
+    """
     moment = _moment(argument, value)
     kind: Any = field.type
-    if moment.tzinfo is not None:
-        if kind.tz is None:
-            allowed = f"a time without a zone, as the time column {field.name!r} has none"
-            raise bad_value(argument, value, allowed)
-        try:
-            moment = in_utc(moment).replace(tzinfo=None)
-        except OverflowError:
-            raise bad_value(argument, value, "a time of the years 1 to 9999 in UTC") from None
-    elif kind.tz is not None:
-        moment = _of_zone(argument, value, moment, zone or kind.tz)
-    micros: Any = pa.scalar(moment, pa.timestamp("us")).value
-    if kind.unit == "ns":
-        if not -(2**63) <= micros * 1_000 < 2**63:
-            raise bad_value(
-                argument, value, f"a time within the range of the column {field.name!r}, which counts nanoseconds"
-            )
-        return int(micros * 1_000)
-    whole, rest = divmod(micros, TIME_UNITS[kind.unit].microseconds)
-    if rest:
-        raise bad_value(argument, value, f"a time in whole {kind.unit}, the unit of the time column {field.name!r}")
-    return int(whole)
+    if kind.tz is None:
+        if moment.tzinfo is not None:
+            raise bad_value(argument, value, f"a time without a zone, as the column {field.name!r} has none")
+        return moment
+    try:
+        return in_utc(moment) if moment.tzinfo is not None else _of_zone(argument, value, moment, zone or kind.tz)
+    except OverflowError:
+        raise bad_value(argument, value, "a time of the years 1 to 9999 in UTC") from None
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is null: None, or the values of pandas and NumPy for it, except NaN.
+
+    >>> is_missing(None), is_missing(float("nan"))
+    (True, False)
+    """
+    kind = type(value).__name__
+    return value is None or kind in ("NaTType", "NAType") or (kind == "datetime64" and str(value) == "NaT")
 
 
 def in_utc(moment: datetime) -> datetime:
@@ -76,11 +93,13 @@ def shown(value: int, kind: Any, zone: str | None = None) -> str:
     return str(pa.scalar(value, kind).as_py())
 
 
-def _moment(argument: str, value: object) -> datetime:
+def _moment(argument: str, value: Any) -> datetime:
     allowed = 'a datetime, a date, or text such as "2026-05-05" or "2026-05-05 06:00:00+02:00"'
+    if is_missing(value) and value is not None:
+        raise bad_value(argument, value, allowed)
+    if type(value).__name__ == "datetime64":  # of NumPy
+        value = pa.scalar(value).as_py()
     if isinstance(value, datetime):
-        if type(value).__name__ == "NaTType":  # of pandas, a datetime without a time
-            raise bad_value(argument, value, allowed)
         return value
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day)
@@ -101,5 +120,5 @@ def _of_zone(argument: str, value: object, moment: datetime, zone: str) -> datet
     except pa.ArrowInvalid as error:
         allowed = f"a time that occurs once in {zone}; {value} occurs twice or never: write it with its offset"
         raise bad_value(argument, value, allowed) from error
-    moment_in_utc: datetime = found.cast(pa.timestamp("us")).as_py()
-    return moment_in_utc
+    offset = timedelta(microseconds=local.value - found.value)
+    return (moment - offset).replace(tzinfo=UTC)

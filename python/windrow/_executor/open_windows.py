@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.errors import changed_query
+from windrow._arguments.errors import bad_value, changed_query
 from windrow._arguments.instant import shown
-from windrow._native import Operator, tally_open
+from windrow._executor.tasks import Source
+from windrow._native import Operator, read_clock, tally_open
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
 
@@ -104,12 +107,13 @@ class OpenWindows:
                     f"`state` has {said!r}: the row was changed; allowed: {WHOLE}"
                 )
 
-    def load(self, operator: Operator, kind: Any) -> tuple[int, int]:
+    def load(self, operator: Operator, kind: Any, *, by_source: bool = False) -> tuple[int, int]:
         """Loads the table into a new operator. Returns the time of its run, and the number of runs before that.
 
-        `kind` is the type of times, for messages.
+        `kind` is the type of times, for messages. With `by_source` each source keeps its time, with the numbers that
+        `sources` gives.
         """
-        earlier, last = operator.resume_open(self.clock(kind), (self.rows, self.checksum), self.read)
+        earlier, last = operator.resume_open(self.clock(kind), (self.rows, self.checksum), self.read, by_source)
         self.check_shown(operator.open_windows(earlier, last)[0])
         return earlier, last
 
@@ -125,6 +129,20 @@ class OpenWindows:
             "one run, which have one clock row: filter the table by its run"
         )
 
+    def sources(self, kind: Any, columns: Sequence[str]) -> dict[Source, set[int]]:
+        """The sources of the table in the order of their numbers, each with the inputs that have seen it.
+
+        Raises `ValueError` unless the clock row has a time of each source, by its values of these columns.
+        """
+        inputs = [each["sources"] for each in json.loads(read_clock(self.clock(kind)[0]))["inputs"]]
+        names = sorted({name for of_input in inputs for name in of_input})
+        if not names or not all(name and len(json.loads(name)) == len(columns) for name in names):
+            raise bad_value("source", tuple(columns), f"None with start_from: {_ONE_TIME}")
+        return {
+            tuple(json.loads(name)): {number for number, of_input in enumerate(inputs) if name in of_input}
+            for name in names
+        }
+
     def name(self, kind: Any) -> str:
         """A name of the table: its time, which people can read, and a hash of its clock row, which is compared.
 
@@ -139,6 +157,11 @@ def check_start(saved: str | None, own: str | None) -> None:
     if own not in (None, saved):
         raise ValueError(f"state: {changed_query({'start_from': saved}, {'start_from': own})}")
 
+
+_ONE_TIME = (
+    "the clock row of these open windows has one time, so it does not say how far each source has come; only the table "
+    'of a stream with the same source= and stream_time="slowest" has the time of each'
+)
 
 WHOLE = "the whole table of open windows of one run: its still_open, or its rows with the status 'open'"
 

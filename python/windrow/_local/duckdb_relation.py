@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow._arguments.expression import DUCKDB, FIELD, ColumnExpression
 from windrow._executor.batches import stream_reader
@@ -50,9 +51,9 @@ class RelationColumns(Columns):
             computed: Any = expression.value
             if expression.language == FIELD:
                 column, *fields = expression.value
-                computed = '"' + column.replace('"', '""') + '"'
-                for field in (each.replace("'", "''") for each in fields):
-                    computed = f"struct_extract({computed}, '{field}')"
+                computed = _quoted(column)
+                for field in fields:
+                    computed = f"struct_extract({computed}, {_literal(field)})"
             if expression.language != DUCKDB:
                 computed = duckdb.SQLExpression(str(computed))
             relation = relation.select(duckdb.StarExpression(), computed.alias(name))
@@ -87,24 +88,50 @@ class RelationColumns(Columns):
         return [value for (value,) in rows if value is not None]
 
     def dtype(self, position: int) -> Any:
-        return str(self._relation.types[position])
+        return self._relation.types[position]
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         return duckdb_relation(self._relation, rows, kinds)
 
     def _column(self, position: int) -> str:
-        quoted = '"' + self.names[position].replace('"', '""') + '"'
+        quoted = _quoted(self.names[position])
         # In Arrow the bits are bytes of DuckDB's own, which it reads as other bits.
-        return f"CAST({quoted} AS VARCHAR) AS {quoted}" if self.dtype(position) == "BIT" else quoted
+        return f"CAST({quoted} AS VARCHAR) AS {quoted}" if str(self.dtype(position)) == "BIT" else quoted
+
+
+def _with_values(kind: Any, column: Any) -> str:
+    """A type; its ENUMs with the values that they lack, as the data of a day may lack keys of open windows."""
+    text = str(kind)
+    if "ENUM(" not in text:
+        return text
+    if kind.id == "enum":
+        ((_, values),) = kind.children
+        values = dict.fromkeys([*values, *column.unique().drop_null().to_pylist()])
+        return f"ENUM({', '.join(_literal(value) for value in values)})"
+    if kind.id == "struct":
+        fields = enumerate(kind.children)
+        parts = (f"{_quoted(name)} {_with_values(part, pc.struct_field(column, [at]))}" for at, (name, part) in fields)
+        return f"STRUCT({', '.join(parts)})"
+    if kind.id in ("list", "array"):
+        return _with_values(kind.children[0][1], pc.list_flatten(column)) + text[text.rindex("[") :]
+    return text
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
     """A relation on the connection of `relation`."""
-    columns = (
-        f'CAST(c{place} AS {kinds[name]}) AS "{quoted}"' if name in kinds else f'c{place} AS "{quoted}"'
+    columns = [
+        f"{column} AS {_quoted(name)}"
         for place, name in enumerate(rows.column_names)
-        for quoted in [name.replace('"', '""')]
-    )
+        for column in [f"CAST(c{place} AS {_with_values(kinds[name], rows[name])})" if name in kinds else f"c{place}"]
+    ]
     # DuckDB finds the table by the name of this variable, and the relation keeps it.
     windrow_result_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
     try:

@@ -57,10 +57,11 @@ class Beginning(Generic[Result]):
 
         Raises:
             TypeError: `open` is not such a table, or the data is a batch.
-            ValueError: a reserved name of a key; a stream with `source=`, because `open` has neither the windows nor
-                the time of each source, also with `stream_time="slowest"`; a query in a declarative pipeline, because
-                it may run no job. In `agg`: the open windows of another query, no clock row, or a reserved name of an
-                aggregate. In the first micro-batch: a row that was changed, lost, doubled or taken from another table.
+            ValueError: a reserved name of a key; a stream with `source=` whose sources each have their own windows,
+                because `open` has none; a query in a declarative pipeline, because it may run no job. In `agg`: the
+                open windows of another query, no clock row, a reserved name of an aggregate, or, with
+                `stream_time="slowest"`, an `open` without the time of each source, such as that of `advance`. In the
+                first micro-batch: a row that was changed, lost, doubled or taken from another table.
                 After that: an `open` that is not the one of the checkpoint.
 
         >>> def sessions_of(clicks):
@@ -76,13 +77,7 @@ class Beginning(Generic[Result]):
         [('bob', {'count': 2})]
         """
         self.grouped._input.check_start(open)
-        if self.grouped._stream.source and self.grouped._stream.stream_time == "slowest":
-            allowed = (
-                "None with start_from: the clock row of open windows has one time, so it does not say how far the "
-                "slowest source has come; without source= all records share one time"
-            )
-            raise bad_value("source", self.grouped._own_sources, allowed)
-        if self.grouped._stream.source:
+        if self.grouped._stream.source and self.grouped._stream.stream_time == "source":
             allowed = (
                 "None with start_from: open windows hold the records of all sources together, and their clock row has "
                 "one time, so neither the windows nor the time of a source can be derived; without source= all records "

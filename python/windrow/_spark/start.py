@@ -74,6 +74,8 @@ class Start:
         kind: Any = plan.schema.field(plan.time).type
         clock, to = opened.clock(kind)
         counted = json.loads(read_clock(clock))
+        if plan.stream.source:
+            opened.sources(kind, plan.stream.source)
         operator.resume_open((clock, to), (counted["rows"], counted["checksum"]), [])
         self.name = opened.name(kind)
 

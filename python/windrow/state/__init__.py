@@ -27,7 +27,7 @@ the query. Spark's own source of states (`spark.read.format("statestore")`) read
 | `_shard` | the open windows of whole shards, on executors |
 | `_key` | the windows of one key, from the pages that may hold them |
 | `_open_frame`, `_open_rows` | the table of open windows, which another query continues |
-| `_clock_row`, `_changed_table`, `_changed_frame` | such a table without some keys, or at another time |
+| `_clock_row`, `_wanted_keys`, `_changed_table`, `_changed_frame` | this table without some keys, or at another time |
 | `_offsets` | the offsets of Kafka sources |
 """
 
@@ -173,9 +173,11 @@ def without_keys(open: Any, /, **keys: Any) -> Any:
 
     Args:
         open: the table, as a frame of any kind that `advance` takes.
-        keys: the value of a key column, or a list of values; None is allowed. A struct is a `dict` or a `Row`. For a
-            column of lists, give a list of lists. Values are equal as in `group_by`: 0.0 and -0.0, and all NaNs. With
-            several columns, this removes the rows that match in all of them.
+        keys: the value of a key column, or a list of values. None is the null key, and so are NaT and NA of pandas. A
+            time is one as in `with_clock`: without a zone it is in the zone of the column, in Spark in the zone of the
+            session. A struct is a `dict` or a `Row`. For a column of lists, give a list of lists. Values are equal as
+            in `group_by`: 0.0 and -0.0, and all NaNs. With several columns, this removes the rows that match in all of
+            them.
 
     Returns:
         A table of the kind of `open`, with a clock row for the rows that are left. It is the same table if no row has
@@ -183,8 +185,8 @@ def without_keys(open: Any, /, **keys: Any) -> Any:
 
     Raises:
         TypeError: no table, or a value of another type than its column.
-        ValueError: a column that is no key; a struct with other fields than its column; a table without a clock row,
-            with several, or with one that was changed.
+        ValueError: a column that is no key; a struct with other fields than its column; no point in time, or one with a
+            zone for a column without one; a table without a clock row, with several, or with one that was changed.
 
     >>> opened = open_windows(spark, checkpoint)
     >>> without_keys(opened, user=["ann", "eve"]).select("user", "count").orderBy("user").show()
@@ -210,7 +212,8 @@ def with_clock(open: Any, /, to: Instant) -> Any:
 
     Args:
         open: the table, as a frame of any kind that `advance` takes.
-        to: the new stream time, as in `advance`.
+        to: the new stream time, as in `advance`. Without a zone it is in the zone of the column, in Spark in the zone
+            of the session.
 
     Returns:
         A table of the kind of `open`, with a new clock row. In Spark it is lazy, and a small job runs at the call.

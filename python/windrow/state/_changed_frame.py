@@ -13,7 +13,8 @@ from windrow._executor.open_windows import WHOLE, OpenWindows
 from windrow._native import change_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._spark.quoted_name import quoted
-from windrow.state._clock_row import ALLOWED, ClockRow, check_columns, wanted_values
+from windrow.state._clock_row import ALLOWED, ClockRow, check_columns
+from windrow.state._wanted_keys import wanted_keys
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -52,7 +53,7 @@ class OpenFrame:
         clock = self.clock_row()
         keys = {name: arrow_field("open", fields[name], compared=False).type for name in clock.keys(list(fields))}
         is_gone = ~self._is_clock
-        for name, values in wanted_values(given, keys).items():
+        for name, values in wanted_keys(given, keys, self._zone).items():
             column, is_wanted = F.col(quoted(name)), F.lit(False)
             literals = [_literal(value, fields[name].dataType) for value in values.drop_null().to_pylist()]
             if literals:
@@ -68,8 +69,8 @@ class OpenFrame:
         from pyspark.sql import functions as F
         from pyspark.sql.types import TimestampNTZType
 
-        clock, zone = self.clock_row(), self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
-        moved = ticks("to", to, pa.field(STREAM_TIME, clock.time), zone)
+        clock = self.clock_row()
+        moved = ticks("to", to, pa.field(STREAM_TIME, clock.time), self._zone)
         state = clock.moved(moved)
         time = F.timestamp_micros(F.lit(moved))
         if isinstance(self._frame.schema[STREAM_TIME].dataType, TimestampNTZType):
@@ -77,6 +78,11 @@ class OpenFrame:
             epoch = F.expr("TIMESTAMP_NTZ '1970-01-01 00:00:00'")
             time = epoch + F.lit(moved) * F.expr("INTERVAL '0.000001' SECOND")
         return self._changed({STATE: _binary(state), STREAM_TIME: time})
+
+    @property
+    def _zone(self) -> str | None:
+        """The time zone of the session, in which bare times are."""
+        return self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
 
     def _changed(self, clock: Mapping[str, Column]) -> DataFrame:
         """The table with other values in the clock row."""

@@ -19,7 +19,8 @@ from windrow._local.sources import columns_of
 from windrow._native import change_clock, sort_keys
 from windrow._plan.input import libraries_of
 from windrow._plan.open_table import STATE, STREAM_TIME
-from windrow.state._clock_row import ALLOWED, ClockRow, check_columns, wanted_values
+from windrow.state._clock_row import ALLOWED, ClockRow, check_columns
+from windrow.state._wanted_keys import wanted_keys
 
 
 class OpenTable:
@@ -50,7 +51,7 @@ class OpenTable:
         keys = self.clock.keys(self._rows.column_names)
         plain = {name: _plain(self._rows[name]) for name in keys}
         is_gone: Any = pc.invert(self._is_clock)
-        for name, values in wanted_values(given, {name: column.type for name, column in plain.items()}).items():
+        for name, values in wanted_keys(given, {name: column.type for name, column in plain.items()}).items():
             wanted = pa.array(_names(name, pa.chunked_array([self._known(values)])), pa.large_binary())
             is_wanted = pc.is_in(pa.array(_names(name, plain[name]), pa.large_binary()), value_set=wanted)
             is_gone = pc.and_(is_gone, is_wanted)

@@ -1,9 +1,9 @@
-"""The clock row of a table of open windows, and the columns that it names."""
+"""The clock row of a table of open windows."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -11,15 +11,14 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from windrow._arguments.errors import bad_type, bad_value, listed
-from windrow._arguments.instant import in_utc, shown
+from windrow._arguments.errors import bad_value, listed
+from windrow._arguments.instant import shown
 from windrow._executor.open_windows import OpenWindows
 from windrow._native import change_clock, read_clock
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import SERIES
 from windrow._windows.session_rules import has_rules
-from windrow.testing._values import cell_of
 
 ALLOWED = "a table of open windows: what windrow.state.open_windows or the still_open of advance returns"
 
@@ -108,42 +107,3 @@ def check_columns(names: Sequence[str]) -> None:
         missing = [WINDOW]
     if missing:
         raise bad_value("open", f"a table with the columns {listed(names)}", f"one that has {missing[0]!r}: {ALLOWED}")
-
-
-def wanted_values(keys: Mapping[str, Any], kinds: Mapping[str, Any]) -> dict[str, pa.Array[Any]]:
-    """The values of key columns, by column. `kinds` are the types of all key columns.
-
-    Raises:
-        TypeError: a value of another type than its column.
-        ValueError: no column, or one that is no key.
-    """
-    columns = f"key columns of the table: {listed(list(kinds))}" if kinds else "none, as the query has no keys"
-    if not keys:
-        raise bad_value("keys", "none", f"values of {columns}, by name")
-    for name in keys:
-        if name not in kinds:
-            raise bad_value("keys", name, columns)
-    return {name: _values(f"keys: {name}", value, kinds[name]) for name, value in keys.items()}
-
-
-def _values(argument: str, value: Any, kind: Any) -> pa.Array[Any]:
-    """The values of a list, or one value."""
-    is_row = value is not _plain(value)
-    is_list = isinstance(value, list | tuple | set | frozenset) and not is_row
-    values = [_plain(each) for each in (value if is_list else [value])]
-    cells: pa.Array[Any]
-    if pa.types.is_nested(kind):
-        # pa.array would leave out a name that a struct does not have.
-        return pa.concat_arrays([pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)])
-    try:
-        cells = pa.array(
-            [in_utc(each) if isinstance(each, datetime) and each.tzinfo is not None else each for each in values], kind
-        )
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise bad_type(argument, value, f"a value of type {kind}, or a list of them") from error
-    return cells
-
-
-def _plain(value: Any) -> Any:
-    """A row of Spark, which is a tuple, as a dict."""
-    return value.asDict(recursive=True) if isinstance(value, tuple) and hasattr(value, "asDict") else value

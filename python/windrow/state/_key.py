@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value, listed
-from windrow._arguments.instant import ticks
+from windrow._arguments.instant import is_missing, ticks
 from windrow._executor.stream.index import HEAD, INDEX, QUERY
 from windrow._native import decode_page
 from windrow.state._shard import NO_SHARDS, opened, operators
@@ -75,6 +75,7 @@ def _key(query: StoredQuery, key: object) -> pa.RecordBatch:
         values = key
     else:
         raise bad_value("key", key, f"a tuple of the values of {listed(names)}, or a dict of them by name")
+    values = tuple(None if is_missing(value) else value for value in values)
     if all(value is None for value in values):
         raise bad_value("key", key, "a key with a value that is not null: records without one have no windows")
     cells = [

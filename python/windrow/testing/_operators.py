@@ -138,7 +138,10 @@ class SharedOperator(Operators):
         for batch in rows.to_batches():
             opened.add(batch)
         kind: Any = plan.schema.field(plan.time).type
-        opened.load(self._operator, kind)
+        if self._column is not None:
+            sources = opened.sources(kind, plan.stream.source)
+            self._numbers = {source: number for number, source in enumerate(sources)}
+        opened.load(self._operator, kind, by_source=self._column is not None)
         return opened.name(kind)
 
     def push(self, sourced: SourcedRows) -> list[pa.RecordBatch]:

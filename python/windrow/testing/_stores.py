@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value
+from windrow._arguments.instant import is_missing
 from windrow.testing._values import cell_of
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Store:
         values = (key,) if len(self.keys) == 1 else key
         if not isinstance(values, tuple) or len(values) != len(self.keys):
             raise bad_value(argument, key, f"a tuple of the values of {', '.join(self.keys)}")
+        values = tuple(None if is_missing(value) else value for value in values)
         if all(value is None for value in values):
             raise bad_value(argument, key, "a key with a value that is not null: records without one have no windows")
         fields = [self.schema.field(name) for name in self.keys]

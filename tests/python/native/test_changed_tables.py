@@ -143,6 +143,36 @@ def test_keys_of_few_values_continue(kind: Any) -> None:
     assert list(closed.closed["n"]) == [1, 2]
 
 
+ENUMS: dict[str, tuple[str, Any]] = {
+    "ENUM": ("{}", lambda value: value),
+    "a list": ("{}[]", lambda value: [value, None]),
+    "an array": ("{}[1]", lambda value: (value,)),
+    "a struct": ('STRUCT("a.b" {}, n INTEGER)', lambda value: {"a.b": value, "n": 1}),
+}
+
+
+@pytest.mark.parametrize("name", ENUMS)
+def test_keys_of_an_enum_of_duckdb_continue(name: str) -> None:
+    """The next day has an `ENUM` of other values."""
+    form, shape = ENUMS[name]
+    connection = duckdb.connect()
+
+    def day(values: str, *records: tuple[str, float]) -> Any:
+        rows = pa.table({"user": [shape(user) for user, _ in records], "ts": [at(minute) for _, minute in records]})
+        relation = connection.from_arrow(rows).project(f"CAST(user AS {form.format(values)}) AS user, ts")
+        return half_hours(relation)
+
+    aggregates = {"n": wr.count(), "first": wr.first("user")}
+    one = day("ENUM('ann', 'b''b')", ("ann", 0), ("b'b", 1)).advance(None, to=at(20), **aggregates)
+    assert [str(one.still_open.types[place]) for place in (0, 3)] == [form.format("ENUM('ann', 'b''b')")] * 2
+    two = day("ENUM('eve', 'ann')", ("ann", 25), ("eve", 90)).advance(one.still_open, to=at(100), **aggregates)
+    kind = form.format("ENUM('eve', 'ann', 'b''b')")
+    assert [str(two.closed.types[place]) for place in (0, 3)] == [kind] * 2
+    closed = two.closed.project('user, n, "first"').order("n").fetchall()
+    assert closed == [(shape("b'b"), 1, shape("b'b")), (shape("ann"), 2, shape("ann"))]
+    assert two.still_open.filter("n > 0").project("user").fetchall() == [(shape("eve"),)]
+
+
 def test_a_day_without_records_needs_no_types_of_keys() -> None:
     opened = half_hours(pl.from_arrow(pairs(("ann", 0)))).advance(None, to=at(20), n=wr.count()).still_open
     empty = pl.DataFrame({"user": [], "ts": pl.Series([], dtype=pl.Datetime("us"))})

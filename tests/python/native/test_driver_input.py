@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -69,6 +70,21 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "words for a tick": (lambda: naive().tick("12:00"), TypeError, "time: got '12:00', a str; allowed: a datetime"),
     "a zone": (lambda: pipe(ts=EAST), ValueError, "record: column 'ts': got .*; allowed: a datetime without a zone"),
     "a tick with a zone": (lambda: naive().tick(EAST), ValueError, "time: got .*; allowed: a datetime without a zone"),
+    "a tick with a long zone": (
+        lambda: naive().tick(FINE.replace(tzinfo=timezone(timedelta(hours=-7), "the zone of a name that is long"))),
+        ValueError,
+        r"time: got 2026-\d\d-\d\d \d\d:00:00.000999-07:00; allowed: a datetime without a zone",
+    ),
+    "a list for a tick": (
+        lambda: naive().tick([NOON] * 1_000),
+        TypeError,
+        r"time: got \[datetime.datetime\(2026, .* and 3\d,\d{3} more characters, a list; allowed: a datetime",
+    ),
+    "a dict of lines for a tick": (
+        lambda: naive().tick({"frame": pd.DataFrame({"a": range(2)}), "more": "x" * 120}),
+        TypeError,
+        "time: got a dict; allowed: a datetime",
+    ),
     "no zone": (
         lambda: with_ts(ZONED).pipe(**ROW),
         ValueError,

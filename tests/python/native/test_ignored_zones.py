@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
+from pyspark.sql import Row
 
 import windrow as wr
 from windrow import state
+from windrow._arguments.instant import ticks
 from windrow.testing import StreamDriver
+
+from ..harness.tables import arrow
 
 YORK = ZoneInfo("America/New_York")
 TOKYO = timezone(timedelta(hours=9))
@@ -88,6 +95,92 @@ def test_keys_that_are_times_are_found(zone: Any) -> None:
     assert [each for each in without["born"].to_pylist() if each] == [TIMES[1]]
     without = state.without_keys(opened, born=TIMES[1].astimezone(zone))
     assert [each for each in without["born"].to_pylist() if each] == [TIMES[0], TIMES[2]]
+
+
+NULLS = [None, pd.NaT, pd.NA, np.datetime64("NaT"), np.datetime64("NaT", "us")]
+BARE = EIGHT.replace(tzinfo=None)
+AT_EIGHT: Any = pa.array([TICKS[0], None], pa.int64()).cast(KIND)
+FRAMES: dict[str, Any] = {
+    "pyarrow": lambda table: table,
+    "pandas": lambda table: table.to_pandas(),
+    "Polars": pl.from_arrow,
+}
+
+
+def keyed(keys: Any) -> pa.Table:
+    """The open windows of some keys, the first with one record, the next with two, and so on."""
+    rows = pa.array([place for place in range(len(keys)) for _ in range(place + 1)])
+    ts: Any = pa.array([TICKS[0]] * len(rows), pa.int64())
+    table = pa.table({"at": keys.take(rows), "id": rows, "ts": ts.cast(KIND)})
+    return windowed(table, "at", "id").advance(None, to="2026-03-04 08:00", n=wr.count()).still_open
+
+
+def left(opened: Any, at: Any) -> list[int]:
+    """How many records the windows have that are left without a key."""
+    rows = arrow(state.without_keys(opened, at=at)).to_pylist()
+    return sorted(row["n"] for row in rows if row["n"] is not None and row["n"] == row["n"])
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_nulls_of_pandas_are_null_keys_and_a_bare_time_is_in_the_zone_of_the_column(name: str) -> None:
+    opened = FRAMES[name](keyed(AT_EIGHT))
+    for null in NULLS:
+        assert left(opened, null) == [1]
+        assert left(opened, [null, BARE]) == []
+    bare = [BARE, pd.Timestamp(BARE), np.datetime64(BARE), np.datetime64(BARE, "ns"), "2026-03-04 08:00"]
+    for time in (*bare, EIGHT, EIGHT.astimezone(UTC), pd.Timestamp(EIGHT), "2026-03-04T13:00Z"):
+        assert left(opened, time) == [2]
+    for other in (BARE - timedelta(microseconds=1), BARE + timedelta(hours=5), date(2026, 3, 4)):
+        assert left(opened, other) == [1, 2]
+    assert state.clock(state.with_clock(opened, BARE)) == state.clock(state.with_clock(opened, EIGHT))
+
+
+def test_parts_of_keys_are_read_in_the_same_way() -> None:
+    structs = keyed(pa.StructArray.from_arrays([AT_EIGHT], names=["t"]))
+    assert [left(structs, {"t": time}) for time in (BARE, pd.NaT, EIGHT)] == [[2], [1], [2]]
+    assert left(structs, [Row(t=pd.NaT), Row(t=BARE)]) == []
+    lists = keyed(pa.ListArray.from_arrays(pa.array([0, 1, 2]), AT_EIGHT))
+    assert [left(lists, [[time]]) for time in (BARE, pd.NaT, EIGHT)] == [[2], [1], [2]]
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.time64("us"), pa.duration("us"), pa.string(), pa.float64()])
+def test_a_null_of_pandas_is_null_for_each_type(kind: Any) -> None:
+    value: Any = pa.array([0], pa.int64() if kind != pa.date32() else pa.int32()).cast(kind)
+    opened = keyed(pa.concat_arrays([value, pa.nulls(1, kind)]))
+    for null in NULLS:
+        assert left(opened, null) == [1]
+
+
+def test_nanoseconds_of_pandas_count() -> None:
+    time = pd.Timestamp("2026-03-04 08:00:00.000000001")
+    opened = keyed(pa.array([time.value], pa.int64()).cast(pa.timestamp("ns")))
+    assert (left(opened, time), left(opened, BARE)) == ([], [1])
+    zoned = keyed(pa.array([time.tz_localize(YORK).value], pa.int64()).cast(pa.timestamp("ns", "America/New_York")))
+    assert (left(zoned, time), left(zoned, BARE)) == ([], [1])
+    field = pa.field("ts", pa.timestamp("ns", "America/New_York"))
+    assert ticks("to", time, field) == TICKS[0] * 1_000 + 1
+    with pytest.raises(ValueError, match="to: got Timestamp.*; allowed: a time in whole us, the unit of the column"):
+        ticks("to", time, field.with_type(KIND))
+
+
+@pytest.mark.parametrize(
+    ("time", "error", "says"),
+    [
+        (5, TypeError, "keys: at: got 5, an int; allowed: a datetime, a date, or text"),
+        ("noon", ValueError, "keys: at: got 'noon'; allowed: a datetime, a date, or text"),
+        ("2026-11-01 01:30", ValueError, "keys: at: got .*; allowed: a time that occurs once in America/New_York"),
+        (datetime.max, ValueError, "keys: at: got .*; allowed: a time of the years 1 to 9999 in UTC"),
+    ],
+)
+def test_a_key_that_is_no_time_is_named(time: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        state.without_keys(keyed(AT_EIGHT), at=time)
+
+
+def test_a_time_with_a_zone_is_no_key_of_a_column_without_one() -> None:
+    opened = keyed(AT_EIGHT.cast(pa.timestamp("us")))
+    with pytest.raises(ValueError, match="keys: at: got .*; allowed: a time without a zone, as the column 'at' has"):
+        state.without_keys(opened, at=EIGHT)
 
 
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)

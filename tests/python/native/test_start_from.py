@@ -119,7 +119,7 @@ def check_moved(scenario: StreamingScenario, seed: int) -> int:
     Returns how many moves there were.
     """
     scenario = dataclasses.replace(scenario, until=None, restarts=())
-    if scenario.sourced or (scenario.inputs > 1 and scenario.values == "python"):
+    if (scenario.sourced and not scenario.slowest) or (scenario.inputs > 1 and scenario.values == "python"):
         return 0
     draw, moved, oracle = random.Random(seed), 0, MicroBatches(scenario)
     stream = LocalStream(definition(scenario), schemas(scenario), shards=2, seed=seed)
@@ -148,6 +148,14 @@ def check_moved(scenario: StreamingScenario, seed: int) -> int:
 def test_windows_move_from_stream_to_stream(first: int) -> None:
     seeds = range(first, first + TOGETHER)
     assert sum(check_moved(streaming_scenario(seed), seed) for seed in seeds) > TOGETHER // 2
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
+def test_each_source_keeps_its_time_with_the_slowest_source(first: int) -> None:
+    seeds = range(first, first + TOGETHER)
+    slowest = {"sourced": True, "stream_time": "slowest", "ordered": False, "every_record": False}
+    scenarios = [dataclasses.replace(streaming_scenario(seed), **slowest) for seed in seeds]
+    assert sum(map(check_moved, scenarios, seeds)) > TOGETHER
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
@@ -274,6 +282,31 @@ def test_updates_at_a_pace_join_windows_of_the_history() -> None:
         [],
         [("delete", at(2), {}), ("upsert", at(7), {"n": 4})],
     ]
+
+
+def test_a_run_between_two_queries_with_a_pace_gives_no_deletes() -> None:
+    """
+    ```text
+    gap 30       60 bob, 75 ann  ·  85 bob of a run  ·  110 bob
+    first query  upserts [60, 60] and [75, 75]
+    the run      joins [60, 85], gives no row
+    second       deletes [60, 85], upserts [60, 110]; nothing deletes [60, 60]
+    ```
+    """
+
+    def stream(windowed: Any) -> LocalStream:
+        return LocalStream(lambda data: windowed(data).emit("update", every="5 minutes").agg(n=wr.count()), SCHEMA)
+
+    def rows(stream: LocalStream, *records: tuple[str, float]) -> list[tuple[Any, ...]]:
+        found = [(row["op"], row["user"], row["window"]["end"], row["n"]) for row in stream.push([pairs(*records)])]
+        return sorted(found, key=str)
+
+    first = stream(sessions_of)
+    assert rows(first, ("bob", 60), ("ann", 75)) == [("upsert", "ann", at(75), 1), ("upsert", "bob", at(60), 1)]
+    run = sessions_of(pairs(("bob", 85))).advance(first.still_open(), to=at(90), n=wr.count())
+    assert run.closed.num_rows == 0
+    second = stream(lambda data: sessions_of(data).start_from(run.still_open))
+    assert rows(second, ("bob", 110)) == [("delete", "bob", at(85), None), ("upsert", "bob", at(110), 3)]
 
 
 def test_updates_join_windows_of_the_history() -> None:

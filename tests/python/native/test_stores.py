@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, timedelta
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -177,6 +178,13 @@ def test_keys_of_several_columns_are_bounds_with_their_nulls(first: int | None, 
     for fetch, wanted in ((store.fetch, expected), (store.backward_fetch, expected[::-1])):
         found = fetch(low, high)
         assert list(zip(found["user"].to_pylist(), found["page"].to_pylist(), strict=True)) == wanted
+
+
+def test_nulls_of_pandas_are_nulls_of_a_key() -> None:
+    store = composite().sessions
+    for null in (None, pd.NA, pd.NaT):
+        assert store.fetch(("ann", null))["page"].to_pylist() == [None]
+        assert store.fetch((null, 3))["user"].to_pylist() == [None]
 
 
 REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {

@@ -1,4 +1,4 @@
-"""Pages of drivers and tables of open windows that earlier releases wrote are read and continued (`tests/vectors`)."""
+"""Pages of drivers and tables of open windows in format 1 are read and continued (`tests/vectors`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of open windows of earlier releases, by each PySpark and this process, continue (`tests/vectors`)."""
+"""Tables of open windows in format 1, by each PySpark and this process, continue (`tests/vectors`)."""
 
 from __future__ import annotations
 

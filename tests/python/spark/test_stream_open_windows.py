@@ -114,6 +114,35 @@ def rows_time(batches: list[list[dict[str, Any]]]) -> int:
     return value - 10 * 60_000_000
 
 
+def test_each_source_keeps_its_time_in_another_stream(spark: SparkSession, tmp_path: Path) -> None:
+    """A stream that moves gives the same rows as one that does not."""
+    rows = events(35, 90)
+    batches = [table(rows[:40]), table(rows[40:60]), table(rows[60:])]
+
+    def query(data: DataFrame, opened: Any = None, **sources: Any) -> DataFrame:
+        grouped = wr.group_by(data, "user", time="ts", **(sources or {"source": "part", "stream_time": "slowest"}))
+        windowed = grouped.windowed_by(KINDS["sessions"]).shards(2)
+        return (windowed if opened is None else windowed.start_from(opened)).agg(**SUMS)
+
+    whole = play(spark, tmp_path / "whole", batches, query, DDL)
+    play(spark, tmp_path / "first", batches[:2], query, DDL)
+    opened = table_of(windrow.state.open_windows(spark, tmp_path / "first" / "checkpoint"))
+    assert windrow.state.clock(opened).time == ends([rows[:40], rows[40:60]], slowest=True)[-1]
+    moved = play(spark, tmp_path / "second", batches[2:], lambda data: query(data, opened), DDL)
+    closed = [
+        sorted((row["user"], row["window"]["start"], row["n"]) for row in run) for run in (whole.batches[2], moved.rows)
+    ]
+    assert closed[0] == closed[1]
+    assert closed[0]
+    assert moved.counters()[0]["stream_time"] == whole.counters()[2]["stream_time"]
+    assert moved.counters()[0]["late"] == whole.counters()[2]["late"]
+    data = source(spark, Folder(tmp_path / "other"), DDL)
+    with pytest.raises(
+        ValueError, match=r"^source: got \('part', 'user'\); allowed: None with start_from: the clock row"
+    ):
+        query(data, opened, source=["part", "user"], stream_time="slowest")
+
+
 def test_cogroups_and_series(spark: SparkSession, tmp_path: Path) -> None:
     rows = events(32)
 

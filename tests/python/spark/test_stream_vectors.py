@@ -1,4 +1,4 @@
-"""Checkpoints and tables that each PySpark wrote with an earlier release are read and continued (`tests/vectors`)."""
+"""Checkpoints and tables that each PySpark wrote in format 1 are read and continued (`tests/vectors`)."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from windrow._executor.batches import Batches
 from windrow._executor.run_blocks import opened_of_shard, shards_of
 from windrow._executor.stream.pages import Pages
 from windrow._executor.stream.query import Shipment, StreamQuery
+from windrow._executor.tasks import Source
 
 _FIELDS: list[pa.Field[Any]] = [
     pa.field("shard", pa.int32(), nullable=False),
@@ -49,13 +50,18 @@ def first_pages(batches: Batches, shipment: Shipment, spec: str, schema: bytes) 
     time: Any = query.schema.field(query.time).type
     for key, parts in shards_of(batches):
         operator, state = query.operator(), Entries()
-        opened_of_shard(parts, spec, schema).load(operator, time)
-        pages = Pages(state, query.shard_keys.index(key), (), "source")
+        opened, by_source = opened_of_shard(parts, spec, schema), shipment["slowest"]
+        opened.load(operator, time, by_source=by_source)
+        source = shipment["source"]
+        pages = Pages(state, query.shard_keys.index(key), source, "slowest" if by_source else "source")
         pages.index.start = shipment["start"]
-        pages.see(())
+        sources: dict[Source, set[int]] = opened.sources(time, source) if by_source else {(): set()}
+        for each, inputs in sources.items():
+            pages.see(each)
+            pages.index.inputs[-1] |= inputs
         pages.write(0, operator.changed_pages())
         pages.index.gauges["0"] = (operator.stream_time, operator.counters()["windows_open"])
-        pages.finish(query.stored)
+        pages.finish(None)  # so the first micro-batch takes the query for a changed one, and emits all that is due
         yield from state.batches(key)
 
 
