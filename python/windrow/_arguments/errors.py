@@ -166,8 +166,7 @@ def _literal(value: object) -> str | None:
     text = value.__qualname__ if isinstance(value, type) else repr(value)
     if len(text) > _LONGEST and isinstance(value, date | time):
         text = str(value)
-    if len(text) <= _LONGEST and "
-" not in text:
+    if len(text) <= _LONGEST and "\n" not in text:
         return text
     if isinstance(value, str) and len(value) > _CUT:
         return f"{value[:_CUT]!r} and {len(value) - _CUT:,} more characters"

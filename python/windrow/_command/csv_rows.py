@@ -115,7 +115,7 @@ class CsvRows:
         )
 
     def _parsed(self, chunk: bytes, names: list[str] | None, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of whole lines with fields between white space. A quote that is open at the end of a line ends there."""
+        """The rows of whole lines with fields between white space. A quote ends with its line at the latest."""
         text = _EDGES.sub(b"", chunk)
         if b'"' in text:
             text = _QUOTED.sub(lambda match: b" " if match[1] is None else match[1] + b'"', text)

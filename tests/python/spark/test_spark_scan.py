@@ -97,6 +97,15 @@ def test_every_query_gives_what_it_gives_over_spark_read(spark: SparkSession, fo
     assert got.count() > 3
 
 
+def test_files_that_spark_has_cached_are_scanned(spark: SparkSession, folder: str) -> None:
+    cached = spark.read.parquet(folder).cache()
+    assert cached.count() == 3 * COUNT
+    try:
+        assert rows(agg(wr.scan_parquet(spark, folder))) == rows(agg(cached))
+    finally:
+        cached.unpersist()
+
+
 def test_counters_count_the_rows_of_a_scan(spark: SparkSession, tmp_path: Path) -> None:
     keys = pa.array([None if n % 10 == 0 else 1 for n in range(COUNT)], pa.int64())
     pq.write_table(table().set_column(0, "user", keys), tmp_path / "events.parquet")
