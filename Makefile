@@ -157,7 +157,7 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 	"$(PY)" benches/python/records.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
-bench-check: ## the instructions of nine workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
+bench-check: ## the instructions of ten workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
 	@tools/toolchain.sh callgrind
 	@"$$(tools/toolchain.sh python)" benches/python/instructions.py $(RECORD)
 

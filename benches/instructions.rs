@@ -1,4 +1,4 @@
-//! Nine fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
+//! Ten fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
 //! `instructions NAME TIMES` prepares a workload and runs it so often: the difference between two
 //! counts is the work alone. Without arguments each workload runs once. Each asserts its answer.
 
@@ -45,6 +45,9 @@ const OF_AMOUNT: &str = r#"{"name": "sum", "function": "sum", "columns": ["amoun
 const UPDATE: &str = r#""update", "op": true"#;
 /// Updates at a pace of five minutes.
 const PACED: &str = r#""update", "op": true, "every": 300000000"#;
+/// Finals, and the records in no window.
+const LEFT_OUT: &str =
+    r#""close", "left_out": {"record": [["amount", "amount"]], "columns": 5, "inputs": []}"#;
 /// What travels with partial sessions of a stream.
 const RECORDS: &str = r#"{"name": "windrow.records", "function": "count"}"#;
 
@@ -54,7 +57,7 @@ type Work = Box<dyn Fn() -> usize>;
 /// The name of a workload, the rows of its answer, and what prepares it.
 type Workload = (&'static str, usize, fn() -> Work);
 
-const WORKLOADS: [Workload; 9] = [
+const WORKLOADS: [Workload; 10] = [
     ("sessions-in-order-int64", 15_733, || {
         sessions("user", &Events::in_order(EVENTS, 100))
     }),
@@ -74,6 +77,7 @@ const WORKLOADS: [Workload; 9] = [
     ("micro-batch-close", 4_576, || micro_batch(r#""close""#)),
     ("micro-batch-update", 68_184, || micro_batch(UPDATE)),
     ("micro-batch-paced", 57_892, || micro_batch(PACED)),
+    ("micro-batch-left-out", 4_576, || micro_batch(LEFT_OUT)),
 ];
 
 /// Sessions of all events, with count, sum, min and max.
@@ -144,7 +148,9 @@ fn sliding() -> Work {
 /// One micro-batch of a shard after some others: packs, reads the pages that it needs, joins and
 /// closes sessions, and writes pages.
 fn micro_batch(emit: &'static str) -> Work {
-    let batches = Events::in_order(STREAMED, 10).batches();
+    let batches = Events::in_order(STREAMED, 10).batches().into_iter();
+    let batches = batches.map(|batch| batch.project(&[0, 2, 4]).unwrap()); // the columns of the query
+    let batches: Vec<RecordBatch> = batches.collect();
     let mut pages = BTreeMap::new();
     for batch in &batches[..MEASURED] {
         for (name, page) in push(emit, &pages, batch).1 {
@@ -169,20 +175,30 @@ fn push(emit: &str, pages: &BTreeMap<String, Vec<u8>>, batch: &RecordBatch) -> (
         );
         Spec::parse(&spec).unwrap()
     };
-    let schema = batch.schema();
-    let counted = spec(&format!("{COUNT}, {OF_AMOUNT}, {RECORDS}"));
-    let query = Arc::new(Query::new(&counted, &schema).unwrap());
+    let (schema, own) = (batch.schema(), spec(&format!("{COUNT}, {OF_AMOUNT}")));
+    let query = if emit == LEFT_OUT {
+        Query::of_rows(&own, &schema)
+    } else {
+        let counted = spec(&format!("{COUNT}, {OF_AMOUNT}, {RECORDS}"));
+        Query::new(&counted, &schema)
+    };
+    let query = Arc::new(query.unwrap());
     let mut packer = Packer::new(query, 0).unwrap();
     let mut blocks = packer.push(batch).unwrap();
     blocks.extend(packer.finish().unwrap());
     let blocks = concat_batches(&packed::schema(), &blocks).unwrap();
 
-    let shard = ShardSessions::new(&spec(&format!("{COUNT}, {OF_AMOUNT}")), &schema, 0);
-    let mut shard = shard.unwrap();
+    let mut shard = ShardSessions::new(&own, &schema, 0).unwrap();
     if let Some(head) = pages.get("head") {
         shard.restore(head).unwrap();
     }
-    let needed = shard.push(&blocks, &[progress(batch)]).unwrap();
+    let progress = [progress(batch)];
+    let needed = if emit == LEFT_OUT {
+        let in_time = shard.push_records_in_time(&blocks, &progress);
+        in_time.unwrap().unwrap()
+    } else {
+        shard.push(&blocks, &progress).unwrap()
+    };
     let needed: Vec<&[u8]> = needed.iter().map(|name| pages[name].as_slice()).collect();
     let (changes, changed) = shard.finish(&needed).unwrap();
     (rows(&changes), changed)
@@ -190,7 +206,7 @@ fn push(emit: &str, pages: &BTreeMap<String, Vec<u8>>, batch: &RecordBatch) -> (
 
 /// Stream time at the end of a micro-batch, whose events are in order.
 fn progress(batch: &RecordBatch) -> SourceTime {
-    let times = batch.column(2).as_primitive::<TimestampMicrosecondType>();
+    let times = batch.column(1).as_primitive::<TimestampMicrosecondType>();
     SourceTime {
         input: 0,
         source: Source(0),

@@ -106,7 +106,7 @@ def shard_keys(shards: int) -> list[int]:
 
 _Clock = tuple[bytes, int | None]
 _Open = tuple[list[pa.RecordBatch], bytes]
-_Progress = Sequence[tuple[int, int, int]]
+_Progress = Sequence[tuple[int, int, int]]  # the input, the number of the source, and ticks
 
 class _ArrowStream(Protocol):
     """A source of record batches: a table, a reader and so on."""
@@ -375,11 +375,11 @@ class ShardSessions:
     def restore(self, head: bytes) -> None:
         """Loads a saved head, of this class or `Operator`. `ValueError` if it is damaged or of another plan."""
     def push(self, packed: pa.RecordBatch, progress: _Progress) -> list[str]:
-        """Takes packed blocks of partial sessions with their record counts, in any order, and the progress of sources:
-        the input (0), the source number, and ticks. Returns the pages that `finish` needs. `ValueError`: wrong blocks.
-        """
+        """Takes partial sessions with record counts, packed in any order. Returns the pages that `finish` needs."""
     def push_records(self, records: pa.RecordBatch, progress: _Progress) -> list[str]:
         """As `push`, for records that have a key, a time, a tie and a gap."""
+    def push_records_in_time(self, packed: pa.RecordBatch, progress: _Progress) -> list[str] | None:
+        """As `push_records`, packed in any order. Takes none and returns None if one may be late or order matters."""
     def left_out(self) -> pa.RecordBatch | None:
         """The late records of the last `push_records`, as `Operator.left_out`; None if there are none."""
     def finish(self, pages: Sequence[bytes]) -> tuple[list[pa.RecordBatch], list[tuple[str, bytes | None]]]:

@@ -51,6 +51,16 @@ impl PyShardSessions {
         Ok(py.detach(|| lock(&self.0)?.push_records(&records, &progress))?)
     }
 
+    fn push_records_in_time(
+        &self,
+        py: Python<'_>,
+        packed: PyRecordBatch,
+        progress: Vec<(usize, u32, i64)>,
+    ) -> PyResult<Option<Vec<String>>> {
+        let (packed, progress) = (packed.into_inner(), source_times(progress));
+        Ok(py.detach(|| lock(&self.0)?.push_records_in_time(&packed, &progress))?)
+    }
+
     fn left_out<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let left_out = lock(&self.0)?.take_left_out()?;
         left_out

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{RecordBatch, UInt32Array};
+use arrow_schema::SchemaRef;
 use arrow_select::take::take_record_batch;
 
-use super::judged_records::{JudgedRecords, extents};
+use super::judged_records::JudgedRecords;
 use super::lateness::{Spans, are_late};
 use crate::array::named::unnamed;
 use crate::batch::batch_operator::BatchOperator;
@@ -21,15 +22,13 @@ use crate::core::time::Time;
 use crate::format::block::{self, BlockKind};
 use crate::format::packed::PackedRow;
 use crate::format::partial_sessions::PartialSessions;
-use crate::input::read_counters::ReadCounters;
-use crate::input::records::Records;
 use crate::plan::query::Query;
 use crate::record::left_out::LeftOut;
 
 /// The sessions of a micro-batch.
 pub(super) struct Incoming {
-    query: Arc<Query>,
-    gap: Gap,
+    pub query: Arc<Query>,
+    pub gap: Gap,
     /// Sessions that are in time even without the stored ones. The table also knows the keys of the
     /// others.
     pub sessions: SessionTable,
@@ -40,7 +39,7 @@ pub(super) struct Incoming {
     /// The number of records, including late ones.
     pub records: u64,
     /// The records that may be late, if records come themselves.
-    judged: Option<JudgedRecords>,
+    pub judged: Option<JudgedRecords>,
 }
 
 /// The rows of a micro-batch.
@@ -49,6 +48,8 @@ pub(super) enum MicroBatchRows<'a> {
     Packed(Vec<PackedRow<'a>>),
     /// The records themselves, which have a key, a time, a tie and a valid gap.
     Records(&'a RecordBatch),
+    /// Blocks of such records, none of which is behind the close time, and their columns.
+    RecordsInTime(Vec<PackedRow<'a>>, &'a SchemaRef),
 }
 
 /// Partial sessions, some behind the close time. These are late unless a stored session continues
@@ -85,39 +86,15 @@ impl Incoming {
             MicroBatchRows::Records(records) => {
                 incoming.add_records(records, counted, close, interrupt)?
             }
+            MicroBatchRows::RecordsInTime(rows, columns) => {
+                incoming.add_records_in_time(rows, columns, interrupt)?
+            }
             MicroBatchRows::Packed(rows) if rows.iter().any(|row| row.first < close) => {
                 incoming.add_behind(rows, counted, close, interrupt)?;
             }
             MicroBatchRows::Packed(rows) => incoming.add(rows, interrupt)?,
         }
         Ok(incoming)
-    }
-
-    /// Adds the records themselves.
-    fn add_records(
-        &mut self,
-        records: &RecordBatch,
-        counted: &Arc<Query>,
-        close: Time,
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        let read = |query: &Query| Records::read(query, records, 0, &mut ReadCounters::default());
-        let own = read(&self.query)?;
-        if own.rows() < records.num_rows() {
-            return Err(wrong("a record is in no window".into()));
-        }
-        if own.times().iter().any(|&time| time < close) {
-            let table = &mut self.sessions;
-            self.judged = Some(JudgedRecords::new(&own, self.gap, close, table)?);
-            let mut sessions = SessionTable::new(Arc::clone(counted), self.gap)?;
-            sessions.add(read(counted)?)?;
-            return self.keep_behind(&mut sessions, close, interrupt);
-        }
-        self.judged = Some(JudgedRecords::default());
-        self.records = own.rows() as u64;
-        self.least = extents(&own, self.gap).map(|own| own.reach).min();
-        self.sessions.add(own)?;
-        self.sessions.process(0, interrupt)
     }
 
     /// Adds blocks that have no record behind the close time.
@@ -166,7 +143,7 @@ impl Incoming {
 
     /// Keeps sessions with their numbers of records until they are judged. Adds them if all are in
     /// time.
-    fn keep_behind(
+    pub(super) fn keep_behind(
         &mut self,
         sessions: &mut SessionTable,
         close: Time,
@@ -225,7 +202,7 @@ impl Incoming {
     }
 }
 
-fn wrong(reason: String) -> Error {
+pub(super) fn wrong(reason: String) -> Error {
     Error::Format {
         what: "micro-batch",
         reason,

@@ -23,7 +23,8 @@
 //! | `clock` | stream time and counters, and which sessions close |
 //! | `micro_batch` | a micro-batch between two calls |
 //! | `incoming` | the partial sessions of a micro-batch |
-//! | `judged_records` | the records of a micro-batch that may be late, if late records come back |
+//! | `whole_records` | the records of a micro-batch that come themselves, if late records come back |
+//! | `judged_records` | those of them that may be late |
 //! | `lateness` | which partial sessions are late, and which sessions continue in later segments |
 //! | `layout_parts` | sessions in parts: reads, joins and appends them |
 //! | `layout_ranges` | whole sessions by ranges of keys: reads, joins and rewrites them |
@@ -45,6 +46,7 @@ mod session_pace;
 pub mod shard_sessions;
 mod shard_state;
 mod sorted_sessions;
+mod whole_records;
 
 #[cfg(test)]
 pub(crate) mod tests;

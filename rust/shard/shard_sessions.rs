@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema;
+use arrow_schema::{Schema, SchemaRef};
 
 use super::clock::ShardClock;
 use super::incoming::{Incoming, MicroBatchRows};
@@ -14,6 +14,7 @@ use super::micro_batch::MicroBatch;
 use super::session_changes::SessionChanges;
 use super::session_pace;
 use super::shard_state::ShardState;
+use crate::array::dictionary::unpacked_field;
 use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::functions::count::COUNT;
@@ -48,10 +49,12 @@ pub struct ShardSessions {
     pub(super) state: ShardState,
     /// The query with the number of records as an additional last aggregate, like the blocks.
     counted: Arc<Query>,
+    /// The columns of records.
+    pub(super) columns: SchemaRef,
     layout: Layout,
     pushed: Option<MicroBatch>,
     /// The late records of the last micro-batch, if records came themselves.
-    left_out: Option<LeftOut>,
+    pub(super) left_out: Option<LeftOut>,
 }
 
 impl ShardSessions {
@@ -85,8 +88,10 @@ impl ShardSessions {
         let mut counted = spec.clone();
         let records = AggregateSpec::new("windrow.records", &COUNT, &[]);
         counted.aggregates.push(records);
+        let columns = input.fields().iter().map(|field| unpacked_field(field));
         Ok(Self {
             counted: Arc::new(Query::new(&counted, input)?),
+            columns: Arc::new(Schema::new(columns.collect::<Vec<_>>())),
             state: ShardState {
                 sort_keys: SortKeys::new(&query.keys)?,
                 snapshot: Snapshot::new(Fingerprint::new(spec, &query)?, layout, width),
@@ -131,21 +136,7 @@ impl ShardSessions {
         self.push_rows(&MicroBatchRows::Packed(packed::unpack(packed)?), progress)
     }
 
-    /// The same for the records themselves, which have a key, a time, a tie and a valid gap. The
-    /// late ones are then in [`Self::take_left_out`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::push`].
-    pub fn push_records(
-        &mut self,
-        records: &RecordBatch,
-        progress: &[SourceTime],
-    ) -> Result<Vec<String>> {
-        self.push_rows(&MicroBatchRows::Records(records), progress)
-    }
-
-    fn push_rows(
+    pub(super) fn push_rows(
         &mut self,
         rows: &MicroBatchRows<'_>,
         progress: &[SourceTime],
@@ -358,15 +349,6 @@ impl ShardSessions {
         let mut emit = |batch| rows.push(batch);
         let table = &incoming.sessions;
         table.results(sessions, finals, &mut emit, &self.state.interrupt)
-    }
-
-    /// The late records of the last micro-batch. `None` if no records came themselves.
-    ///
-    /// # Errors
-    ///
-    /// None of a micro-batch that is finished.
-    pub fn take_left_out(&mut self) -> Result<Option<RecordBatch>> {
-        self.left_out.take().map(LeftOut::into_batch).transpose()
     }
 
     /// The counters.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray};
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer, OffsetBufferBuilder};
 use arrow_schema::{DataType, Field};
 
 use super::page::{broken, ticks};
@@ -27,25 +27,26 @@ use crate::core::window::Window;
 pub(super) const NAMES: [&str; 2] = ["emitted", "replaced"];
 
 /// The columns of the emissions of windows.
-pub(crate) fn columns<'e>(
-    emissions: impl ExactSizeIterator<Item = &'e Emission> + Clone,
-) -> PageColumns {
-    let times = emissions.clone().map(|emission| emission.time.0);
-    let times: ArrayRef = Arc::new(Int64Array::from_iter_values(times));
-    let shown = emissions.map(|emission| emission.replaced.as_ref());
-    let windows = |shown: Option<&'e ShownWindows>| shown.map_or(&[][..], ShownWindows::as_slice);
-    let lengths = OffsetBuffer::from_lengths(shown.clone().map(|shown| 2 * windows(shown).len()));
-    let bounds = shown.clone().flat_map(windows);
-    let bounds: Vec<i64> = bounds
-        .flat_map(|window| [window.start.0, window.end.0])
-        .collect();
+pub(crate) fn columns<'e>(emissions: impl ExactSizeIterator<Item = &'e Emission>) -> PageColumns {
+    let mut times = Vec::with_capacity(emissions.len());
+    let mut lengths = OffsetBufferBuilder::<i32>::new(emissions.len());
+    let mut waits = BooleanBufferBuilder::new(emissions.len());
+    let mut bounds = Vec::new();
+    for emission in emissions {
+        let before = bounds.len();
+        let windows = emission.replaced.iter().flat_map(ShownWindows::as_slice);
+        windows.for_each(|window| bounds.extend([window.start.0, window.end.0]));
+        times.push(emission.time.0);
+        lengths.push_length(bounds.len() - before);
+        waits.append(emission.replaced.is_some());
+    }
     let replaced = ListArray::new(
         Arc::new(Field::new_list_field(DataType::Int64, true)),
-        lengths,
+        lengths.finish(),
         Arc::new(Int64Array::from(bounds)),
-        Some(shown.map(|shown| shown.is_some()).collect()),
+        Some(NullBuffer::new(waits.finish())),
     );
-    let columns: [ArrayRef; 2] = [times, Arc::new(replaced)];
+    let columns: [ArrayRef; 2] = [Arc::new(Int64Array::from(times)), Arc::new(replaced)];
     NAMES.map(str::to_owned).into_iter().zip(columns).collect()
 }
 
@@ -59,27 +60,23 @@ pub(super) fn read(times: &ArrayRef, replaced: &ArrayRef) -> Result<Vec<Emission
     let lists = replaced.as_list_opt::<i32>().ok_or_else(other)?;
     let values = lists.values().as_primitive_opt::<Int64Type>();
     let values = values.ok_or_else(other)?.values();
-    let rows = ticks(times)?.iter().zip(lists.offsets().windows(2));
-    let emissions = rows.enumerate().map(|(row, (&time, range))| {
+    let emission = |&time| Emission {
+        time: Time(time),
+        replaced: None,
+    };
+    let mut emissions: Vec<Emission> = ticks(times)?.iter().map(emission).collect();
+    let rows = emissions.iter_mut().zip(lists.offsets().windows(2));
+    for (_, (emission, range)) in (0..).zip(rows).filter(|(row, _)| lists.is_valid(*row)) {
         let bounds = || {
             let &[from, to] = range else { return None };
             values.get(usize::try_from(from).ok()?..usize::try_from(to).ok()?)
         };
-        let window = |bounds: &[i64]| {
-            let broken = || broken("the bounds of an emitted window are not in order");
-            window(bounds).ok_or_else(broken)
-        };
-        let windows = || {
-            let bounds = bounds().ok_or_else(other)?;
-            bounds.chunks(2).map(window).collect::<Result<_>>()
-        };
-        let replaced = lists.is_valid(row).then(windows).transpose()?;
-        Ok(Emission {
-            time: Time(time),
-            replaced,
-        })
-    });
-    emissions.collect()
+        let windows = bounds().ok_or_else(other)?.chunks(2).map(window);
+        let windows = windows.collect::<Option<_>>();
+        let broken = || broken("the bounds of an emitted window are not in order");
+        emission.replaced = Some(windows.ok_or_else(broken)?);
+    }
+    Ok(emissions)
 }
 
 /// A window whose bounds are in order.

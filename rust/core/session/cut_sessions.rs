@@ -6,7 +6,7 @@
 use super::cut::{Cut, CutSession};
 use crate::core::aggregate::slot::{PerSlot, Slot};
 use crate::core::error::{Error, Result};
-use crate::core::interrupt::Interrupt;
+use crate::core::interrupt::{Interrupt, STRETCH};
 use crate::core::key::KeyId;
 use crate::core::operator::record::RecordRule;
 use crate::core::operator::session_end::EndedBy;
@@ -52,7 +52,20 @@ impl CutSessions {
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
         Slot::of(self.keys.len() + keys.len())?;
-        let mut slots = vec![Slot(0); keys.len()];
+        let record =
+            |row: u32, time: Time| CutSession::of(time, gap(row as usize), rule(row as usize));
+        let mut slots = Vec::with_capacity(keys.len());
+        if are_in_order(keys, times) {
+            let mut rows = 0..;
+            for (keys, times) in keys.chunks(STRETCH).zip(times.chunks(STRETCH)) {
+                interrupt.check()?;
+                let rows = keys.iter().zip(times).zip(&mut rows);
+                let slot = |((&key, &time), row)| self.follow(key, record(row, time), cut);
+                slots.extend(rows.map(slot));
+            }
+            return Ok(slots);
+        }
+        slots.resize(keys.len(), Slot(0));
         let mut put = |row: u32, slot: Slot| -> Result<()> {
             let Some(own) = slots.get_mut(row as usize) else {
                 return Err(Error::Internal("a record has no row"));
@@ -60,19 +73,15 @@ impl CutSessions {
             *own = slot;
             Ok(())
         };
-        let record = |&(time, row): &(Time, u32)| {
-            CutSession::of(time, gap(row as usize), rule(row as usize))
-        };
         let mut tied = Vec::new();
         for (key, rows) in SortedRows::new(keys, times, interrupt)?.by_key() {
-            let mut open = self.open(key);
             for at_once in rows.chunk_by(|(left, _), (right, _)| left == right) {
-                if let [alone] = at_once {
-                    put(alone.1, self.follow(&mut open, key, record(alone), cut))?;
+                if let &[(time, row)] = at_once {
+                    put(row, self.follow(key, record(row, time), cut))?;
                     continue;
                 }
                 tied.clear();
-                tied.extend(at_once.iter().map(|row| (record(row), row.1)));
+                tied.extend(at_once.iter().map(|&(time, row)| (record(row, time), row)));
                 tied.sort_by_key(|(record, _)| record.tie);
                 for together in tied.chunk_by(|(left, _), (right, _)| left.tie == right.tie) {
                     let Some((&(mut first, _), others)) = together.split_first() else {
@@ -81,47 +90,28 @@ impl CutSessions {
                     others
                         .iter()
                         .for_each(|(other, _)| first.add_together(other));
-                    let slot = self.follow(&mut open, key, first, cut);
+                    let slot = self.follow(key, first, cut);
                     together.iter().try_for_each(|&(_, row)| put(row, slot))?;
                 }
-            }
-            if let Some((slot, session)) = open {
-                self.sessions[slot] = session;
             }
         }
         Ok(slots)
     }
 
-    /// The last session of a key.
-    fn open(&self, key: KeyId) -> Option<(Slot, CutSession)> {
-        let slot = self.last.get(key.0 as usize).copied().flatten()?;
-        Some((slot, self.sessions[slot]))
-    }
-
-    /// The slot of the next records of a key. `open` is the last session of the key, which is stored
-    /// once it has ended.
+    /// The slot of the next records of a key.
     #[inline(always)]
-    fn follow(
-        &mut self,
-        open: &mut Option<(Slot, CutSession)>,
-        key: KeyId,
-        next: CutSession,
-        cut: &Cut,
-    ) -> Slot {
-        let mut before = None;
-        if let Some((slot, session)) = open {
-            let Some(ended_by) = cut.ended_by(session, &next) else {
-                cut.extend(session, &next);
-                return *slot;
-            };
-            self.sessions[*slot] = *session;
-            self.ended[*slot] = Some(ended_by);
-            before = Some(*session);
-        }
-        let session = cut.begin(next, before.as_ref());
-        let slot = self.put(key, session);
-        *open = Some((slot, session));
-        slot
+    fn follow(&mut self, key: KeyId, next: CutSession, cut: &Cut) -> Slot {
+        let Some(slot) = self.last.get(key.0 as usize).copied().flatten() else {
+            return self.put(key, cut.begin(next, None));
+        };
+        let session = &mut self.sessions[slot];
+        let Some(ended_by) = cut.ended_by(session, &next) else {
+            cut.extend(session, &next);
+            return slot;
+        };
+        let before = *session;
+        self.ended[slot] = Some(ended_by);
+        self.put(key, cut.begin(next, Some(&before)))
     }
 
     /// Adds the last session of a key.
@@ -139,4 +129,17 @@ impl CutSessions {
         }
         slot
     }
+}
+
+/// Whether each row comes after the rows before it of its key, so that none must be sorted.
+fn are_in_order(keys: &[KeyId], times: &[Time]) -> bool {
+    let mut latest = Vec::new();
+    keys.iter().zip(times).all(|(key, &time)| {
+        let index = key.0 as usize;
+        if index >= latest.len() {
+            latest.resize(index + 1, Time::MIN);
+        }
+        let latest = latest.get_mut(index);
+        latest.is_some_and(|latest| std::mem::replace(latest, time) < time)
+    })
 }

@@ -2,11 +2,15 @@
 //! counters as the record operator, which looks all sessions up, and a state that either of them
 //! can continue.
 
+use std::sync::Arc;
+
+use crate::batch::packer::Packer;
 use crate::core::error::Error;
 use crate::core::operator::change::Emit;
 use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
 use crate::plan::limits::Limits;
+use crate::plan::query::Query;
 use crate::record::operator::Operator;
 use crate::shard::shard_sessions::ShardSessions;
 use crate::state::source_time::SourceTime;
@@ -29,6 +33,7 @@ proptest! {
         every in prop::option::of(1..60_i64),
         dynamic in any::<bool>(),
         small in any::<bool>(),
+        takes_records in any::<bool>(),
         shard in 0..4_u32,
     ) {
         let limits = if small { self::small() } else { Limits::default() };
@@ -37,7 +42,7 @@ proptest! {
         if let Some(until) = until {
             stream = stream.keeping(until);
         }
-        stream = stream.paced(every);
+        stream = stream.paced(every).taking_records(takes_records);
         stream.follow(&records, cuts)?;
     }
 }
@@ -70,6 +75,31 @@ fn a_micro_batch_reads_what_it_opens_and_no_more() {
         );
     }
     assert!(read > 100 && stored > 2 * read, "{read} of {stored} pages");
+}
+
+#[test]
+fn records_are_taken_in_any_order_if_none_is_behind_the_close_time() {
+    // close time 100 - 15 = 85
+    let mut stream = Stream::new(SESSIONS, small(), 0);
+    stream.push(&[event("a", 100, 1)], false);
+    let progress = [SourceTime {
+        input: 0,
+        source: Source(0),
+        time: Time(110),
+    }];
+    let query = Query::of_rows(&stream.spec, &schema()).unwrap();
+    let query = Arc::new(query);
+    for (time, is_taken) in [(84, false), (85, true), (86, true)] {
+        let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
+        let rows = [event("a", 110, 1), event("b", time, 1)];
+        let mut blocks = packer.push(&batch(&rows)).unwrap();
+        blocks.extend(packer.finish().unwrap());
+        let mut sessions = stream.sessions();
+        let taken = sessions.push_records_in_time(&joined(&blocks), &progress);
+        assert_eq!(taken.unwrap().is_some(), is_taken, "{time}");
+        let again = sessions.push_records(&batch(&rows), &progress);
+        assert_eq!(again.is_err(), is_taken, "it waits for its pages");
+    }
 }
 
 #[test]

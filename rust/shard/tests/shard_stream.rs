@@ -85,14 +85,17 @@ fn shown(batches: &[RecordBatch], columns: usize) -> Vec<String> {
     rows
 }
 
-/// The packed blocks of some rows.
+/// The packed blocks of the partial sessions of some rows.
 pub(crate) fn packed(
     counted: &Spec,
     rows: &[Event],
     split: u32,
     limits: Limits,
 ) -> Vec<RecordBatch> {
-    let mut query = Query::new(counted, &schema()).unwrap();
+    packed_by(Query::new(counted, &schema()).unwrap(), rows, split, limits)
+}
+
+fn packed_by(mut query: Query, rows: &[Event], split: u32, limits: Limits) -> Vec<RecordBatch> {
     query.limits = limits;
     let mut packer = Packer::new(Arc::new(query), split).unwrap();
     let mut blocks = packer.push(&batch(rows)).unwrap();
@@ -113,6 +116,8 @@ pub(crate) struct Stream {
     /// The record operator, which is never saved.
     reference: Operator,
     pub(crate) pages: Pages,
+    /// Whether records come themselves, not as partial sessions.
+    takes_records: bool,
     /// The pages that the last micro-batch needed.
     pub(crate) needed: Vec<String>,
 }
@@ -136,6 +141,7 @@ impl Stream {
             limits,
             shard,
             pages: Pages::new(),
+            takes_records: false,
             needed: Vec::new(),
         }
     }
@@ -178,6 +184,12 @@ impl Stream {
         self
     }
 
+    /// Records come themselves.
+    pub(crate) fn taking_records(mut self, takes_records: bool) -> Self {
+        self.takes_records = takes_records;
+        self
+    }
+
     /// The updates of the query have a pace.
     pub(crate) fn paced(mut self, every: Option<i64>) -> Self {
         if self.spec.emit == Emit::Update {
@@ -190,12 +202,18 @@ impl Stream {
     /// A micro-batch: the rows of the record operator, and the rows of runs, or of an
     /// operator that continues their state.
     pub(crate) fn push(&mut self, rows: &[Event], by_operator: bool) -> (Vec<String>, Vec<String>) {
-        let rows: Vec<Event> = rows.iter().filter(|row| !row.tick).cloned().collect();
-        let (one, two) = rows.split_at(rows.len() / 2);
-        let mut blocks = packed(&self.counted, one, 0, self.limits);
-        blocks.extend(packed(&self.counted, two, 1, self.limits));
-        let blocks = joined(&blocks);
         let moves = |row: &&Event| row.key.is_some() && row.gap.is_some_and(|gap| gap > 0);
+        let is_taken =
+            |row: &&Event| !row.tick && (!self.takes_records || moves(row) && row.time.is_some());
+        let rows: Vec<Event> = rows.iter().filter(is_taken).cloned().collect();
+        let (one, two) = rows.split_at(rows.len() / 2);
+        let query = || match self.takes_records {
+            true => Query::of_rows(&self.spec, &schema()).unwrap(),
+            false => Query::new(&self.counted, &schema()).unwrap(),
+        };
+        let mut blocks = packed_by(query(), one, 0, self.limits);
+        blocks.extend(packed_by(query(), two, 1, self.limits));
+        let blocks = joined(&blocks);
         let latest = rows.iter().filter(moves).filter_map(|row| row.time).max();
         let progress: Vec<SourceTime> = latest
             .map(|time| SourceTime {
@@ -223,7 +241,13 @@ impl Stream {
             return (wanted, found);
         }
         let mut sessions = self.sessions();
-        let names = sessions.push(&blocks, &progress).unwrap();
+        let names = if self.takes_records {
+            let in_time = sessions.push_records_in_time(&blocks, &progress).unwrap();
+            in_time.unwrap_or_else(|| sessions.push_records(&records, &progress).unwrap())
+        } else {
+            sessions.push(&blocks, &progress).unwrap()
+        };
+        let late = sessions.counters().late;
         let needed: Vec<&[u8]> = names
             .iter()
             .map(|name| self.pages[name].as_slice())
@@ -234,6 +258,11 @@ impl Stream {
         let (own, reference) = (sessions.counters(), self.reference.counters());
         assert_eq!(own.records, reference.records);
         assert_eq!(own.late, reference.late);
+        if self.takes_records {
+            let left_out = sessions.take_left_out().unwrap();
+            let left_out = left_out.map_or(0, |rows| rows.num_rows() as u64);
+            assert_eq!(left_out, own.late - late);
+        }
         assert_eq!(own.windows_closed, reference.windows_closed);
         assert_eq!(own.updates, reference.updates);
         assert_eq!(sessions.stream_time(), self.reference.stream_time());

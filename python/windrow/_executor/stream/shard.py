@@ -132,9 +132,14 @@ class Shard:
         if query.ledger is None:
             emitted, changed = sessions.finish(pages.some(number, sessions.push(_packed(rows), progress)))
         else:
-            records, _ = self._records(_packed(rows), control)
-            emitted, changed = sessions.finish(pages.some(number, sessions.push_records(records, progress)))
-            left_out = query.ledger.judged(records, sessions)
+            packed = _packed(rows)
+            needed = sessions.push_records_in_time(packed, progress)
+            if needed is not None:
+                emitted, changed = sessions.finish(pages.some(number, needed))
+            else:
+                records, _ = self._records(packed, control)
+                emitted, changed = sessions.finish(pages.some(number, sessions.push_records(records, progress)))
+                left_out = query.ledger.judged(records, sessions)
         return Effect(emitted, changed, before, sessions.counters(), sessions.stream_time, left_out)
 
     def _operator(

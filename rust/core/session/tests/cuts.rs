@@ -341,6 +341,19 @@ proptest! {
     }
 
     #[test]
+    fn oracle_records_that_come_in_order_give_the_same_sessions(
+        records in prop::collection::vec(record(time()), 0..60), rules in rules(), shares_a_time: bool,
+    ) {
+        let mut records = records;
+        records.sort_by_key(|record| (record.time, record.key, record.tie));
+        if !shares_a_time {
+            records.dedup_by_key(|record| (record.time, record.key));
+        }
+        let expected = oracle_cuts(&records, rules, EndedBy::Open);
+        prop_assert_eq!(at_once(&records, rules, &[0]), expected);
+    }
+
+    #[test]
     fn oracle_record_by_record_in_order_gives_the_same_sessions(
         records in prop::collection::vec(record(time()), 0..60), rules in rules(),
     ) {
