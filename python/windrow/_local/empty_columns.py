@@ -95,7 +95,8 @@ def _named(text: object) -> pa.DataType | None:
         if found is None:
             alias: Any = text
             return pa.type_for_alias(alias) if isinstance(text, str) else None
-        kind, first, second = found.groups()
+        groups: Any = found.groups()
+        kind, first, second = groups
         if kind == "decimal":
             return pa.decimal128(int(first), int(second))
         return pa.duration(first) if kind == "duration" else pa.timestamp(first, None if second == "none" else second)

@@ -122,8 +122,8 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
     column = column.cast(without_views(column.type))
     if isinstance(kind, pd.CategoricalDtype):
         return _categories(column, kind)
-    if isinstance(kind, pd.IntervalDtype) and column.null_count and kind.subtype.kind in "iu":
-        kind = pd.IntervalDtype("float64", kind.closed)  # as pandas does: its integers have no null
+    if str(kind).startswith(("interval[int", "interval[uint")) and column.null_count:
+        kind = pd.api.types.pandas_dtype(f"interval[float64, {kind.closed}]")  # as in pandas: its integers have no null
     if isinstance(kind, pd.ArrowDtype):
         arrow_type: Any = kind.pyarrow_dtype
         typed = column if pa.types.is_nested(arrow_type) else of_type(column, arrow_type)
@@ -150,7 +150,7 @@ def _categories(column: pa.ChunkedArray[Any], kind: Any) -> Any:
     others = pd.Index(values.unique()).difference(kind.categories, sort=False)
     if not others.empty:
         kind = pd.CategoricalDtype(kind.categories.append(others), kind.ordered)
-    codes = np.full(len(column), -1)
+    codes: Any = np.full(len(column), -1)
     codes[column.is_valid().to_numpy()] = values.astype(kind).cat.codes
     return pd.Series(pd.Categorical.from_codes(codes, dtype=kind))
 
