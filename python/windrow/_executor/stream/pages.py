@@ -174,9 +174,9 @@ class Pages:
         """Whether the state belongs to exactly this query and not, for example, to one with another grace."""
         return self.index.pages.get(QUERY) == Page.of_text(query)
 
-    def finish(self, query: str | None) -> None:
-        """Writes the index, and the query if there is one and it has changed."""
-        if query is not None and not self.is_of(query):
+    def finish(self, query: str) -> None:
+        """Writes the index, and the query if it has changed."""
+        if not self.is_of(query):
             self._write(QUERY, query, Page.of_text(query))
         self._state.updateValue((INDEX,), (self.index.write(),))
 

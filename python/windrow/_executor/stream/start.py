@@ -61,7 +61,7 @@ def first_pages(batches: Batches, shipment: Shipment, spec: str, schema: bytes) 
             pages.index.inputs[-1] |= inputs
         pages.write(0, operator.changed_pages())
         pages.index.gauges["0"] = (operator.stream_time, operator.counters()["windows_open"])
-        pages.finish(None)  # so the first micro-batch takes the query for a changed one, and emits all that is due
+        pages.finish(f"{query.stored} ")  # another text of the query, so the first micro-batch emits all that is due
         yield from state.batches(key)
 
 
