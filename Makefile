@@ -118,8 +118,8 @@ test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
 test-python: package ## all Python tests that need no Spark, on all cores; no Java is found
 	JAVA_HOME=/dev/null $(PYTEST) -n auto --dist worksteal -m "not soak and not spark" --ignore=tests/python/spark --doctest-modules python/windrow tests/python
 
-test-spark: package ## the tests and examples that start a Spark, in three Sparks side by side
-	$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder -m "spark and not soak" --doctest-modules tests/python/spark tests/python/test_docs.py python/windrow
+test-spark: package ## the tests and examples that start a Spark, in two Sparks side by side
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "spark and not soak" --doctest-modules tests/python/spark tests/python/test_docs.py python/windrow
 
 test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, kills, and Kafka Streams beside windrow
 	$(PYTEST) tests/kafka
