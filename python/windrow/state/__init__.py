@@ -174,10 +174,9 @@ def without_keys(open: Any, /, **keys: Any) -> Any:
     Args:
         open: the table, as a frame of any kind that `advance` takes.
         keys: the value of a key column, or a list of values. None is the null key, and so are NaT and NA of pandas. A
-            time is one as in `with_clock`: without a zone it is in the zone of the column, in Spark in the zone of the
-            session. A struct is a `dict` or a `Row`. For a column of lists, give a list of lists. Values are equal as
-            in `group_by`: 0.0 and -0.0, and all NaNs. With several columns, this removes the rows that match in all of
-            them.
+            time may be anything that `with_clock` takes, in the same time zone. A struct is a `dict` or a `Row`. For a
+            column of lists, give a list of lists. Values are equal as in `group_by`: 0.0 and -0.0, and all NaNs. With
+            several columns, this removes the rows that match in all of them.
 
     Returns:
         A table of the kind of `open`, with a clock row for the rows that are left. It is the same table if no row has
@@ -212,8 +211,8 @@ def with_clock(open: Any, /, to: Instant) -> Any:
 
     Args:
         open: the table, as a frame of any kind that `advance` takes.
-        to: the new stream time, as in `advance`. Without a zone it is in the zone of the column, in Spark in the zone
-            of the session.
+        to: the new stream time, as in `advance`. A time without a zone has the time zone of the column. In Spark it has
+            the time zone of the Spark session.
 
     Returns:
         A table of the kind of `open`, with a new clock row. In Spark it is lazy, and a small job runs at the call.
@@ -266,7 +265,8 @@ def fetch(
         key: the value of the key column; for several a tuple of their values, or a dict by name. A part may be None.
             None for a query without keys.
         start: sessions that end at this time or later; sliding windows that start at it or later. A `datetime`, a
-            `date` or text such as "2026-05-05"; a bare time is in the zone of the session. None leaves the side open.
+            `date` or text such as "2026-05-05"; a time without a zone has the time zone of the Spark session. None
+            leaves the side open.
         end: windows that start at this time or earlier; None leaves the side open.
         backward: whether to reverse the order.
         operator: the number of windrow's operator among the stateful operators of the query, as Spark numbers them.
