@@ -35,9 +35,8 @@ pub(super) fn is_due(
     if rows.rows() < most.min(ORDERLY_ROWS) {
         return false;
     }
-    let is_first = sessions.is_empty();
     let disorder = sessions.disorder();
-    if is_first && !disorder.is_shuffled() {
+    if disorder.is_unknown() {
         disorder.look_ahead(rows.extents(gap));
     }
     !disorder.is_shuffled() || rows.rows() >= most
