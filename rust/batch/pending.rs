@@ -1,5 +1,6 @@
 //! Rows that wait, first for key numbers and then for sessions.
 
+use std::borrow::Cow;
 use std::iter::repeat;
 
 use arrow_array::{Array, UInt32Array};
@@ -82,27 +83,27 @@ impl NumberedRows {
     }
 
     /// The key of each row.
-    pub(super) fn keys(&self) -> Vec<KeyId> {
+    pub(super) fn keys(&self) -> Cow<'_, [KeyId]> {
         self.joined(|(keys, _)| keys)
     }
 
     /// The time of each row.
-    pub(super) fn times(&self) -> Vec<Time> {
+    pub(super) fn times(&self) -> Cow<'_, [Time]> {
         self.joined(|(_, input)| input.times())
     }
 
     /// The gap of each row, if rows have their own gaps.
-    pub(super) fn gaps(&self) -> Vec<Span> {
+    pub(super) fn gaps(&self) -> Cow<'_, [Span]> {
         self.joined(|(_, input)| input.gaps())
     }
 
     /// The mark of each row, if rows have marks.
-    pub(super) fn marks(&self) -> Vec<u64> {
+    pub(super) fn marks(&self) -> Cow<'_, [u64]> {
         self.joined(|(_, input)| input.marks())
     }
 
     /// The tie or the arrival of each row, if the query needs it.
-    pub(super) fn seq_nos(&self) -> Vec<SeqNo> {
+    pub(super) fn seq_nos(&self) -> Cow<'_, [SeqNo]> {
         self.joined(|(_, input)| input.seq_nos())
     }
 
@@ -151,21 +152,32 @@ impl NumberedRows {
 
     /// The key and the extent of each row.
     pub(super) fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
-        self.inputs.iter().flat_map(move |(keys, input)| {
-            let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
-            keys.iter()
-                .zip(input.times())
-                .zip(gaps)
-                .map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
-        })
+        let inputs = self.inputs.iter();
+        inputs.flat_map(move |(keys, input)| extents(keys, input, gap))
     }
 
-    /// Concatenates a column of all batches.
-    fn joined<T: Copy>(&self, column: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Vec<T> {
+    /// A column of all batches. It is copied only if there are several.
+    fn joined<T: Copy>(&self, column: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Cow<'_, [T]> {
+        if let [only] = self.inputs.as_slice() {
+            return Cow::Borrowed(column(only));
+        }
         let mut joined = Vec::with_capacity(self.rows);
         self.inputs
             .iter()
             .for_each(|input| joined.extend_from_slice(column(input)));
-        joined
+        Cow::Owned(joined)
     }
+}
+
+/// The key and the extent of each row; `keys` is parallel to the rows.
+pub(super) fn extents(
+    keys: &[KeyId],
+    rows: &Records,
+    gap: Gap,
+) -> impl Iterator<Item = (KeyId, Extent)> {
+    let gaps = rows.gaps().iter().copied().chain(repeat(gap.longest()));
+    let times = keys.iter().zip(rows.times());
+    times
+        .zip(gaps)
+        .map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
 }
