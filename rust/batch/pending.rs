@@ -1,6 +1,5 @@
 //! Rows that wait, first for key numbers and then for sessions.
 
-use std::borrow::Cow;
 use std::iter::repeat;
 
 use arrow_array::{Array, UInt32Array};
@@ -83,27 +82,27 @@ impl NumberedRows {
     }
 
     /// The key of each row.
-    pub(super) fn keys(&self) -> Cow<'_, [KeyId]> {
+    pub(super) fn keys(&self) -> Vec<KeyId> {
         self.joined(|(keys, _)| keys)
     }
 
     /// The time of each row.
-    pub(super) fn times(&self) -> Cow<'_, [Time]> {
+    pub(super) fn times(&self) -> Vec<Time> {
         self.joined(|(_, input)| input.times())
     }
 
     /// The gap of each row, if rows have their own gaps.
-    pub(super) fn gaps(&self) -> Cow<'_, [Span]> {
+    pub(super) fn gaps(&self) -> Vec<Span> {
         self.joined(|(_, input)| input.gaps())
     }
 
     /// The mark of each row, if rows have marks.
-    pub(super) fn marks(&self) -> Cow<'_, [u64]> {
+    pub(super) fn marks(&self) -> Vec<u64> {
         self.joined(|(_, input)| input.marks())
     }
 
     /// The tie or the arrival of each row, if the query needs it.
-    pub(super) fn seq_nos(&self) -> Cow<'_, [SeqNo]> {
+    pub(super) fn seq_nos(&self) -> Vec<SeqNo> {
         self.joined(|(_, input)| input.seq_nos())
     }
 
@@ -156,16 +155,13 @@ impl NumberedRows {
         inputs.flat_map(move |(keys, input)| extents(keys, input, gap))
     }
 
-    /// A column of all batches. It is copied only if there are several.
-    fn joined<T: Copy>(&self, column: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Cow<'_, [T]> {
-        if let [only] = self.inputs.as_slice() {
-            return Cow::Borrowed(column(only));
-        }
+    /// Concatenates a column of all batches.
+    fn joined<T: Copy>(&self, column: impl Fn(&(Vec<KeyId>, Records)) -> &[T]) -> Vec<T> {
         let mut joined = Vec::with_capacity(self.rows);
         self.inputs
             .iter()
             .for_each(|input| joined.extend_from_slice(column(input)));
-        Cow::Owned(joined)
+        joined
     }
 }
 

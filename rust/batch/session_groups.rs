@@ -156,12 +156,12 @@ impl SessionGroups {
                 let (marks, ties) = (waiting.marks(), waiting.seq_nos());
                 let number = |numbers: &[u64], row| numbers.get(row).copied().unwrap_or_default();
                 let has_ties = self.query.columns.tie.is_some();
-                let ties: &[u64] = if has_ties { &ties } else { &[] };
+                let ties = if has_ties { ties.as_slice() } else { &[] };
                 let rule = |row: usize| RecordRule {
                     tie: number(ties, row),
                     mark: number(&marks, row),
                 };
-                let rows: (&[KeyId], &[Time]) = (&keys, &times);
+                let rows = (keys.as_slice(), times.as_slice());
                 let sessions = &mut self.cut_sessions;
                 sessions.assign(rows, own, rule, &cut, interrupt)?
             }

@@ -291,7 +291,7 @@ impl BatchOperator for SessionTable {
         // This forgets keys without an open session or a waiting row.
         let numbers = Slot::numbers(&open);
         let mut kept = pick(&sessions.keys, numbers)?;
-        kept.extend_from_slice(&self.groups.waiting().keys());
+        kept.extend(self.groups.waiting().keys());
         let columns = self.keys.columns(&kept)?;
         self.keys.clear();
         let mut keys = Vec::with_capacity(kept.len());

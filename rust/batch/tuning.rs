@@ -92,7 +92,7 @@ pub(super) fn are_scattered(
     let records = (keys.len() * record_columns(query)) as f64;
     let columns = session_columns(query, gap) as f64;
     let mut counts = Vec::new();
-    for key in &*keys {
+    for key in &keys {
         let key = key.0 as usize;
         if key >= counts.len() {
             counts.resize(key + 1, 0_usize);
@@ -112,7 +112,7 @@ pub(super) fn are_scattered(
     };
     let is_sampled = |key: &KeyId| is_certain(key) || key.0.is_multiple_of(SAMPLED_KEYS);
     let sampled: Vec<u32> = (0..)
-        .zip(&*keys)
+        .zip(&keys)
         .filter(|(_, key)| is_sampled(key))
         .map(|(row, _)| row)
         .collect();
