@@ -104,7 +104,34 @@ class PandasColumns(Columns):
             if position >= self._columns:
                 level, name = self._levels[position - self._columns]
                 frame = frame.assign(**{name: self._frame.index.get_level_values(level)})
+        frame = frame.assign(**{name: _stored(frame[name]) for name, kind in frame.dtypes.items() if _is_stored(kind)})
         return frame.iloc[:, [list(frame.columns).index(self._names[position]) for position in positions]]
+
+
+def _is_stored(kind: Any) -> bool:
+    """Whether `_stored` converts a dtype: its Arrow type depends on the versions of pandas and pyarrow."""
+    import pandas as pd
+
+    if isinstance(kind, pd.CategoricalDtype):
+        categories = kind.categories
+        is_nested = isinstance(categories, pd.MultiIndex) or any(isinstance(each, tuple) for each in categories)
+        if is_nested:
+            raise pa.ArrowTypeError("Arrow has lists for categories that are tuples")
+        return isinstance(categories.dtype, pd.IntervalDtype | pd.PeriodDtype | pd.DatetimeTZDtype)
+    return isinstance(kind, pd.IntervalDtype)
+
+
+def _stored(column: Any) -> Any:
+    """Intervals, or categories of pandas' own types, as their storage in Arrow."""
+    import pandas as pd
+
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    values: Any = pa.array(pd.Series(column.cat.categories) if is_category else column)
+    values = values.storage if isinstance(values, pa.ExtensionArray) else values
+    if is_category:
+        codes = column.cat.codes.to_numpy()
+        values = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values, ordered=column.cat.ordered)
+    return pd.arrays.ArrowExtensionArray(values)
 
 
 def pandas_frame(rows: pa.Table, kinds: Kinds, *, arrow: bool) -> Any:

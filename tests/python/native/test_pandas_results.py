@@ -12,7 +12,7 @@ import pytest
 import windrow as wr
 
 from ..harness.five_records import COUNTS, GAP, LARGE, ROWS, frame, sessions
-from ..scenes import all_at
+from ..scenes import all_at, at
 
 
 def plain(column: Any) -> list[Any]:
@@ -115,6 +115,7 @@ def test_keys_and_chosen_values_have_the_dtype_of_their_column() -> None:
     "values",
     [
         pd.cut(pd.Series([1.0, 2.5, None, 2.6, 1.0]), [0, 2, 5, 9]),
+        pd.Categorical(pd.to_datetime(["2026-05-04", "2026-05-05", None, "2026-05-05", "2026-05-04"], utc=True)),
         pd.Categorical(pd.PeriodIndex(["2026-05", "2026-04", None, "2026-05", "2026-05"], freq="M")),
         pd.Categorical(pd.array([1, 2, None, 2, 1], dtype="Int64")),
         pd.Categorical(pd.array(["a", "b", None, "b", "a"], dtype="string")),
@@ -131,6 +132,15 @@ def test_categories_of_every_dtype_come_back(values: Any) -> None:
     chosen = sessions(data).with_columns(first=wr.first("level", ignore_nulls=True))["first"]
     assert chosen.dtype == data["level"].dtype
     assert plain(chosen)[:3] == [*data["level"][:2], None]
+    query = sessions(data, "level")
+    emitted = query.left_out("emit", columns=["level", "user"]).agg(n=wr.count())
+    assert emitted["level"].dtype == data["level"].dtype
+    assert emitted["op"].tolist().count("left_out") == data["level"].isna().sum() == 1
+    first = query.advance(None, to=at(22), n=wr.count())
+    second = sessions(data[:0], "level").advance(first.still_open, to=at(40), n=wr.count())
+    shown = pd.concat([first.closed, second.closed])
+    assert shown["level"].dtype == data["level"].dtype
+    assert sorted(shown["level"].map(str)) == sorted(keys["level"].map(str))
 
 
 def test_intervals_of_integers_next_to_a_row_that_is_left_out_are_null() -> None:
