@@ -6,6 +6,7 @@ import glob
 import os
 import shutil
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
@@ -65,8 +66,9 @@ def _sniffed(path: Path, label: str, kind: Format | None) -> File:
         begin = stream.read(4)
     compression = next((each for magic, each in _COMPRESSIONS.items() if begin.startswith(magic)), None)
     implicit: Format = "parquet" if begin == b"PAR1" else "csv"
-    if implicit == "csv" and open_text(File(path, "csv", compression))[1].read(64).lstrip().startswith(b"{"):
-        implicit = "jsonl"
+    if implicit == "csv":
+        text = open_text(File(path, "csv", compression))[1].read(64).removeprefix(BOM_UTF8)
+        implicit = "jsonl" if text.lstrip().startswith(b"{") else "csv"
     return File(path, kind or implicit, compression, label=label)
 
 
