@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import pandas as pd
@@ -109,6 +110,35 @@ def test_keys_and_chosen_values_have_the_dtype_of_their_column() -> None:
     assert result["n"].sum() == 5
     index = data.set_index(["user", "string"])
     assert sessions(index, "string").count()["string"].dtype == data["string"].dtype
+
+
+@pytest.mark.parametrize(
+    ("seconds", "zone", "is_right"),
+    [
+        (-62_104_060_801, "UTC", False),
+        (-62_104_060_800, "UTC", True),
+        (-62_104_060_801, "-12:00", False),
+        (-62_104_060_800, "-12:00", True),
+        (-9_223_372_037, "Europe/Madrid", False),
+        (-9_223_372_036, "Europe/Madrid", True),
+        (-9_223_372_037, "America/New_York", False),
+        (-9_223_372_036, "America/New_York", True),
+        (253_370_764_799, "Europe/Madrid", True),
+        (253_370_764_800, "Europe/Madrid", False),
+    ],
+)
+def test_zoned_times_that_pandas_has_not_as_objects_need_flat(seconds: int, zone: str, is_right: bool) -> None:
+    times = pa.array([seconds, None], pa.int64()).cast(pa.timestamp("s", zone))
+    data = pa.table({"user": ["ann", "ann"], "ts": times}).to_pandas()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wr.LeftOut)
+        starts = sessions(data).flat().count()["window_start"]
+        assert pa.array(starts).cast(pa.timestamp("s", zone)).cast(pa.int64()).to_pylist() == [seconds]
+        if is_right:
+            assert sessions(data).count()["window"][0]["start"] == starts[0]
+            return
+        with pytest.raises(OverflowError, match=re.escape(f"in the zone {zone}, of which")):
+            sessions(data).count()
 
 
 @pytest.mark.parametrize(
