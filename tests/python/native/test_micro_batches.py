@@ -15,6 +15,7 @@ import pytest
 from ..harness import micro_batch_player
 from ..harness.micro_batch_player import COUNTED_WHERE_READ, Operators, differences
 from ..harness.micro_batch_tables import tables
+from ..harness.seeds import blocks
 from ..harness.shrink_micro_batches import shrunk
 from ..oracle.micro_batch_cases import CASES, Case, text_of
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
@@ -42,13 +43,13 @@ def check(scenario: StreamingScenario, seed: int) -> None:
         pytest.fail(f"seed {seed}\n  {message}\n{small.line()}", pytrace=False)
 
 
-@pytest.mark.parametrize("first", range(0, SOON, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SOON, TOGETHER))
 def test_random_micro_batches_are_answered_as_the_rules_say(first: int) -> None:
     for seed in range(first, first + TOGETHER):
         check(streaming_scenario(seed), seed)
 
 
-@pytest.mark.parametrize("first", range(0, SOON, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SOON, TOGETHER))
 def test_random_updates_leave_at_their_pace(first: int) -> None:
     for seed in range(first, first + TOGETHER):
         check(paced_scenario(seed), seed)

@@ -17,6 +17,7 @@ from windrow.testing import StreamDriver
 
 from ..harness.micro_batch_player import Operators
 from ..harness.micro_batch_tables import table_of
+from ..harness.seeds import blocks
 from ..harness.steps import LocalStream
 from ..oracle.micro_batch_generator import paced_scenario
 from ..oracle.micro_batches import MicroBatches
@@ -79,7 +80,7 @@ def operator_rows(player: Operators, rows: tuple[Row, ...]) -> list[ShownChange]
     return [(change.op, change.key, change.start, change.end, change.values) for change in changes]
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SEEDS, TOGETHER))
 @pytest.mark.parametrize("way", ["operator", "shards"])
 def test_a_sink_has_states_of_windows_and_in_the_end_the_table(way: str, first: int) -> None:
     tables = given = fewer = 0

@@ -24,6 +24,7 @@ from ..harness.families import FAMILIES, often
 from ..harness.micro_batch_player import COUNTED
 from ..harness.micro_batch_tables import TIME, table_of
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
+from ..harness.seeds import blocks
 from ..harness.steps import LocalStream
 from ..harness.tables import assert_same, rows_of
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
@@ -108,7 +109,7 @@ def check(seed: int) -> int:
     return rows_given
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SEEDS, TOGETHER))
 def test_the_history_is_the_first_micro_batch(first: int) -> None:
     assert sum(check(seed) for seed in range(first, first + TOGETHER)) > TOGETHER
 
@@ -144,13 +145,13 @@ def check_moved(scenario: StreamingScenario, seed: int) -> int:
     return moved
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SEEDS // 2, TOGETHER))
 def test_windows_move_from_stream_to_stream(first: int) -> None:
     seeds = range(first, first + TOGETHER)
     assert sum(check_moved(streaming_scenario(seed), seed) for seed in seeds) > TOGETHER // 2
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SEEDS // 2, TOGETHER))
 def test_each_source_keeps_its_time_with_the_slowest_source(first: int) -> None:
     seeds = range(first, first + TOGETHER)
     slowest = {"sourced": True, "stream_time": "slowest", "ordered": False, "every_record": False}
@@ -158,7 +159,7 @@ def test_each_source_keeps_its_time_with_the_slowest_source(first: int) -> None:
     assert sum(map(check_moved, scenarios, seeds)) > TOGETHER
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS // 2, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SEEDS // 2, TOGETHER))
 def test_rows_that_wait_move_with_their_windows(first: int) -> None:
     seeds = range(first, first + TOGETHER)
     assert sum(check_moved(paced_scenario(seed), seed) for seed in seeds) > TOGETHER

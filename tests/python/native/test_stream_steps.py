@@ -8,6 +8,7 @@ import pytest
 
 from ..harness.micro_batch_player import COUNTED
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
+from ..harness.seeds import blocks
 from ..harness.steps import LocalStream
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.micro_batches import MicroBatches
@@ -46,13 +47,13 @@ def check(scenario: StreamingScenario, seed: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SEEDS, TOGETHER))
 def test_no_answer_depends_on_splits_and_shards(first: int) -> None:
     played = sum(check(streaming_scenario(seed), seed) for seed in range(first, first + TOGETHER))
     assert played > TOGETHER / 2
 
 
-@pytest.mark.parametrize("first", range(0, SEEDS, TOGETHER))
+@pytest.mark.parametrize("first", blocks(SEEDS, TOGETHER))
 def test_no_answer_of_paced_updates_depends_on_splits_and_shards(first: int) -> None:
     played = sum(check(paced_scenario(seed), seed) for seed in range(first, first + TOGETHER))
     assert played > TOGETHER / 2

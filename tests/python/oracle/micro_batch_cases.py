@@ -114,7 +114,35 @@ CASES = [
         {"records": 3, "late": 0, "windows_refused": 1, "updates": 3},
         UPDATE,
     ),
+    Case(
+        "after a refusal, too, and although no record of the batch is late",
+        *("sliding", 20, 0),
+        # [96,116] refused 3. Taken first, 5 makes [120,140], which 4 then joins
+        ["a@109", "b@123", "a@116", "a@123 a@140"],
+        [
+            ["a[89,109] 1"],
+            ["b[103,123] 2"],
+            ["a[110,130] 3"],
+            ["a[103,123] 1 4", "a[110,130] 3 4", "a[120,140] 4 5", "a[124,144] 5"],
+        ],
+        {"records": 5, "late": 0, "windows_refused": 1, "updates": 7},
+        UPDATE,
+    ),
     # With an order (rules 1.3)
+    Case(
+        "with an order sliding windows take the records of a batch in this order",
+        *("sliding", 20, 0),
+        # 5 copies [110,130], in which 4 already is, because [117,137] was never made (rules 9.7)
+        ["a@109#1", "b@123#2", "a@116#3", "a@123#4 a@140#5"],
+        [
+            ["a[89,109] 1"],
+            ["b[103,123] 2"],
+            ["a[110,130] 3"],
+            ["a[103,123] 1 4", "a[110,130] 3 4", "a[120,140] 3 4 5", "a[124,144] 5"],
+        ],
+        {"records": 5, "late": 0, "windows_refused": 1, "updates": 7},
+        UPDATE | ORDERED,
+    ),
     Case(
         "with an order a record is judged by what is before it, wherever it is in the batch",
         *("session", 5, 0),

@@ -58,7 +58,8 @@ def faults_of(draw: random.Random, count: int, kinds: dict[str, int]) -> list[Fa
     return [Fault(kind, draw.choice([0, 0, 0, 1]), wait) for kind, wait in zip(drawn, seconds, strict=True)]
 
 
-@pytest.mark.parametrize("query", [pytest.param("sessions", marks=pytest.mark.soak), "paced"])
+@pytest.mark.soak
+@pytest.mark.parametrize("query", ["sessions", "paced"])
 def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(
     spark: SparkSession, tmp_path: Path, query: str
 ) -> None:
@@ -70,12 +71,16 @@ def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(
     assert not list(tmp_path.glob("temporary")) + list(tmp_path.glob("local"))
 
 
-def test_a_history_is_read_again_if_its_first_micro_batch_was_killed(spark: SparkSession, tmp_path: Path) -> None:
-    files_of(tmp_path, "begun", 2, 4)
-    faults = [Fault("worker"), Fault("driver"), Fault("commit")]
-    met = play(tmp_path, "begun", faults, ["local[1,4]"], [1], seed=4)
-    assert {kind: met[kind] for kind in ("worker", "driver", "commit")} == {"worker": 1, "driver": 1, "commit": 1}
-    check(spark, tmp_path, "begun")
+@pytest.mark.parametrize("query", [pytest.param("begun", marks=pytest.mark.soak), "begun_paced"])
+def test_a_history_is_read_again_if_its_first_micro_batch_was_killed(
+    spark: SparkSession, tmp_path: Path, query: str
+) -> None:
+    files_of(tmp_path, query, 2, 6)
+    faults = [Fault("worker"), Fault("commit"), Fault("stop", 1, 0.1), Fault("driver", 1, 0.1)]
+    met = play(tmp_path, query, faults, ["local[1,4]"], [1], seed=4)
+    assert {fault.kind: met[fault.kind] for fault in faults} == dict.fromkeys(("worker", "commit", "stop", "driver"), 1)
+    check(spark, tmp_path, query)
+    assert not list(tmp_path.glob("temporary")) + list(tmp_path.glob("local"))
 
 
 @pytest.mark.soak
