@@ -9,6 +9,7 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO, cast
 from urllib.parse import unquote
 
 from windrow._arguments.errors import bad_value
@@ -30,7 +31,10 @@ def input_files(paths: Sequence[str], kind: Format | None, spool: Path) -> list[
 
     Raises `ValueError` for a path that is not there, a folder without files, and a table of Delta, Iceberg or Hudi.
     """
-    files = list[File]()
+    files, stdin = list[File](), cast("TextIO | None", sys.stdin)
+    if paths.count(STANDARD_INPUT) > (0 if stdin is None else 1):
+        allowed = "a standard input that is open" if stdin is None else "the standard input once"
+        raise bad_value(ARGUMENT, STANDARD_INPUT, allowed)
     for path in paths:
         files += _of(path, kind, spool / str(len(files)))
     return files

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -81,6 +81,8 @@ class Sink:
     def check(self, sources: Sequence[File]) -> None:
         """Raises `ValueError` if the file cannot be written. Runs before any work is done."""
         if self.file is None:
+            if cast("TextIO | None", sys.stdout) is None:
+                raise bad_value("--out", None, "a file, because the standard output is closed")
             return
         path = self.file.path
         if path.is_dir() or not path.parent.is_dir():

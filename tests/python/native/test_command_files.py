@@ -93,6 +93,25 @@ def test_a_byte_order_mark_of_utf_8(
     assert capsys.readouterr().out == HEADER + LAST
 
 
+def test_closed_standard_streams(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (name,) = files(folder, rows=f"user,ts,amount\n{FIRST}")
+    assert refused(capsys, "sessions", "-", "-", *SESSIONS) == "FILE: got '-'; allowed: the standard input once"
+    monkeypatch.setattr("sys.stdin", None)
+    assert refused(capsys, "sessions", "-", *SESSIONS) == "FILE: got '-'; allowed: a standard input that is open"
+    monkeypatch.setattr("sys.stderr", None)
+    assert main(["sessions", name, *ARGUMENTS[:-1]]) == 0
+    assert capsys.readouterr().out == HEADER + LAST
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["sessions", name, *ARGUMENTS]) == 2
+    assert main(["sessions", name, *ARGUMENTS, "--out", "out.csv"]) == 0
+    monkeypatch.undo()
+    assert "--out: got None; allowed: a file, because the standard output is closed" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("delimiter", [" ", ":", "-", ".", "0", ";"])
 def test_times_and_numbers_with_the_delimiter_in_them_are_quoted(delimiter: str, folder: Path) -> None:
     (name,) = files(folder, rows='user,ts,amount\nann,"2026-05-04T09:00:00","10.5"\n'.replace(",", delimiter))
