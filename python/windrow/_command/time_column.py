@@ -78,7 +78,9 @@ class TimeColumn:
     def _in_range(self, ticks: pa.Array[Any], values: pa.Array[Any], target: Any) -> pa.Array[Any]:
         """Times from ticks. Raises `ValueError` for a year that no text shows: the numbers count another unit."""
         first, last = (seconds * TIME_UNITS[target.unit].per_second for seconds in _YEARS)
-        wrong = values.filter(pc.or_(pc.less(ticks, max(first, -(2**63))), pc.greater(ticks, min(last, 2**63 - 1))))
+        compute: Any = pc  # its stubs know no column of any type
+        is_early, is_late = compute.less(ticks, max(first, -(2**63))), compute.greater(ticks, min(last, 2**63 - 1))
+        wrong = values.filter(compute.or_(is_early, is_late))
         if len(wrong):
             hint = _hint(wrong)
             allowed = f"times of the years 1 to 9999, as --time-unit {self.unit} counts them"
