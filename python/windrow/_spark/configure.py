@@ -70,7 +70,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
     spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows false
     spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch 64
     """
-    if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
+    if isinstance(spark, type) or not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
         raise bad_type("spark", spark, "a SparkSession")
     check_pyspark("spark", "a session")
     settings = dict(SETTINGS)
