@@ -28,9 +28,12 @@ _HINTS = {
     **dict.fromkeys(("alias", "name"), "its name goes before it, as in agg(clicks=windrow.count())"),
     **dict.fromkeys(("cast", "round", "fill_null"), "use the result of agg, or then(...) for a function of arrays"),
     "filter": 'write where, as in windrow.sum("amount").where("paid")',
-    "_get_object_id": f"a Column of Spark takes no aggregate; an aggregate combines with {_OPERANDS}",
+    **dict.fromkeys(
+        ("_get_object_id", "_expr"),
+        f"a Column of Spark takes no aggregate; an aggregate combines with {_OPERANDS}",
+    ),
 }
-"""What to write for a method of a column in Spark or Polars. A Column asks its operands for the last one."""
+"""What to write for a method of a column in Spark or Polars. A Column asks its operands for the last ones."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -293,6 +293,7 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "filter": (lambda: SPENT.filter, r"write where, as in windrow.sum"),
     "cast": (lambda: SPENT.cast, r"use the result of agg, or then\(...\)"),
     "an operand of a Column": (lambda: SPENT._get_object_id, "a Column of Spark takes no aggregate"),
+    "an operand of a Column on Connect": (lambda: SPENT._expr, "a Column of Spark takes no aggregate"),
     "alias": (lambda: SPENT.alias, r"its name goes before it, as in agg\(clicks=windrow.count\(\)\)$"),
 }
 
