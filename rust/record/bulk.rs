@@ -7,7 +7,8 @@
 //!              stream time  └▶ keys with a record behind ───▶ added one by one ────────────────────────┘
 //! ```
 //!
-//! A record is behind if it is before the close time of its input. Only then does its order matter.
+//! A record is behind if it is before the close time of its input. Only then does its order matter
+//! to sessions. To sliding windows it also matters after a refusal.
 
 use std::cmp::Reverse;
 
@@ -76,6 +77,7 @@ pub(crate) trait BulkWindows: WindowKind {
     fn add_all(
         operator: &mut WindowOperator<Self>,
         records: &[NumberedRecord<'_>],
+        judgement: &Judgement,
         ordered: &mut OrderedKeys,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()>;
@@ -140,7 +142,7 @@ pub(crate) fn add<K: BulkWindows>(
         let others: Vec<_> = ordered.others(&records).copied().collect();
         add_each(operator, &others, judgement, context)?;
     } else {
-        K::add_all(operator, &records, &mut ordered, context)?;
+        K::add_all(operator, &records, judgement, &mut ordered, context)?;
     }
     records.retain(|(key, _)| ordered.contains(*key));
     if let Judgement::Start = judgement {
@@ -191,6 +193,7 @@ impl BulkWindows for SlidingWindows {
     fn add_all(
         operator: &mut SlidingOperator,
         records: &[NumberedRecord<'_>],
+        judgement: &Judgement,
         ordered: &mut OrderedKeys,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
@@ -200,10 +203,12 @@ impl BulkWindows for SlidingWindows {
             .map(|(key, record)| (*key, record.time, record.row))
             .collect();
         let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
+        let latest_first = matches!(judgement, Judgement::Start); // rules 1.2
         for (number, records) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
             let name = events.name_of(number).ok_or(NO_KEY)?;
             let key = operator.store_mut().intern(name)?;
-            if operator.join(key, records, rows.len() as u32, states, &mut pending)? {
+            let first = rows.len() as u32;
+            if operator.join(key, records, latest_first, first, states, &mut pending)? {
                 for &(_, nth) in records {
                     rows.push(*batch_rows.get(nth as usize).ok_or(NO_ROW)?);
                 }
@@ -223,6 +228,7 @@ impl BulkWindows for CutWindows {
     fn add_all(
         _operator: &mut CutOperator,
         records: &[NumberedRecord<'_>],
+        _judgement: &Judgement,
         ordered: &mut OrderedKeys,
         _context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
@@ -237,6 +243,7 @@ impl BulkWindows for SessionWindows {
     fn add_all(
         operator: &mut SessionOperator,
         records: &[NumberedRecord<'_>],
+        _judgement: &Judgement,
         ordered: &mut OrderedKeys,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {

@@ -151,9 +151,17 @@ impl Windows {
     ) -> Result<RecordOutcome> {
         let row = record.row as usize;
         either!(self, windows => {
+            let before = windows.time().slowest();
             judgement.observe(windows, row);
+            let moved = windows.time().slowest() != before;
             let (outcome, now) = match windows.admit(record) {
-                Ok(valid) => (windows.add(valid, states, out)?, Some(valid.now)),
+                Ok(valid) => {
+                    // Ticks and records of other shards may close a window that this record meets.
+                    if judgement.closes() && moved && valid.is_behind() {
+                        windows.close(valid.now, states, out)?;
+                    }
+                    (windows.add(valid, states, out)?, Some(valid.now))
+                }
                 Err(outcome) => (outcome, None),
             };
             out.note(row, outcome, now);

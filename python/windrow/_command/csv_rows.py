@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ _BLANKS = re.compile(rb"[ \t]+")
 _EDGES = re.compile(rb"^[ \t]+|[ \t]+(?=\r?$)", re.MULTILINE)
 _QUOTED = re.compile(rb'(?<![^ \t\n])("(?:[^"\r\n]|""|\r(?!\n))*)"?|[ \t]+')
 """A field that begins with a quote, without the quote that ends it, or blanks."""
+_NO_ROW = ("Empty CSV file", "CSV parse error: Empty CSV file")
 _ROW = re.compile(r"Row #(\d+)")
 
 
@@ -42,8 +44,11 @@ class TextFormat:
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for a delimiter or a decimal point that is not one character."""
-        if self.delimiter is not None and len(self.delimiter) != 1:
-            raise bad_value("--delimiter", self.delimiter, "one character; --format text for white space")
+        if self.delimiter is not None and (
+            len(self.delimiter) != 1 or self.delimiter in '"\r\n\0' or self.delimiter > "~"
+        ):
+            allowed = "one ASCII character and no quote, such as ';' or $'\\t' for a tab; --format text for white space"
+            raise bad_value("--delimiter", self.delimiter, allowed)
         if self.decimal not in (".", ","):
             raise bad_value("--decimal", self.decimal, "'.' or ','")
 
@@ -58,8 +63,10 @@ class CsvRows:
     def schema(self) -> pa.Schema:
         """The columns: all are text."""
         if self._is_text:
-            lines = next(chunks(self.file, Bar()), b"")
-            names = self.format.names or self._parsed(lines[: lines.find(b"\n") + 1] or lines, None).schema.names
+            lines = next(chunks(self.file, Bar()), b"").lstrip()
+            if not lines and self.format.names is None:
+                raise self._without_header()
+            names = self.format.names or self._parsed(lines[: lines.find(b"\n") + 1], None).schema.names
         else:
             names = self._open(None).schema.names
         return pa.schema([(name, pa.string()) for name in names])
@@ -95,11 +102,24 @@ class CsvRows:
 
     def _open(self, columns: Sequence[str] | None, stream: Any = None) -> pc_csv.CSVStreamingReader:
         """A reader, over a file of Arrow's own; only Arrow closes it, as it may read ahead when the reader is gone."""
-        return pc_csv.open_csv(
-            open_text(self.file)[1] if stream is None else stream,
-            read_options=pc_csv.ReadOptions(column_names=self.format.names),
-            parse_options=pc_csv.ParseOptions(delimiter=self.format.delimiter or self._delimiter()),
-            convert_options=self._conversion(columns),
+        names, delimiter = self.format.names, self.format.delimiter or self._delimiter()
+        conversion, parsing = self._conversion(columns), pc_csv.ParseOptions(delimiter=delimiter)
+        source = open_text(self.file)[1] if stream is None else stream
+        try:
+            return pc_csv.open_csv(source, pc_csv.ReadOptions(column_names=names), parsing, conversion)
+        except pa.ArrowInvalid as error:
+            if not str(error).startswith(_NO_ROW):
+                raise
+        # Arrow wants the end of a line, even of a header without rows.
+        header = open_text(self.file)[1].read().strip() if names is None else delimiter.join(names).encode()
+        if not header.removeprefix(BOM_UTF8):
+            raise self._without_header()
+        header_alone: Any = pa.BufferReader(header + b"\n")
+        return pc_csv.open_csv(header_alone, None, parsing, conversion)
+
+    def _without_header(self) -> ValueError:
+        return ValueError(
+            f"{self.file}: got an empty file; allowed: a line with the names of the columns, or --columns"
         )
 
     def _delimiter(self) -> str:

@@ -72,8 +72,10 @@ class Epoch:
         allowed = f"numbers up to {2**63 - 1}"
         if isinstance(wrong, str) and not re.match(r"\s*[+-]?\d+(\.\d*)?\s*$", wrong):
             plain = "; text in ISO 8601 needs no --time-unit" if self.argument == "--time" else ""
-            allowed = f"numbers, as the unit {self.unit} counts them{plain}"
-        if isinstance(wrong, str) and "." in wrong:
+            exponent = re.match(r"\s*[+-]?\d+(\.\d*)?[eE][+-]?\d+\s*$", wrong)
+            fix = f"; --type {self.column}=double reads it" if exponent else plain
+            allowed = f"numbers, as the unit {self.unit} counts them{fix}"
+        elif isinstance(wrong, str) and "." in wrong:
             allowed += f" in whole {self.ticks}, as the first values are; --type {self.column}=double reads fractions"
         return bad_value(f"{self.argument}: column {self.column!r}", wrong, allowed)
 

@@ -6,8 +6,10 @@ import glob
 import os
 import shutil
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO, cast
 from urllib.parse import unquote
 
 from windrow._arguments.errors import bad_value
@@ -29,7 +31,10 @@ def input_files(paths: Sequence[str], kind: Format | None, spool: Path) -> list[
 
     Raises `ValueError` for a path that is not there, a folder without files, and a table of Delta, Iceberg or Hudi.
     """
-    files = list[File]()
+    files, stdin = list[File](), cast("TextIO | None", sys.stdin)
+    if paths.count(STANDARD_INPUT) > (0 if stdin is None else 1):
+        allowed = "a standard input that is open" if stdin is None else "the standard input once"
+        raise bad_value(ARGUMENT, STANDARD_INPUT, allowed)
     for path in paths:
         files += _of(path, kind, spool / str(len(files)))
     return files
@@ -65,8 +70,9 @@ def _sniffed(path: Path, label: str, kind: Format | None) -> File:
         begin = stream.read(4)
     compression = next((each for magic, each in _COMPRESSIONS.items() if begin.startswith(magic)), None)
     implicit: Format = "parquet" if begin == b"PAR1" else "csv"
-    if implicit == "csv" and open_text(File(path, "csv", compression))[1].read(64).lstrip().startswith(b"{"):
-        implicit = "jsonl"
+    if implicit == "csv":
+        text = open_text(File(path, "csv", compression))[1].read(64).removeprefix(BOM_UTF8)
+        implicit = "jsonl" if text.lstrip().startswith(b"{") else "csv"
     return File(path, kind or implicit, compression, label=label)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -80,6 +81,8 @@ class Sink:
     def check(self, sources: Sequence[File]) -> None:
         """Raises `ValueError` if the file cannot be written. Runs before any work is done."""
         if self.file is None:
+            if cast("TextIO | None", sys.stdout) is None:
+                raise bad_value("--out", None, "a file, because the standard output is closed")
             return
         path = self.file.path
         if path.is_dir() or not path.parent.is_dir():
@@ -111,8 +114,9 @@ class Sink:
             self._text(table, pa.PythonFile(stdout, mode="w"))
             sys.stdout.flush()
             return
-        path = self.file.path
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        is_file = self.file.path.is_file() or not self.file.path.exists()
+        path = self.file.path.resolve() if is_file else self.file.path
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent if is_file else None)
         os.close(handle)
         part = Path(name)
         try:
@@ -123,10 +127,13 @@ class Sink:
                 compression: Any = self.file.compression
                 with pa.output_stream(part, compression=compression) as stream:
                     self._text(table, stream)
-            part.replace(path)
-        except BaseException:
+            if is_file:
+                part.replace(path)
+                return
+            with part.open("rb") as made, path.open("wb") as written:  # no file may replace a pipe or a device
+                shutil.copyfileobj(made, written)
+        finally:
             part.unlink(missing_ok=True)
-            raise
 
     def _text(self, table: pa.Table, stream: pa.NativeFile) -> None:
         if self.format == "jsonl":
@@ -136,7 +143,8 @@ class Sink:
         rows = _with_seconds(flat(table))
         if self.decimal != ".":
             rows = _with_decimal_mark(rows, self.decimal)
-        options = pc_csv.WriteOptions(delimiter=self.delimiter, quoting_style="needed")
+        style: Any = "needed" if self.delimiter in ",;\t|" else "all_valid"  # Arrow quotes no time with the delimiter
+        options = pc_csv.WriteOptions(delimiter=self.delimiter, quoting_style=style)
         try:
             pc_csv.write_csv(rows, stream, options)
         except pa.ArrowInvalid as error:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_value
+from windrow._command.chunks import check_text
 from windrow._command.columns import Columns
 from windrow._command.csv_rows import CsvRows, TextFormat
 from windrow._command.file import File
@@ -28,6 +29,7 @@ Rows: TypeAlias = CsvRows | JsonRows | ParquetRows
 _VALUE = re.compile(r"[\d\s:./T+-]*\d[\d\s:./TZ+-]*")
 """A number or a time, which no header has."""
 _FIELDS = "; allowed: as many fields in each line as {} (--delimiter sets the separator)"
+_QUOTES = '; a quote inside a field is doubled: "" in place of \\"'
 _ENCODING = " (text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t utf-8)"
 
 
@@ -129,6 +131,8 @@ class Source:
         """The columns of a file, with those of its folders."""
         if file not in self._schemas:
             with _named(file, self.format):
+                if file.format != "parquet":
+                    check_text(file)
                 schema = _rows(file, self.format).schema()
                 _ = schema.names  # Arrow decodes them lazily
             for name, _value in file.partitions:
@@ -175,5 +179,6 @@ def _named(file: File, form: TextFormat) -> Iterator[None]:
         message = str(error)
         if file.format != "parquet" and " columns, got " in message:
             message += _FIELDS.format("in the first one" if form.names is None else "--columns names")
+            message += _QUOTES if '\\"' in message else ""
         is_text = file.format != "parquet" and any(word in str(error) for word in ("UTF8", "utf-8", "UTF-8"))
         raise ValueError(f"{file}: {message}{_ENCODING if is_text else ''}") from None

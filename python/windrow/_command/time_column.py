@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_column_type, bad_value, unknown_word
 from windrow._command.column_type import Cast
 from windrow._command.epoch import UNITS, Epoch, Unit
@@ -16,6 +18,8 @@ from windrow._command.time_format import TimeFormat
 
 ARGUMENT = "--time"
 _MICROSECONDS = pa.timestamp("us")
+_YEARS = (-62_135_596_800, 253_402_300_799)
+"""The first and the last second of the years 1 to 9999."""
 _NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d*)?\s*")
 _ALLOWED = (
     "timestamps, or text in ISO 8601, such as 2026-05-04T09:00:00, all with a zone or none, with "
@@ -63,13 +67,26 @@ class TimeColumn:
         if (is_number or is_text) and self.unit is not None:
             epoch = Epoch.of(ARGUMENT, self.name, self.unit, sample)
             target = pa.timestamp(epoch.ticks)
-            return target, lambda values: epoch.counted(values).cast(target)
+            return target, lambda values: self._in_range(epoch.counted(values), values, target)
         if is_number and self.format is None:
             allowed = f"timestamps; numbers with --time-unit {'|'.join(UNITS)}, which they count since 1970"
             raise bad_column_type(ARGUMENT, self.name, kind, allowed + _hint(sample))
         if is_number or is_text:
             return self._of_text(sample.cast(pa.string()))
         raise bad_column_type(ARGUMENT, self.name, kind, "timestamps, dates, text, or numbers with --time-unit")
+
+    def _in_range(self, ticks: pa.Array[Any], values: pa.Array[Any], target: Any) -> pa.Array[Any]:
+        """Times from ticks. Raises `ValueError` for a year that no text shows: the numbers count another unit."""
+        first, last = (seconds * TIME_UNITS[target.unit].per_second for seconds in _YEARS)
+        compute: Any = pc  # its stubs know no column of any type
+        is_early, is_late = compute.less(ticks, max(first, -(2**63))), compute.greater(ticks, min(last, 2**63 - 1))
+        wrong = values.filter(compute.or_(is_early, is_late))
+        if len(wrong):
+            hint = _hint(wrong)
+            allowed = f"times of the years 1 to 9999, as --time-unit {self.unit} counts them"
+            allowed += "" if hint.endswith(f" {self.unit}") else hint
+            raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong[0].as_py(), allowed)
+        return ticks.cast(target)
 
     def _of_text(self, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
         if self.format is not None:
@@ -84,6 +101,8 @@ class TimeColumn:
         except pa.ArrowInvalid as error:
             wrong = next((text for text in values.to_pylist() if text is not None and not _is_time(text, target)), "")
             hint = _hint(pa.array([wrong], pa.string())) if _NUMBER.fullmatch(wrong) else ""
+            if re.search(r"\d", wrong) is None:
+                hint = f"; --null {shlex.quote(wrong)} makes it null"
             raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong or str(error), _ALLOWED + hint) from None
 
 

@@ -39,6 +39,11 @@ def rebuilt(array: Any, kind: Any) -> Any:
         return pa.nulls(0, kind)
     if own == kind and not has_lists(kind):
         return array
+    if pa.types.is_dictionary(own) and not pa.types.is_dictionary(kind):
+        # pyarrow casts no dictionary of views or of nested values, and takes no views.
+        plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}.get(str(own.value_type))
+        values = array.dictionary if plain is None else array.dictionary.cast(plain)
+        return rebuilt(values.take(array.indices), kind)
     if pa.types.is_struct(own) and pa.types.is_struct(kind):
         parts = [rebuilt(array.field(position), kind.field(position).type) for position in range(kind.num_fields)]
         # The entries of a map may have no mask, not even one without nulls.

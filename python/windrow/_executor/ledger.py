@@ -163,7 +163,9 @@ def _may_be_null(column: Any) -> bool:
 
 
 def _is_null(column: Any) -> Any:
-    return (column.dictionary_decode() if pa.types.is_dictionary(column.type) else column).is_null()
+    if not pa.types.is_dictionary(column.type):
+        return column.is_null()
+    return pc.invert(pc.fill_null(column.dictionary.is_valid().take(column.indices), False))
 
 
 def _floor(ticks: Any, unit: int) -> Any:

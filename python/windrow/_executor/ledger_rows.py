@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._executor.empty_arrays import rebuilt
 from windrow._plan.flat import WINDOW
 
 _REASON = "reason"
@@ -30,8 +31,7 @@ def of_records(rows: pa.RecordBatch, output: pa.Schema) -> pa.RecordBatch:
         elif field.name == "op":
             columns.append(pa.repeat(pa.scalar("left_out", field.type), rows.num_rows))
         elif field.name in rows.schema.names:
-            column = rows.column(field.name)
-            columns.append(column if column.type == field.type else column.cast(field.type))
+            columns.append(rebuilt(rows.column(field.name), field.type))
         else:
             columns.append(pa.nulls(rows.num_rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=output)

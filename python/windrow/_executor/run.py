@@ -44,7 +44,7 @@ def run(
     batches, clock = operator.open_windows(to, number)
     for batch in batches:
         columns: list[Any] = batch.columns[:-1]
-        op = [pa.nulls(batch.num_rows, pa.string())] if "op" in core.names else []
+        op = [pa.nulls(batch.num_rows, pa.string())] * (len(core) - len(columns))  # open windows have none
         yield _row_batch([*columns, *op], batch.columns[-1], "open", schema)
     return clock
 

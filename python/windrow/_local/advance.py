@@ -15,7 +15,7 @@ from windrow._executor.empty_arrays import rebuilt
 from windrow._executor.open_windows import END, START, OpenWindows, shown_aggregates
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._local.columns import Columns
-from windrow._local.results import of_type, without_views
+from windrow._local.results import decoded_values, of_type, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME
@@ -154,8 +154,7 @@ def binary_states(column: Any) -> Any:
 
 def _cast(name: str, column: Any, kind: pa.DataType) -> Any:
     if pa.types.is_dictionary(column.type):  # of views, which pyarrow cannot decode
-        column = of_type(column, without_views(column.type))
-        column = column.cast(column.type.value_type)
+        column = decoded_values(of_type(column, without_views(column.type)))
     try:
         return column if column.type == kind else column.cast(kind)
     except pa.ArrowException as error:

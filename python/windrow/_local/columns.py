@@ -83,13 +83,14 @@ class Columns(ABC):
         return None
 
     def dtype(self, position: int) -> Any:
-        """The library's own type of a column."""
+        """The library's own type of a column; None if that is the closest to its Arrow type."""
         return self.schema([position]).field(0).type
 
     def dtypes(self, columns: Mapping[str, str]) -> Kinds:
         """The library's own types of result columns. `columns` has the column of the data that each comes from."""
         names = list(self.names)
-        return {name: self.dtype(names.index(column)) for name, column in columns.items() if names.count(column) == 1}
+        own = {name: self.dtype(names.index(column)) for name, column in columns.items() if names.count(column) == 1}
+        return {name: kind for name, kind in own.items() if kind is not None}
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the data, with the counters if that has a place for them."""

@@ -28,6 +28,9 @@ _CASTS = TimeCasts(
     floats="make_timestamp(CAST(round(CAST({1} AS DOUBLE) * {2}) AS BIGINT))",
     date="CAST({1} AS TIMESTAMP)",
 )
+_AS_TEXT = {"BIT", "TIME WITH TIME ZONE"}
+"""Types that DuckDB reads from Arrow with other bits, or without the zone that they had."""
+
 _VIEW = "windrow_data"
 _RELATION = (
     "a relation of a connection that reads Arrow tables (SET python_enable_replacements = true), or what "
@@ -75,7 +78,7 @@ class RelationColumns(Columns):
         return stream_reader(self.stream(positions).limit(0)).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
-        if list(positions) == list(range(len(self.names))) and "BIT" not in map(str, self._relation.types):
+        if list(positions) == list(range(len(self.names))) and not _AS_TEXT & {*map(str, self._relation.types)}:
             return self._relation  # two columns may have one name
         return self._relation.project(", ".join(self._column(position) for position in positions))
 
@@ -95,8 +98,7 @@ class RelationColumns(Columns):
 
     def _column(self, position: int) -> str:
         quoted = _quoted(self.names[position])
-        # In Arrow the bits are bytes of DuckDB's own, which it reads as other bits.
-        return f"CAST({quoted} AS VARCHAR) AS {quoted}" if str(self.dtype(position)) == "BIT" else quoted
+        return f"CAST({quoted} AS VARCHAR) AS {quoted}" if str(self.dtype(position)) in _AS_TEXT else quoted
 
 
 def _with_values(kind: Any, column: Any) -> str:

@@ -109,7 +109,7 @@ class Computed(Columns):
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the table."""
-        return self._table.result(rows, {name: kind for name, kind in kinds.items() if kind is not None}, counted)
+        return self._table.result(rows, kinds, counted)
 
     @property
     def raised(self) -> BaseException | None:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.counters import ATTRIBUTE
 from windrow._local.results import Kinds, of_type, without_views
@@ -21,6 +23,12 @@ _CASTS = TimeCasts(
     floats='pandas.to_datetime(frame[{0}].astype("float64") * {2}, unit="us").dt.round("us")',
     date="pandas.to_datetime(frame[{0}])",
 )
+
+
+_OBJECTS = (-62_104_060_800, 253_370_764_800)
+"""The first seconds of the years 2 and 9999: in some zone, other times are in no year of Python."""
+_FIRST_CHANGE = -9_223_372_036
+"""The first second in nanoseconds. pandas crashes if it makes objects of earlier times in a zone with changes."""
 
 
 class PandasColumns(Columns):
@@ -104,7 +112,34 @@ class PandasColumns(Columns):
             if position >= self._columns:
                 level, name = self._levels[position - self._columns]
                 frame = frame.assign(**{name: self._frame.index.get_level_values(level)})
+        frame = frame.assign(**{name: _stored(frame[name]) for name, kind in frame.dtypes.items() if _is_stored(kind)})
         return frame.iloc[:, [list(frame.columns).index(self._names[position]) for position in positions]]
+
+
+def _is_stored(kind: Any) -> bool:
+    """Whether `_stored` converts a dtype: its Arrow type depends on the versions of pandas and pyarrow."""
+    import pandas as pd
+
+    if isinstance(kind, pd.CategoricalDtype):
+        categories = kind.categories
+        is_nested = isinstance(categories, pd.MultiIndex) or any(isinstance(each, tuple) for each in categories)
+        if is_nested:
+            raise pa.ArrowTypeError("Arrow has lists for categories that are tuples")
+        return isinstance(categories.dtype, pd.IntervalDtype | pd.PeriodDtype | pd.DatetimeTZDtype)
+    return isinstance(kind, pd.IntervalDtype)
+
+
+def _stored(column: Any) -> Any:
+    """Intervals, or categories of pandas' own types, as their storage in Arrow."""
+    import pandas as pd
+
+    is_category = isinstance(column.dtype, pd.CategoricalDtype)
+    values: Any = pa.array(pd.Series(column.cat.categories) if is_category else column)
+    values = values.storage if isinstance(values, pa.ExtensionArray) else values
+    if is_category:
+        codes = column.cat.codes.to_numpy()
+        values = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values, ordered=column.cat.ordered)
+    return pd.arrays.ArrowExtensionArray(values)
 
 
 def pandas_frame(rows: pa.Table, kinds: Kinds, *, arrow: bool) -> Any:
@@ -171,6 +206,19 @@ def _closest(column: pa.ChunkedArray[Any]) -> Any:
     return column.to_pandas()
 
 
+def _check_zoned(column: pa.ChunkedArray[Any], kind: Any) -> None:
+    """Raises `OverflowError` for times of which pandas makes no objects, and crashes for some."""
+    is_fixed = kind.tz == "UTC" or kind.tz.startswith(("+", "-"))
+    first, last = (_OBJECTS[0] if is_fixed else _FIRST_CHANGE), _OBJECTS[1]
+    bounds: Any = pc.min_max(pc.divide(column.cast(pa.int64()), TIME_UNITS[kind.unit].per_second))
+    if bounds["min"].is_valid and not first <= bounds["min"].as_py() <= bounds["max"].as_py() < last:
+        years = f"{2 if is_fixed else 1678} to 9998"
+        raise OverflowError(
+            f"result: got a struct with times in the zone {kind.tz}, of which pandas makes objects for the years "
+            f"{years}; allowed: flat(), which makes columns, or data in another library than pandas"
+        )
+
+
 def _objects(column: pa.ChunkedArray[Any]) -> list[Any]:
     """Values of Python, with a Timestamp for each time.
 
@@ -184,6 +232,9 @@ def _objects(column: pa.ChunkedArray[Any]) -> list[Any]:
             return dicts
         return [value if valid else None for value, valid in zip(dicts, column.is_valid().to_pylist(), strict=True)]
     if pa.types.is_timestamp(column.type):
+        kind: Any = column.type
+        if kind.tz is not None:
+            _check_zoned(column, kind)
         times: list[Any] = column.to_pandas().astype(object).tolist()
         if not column.null_count:
             return times

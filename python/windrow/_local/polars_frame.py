@@ -75,23 +75,16 @@ class PolarsColumns(Columns):
         return _reader(self._projected(positions).head(0).collect()).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
-        import polars as pl
-
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-        try:
-            return _reader(self._projected(positions).collect())
-        except pl.exceptions.ShapeError as error:
-            if not self._expressions:
-                raise
-            allowed = f"expressions that give one value for each row ({error})"
-            raise bad_value("expression", ", ".join(self._expressions), allowed) from error
+        return _reader(self._collected(self._projected(positions)))
 
     @property
     def is_empty(self) -> bool:
         return (self._frame.head(1).collect().height if self._rows is None else self._rows) == 0
 
     def sample(self, position: int) -> list[Any]:
-        values: list[Any] = self._projected([position]).head(SAMPLE).collect().to_series().drop_nulls().to_list()
+        head = self._collected(self._projected([position]).head(SAMPLE))
+        values: list[Any] = head.to_series().drop_nulls().to_list()
         return values
 
     def dtype(self, position: int) -> Any:
@@ -112,6 +105,18 @@ class PolarsColumns(Columns):
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         frame = self._given.hstack(polars_frame(added, kinds).get_columns())
         return frame.lazy() if self._lazy else frame
+
+    def _collected(self, frame: Any) -> Any:
+        """The rows. Raises `ValueError` if an expression does not give one value for each."""
+        import polars as pl
+
+        try:
+            return frame.collect()
+        except pl.exceptions.ShapeError as error:
+            if not self._expressions:
+                raise
+            allowed = f"expressions that give one value for each row ({error})"
+            raise bad_value("expression", ", ".join(self._expressions), allowed) from error
 
     def _projected(self, positions: Sequence[int]) -> Any:
         # pl.col reads "*" and "^...$" as patterns; selectors take columns by position.
@@ -164,8 +169,9 @@ def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:
     """A `polars.DataFrame`."""
     import polars as pl
 
-    # Without the metadata of fields, which may name the categories of one input of a cogroup.
-    frame: Any = pl.from_arrow(pa.Table.from_arrays(rows.columns, names=rows.column_names))
+    # Without the metadata of fields, which may name the categories of one input of a cogroup. Polars renames "".
+    frame: Any = pl.from_arrow(pa.Table.from_arrays(rows.columns, names=[*map(str, range(rows.num_columns))]))
+    frame.columns = rows.column_names
     casts = []
     for name, kind in kinds.items():
         column = frame.get_column(name)

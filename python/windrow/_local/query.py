@@ -252,7 +252,7 @@ class LocalInput(Input[Any]):
         """All columns with their rows. Raises a `TypeError` that names a column without Arrow data."""
         try:
             return self._table.held()
-        except (pa.ArrowException, TypeError, ValueError):
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
             for column in self.columns:
                 self.field("with_columns", column)
             raise
@@ -279,7 +279,7 @@ class LocalInput(Input[Any]):
             if name in rows.column_names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
                 columns[name] = call.columns[0]
         kept = {name: column for name, column in columns.items() if name in rows.column_names and column not in retyped}
-        return self._table.dtypes(kept)
+        return self._source.dtypes(kept)
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
@@ -299,7 +299,7 @@ class LocalInput(Input[Any]):
         del compared  # Arrow strings have only one order
         try:
             return self._source.schema([position]).field(0)
-        except (pa.ArrowException, TypeError) as error:
+        except (pa.ArrowException, TypeError, OverflowError) as error:
             raise TypeError(
                 f"{argument}: column {self.columns[position]!r} cannot be read as Arrow data ({error}); allowed: a "
                 "column of one type that Arrow has"

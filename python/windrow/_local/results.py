@@ -38,6 +38,23 @@ def schema_without_views(schema: pa.Schema) -> pa.Schema:
     return pa.schema(fields).with_metadata(schema.metadata)
 
 
+def encoded_values(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """The column as a dictionary. One of nested values has an entry for each row: pyarrow cannot compare them."""
+    kind: Any = column.type
+    if not pa.types.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType):
+        return column.dictionary_encode()
+    numbers = (pa.array(range(len(part)), pa.int32(), mask=part.is_null().to_numpy(False)) for part in column.chunks)
+    of_parts: Any = pa.DictionaryArray.from_arrays
+    return pa.chunked_array([of_parts(*part) for part in zip(numbers, column.chunks, strict=True)])
+
+
+def decoded_values(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """The values of a dictionary of any type but views."""
+    chunks: Any = column.chunks
+    kind: Any = column.type
+    return pa.chunked_array([part.dictionary.take(part.indices) for part in chunks], kind.value_type)
+
+
 def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     """The column in a type that holds its values, such as a dictionary of them."""
     if column.type == kind:
@@ -48,7 +65,7 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     if not pa.types.is_dictionary(kind):
         return column.cast(kind)
     if not pa.types.is_dictionary(column.type):
-        column = column.cast(kind.value_type).dictionary_encode()
+        column = encoded_values(column.cast(kind.value_type))
     chunks: Any = column.chunks
     if any(len(part.dictionary) > 2**7 for part in chunks):
         kind = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)  # the data has a dictionary for each chunk

@@ -142,10 +142,6 @@ class Union(Columns):
         kinds = [table.dtype(place) for table, place in found]
         return kinds[0] if all(repr(kind) == repr(kinds[0]) for kind in kinds) else None
 
-    def dtypes(self, columns: Mapping[str, str]) -> Kinds:
-        """The types that `dtype` has."""
-        return {name: kind for name, kind in super().dtypes(columns).items() if kind is not None}
-
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the first input."""
         return self._inputs[0].result(rows, kinds, counted)

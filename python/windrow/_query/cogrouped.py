@@ -8,6 +8,7 @@ orders   user ts amount coupon ─┘   and the columns that aggregates name, nu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -145,19 +146,21 @@ class CogroupedData(GroupedData[Result]):
         """The one input whose columns an expression names."""
         if expression.column is not None and _split(expression.column)[0] in self.inputs:
             return _split(expression.column)[0]
-        found, refused = list[str](), list[Exception]()
+        found, refused = list[str](), dict[str, Exception]()
         for name, grouped in self.inputs.items():
             try:
                 grouped._input.output_name(argument, replace(expression, input=name))
                 found.append(name)
             except (TypeError, ValueError) as error:
-                refused.append(error)
-        if refused and all(isinstance(error, TypeError) for error in refused) and not found:
-            raise refused[0]  # of another library than all inputs
+                refused[name] = error
+        named = [name for name in refused if re.search(rf"(?<!\w){re.escape(name)}\.", str(expression))]
+        errors = [refused[name] for name in named] if len(named) == 1 else list(refused.values())
+        if not found and (len(named) == 1 or all(isinstance(error, TypeError) for error in errors)):
+            raise errors[0]  # of the one input that it names, or of another library than all inputs
         if len(found) != 1:
             first = next(iter(self.inputs))
             allowed = f"an expression over columns of one input, with its name before them, as in {first}.amount"
-            raise bad_value(argument, str(expression), allowed) from (refused[0] if refused else None)
+            raise bad_value(argument, str(expression), allowed) from (errors[0] if errors else None)
         return found[0]
 
     def _over(self, projections: Mapping[str, Projection[Result]]) -> Self:

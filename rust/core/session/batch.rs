@@ -120,7 +120,7 @@ impl OpenSessions {
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
         self.check_room(keys.len(), times.len())?;
-        if self.is_empty() || self.disorder.is_shuffled() {
+        if self.disorder.is_unknown() || self.disorder.is_shuffled() {
             let rows = (0..).zip(keys.iter().zip(times));
             self.disorder
                 .look_ahead(rows.map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))));

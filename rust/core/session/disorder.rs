@@ -18,7 +18,7 @@ use crate::core::window::Extent;
 pub(super) const REVIEW_ROWS: usize = 4096;
 
 /// Rows that a look ahead reads. Few, compared with the rows to sort afterwards.
-const LOOK_AHEAD: usize = 1 << 14;
+const LOOK_AHEAD: usize = 1 << 12;
 
 /// With fewer steps than this between rows of the same key, a look ahead uses the steps between all
 /// rows.
@@ -31,13 +31,19 @@ const ORDERLY: usize = 4;
 /// Whether rows come so far out of order that sorting many of them first pays off.
 #[derive(Debug, Default)]
 pub struct Disorder {
-    shuffled: bool,
+    /// None until the first look ahead.
+    shuffled: Option<bool>,
 }
 
 impl Disorder {
+    /// Whether no rows were looked at so far.
+    pub fn is_unknown(&self) -> bool {
+        self.shuffled.is_none()
+    }
+
     /// Whether to sort the rows first.
     pub fn is_shuffled(&self) -> bool {
-        self.shuffled
+        self.shuffled == Some(true)
     }
 
     /// Looks at the next rows and checks whether the rows of a key often go back further than a
@@ -62,13 +68,13 @@ impl Disorder {
         } else {
             of_keys
         };
-        self.shuffled = steps.back > steps.all / ORDERLY;
+        self.shuffled = Some(steps.back > steps.all / ORDERLY);
     }
 
     /// Reviews the choice after [`REVIEW_ROWS`] rows joined one by one. `back` of them opened a
     /// session before their key's open one.
     pub(super) fn review(&mut self, back: usize) {
-        self.shuffled = back > REVIEW_ROWS / ORDERLY;
+        self.shuffled = Some(back > REVIEW_ROWS / ORDERLY);
     }
 }
 

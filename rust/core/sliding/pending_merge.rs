@@ -170,8 +170,9 @@ impl Neighbors for Sketch {
 
 impl SlidingOperator {
     /// Joins records of a key. They are sorted by time, each has its arrival number, and all
-    /// arrived in time. Rows of the spans are numbered from `first`. Returns false, without an
-    /// effect, if the caller must add the records one by one.
+    /// arrived in time. They are taken in the order of arrival, or `latest_first`: after a refusal
+    /// the order may change which windows are created. Rows of the spans are numbered from `first`.
+    /// Returns false, without an effect, if the caller must add the records one by one.
     ///
     /// # Errors
     ///
@@ -180,6 +181,7 @@ impl SlidingOperator {
         &mut self,
         key: StoreKey,
         records: &[(Time, u32)],
+        latest_first: bool,
         first: u32,
         states: &mut S,
         pending: &mut Vec<PendingMerge>,
@@ -211,9 +213,13 @@ impl SlidingOperator {
             times: BTreeMap::new(),
             new_windows: std::mem::take(&mut self.scratch.1),
         };
-        let mut arrived = records.to_vec();
-        arrived.sort_unstable_by_key(|&(_, row)| row);
-        let fits = arrived.iter().all(|&(time, _)| sketch.add(time));
+        let mut taken = records.to_vec();
+        if latest_first {
+            taken.reverse();
+        } else {
+            taken.sort_unstable_by_key(|&(_, row)| row);
+        }
+        let fits = taken.iter().all(|&(time, _)| sketch.add(time));
         self.scratch.1 = std::mem::take(&mut sketch.new_windows);
         if !fits {
             return Ok(false);

@@ -11,7 +11,8 @@ import pytest
 
 from ..oracle.coalesced import coalesced
 from ..oracle.generator import stream_of
-from ..oracle.micro_batch_cases import CASES, Case, text_of
+from ..oracle.micro_batch_case import Case, text_of
+from ..oracle.micro_batch_cases import CASES
 from ..oracle.micro_batch_generator import streaming_scenario
 from ..oracle.micro_batches import ALL, COUNTED, MicroBatches
 from ..oracle.records import Record

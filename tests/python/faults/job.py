@@ -45,22 +45,22 @@ def sessions(data: DataFrame) -> DataFrame:
 
 def begun(data: DataFrame) -> DataFrame:
     """Sessions that begin with the open windows of a history. Each start computes them again."""
-    return _begun(data, emit="close")
+    return _begun(data, "close")
 
 
 def begun_paced(data: DataFrame) -> DataFrame:
     """The same with updates at a pace: a window of the history may wait over several micro-batches."""
-    return _begun(data, emit="update", every="2 minutes")
+    return _begun(data, "update", every="2 minutes")
 
 
-def _begun(data: DataFrame, **emission: Any) -> DataFrame:
+def _begun(data: DataFrame, *emit: str, **pace: str) -> DataFrame:
     rows = [(f"user {number % 5}", 1_767_225_600 + 20 * number - 1200, number) for number in range(60)]
     history = data.sparkSession.createDataFrame(rows, "user string, at bigint, amount bigint")
     history = history.selectExpr("user", "timestamp_seconds(at) AS ts", "amount")
     windowed = wr.group_by(history, "user", time="ts").windowed_by(SESSIONS)
     opened = windowed.advance(None, to="2026-01-01 00:00", **AGGREGATES).still_open
     stream = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(2)
-    return stream.emit(**emission).start_from(opened).agg(**AGGREGATES)
+    return stream.emit(*emit, **pace).start_from(opened).agg(**AGGREGATES)
 
 
 def updates(data: DataFrame) -> DataFrame:

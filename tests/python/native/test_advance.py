@@ -196,6 +196,17 @@ def test_a_run_up_to_the_same_time_moves_no_time() -> None:
     assert [row["n"] for row in shown_windows(two.still_open).to_pylist()] == [2]
 
 
+@pytest.mark.parametrize("name", ["op", "user"])
+def test_a_key_or_an_aggregate_may_have_the_name_of_the_column_that_late_records_add(name: str) -> None:
+    day = pa.table({name: ["ann", "bob"], "ts": [at(0), at(58)]})
+    windows = wr.SessionWindows.with_gap("5 minutes")
+    closed, still_open = wr.group_by(day, name, time="ts").windowed_by(windows).advance(None, to=at(60), n=wr.count())
+    assert (closed[name].to_pylist(), still_open[name].drop_null().to_pylist()) == (["ann"], ["bob"])
+    counted: Any = {name: wr.count()}
+    closed, still_open = wr.group_by(day, time="ts").windowed_by(windows).advance(None, to=at(60), **counted)
+    assert (closed[name].to_pylist(), still_open[name].drop_null().to_pylist()) == ([1], [1])
+
+
 def test_a_run_that_is_repeated_gives_the_same_rows() -> None:
     one = half_hours(pairs(("ann", 0), ("bob", 40))).advance(None, to=at(45), n=wr.count())
     again = half_hours(pairs(("ann", 0), ("bob", 40))).advance(None, to=at(45), n=wr.count())

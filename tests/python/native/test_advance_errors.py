@@ -140,6 +140,16 @@ def test_a_time_before_the_earlier_one_is_refused() -> None:
             ),
             "windows were sessions, are sliding windows",
         ),
+        (
+            lambda: advanced(
+                windowed(DAY.set_column(2, "amount", pa.nulls(len(DAY))))
+                .advance(None, to=at(20), x=wr.max("amount"))
+                .still_open,
+                30,
+                x=wr.max("amount"),
+            ),
+            'column "amount" was null, is .*; a column has one type in all runs, also in a run where it has no values;',
+        ),
     ],
 )
 def test_open_windows_of_another_query_are_refused_with_the_difference(run: Callable[[], Any], says: str) -> None:

@@ -158,6 +158,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "keys: column 'user_id' cannot be read as Arrow data .*; allowed: a column of one type",
     ),
+    "a column of integers that Arrow does not have": (
+        lambda: grouped(data=pd.DataFrame({"user_id": [2**70], "ts": pd.to_datetime([0])})),
+        TypeError,
+        "keys: column 'user_id' cannot be read as Arrow data .*too large.*; allowed: a column of one type",
+    ),
+    "a column of categories that are tuples": (
+        lambda: grouped(data=pd.DataFrame({"user_id": pd.Categorical([(1, 2)]), "ts": pd.to_datetime([0])})),
+        TypeError,
+        "keys: column 'user_id' cannot be read as Arrow data .*tuples.*; allowed: a column of one type",
+    ),
     "a column that Arrow does not have": (
         lambda: grouped(data=pl.DataFrame({"user_id": pl.Series([1], dtype=pl.Int128)})),
         TypeError,

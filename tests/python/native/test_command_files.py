@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import os
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -45,6 +48,102 @@ def test_a_header_alone_gives_the_header_of_the_result(folder: Path, capsys: pyt
     written = pq.read_table(folder / "no.parquet")
     assert (written.num_rows, written.column_names) == (0, ["user", "window", "count"])
     assert "0 records, 0 windows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("a.csv", "user,ts,amount", ()),
+        ("a.csv", "\ufeffuser,ts,amount", ()),
+        ("a.csv", "user;ts;amount\r", ("--delimiter", ";")),
+        ("a.tsv", "user\tts\tamount", ()),
+        ("a.txt", "user ts amount", ()),
+        ("a.txt", "\n user ts amount\n", ()),
+        ("a.csv", "", ("--columns", "user,ts,amount")),
+        ("a.csv", "\n", ("--columns", "user,ts,amount")),
+        ("a.txt", "", ("--columns", "user,ts,amount")),
+    ],
+)
+def test_names_of_columns_without_a_row(
+    name: str, content: str, options: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / name).write_bytes(content.encode())
+    assert main(["sessions", name, *ARGUMENTS, *options]) == 0
+    assert capsys.readouterr().out.replace(";", ",") == HEADER
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", f"user,ts,amount\n{FIRST}"),
+        ("a.txt", "user ts amount\nann 2026-05-04T09:00:00 5"),
+        ("a.jsonl", '{"user": "ann", "ts": "2026-05-04 09:00:00", "amount": 5}'),
+    ],
+)
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_byte_order_mark_of_utf_8(
+    name: str, content: str, is_stream: bool, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / name).write_bytes(b"\xef\xbb\xbf" + content.encode())
+    if is_stream and name != "a.txt":
+        os.mkfifo(folder / "pipe")
+        threading.Thread(target=lambda: (folder / "pipe").write_bytes((folder / name).read_bytes())).start()
+        name = "pipe"
+    assert main(["sessions", name, *ARGUMENTS]) == 0
+    assert capsys.readouterr().out == HEADER + LAST
+
+
+def test_closed_standard_streams(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (name,) = files(folder, rows=f"user,ts,amount\n{FIRST}")
+    assert refused(capsys, "sessions", "-", "-", *SESSIONS) == "FILE: got '-'; allowed: the standard input once"
+    monkeypatch.setattr("sys.stdin", None)
+    assert refused(capsys, "sessions", "-", *SESSIONS) == "FILE: got '-'; allowed: a standard input that is open"
+    monkeypatch.setattr("sys.stderr", None)
+    assert main(["sessions", name, *ARGUMENTS[:-1]]) == 0
+    assert capsys.readouterr().out == HEADER + LAST
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.stdout", None)
+    assert main(["sessions", name, *ARGUMENTS]) == 2
+    assert main(["sessions", name, *ARGUMENTS, "--out", "out.csv"]) == 0
+    monkeypatch.undo()
+    assert "--out: got None; allowed: a file, because the standard output is closed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("delimiter", [" ", ":", "-", ".", "0", ";"])
+def test_times_and_numbers_with_the_delimiter_in_them_are_quoted(delimiter: str, folder: Path) -> None:
+    (name,) = files(folder, rows='user,ts,amount\nann,"2026-05-04T09:00:00","10.5"\n'.replace(",", delimiter))
+    assert main(["sessions", name, *ARGUMENTS, "--delimiter", delimiter, "--out", "out.csv"]) == 0
+    with (folder / "out.csv").open() as written:
+        _, row = csv.reader(written, delimiter=delimiter)
+    assert row == ["ann", *["2026-05-04 09:00:00.000000"] * 2, "1", "10.5"]
+
+
+@pytest.mark.parametrize("delimiter", ["", "||", "é", '"', "\n", "\\t"])
+def test_delimiters_that_are_refused(delimiter: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (name,) = files(folder, rows=f"user,ts,amount\n{FIRST}")
+    message = refused(capsys, "sessions", name, *ARGUMENTS, "--delimiter", delimiter)
+    assert message.startswith(f"--delimiter: got {delimiter!r}; allowed: one ASCII character and no quote, such as ';'")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_link_and_a_pipe_are_written_and_not_replaced(ending: str, folder: Path) -> None:
+    (name,) = files(folder, rows=f"user,ts,amount\n{FIRST}")
+    (folder / "target").touch()
+    (folder / f"link.{ending}").symlink_to("target")
+    assert main(["sessions", name, *ARGUMENTS, "--out", f"link.{ending}"]) == 0
+    assert (folder / f"link.{ending}").is_symlink()
+    assert (folder / "target").stat().st_size > 0
+    os.mkfifo(folder / f"pipe.{ending}")
+    read = list[bytes]()
+    reader = threading.Thread(target=lambda: read.append((folder / f"pipe.{ending}").read_bytes()))
+    reader.start()
+    assert main(["sessions", name, *ARGUMENTS, "--out", f"pipe.{ending}"]) == 0
+    reader.join(10)
+    assert (folder / f"pipe.{ending}").is_fifo()
+    assert read == [(folder / "target").read_bytes()]
 
 
 @pytest.mark.parametrize("order", [("header", "rows"), ("rows", "header"), ("empty", "rows")])
@@ -113,7 +212,34 @@ def test_text_that_is_not_utf_8(content: bytes, folder: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("empty.csv", b"", "empty.csv: Empty CSV file"),
+        ("empty.csv", b"", "empty.csv: got an empty file; allowed: a line with the names of the columns, or --columns"),
+        ("lines.csv", b"\n\r\n", "lines.csv: got an empty file; allowed: a line with the names"),
+        ("mark.txt", b"\xef\xbb\xbf\n", "mark.txt: got an empty file; allowed: a line with the names"),
+        ("wide.csv", "user,ts\n".encode("utf-16"), "wide.csv: got UTF-16; allowed: csv in UTF-8 (iconv -f utf-16 -t"),
+        ("wide.jsonl", b"\xfe\xff\0{", "wide.jsonl: got UTF-16; allowed: jsonl in UTF-8 (iconv"),
+        (
+            "wide.csv.gz",
+            gzip.compress("user".encode("utf-32"), mtime=0),
+            "wide.csv.gz: got UTF-32; allowed: csv in UTF-8 (iconv",
+        ),
+        (
+            "bare.csv",
+            "user,ts\n".encode("utf-16-le"),
+            "bare.csv: got UTF-16 without a mark; allowed: csv in UTF-8 (iconv -f utf-16le",
+        ),
+        ("bare.txt", "user ts\n".encode("utf-16-be"), "(iconv -f utf-16be -t utf-8 helps)"),
+        ("zip.csv", b"PK\3\4", "zip.csv: got a zip archive or a spreadsheet; allowed: csv in UTF-8"),
+        (
+            "gz.csv",
+            gzip.compress(b"user,ts\n", mtime=0),
+            "gz.csv: got gzip; allowed: csv in UTF-8 (a name that ends with .gz helps)",
+        ),
+        ("table.tsv", b"PAR1", "table.tsv: got Parquet; allowed: tsv in UTF-8 (--format parquet helps)"),
+        (
+            "escaped.csv",
+            b'user,ts\n"a\\"b, c",2026-05-04 09:00\n',
+            """; a quote inside a field is doubled: "" in place of \\\"""",
+        ),
         ("ragged.csv", b"user,ts\na\n", "ragged.csv: CSV parse error: Expected 2 columns, got 1"),
         ("semicolons.csv", b"user;ts\nann;2026-05-04 09:00;5,5\n", "(--delimiter sets the separator)"),
         ("bad.parquet", b"PAR1", "bad.parquet: Parquet file size is 4 bytes"),

@@ -330,11 +330,44 @@ def test_numbers_as_times_name_the_option(
     assert main(["sessions", f"rows.{ending}", "--key", "user", *SESSIONS, *hint.split()]) == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("-62135596800", None),
+        ("253402300799", None),
+        ("-62135596801", ""),
+        ("253402300800", "ms"),
+        ("1777885200000", "ms"),
+        ("1777885200000.5", "ms"),
+        ("1777885200000000", "us"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_numbers_of_another_unit(
+    text: str, hint: str | None, ending: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_csv(folder / "rows.csv", "user,ts", [["ann", text]])
+    number = float(text) if "." in text else int(text)
+    pq.write_table(pa.table({"user": ["ann"], "ts": [number]}), folder / "rows.parquet")
+    arguments = ["sessions", f"rows.{ending}", "--key", "user", *SESSIONS, "--time-unit", "s"]
+    if hint is None:
+        assert main(arguments) == 0
+        return
+    message = refused(capsys, *arguments)
+    assert f"got {text if ending == 'parquet' else repr(text)}; allowed: times of the years 1 to 9999, as" in message
+    assert message.endswith(f"; {text} may be a time since 1970: --time-unit {hint}" if hint else "s counts them")
+
+
 def test_text_where_a_unit_counts_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(folder / "rows.csv", "user,ts,gap,end", [["ann", NINE, "5m", "no"]])
     arguments = ["sessions", "rows.csv", "--key", "user", "--time", "ts"]
     message = refused(capsys, *arguments, "--gap", "5m", "--time-unit", "s")
     assert message.endswith("allowed: numbers, as the unit s counts them; text in ISO 8601 needs no --time-unit")
+    write_csv(folder / "exponents.csv", "user,ts", [["ann", "1.7778852e9"]])
+    exponents = ["sessions", "exponents.csv", "--key", "user", *SESSIONS, "--time-unit", "s"]
+    assert refused(capsys, *exponents).endswith("as the unit s counts them; --type ts=double reads it")
+    assert main([*exponents, "--type", "ts=double"]) == 0
+    capsys.readouterr()
     message = refused(capsys, *arguments, "--dynamic-gap", "gap", "--gap-unit", "ms")
     assert message == "--dynamic-gap: column 'gap': got '5m'; allowed: numbers, as the unit ms counts them"
     message = refused(capsys, *arguments, "--gap", "5m", "--end-when", "end")

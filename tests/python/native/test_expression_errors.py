@@ -25,6 +25,11 @@ def sessions(data: Any) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(GAP)
 
 
+def both(data: Any) -> Any:
+    grouped = wr.group_by(data, "user", time="ts")
+    return wr.cogroup(a=grouped, b=grouped).windowed_by(GAP)
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "Polars for Arrow": (
         lambda: wr.group_by(TABLE, pl.col("user").str.to_lowercase(), time="seen.at"),
@@ -85,6 +90,26 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: sessions(pl.from_arrow(COMPUTED)).agg(n=wr.sum(pl.col("twice").filter(pl.col("twice") > 3))),
         ValueError,
         "allowed: expressions that give one value for each row (",
+    ),
+    "fewer times than rows in Polars": (
+        lambda: wr.group_by(pl.from_arrow(COMPUTED), "user", time=pl.col("twice").filter(pl.col("twice") > 3)),
+        ValueError,
+        "allowed: expressions that give one value for each row (",
+    ),
+    "one value for all rows of an input": (
+        lambda: both(pl.from_arrow(COMPUTED)).agg(n=wr.sum(pl.col("a.twice").sum())),
+        ValueError,
+        "which has 'user', 'ts', 'twice', 'large', 'gap' (it gives one value for all rows, not one for each)",
+    ),
+    "an aggregate over an input of DuckDB": (
+        lambda: both(duckdb.from_arrow(COMPUTED)).agg(n=wr.sum(SQL("sum(a.twice)"))),
+        ValueError,
+        "(Binder Error",
+    ),
+    "columns of two inputs": (
+        lambda: both(pl.from_arrow(COMPUTED)).agg(n=wr.sum(pl.col("a.twice") + pl.col("b.twice").sum())),
+        ValueError,
+        "allowed: an expression over columns of one input, with its name before them, as in a.amount",
     ),
     "one value for all rows in Polars": (
         lambda: sessions(pl.from_arrow(COMPUTED)).agg(n=wr.sum(pl.col("twice").sum())),

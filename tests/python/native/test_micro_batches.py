@@ -17,7 +17,8 @@ from ..harness.micro_batch_player import COUNTED_WHERE_READ, Operators, differen
 from ..harness.micro_batch_tables import tables
 from ..harness.seeds import blocks
 from ..harness.shrink_micro_batches import shrunk
-from ..oracle.micro_batch_cases import CASES, Case, text_of
+from ..oracle.micro_batch_case import Case, text_of
+from ..oracle.micro_batch_cases import CASES
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 import windrow as wr
 
 from ..harness.five_records import COUNTS, GAP, LARGE, ROWS, frame, sessions
-from ..scenes import all_at
+from ..scenes import all_at, at
 
 
 def plain(column: Any) -> list[Any]:
@@ -112,9 +113,39 @@ def test_keys_and_chosen_values_have_the_dtype_of_their_column() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "zone", "is_right"),
+    [
+        (-62_104_060_801, "UTC", False),
+        (-62_104_060_800, "UTC", True),
+        (-62_104_060_801, "-12:00", False),
+        (-62_104_060_800, "-12:00", True),
+        (-9_223_372_037, "Europe/Madrid", False),
+        (-9_223_372_036, "Europe/Madrid", True),
+        (-9_223_372_037, "America/New_York", False),
+        (-9_223_372_036, "America/New_York", True),
+        (253_370_764_799, "Europe/Madrid", True),
+        (253_370_764_800, "Europe/Madrid", False),
+    ],
+)
+def test_zoned_times_that_pandas_has_not_as_objects_need_flat(seconds: int, zone: str, is_right: bool) -> None:
+    times = pa.array([seconds, None], pa.int64()).cast(pa.timestamp("s", zone))
+    data = pa.table({"user": ["ann", "ann"], "ts": times}).to_pandas()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wr.LeftOut)
+        starts = sessions(data).flat().count()["window_start"]
+        assert pa.array(starts).cast(pa.timestamp("s", zone)).cast(pa.int64()).to_pylist() == [seconds]
+        if is_right:
+            assert sessions(data).count()["window"][0]["start"] == starts[0]
+            return
+        with pytest.raises(OverflowError, match=re.escape(f"in the zone {zone}, of which")):
+            sessions(data).count()
+
+
+@pytest.mark.parametrize(
     "values",
     [
         pd.cut(pd.Series([1.0, 2.5, None, 2.6, 1.0]), [0, 2, 5, 9]),
+        pd.Categorical(pd.to_datetime(["2026-05-04", "2026-05-05", None, "2026-05-05", "2026-05-04"], utc=True)),
         pd.Categorical(pd.PeriodIndex(["2026-05", "2026-04", None, "2026-05", "2026-05"], freq="M")),
         pd.Categorical(pd.array([1, 2, None, 2, 1], dtype="Int64")),
         pd.Categorical(pd.array(["a", "b", None, "b", "a"], dtype="string")),
@@ -131,6 +162,15 @@ def test_categories_of_every_dtype_come_back(values: Any) -> None:
     chosen = sessions(data).with_columns(first=wr.first("level", ignore_nulls=True))["first"]
     assert chosen.dtype == data["level"].dtype
     assert plain(chosen)[:3] == [*data["level"][:2], None]
+    query = sessions(data, "level")
+    emitted = query.left_out("emit", columns=["level", "user"]).agg(n=wr.count())
+    assert emitted["level"].dtype == data["level"].dtype
+    assert emitted["op"].tolist().count("left_out") == data["level"].isna().sum() == 1
+    first = query.advance(None, to=at(22), n=wr.count())
+    second = sessions(data[:0], "level").advance(first.still_open, to=at(40), n=wr.count())
+    shown = pd.concat([first.closed, second.closed])
+    assert shown["level"].dtype == data["level"].dtype
+    assert sorted(shown["level"].map(str)) == sorted(keys["level"].map(str))
 
 
 def test_intervals_of_integers_next_to_a_row_that_is_left_out_are_null() -> None:

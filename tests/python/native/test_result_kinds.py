@@ -134,6 +134,16 @@ def test_types_of_polars_come_back(kind: str) -> None:
         keyed = sessions(data, "user", "v").count()
         assert keyed.schema["v"] == data.schema["v"]
         assert keyed["v"].null_count() == data.filter(pl.col("user").is_not_null())["v"].null_count()
+        left_out = sessions(data, "v").left_out("emit", columns=["v"]).agg(any=wr.any_value("v"))
+        assert left_out.schema["v"] == left_out.schema["any"] == data.schema["v"]
+        assert left_out["reason"].drop_nulls().to_list() == ["null_key"] * data["v"].null_count()
+        assert sessions(data, pl.col("v").alias("w")).count().schema["w"] == data.schema["v"]
+
+
+def test_a_column_without_a_name_comes_back() -> None:
+    data = pl.DataFrame(ROWS).rename({"user": ""})  # such as the index that pandas writes to CSV
+    assert sorted(sessions(data, "").count()[""]) == ["ann", "ann", "bob"]
+    assert sessions(data, "").with_columns(n=wr.count())["n"].to_list() == COUNTS
 
 
 def test_objects_and_wide_integers_of_polars_come_back() -> None:
@@ -160,6 +170,7 @@ DUCKDB = {
     "interval": "INTERVAL 2 DAY",
     "blob": "'x'::BLOB",
     "time": "TIME '10:00'",
+    "timetz": "TIMETZ '10:00:00+01'",
     "timestamp_s": "TIMESTAMP_S '2026-01-01'",
     "timestamp_ns": "TIMESTAMP_NS '2026-01-01'",
     "timestamptz": "TIMESTAMPTZ '2026-01-01 10:00:00+01'",
@@ -234,6 +245,23 @@ def test_dictionaries_of_keys_come_back() -> None:
         assert result.schema.field("user").type == result.schema.field("last").type == kind
         assert sorted(result["user"].to_pylist()) == ["ann", "ann", "bob"]
         assert result.schema.field("n").type == pa.int64()
+
+
+@pytest.mark.parametrize("values", [[[1], [2, None]], [{"a": 1}, {"a": None}]])
+def test_dictionaries_of_nested_values_come_back(values: list[Any]) -> None:
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0, 1]), pa.array(values))
+    table = pa.table(ROWS | {"ts": pa.array(ROWS["ts"], pa.timestamp("us")), "v": coded})
+    given = [None if place is None else values[place] for place in (0, 1, None, 0, 1)]
+    rows = sessions(table).with_columns(first=wr.first("v"))
+    assert rows.schema.field("v").type == rows.schema.field("first").type == coded.type
+    assert rows["first"].to_pylist() == [given[0], given[1], None, given[0], given[4]]
+    left_out = sessions(table, "v").left_out("emit", columns=["v"]).agg(n=wr.count())
+    assert left_out["reason"].to_pylist().count("null_key") == 1
+    first = sessions(table, "v").advance(None, to=at(22), n=wr.count())
+    second = sessions(table.slice(0, 0), "v").advance(first.still_open, to=at(40), n=wr.count())
+    assert second.closed.schema.field("v").type == coded.type
+    keys = first.closed["v"].to_pylist() + second.closed["v"].to_pylist()
+    assert sorted(keys, key=str) == sorted([given[0], given[1], given[4]], key=str)
 
 
 def test_the_times_of_a_key_at_scale_are_the_same_in_all_libraries() -> None:

@@ -181,10 +181,18 @@ class BatchSessions(BatchWindows, Sessions):
 
 
 class BatchSlides(BatchWindows, Slides):
-    """Sliding windows: without an order, a key's records in descending time."""
+    """Sliding windows: without an order, a key's records in descending time. Python functions take those of a key
+    without a record before the close time in the order of arrival."""
 
     def together(self, records: Sequence[Arrival], closes: dict[int, float | int]) -> None:
-        for record in sorted(records, key=lambda record: (-record.time, record.input, record.number)):
+        behind = {record.row.key for record in records if record.time < closes[record.input]}
+
+        def place(record: Arrival) -> tuple[int, int, int]:
+            if self.scenario.values == "python" and record.row.key not in behind:
+                return 0, 0, record.number
+            return -record.time, record.input, record.number
+
+        for record in sorted(records, key=place):
             self.step(record, closes[record.input])
 
 

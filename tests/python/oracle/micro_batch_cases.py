@@ -1,68 +1,9 @@
-"""Small micro-batches whose answers were computed by hand, one for each rule.
-
-A row is `key@time` and what follows: `+gap`, `/input`, `~source` (`~*` for none), `#order`. `tick@time` is a tick, `_`
-the null key. Records are numbered from 1 on, and the number is their value. An answer is `key[start,end]` and the
-numbers of its records, with `-` before it for a delete and `late` for a late record.
-"""
+"""Small micro-batches whose answers were computed by hand, one for each rule. `micro_batch_case` explains the text."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-from .scenario import Row
-from .stream import Change
-from .streaming_scenario import Restart, StreamingScenario
-
-ROW = re.compile(r"(\w+)@(-?\d+)?(?:\+(-?\d+))?(?:/(\d))?(?:~(\d|\*))?(?:#(\d+))?")
-
-
-@dataclass(frozen=True)
-class Case:
-    """Micro-batches, what each gives, in any order, and what is counted."""
-
-    name: str
-    kind: str
-    length: int
-    grace: int
-    batches: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    counted: dict[str, int] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def scenario(self) -> StreamingScenario:
-        numbers = iter(range(1, 100))
-        batches = tuple(tuple(row_of(text, numbers) for text in batch.split()) for batch in self.batches)
-        options = {"emit": "close", "batches": batches} | self.options
-        return StreamingScenario(self.kind, self.length, self.grace, **options)
-
-
-def row_of(text: str, numbers: Any) -> Row:
-    found = ROW.fullmatch(text)
-    assert found is not None, text
-    key, time, gap, input, source, order = found.groups()
-    tick = key == "tick"
-    return Row(
-        key=None if tick or key == "_" else key,
-        time=None if time is None else int(time),
-        x=None if tick else next(numbers),
-        gap=None if gap is None else int(gap),
-        input=int(input or 0),
-        tick=tick,
-        source=None if source == "*" else int(source or 0),
-        order=None if order is None else int(order),
-    )
-
-
-def text_of(change: Change) -> str:
-    shown = f"{change.key}[{change.start},{change.end}]"
-    if change.values is None:
-        return f"-{shown}"
-    return f"{'late ' if change.op == 'late' else ''}{shown} {' '.join(map(str, change.values[2]))}"
-
+from .micro_batch_case import Case
+from .streaming_scenario import Restart
 
 UPDATE = {"emit": "update"}
 ORDERED = {"ordered": True}
@@ -114,7 +55,43 @@ CASES = [
         {"records": 3, "late": 0, "windows_refused": 1, "updates": 3},
         UPDATE,
     ),
+    Case(
+        "after a refusal, too, and although no record of the batch is late",
+        *("sliding", 20, 0),
+        # [96,116] refused 3. Taken first, 5 makes [120,140], which 4 then joins
+        ["a@109", "b@123", "a@116", "a@123 a@140"],
+        [
+            ["a[89,109] 1"],
+            ["b[103,123] 2"],
+            ["a[110,130] 3"],
+            ["a[103,123] 1 4", "a[110,130] 3 4", "a[120,140] 4 5", "a[124,144] 5"],
+        ],
+        {"records": 5, "late": 0, "windows_refused": 1, "updates": 7},
+        UPDATE,
+    ),
     # With an order (rules 1.3)
+    Case(
+        "with an order sliding windows take the records of a batch in this order",
+        *("sliding", 20, 0),
+        # 5 copies [110,130], in which 4 already is, because [117,137] was never made (rules 9.7)
+        ["a@109#1", "b@123#2", "a@116#3", "a@123#4 a@140#5"],
+        [
+            ["a[89,109] 1"],
+            ["b[103,123] 2"],
+            ["a[110,130] 3"],
+            ["a[103,123] 1 4", "a[110,130] 3 4", "a[120,140] 3 4 5", "a[124,144] 5"],
+        ],
+        {"records": 5, "late": 0, "windows_refused": 1, "updates": 7},
+        UPDATE | ORDERED,
+    ),
+    Case(
+        "a tick closes a session that a later record of the batch revives",
+        *("session", 10, 10),
+        ["a@34#1 a@51#2", "tick@66#3 a@42#4"],
+        [["a[34,34] 1", "a[51,51] 2"], ["-a[34,34]", "-a[51,51]", "a[34,51] 1 2 3"]],
+        {"late": 0, "windows_closed": 1},
+        UPDATE | ORDERED | {"every_record": True, "until": 50},
+    ),
     Case(
         "with an order a record is judged by what is before it, wherever it is in the batch",
         *("session", 5, 0),

@@ -192,7 +192,7 @@ proptest! {
                 let mut records: Vec<(Time, u32)> = mine.map(|(&(_, time), row)| (Time(time), row)).collect();
                 records.sort_unstable();
                 let key = joined.store_mut().intern(&[name]).unwrap();
-                let joins = joined.join(key, &records, 0, &mut of_joined, &mut Vec::new()).unwrap();
+                let joins = joined.join(key, &records, false, 0, &mut of_joined, &mut Vec::new()).unwrap();
                 prop_assert!(joins || records.is_empty());
             }
         }
@@ -219,7 +219,7 @@ proptest! {
             records.sort_unstable();
             let key = joined.store_mut().intern(&[0]).unwrap();
             let behind = admitted.iter().any(|record| record.is_behind());
-            if behind || !joined.join(key, &records, 0, &mut of_joined, &mut Vec::new()).unwrap() {
+            if behind || !joined.join(key, &records, false, 0, &mut of_joined, &mut Vec::new()).unwrap() {
                 for record in admitted {
                     joined.close(record.now, &mut of_joined, ignore).unwrap();
                     joined.add(record, &mut of_joined, ignore).unwrap();
