@@ -23,8 +23,17 @@ from windrow._folds.user_code import takes
 if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
-_NAMES = ("alias", "name")
-"""The methods that name a column in Spark and Polars."""
+_OPERANDS = "aggregates of windrow, and numbers; expressions over columns go into an aggregate"
+_HINTS = {
+    **dict.fromkeys(("alias", "name"), "its name goes before it, as in agg(clicks=windrow.count())"),
+    **dict.fromkeys(("cast", "round", "fill_null"), "use the result of agg, or then(...) for a function of arrays"),
+    "filter": 'write where, as in windrow.sum("amount").where("paid")',
+    **dict.fromkeys(
+        ("_get_object_id", "_expr"),
+        f"a Column of Spark takes no aggregate; an aggregate combines with {_OPERANDS}",
+    ),
+}
+"""What to write for a method of a column in Spark or Polars. A Column asks its operands for the last ones."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,8 +59,12 @@ class Aggregate:
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
         def __getattr__(self, name: str) -> Never:
-            hint = "its name goes before it, as in agg(clicks=windrow.count())" if name in _NAMES else None
-            raise no_attribute(self, name, hint)
+            raise no_attribute(self, name, _HINTS.get(name))
+
+        def __lt__(self, other: object) -> Never:
+            raise bad_type("comparison", self, "columns of the result: filter what agg gives, as SQL's HAVING does")
+
+        __le__ = __gt__ = __ge__ = __lt__
 
     def where(self, column: ColumnName) -> Aggregate:
         """The same aggregate over only the records in which a condition is true; SQL's `FILTER (WHERE ...)`.
@@ -214,7 +227,7 @@ def _arithmetic(fn: Callable[..., Any], *operands: object) -> Aggregate:
             continue
         number = operand if isinstance(operand, float | Decimal) else index_of(operand)
         if number is None:
-            return NotImplemented  # type: ignore[no-any-return]  # the operators' callers turn it into a TypeError
+            raise bad_type("arithmetic", operand, _OPERANDS)
         if isinstance(number, int | Decimal):
             _check_digits(Decimal(number))
         terms.append(number)

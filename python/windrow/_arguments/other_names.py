@@ -52,7 +52,7 @@ _CALLS = {
     "windowedBy": "write windrow.group_by(...).windowed_by(...)",
 }
 
-_FUNCTION = re.compile(r"(\w+)\((DISTINCT )?(.*?)\)( AS .*)?")
+_FUNCTION = re.compile(r"(\w+)\((DISTINCT )?(.*?)\)( AS .*)?", re.IGNORECASE)
 _METHOD = re.compile(r'col\("([^"]*)"\)\.(\w+)\(.*')
 _ARGUMENTS = re.compile(r"\w+(, \w+)*")
 
@@ -75,6 +75,8 @@ def aggregate_like(text: str) -> tuple[str, str]:
 
     >>> aggregate_like("sum(x)"), aggregate_like("count(DISTINCT x)"), aggregate_like('col("x").mean()')
     (('sum', '"x"'), ('count_distinct', '"x"'), ('mean', '"x"'))
+    >>> aggregate_like("count(unresolvedstar())"), aggregate_like("count(distinct x)")  # of Spark Connect
+    (('count', ''), ('count_distinct', '"x"'))
     """
     method, function = _METHOD.fullmatch(text), _FUNCTION.fullmatch(text)
     if method is not None:
@@ -83,7 +85,7 @@ def aggregate_like(text: str) -> tuple[str, str]:
         return "", ""
     name = "count_distinct" if function[2] else _AGGREGATES.get(function[1], function[1])
     columns = function[3].replace('"', "").replace("`", "")
-    if columns in ("", "1", "*"):
+    if columns in ("", "1", "*", "unresolvedstar()"):
         return name, ""
     plain = _ARGUMENTS.fullmatch(columns) is not None
     return name, ", ".join(f'"{column}"' for column in columns.split(", ")) if plain else "..."

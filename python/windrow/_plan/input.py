@@ -97,6 +97,10 @@ class Input(ABC, Generic[Result]):
         """The expression behind a column, or the name of a column of the data."""
         return self.expressions.get(column, column)
 
+    def is_column(self, expression: ColumnExpression) -> bool:
+        """Whether an expression that looks like the name of a column is this column."""
+        return True
+
     def spelled(self, column: str) -> str:
         """The name as the data spells it."""
         return column

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ class TimeCasts(NamedTuple):
         floats: for floats and decimals that count seconds, milliseconds or microseconds since 1970; `{2}` is the number
             of microseconds in one.
         date: for dates.
+        shown: the name of a column in Python.
     """
 
     text: str
@@ -40,16 +41,19 @@ class TimeCasts(NamedTuple):
     integers: dict[str, str]
     floats: str
     date: str
+    shown: Callable[[str], str] = repr
 
-    def of(self, column: str, kind: pa.DataType, values: Sequence[Any]) -> str | None:
+    def of(self, column: str | None, kind: pa.DataType, values: Sequence[Any]) -> str | None:
         """The casts for a column of this type; None if there is none.
 
         Args:
-            column: its name.
+            column: its name; None if an expression computes it.
             kind: its type.
             values: some of its values; none if it is unknown.
         """
-        names = repr(column), '"' + column.replace('"', '""') + '"'
+        names = ("...", "...")
+        if column is not None:
+            names = self.shown(column), '"' + column.replace('"', '""') + '"'
         if str(kind) in ("string", "large_string", "string_view"):
             return self._of_text(names, [str(value) for value in values])  # DuckDB gives UUIDs for text
         if pa.types.is_integer(kind):

@@ -11,8 +11,8 @@ from windrow._plan.input import Input, check_table, libraries_of
 from windrow._query.scans import Scan
 
 _FILE = (
-    "the data in it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), "
-    "duckdb.read_parquet(path), spark.read.parquet(path), or pyarrow.dataset.dataset(path).scanner().to_reader()"
+    "the data in it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), duckdb.read_parquet(path), "
+    "spark.read.parquet(path), spark.table(name), or pyarrow.dataset.dataset(path).scanner().to_reader()"
 )
 _FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
 """Classes of pyarrow that read files and, so far, give no Arrow stream."""

@@ -244,7 +244,8 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     if not pa.types.is_timestamp(field.type):
         if opened.holds_nothing(time):
             return field.with_type(pa.timestamp("us"))
-        cast = opened.time_casts.of(time, field.type, opened.sample(time))
+        name = None if time in opened.expressions else time
+        cast = opened.time_casts.of(name, field.type, opened.sample(time))
         made = "" if cast is None else f": {cast}"
         raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
     return field

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from windrow._arguments.errors import bad_type
+from windrow._spark.environment import check_session
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -77,7 +77,7 @@ def scan_parquet(
     >>> scan_parquet(SparkSession.builder.getOrCreate(), folder, columns=["user"])
     Scan(columns=('user',), tasks=1)
     """
-    _check_session(spark)
+    check_session(spark)
     from windrow._spark.parquet_scan import parquet_files
 
     return _scan(parquet_files(spark, paths, columns, filter, filesystem))
@@ -118,7 +118,7 @@ def scan(
     >>> scan(SparkSession.builder.getOrCreate(), events)
     Scan(columns=('user', 'amount'), tasks=1)
     """
-    _check_session(spark)
+    check_session(spark)
     from windrow._spark.dataset_scan import dataset_files
 
     return _scan(dataset_files(spark, dataset, columns, filter))
@@ -155,7 +155,7 @@ def scan_delta(spark: SparkSession, table: object, *, filesystem: fs.FileSystem 
     >>> scan_delta(SparkSession.builder.getOrCreate(), deltalake.DeltaTable(path, version=0))
     Scan(columns=('card', 'ts'), tasks=1)
     """
-    _check_session(spark)
+    check_session(spark)
     from windrow._spark.row_groups import planner
     from windrow._spark.table_scan import delta_parts
 
@@ -193,20 +193,11 @@ def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     >>> scan_iceberg(SparkSession.builder.getOrCreate(), table.scan(selected_fields=("card", "ts")))
     Scan(columns=('card', 'ts'), tasks=1)
     """
-    _check_session(spark)
+    check_session(spark)
     from windrow._spark.row_groups import planner
     from windrow._spark.table_scan import iceberg_parts
 
     return _table_scan(spark, *iceberg_parts(table_or_scan, planner(spark)))
-
-
-def _check_session(spark: Any) -> None:
-    kinds = type(spark).__mro__
-    if not any(kind.__name__ == "SparkSession" and kind.__module__.startswith("pyspark.sql.") for kind in kinds):
-        raise bad_type("spark", spark, "a SparkSession, classic or Connect")
-    from windrow._spark.environment import check_pyspark
-
-    check_pyspark("spark", "a SparkSession")
 
 
 def _table_scan(spark: Any, schema: Any, parts: Any) -> Scan:

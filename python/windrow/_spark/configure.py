@@ -6,8 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from windrow._arguments.errors import bad_type, bad_value, calls_to_user
-from windrow._spark.environment import check_pyspark
+from windrow._arguments.errors import bad_value, calls_to_user
+from windrow._spark.environment import check_session
 from windrow._spark.release import has_setting
 
 if TYPE_CHECKING:
@@ -70,9 +70,7 @@ def configure(spark: SparkSession) -> dict[str, str]:
     spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows false
     spark.sql.execution.arrow.transformWithStateInPySpark.maxStateRecordsPerBatch 64
     """
-    if not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
-        raise bad_type("spark", spark, "a SparkSession")
-    check_pyspark("spark", "a session")
+    check_session(spark)
     settings = dict(SETTINGS)
     if not has_setting(spark, _PAGES):
         settings[_PAGES_OF_4_0] = settings[_PAGES]

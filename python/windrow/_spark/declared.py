@@ -20,6 +20,7 @@ from windrow._arguments.ddl import arrow_type
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.declared import check_declared
 from windrow._spark.quoted_name import quoted
+from windrow._spark.release import is_frame
 from windrow._spark.types import arrow_field, spark_type
 
 _REFUSED = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
@@ -61,7 +62,7 @@ def is_streaming(data: Any, streaming: bool | None, *, declared: bool) -> bool:
     if streaming is not None and _is_connect(data):
         return streaming
     try:
-        actual = getattr(data, "isStreaming", False) is True
+        actual = is_frame(data) and data.isStreaming
     except Exception as error:
         if _REFUSED in str(error):
             raise _inside_pipeline(declared) from error

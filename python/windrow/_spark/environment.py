@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from windrow._arguments.errors import calls_to_user
+from windrow._arguments.errors import bad_type, calls_to_user
 
 OLDEST = (3, 5)
 """The oldest supported PySpark, as (major, minor)."""
@@ -33,6 +33,13 @@ def check_pyspark(argument: str, what: str) -> None:
             f"(pip install 'pyspark>={oldest}', on a cluster a Spark of {oldest} or later)",
             name="pyspark",
         )
+
+
+def check_session(spark: object) -> None:
+    """Raises `TypeError` for anything but a session of Spark, classic or Connect; `ImportError` for an old PySpark."""
+    if isinstance(spark, type) or not (hasattr(spark, "conf") and hasattr(spark, "createDataFrame")):
+        raise bad_type("spark", spark, "a SparkSession, classic or Connect")
+    check_pyspark("spark", "a session")
 
 
 _NEEDED = "google.protobuf.descriptor, pandas, pyarrow"

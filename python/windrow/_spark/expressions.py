@@ -23,12 +23,18 @@ from windrow._arguments.expression import (
 from windrow._spark.declared import schema_or_none
 from windrow._spark.quoted_name import quoted
 
-_WINDOWS = {
-    "window_time": "window.end, because windows end with a record, and window_time is a microsecond before their end",
-    "window": "windows in windowed_by(...), not Spark's window, which may hold a record several times",
-    "session_window": "windrow.SessionWindows.with_gap(...) in windowed_by(...)",
+_INSTEAD = {
+    r"\bwindow_?time\(": (
+        "window.end, because windows end with a record, and window_time is a microsecond before their end"
+    ),
+    r"\bwindow\(": "windows in windowed_by(...), not Spark's window, which may hold a record several times",
+    r"\bsession_?window\(": "windrow.SessionWindows.with_gap(...) in windowed_by(...)",
+    r" (ASC|DESC) NULLS (FIRST|LAST)$": "a column without asc() and desc(), which only sort rows",
 }
-"""Functions of Spark that make windows, and what to write instead."""
+"""Patterns of expressions that Spark computes nowhere or in another sense here, and what to write instead.
+
+Spark 3.5 shows `sessionwindow(...)`.
+"""
 
 
 def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, columns: Sequence[str]) -> str:
@@ -41,9 +47,8 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
     """
     if expression.language not in (SPARK, SQL, FIELD, CONSTANT):
         raise wrong_language(argument, expression, SPARK, "a Spark DataFrame", columns)
-    for called, instead in _WINDOWS.items():
-        # Spark 3.5 shows sessionwindow(...)
-        if re.search(rf"\b{called.replace('_', '_?')}\(", str(expression)):
+    for pattern, instead in _INSTEAD.items():
+        if re.search(pattern, str(expression)):
             raise bad_value(argument, str(expression), instead)
     try:
         source, column = _source(frame, expression), _column(expression)
@@ -57,7 +62,7 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
                 "group_by"
             )
             raise bad_value(argument, str(expression), f"{allowed}, and its type in schema=") from error
-        raise wrong_expression(argument, expression, columns, error) from error
+        raise wrong_expression(argument, expression, columns, _reason(error)) from error
     if len(names) != 1:
         raise wrong_expression(argument, expression, columns, f"it gives {len(names)}")
     if expression.language == SQL:
@@ -110,12 +115,39 @@ def check_deterministic(frame: DataFrame, argument: str, expression: ColumnExpre
         )
 
 
+def is_column(frame: DataFrame, column: Any) -> bool:
+    """Whether a Column that PySpark shows as a plain name is a column of the frame.
+
+    A literal is not, nor is a column of another frame. PySpark shows `F.lit("user")` like `F.col("user")`.
+    """
+    try:
+        _ = frame.select(F.lit(0).alias("no name")).select(column).schema
+    except Exception:  # it needs a column, or a pipeline does not let windrow ask
+        return _is_analysed(frame, column) or not _is_analysed(frame, F.lit(0))
+    return False
+
+
 def is_case_sensitive(spark: Any) -> bool:
     """Whether a session distinguishes names by their case; False if that is unknown."""
     try:
-        return bool(spark.conf.get("spark.sql.caseSensitive") == "true")
+        return bool(spark.conf.get("spark.sql.caseSensitive").lower() == "true")
     except Exception:  # some platforms refuse to read settings
         return False
+
+
+def _is_analysed(frame: DataFrame, column: Any) -> bool:
+    """Whether Spark accepts the column over this frame. It accepts none inside a pipeline."""
+    try:
+        return schema_or_none(frame.select(column)) is not None
+    except Exception:  # Spark's own, and those of Columns of another kind of session
+        return False
+
+
+def _reason(error: Exception) -> str:
+    """Why Spark refuses an expression."""
+    if "MISSING_GROUP_BY" in str(error):
+        return "an aggregate of Spark takes many records; those of windrow are arguments of agg, such as windrow.sum"
+    return re.sub(r"^An error occurred while calling .*\s+: ", "", str(error))
 
 
 def _source(frame: DataFrame, expression: ColumnExpression) -> DataFrame:

@@ -30,7 +30,7 @@ from windrow._aggregates.evaluation import Finish, Named
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
-from windrow._arguments.expression import ColumnExpression
+from windrow._arguments.expression import SPARK, ColumnExpression
 from windrow._executor.ledger import Ledger
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
@@ -38,7 +38,8 @@ from windrow._plan.input import Input
 from windrow._plan.plan import Origins, Plan, ledger_columns
 from windrow._plan.time_casts import TimeCasts
 from windrow._spark.declared import declared_frame, renamed, schema_of, with_schema
-from windrow._spark.expressions import is_case_sensitive, output_name, schema_with, with_columns
+from windrow._spark.expressions import is_case_sensitive, is_column, output_name, schema_with, with_columns
+from windrow._spark.quoted_name import quoted
 from windrow._spark.release import sendable
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
@@ -50,6 +51,7 @@ _TIME_CASTS = TimeCasts(
     integers={"s": "F.timestamp_seconds({0})", "ms": "F.timestamp_millis({0})"},
     floats='F.timestamp_micros(F.round(F.col({0}).cast("double") * {2}).cast("bigint"))',
     date='F.col({0}).cast("timestamp")',
+    shown=lambda name: repr(name if name.isidentifier() else quoted(name)),
 )
 WATERMARK = "spark.watermarkDelayMs"
 """The metadata of a column with a watermark."""
@@ -89,6 +91,10 @@ class FrameInput(Input[DataFrame]):
         frame = with_columns(self._frame, expressions)
         schema = schema_with(self._schema, frame, expressions)
         return self._over(frame, schema, {**self.expressions, **expressions})
+
+    def is_column(self, expression: ColumnExpression) -> bool:
+        """Whether it is no literal, and no column of another frame. Spark analyses it without a job."""
+        return expression.language != SPARK or is_column(self._frame, expression.value)
 
     def spelled(self, column: str) -> str:
         """The name as the frame spells it. Spark ignores the case of names unless spark.sql.caseSensitive is true."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from windrow._arguments.duration import Duration, microseconds
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._spark.environment import check_pyspark
+from windrow._spark.environment import check_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,9 +53,7 @@ def ticks(
     >>> ticks(spark, every="10 seconds", delay="1 minute", time="ts")
     DataFrame[ts: timestamp, tick: boolean]
     """
-    if isinstance(spark, type) or not (hasattr(spark, "conf") and hasattr(spark, "readStream")):
-        raise bad_type("spark", spark, "a SparkSession")
-    check_pyspark("spark", "a session")
+    check_session(spark)
     period, behind = microseconds("every", every), microseconds("delay", delay, zero=True)
     if period % _SECOND:
         raise bad_value("every", every, "whole seconds, such as '10 seconds'")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.integer import integer
+from windrow._spark.environment import check_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,11 +27,9 @@ def entries(spark: SparkSession, checkpoint: object, operator: object) -> tuple[
         TypeError: arguments of other types.
         ValueError: no such checkpoint, or no state of windrow there.
     """
-    from pyspark.sql import SparkSession
     from pyspark.sql import functions as F
 
-    if not isinstance(spark, SparkSession):
-        raise bad_type("spark", spark, "a SparkSession")
+    check_session(spark)
     if not isinstance(checkpoint, str | os.PathLike):
         raise bad_type("checkpoint", checkpoint, _COMMITTED)
     number = integer("operator", operator, "the number of a stateful operator of the query, 0 for the first one")

@@ -19,16 +19,14 @@ from typing import Any
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.integer import integer
+from windrow._spark.environment import check_session
 
 _COMMITTED = "the checkpointLocation of a streaming query that has committed a micro-batch"
 
 
 def kafka_offsets(spark: object, checkpoint: object, batch: object, source: object) -> str:
     """The offsets after a committed micro-batch, of one Kafka source."""
-    from pyspark.sql import SparkSession
-
-    if not isinstance(spark, SparkSession):
-        raise bad_type("spark", spark, "a SparkSession")
+    check_session(spark)
     if not isinstance(checkpoint, str | os.PathLike):
         raise bad_type("checkpoint", checkpoint, _COMMITTED)
     path = os.fspath(checkpoint)

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as dataset
 import pytest
+from pyspark.sql import SparkSession
 
 import windrow as wr
 from windrow._native import compares
@@ -285,6 +286,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a by that is no name": (lambda: wr.min_by("amount", None), TypeError, r"min_by\(by=\): got None"),  # type: ignore[arg-type]
     "nulls ignored by a word": (lambda: wr.first("amount", ignore_nulls="no"), TypeError, "ignore_nulls"),  # type: ignore[arg-type]
     "nulls ignored by place": (lambda: wr.first("amount", True), TypeError, "positional"),  # type: ignore[misc]
+    "a class of sessions": (lambda: wr.configure(SparkSession), TypeError, "spark: got SparkSession, a class"),  # type: ignore[arg-type]
     "no session of Spark": (lambda: wr.configure("spark"), TypeError, "spark: got 'spark', a str"),  # type: ignore[arg-type]
 }
 

@@ -197,9 +197,12 @@ def test_lists_of_overlapping_windows_go_to_a_function_some_windows_at_a_time() 
 def test_what_is_not_a_number_is_refused_at_the_call() -> None:
     with pytest.raises(TypeError, match='aggregate "x": got a result of type list<.*allowed: results that are numbers'):
         sessions().agg(x=wr.collect_list("amount") + 1)
-    for wrong in ("1", True, None, [1]):
-        with pytest.raises(TypeError, match="unsupported operand"):
+    for wrong in ("1", True, None, [1], pc.field("amount")):
+        with pytest.raises(TypeError, match="^arithmetic: got .*; allowed: aggregates of windrow, and numbers"):
             wr.count() + wrong  # type: ignore[operator]
+    for compared in (operator.gt, operator.le):
+        with pytest.raises(TypeError, match=r"^comparison: got count\(\), an Aggregate; allowed: .*filter what agg"):
+            compared(wr.count(), 3)
 
 
 def test_a_condition_of_a_computed_column_is_that_of_its_parts() -> None:

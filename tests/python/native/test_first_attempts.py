@@ -290,6 +290,10 @@ MISSING: dict[str, tuple[Callable[[], Any], str]] = {
     "countDistinct of groups": (lambda: GROUPED.countDistinct, r"write windrow.count_distinct"),
     "groupBy of windows": (lambda: WINDOWED.groupBy, r"write windrow.group_by"),
     "with_column of windows": (lambda: WINDOWED.with_column, r"with_columns\(n=windrow.count\(\)\)$"),
+    "filter": (lambda: SPENT.filter, r"write where, as in windrow.sum"),
+    "cast": (lambda: SPENT.cast, r"use the result of agg, or then\(...\)"),
+    "an operand of a Column": (lambda: SPENT._get_object_id, "a Column of Spark takes no aggregate"),
+    "an operand of a Column on Connect": (lambda: SPENT._expr, "a Column of Spark takes no aggregate"),
     "alias": (lambda: SPENT.alias, r"its name goes before it, as in agg\(clicks=windrow.count\(\)\)$"),
 }
 

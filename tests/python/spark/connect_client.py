@@ -87,6 +87,7 @@ def expressions(data: Any) -> Any:
     answer = windowed.agg(
         n=wr.count().where("amount > 10 AND amount < 900"), total=wr.sum(F.col("amount") * 2), last=wr.max(F.lit(4))
     )
+    assert wr.group_by(data, F.lit("user"), time="ts").windowed_by(SESSIONS).count().first()[0] == "user"
     return answer.selectExpr("third", "unix_micros(window_start)", "unix_micros(window_end)", "n", "total", "last")
 
 
@@ -103,6 +104,7 @@ def begun(spark: Any, data: Any, place: str) -> list[list[Any]]:
     writer = finals.writeStream.option("checkpointLocation", f"{place}/checkpoint").trigger(availableNow=True)
     writer.start(f"{place}/finals", format="parquet").awaitTermination()
     rows = spark.read.parquet(f"{place}/finals")
+    assert windrow.state.read(spark, f"{place}/checkpoint").columns == ["user", "window", "n", "stream_time"]
     bounds = [f"unix_micros(window.{bound})" for bound in ("start", "end")]
     return sorted(map(list, rows.selectExpr("user", *bounds, "n").collect()), key=str)
 
@@ -166,8 +168,8 @@ def main(remote: str) -> None:
     other = frame_of(spark, events()).select("user", (F.col("amount") + 1).alias("next"))
     joined = data.join(other, data["amount"] + 1 == other["next"])
     both = wr.group_by(joined, other["user"], time="ts").windowed_by(SESSIONS).agg(same=wr.count_if(data["user"] >= 0))
-    refused = []
-    for column in (F.col("amout") + 1, F.explode(F.array("amount")), F.sum("amount")):
+    refused, rebuilt = [], spark.createDataFrame([(1,)], "user bigint")
+    for column in (F.col("amout") + 1, F.explode(F.array("amount")), F.sum("amount"), rebuilt["user"]):
         try:
             wr.group_by(data, column, time="ts")
         except ValueError as error:

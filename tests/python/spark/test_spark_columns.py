@@ -167,9 +167,10 @@ def test_a_time_of_another_type_names_the_cast_and_the_cast_works(spark: SparkSe
         "id + 0.25D AS float",
         "CAST(id + 0.25D AS DECIMAL(20, 6)) AS decimal",
         "DATE '1970-01-01' AS date",
+        "id AS `s.at`",
     )
     places = {"us date": 1, "ms": 1}  # Spark shows no values before an action, so there are two casts
-    for column in ("text", "us date", "s", "ms", "float", "decimal", "date"):
+    for column in ("text", "us date", "s", "ms", "float", "decimal", "date", "s.at"):
         with pytest.raises(TypeError, match=f"^time: column '{column}' has type .*; allowed: a timestamp") as raised:
             wr.group_by(data, "k", time=column)
         _, _, cast = str(raised.value).partition("with or without a zone: ")
@@ -177,3 +178,6 @@ def test_a_time_of_another_type_names_the_cast_and_the_cast_works(spark: SparkSe
         made = eval(re.split(" if it counts | of ", chosen)[0], {"F": F})
         [row] = sessions(data.withColumn("ts", made)).count().collect()
         assert row["count"] == 3
+    for expression, cast in ((F.col("s") + 1, "F.timestamp_seconds(...)"), (F.to_date("text"), "F.col(...).cast(")):
+        with pytest.raises(TypeError, match=f"with or without a zone: {re.escape(cast)}"):
+            wr.group_by(data, "k", time=expression)

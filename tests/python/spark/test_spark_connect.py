@@ -105,10 +105,11 @@ def test_columns_of_a_join_and_wrong_expressions(output: list[dict[str, Any]]) -
     columns, count = found["joined"]
     assert columns == ["user", "window", "same"]
     assert count > 20
-    missing, several, aggregate = found["refused"]
+    missing, several, aggregate, of_another = found["refused"]
     assert "allowed: an expression that gives one column of the data, which has 'user', 'ts', 'amount'" in missing
     assert "generator" in several
-    assert "GROUP" in aggregate
+    assert "an aggregate of Spark takes many records" in aggregate
+    assert "got 'user'; allowed: an expression that gives one column of the data" in of_another
 
 
 def test_control_messages_are_not_data(output: list[dict[str, Any]]) -> None:

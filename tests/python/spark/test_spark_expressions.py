@@ -131,6 +131,14 @@ def test_a_key_goes_by_its_alias_or_by_sparks_name(data: DataFrame, case: str) -
     assert {row[0] for row in got.collect()} == {row["key"] for row in expected}
 
 
+def test_a_literal_is_not_the_column_of_the_same_text(data: DataFrame) -> None:
+    windowed = wr.group_by(data, F.lit("word"), time="ts").windowed_by(GAP)
+    got = windowed.agg(n=wr.count(), text=wr.first(F.lit("items")), twice=wr.sum(F.col("items") * 2))
+    expected = wr.group_by(data, time="ts").windowed_by(GAP).agg(n=wr.count(), twice=wr.sum(F.col("items") * 2))
+    assert {(row["word"], row["text"]) for row in got.collect()} == {("word", "items")}
+    assert sorted(got.drop("word", "text").collect()) == sorted(expected.collect())
+
+
 def test_the_columns_of_a_join_stay_distinct(spark: SparkSession) -> None:
     left = spark.sql("SELECT id AS user, timestamp_seconds(id) AS ts FROM range(4)")
     right = spark.sql("SELECT id * 10 AS user, id AS other FROM range(4)")
@@ -230,7 +238,13 @@ def test_an_explained_record_is_found_by_expressions(data: DataFrame) -> None:
 REFUSED: dict[str, tuple[Callable[[DataFrame], Any], type[Exception], str]] = {
     "a name that is not there": (lambda data: F.col("usr") + 1, ValueError, "which has 'user_id', 'ts'"),
     "several rows": (lambda data: F.explode(F.array("items")), ValueError, "(.*generator"),
-    "an aggregate": (lambda data: F.sum("items"), ValueError, "(.*GROUP"),
+    "an aggregate": (lambda data: F.sum("items"), ValueError, "(an aggregate of Spark takes many records; those of"),
+    "an order": (lambda data: F.desc("items"), ValueError, "allowed: a column without asc() and desc()"),
+    "a column of another frame": (
+        lambda data: data.select("ts", F.upper("word").alias("word"))["word"],
+        ValueError,
+        "got 'word'; allowed: an expression that gives one column of the data",
+    ),
     "windows of Spark": (
         lambda data: F.window("ts", "10 minutes", "5 minutes"),
         ValueError,
@@ -277,13 +291,20 @@ def test_aggregates_of_spark_name_those_of_windrow(data: DataFrame) -> None:
             windowed.agg(column.alias("x"))
 
 
+def test_an_aggregate_of_windrow_does_not_combine_with_a_column(spark: SparkSession) -> None:
+    with pytest.raises(TypeError, match="^arithmetic: got Column<'items'>, a Column; allowed: aggregates of windrow"):
+        wr.count() * F.col("items")  # type: ignore[operator]
+    with pytest.raises(AttributeError, match="a Column of Spark takes no aggregate"):
+        F.col("items") * wr.count()  # type: ignore[operator]
+
+
 def test_the_case_of_names_is_that_of_the_session(spark: SparkSession, data: DataFrame) -> None:
     got = wr.group_by(data, "USER_ID", time="Ts").windowed_by(GAP).agg(s=wr.sum("ITEMS"))
     assert got.columns == ["user_id", "window", "s"]
     for name in ("User_Id", "WINDOW", "S"):
         with pytest.raises(ValueError, match="aggregates: got .*; allowed: a new name"):
             wr.group_by(data, "user_id", time="ts").windowed_by(GAP).agg(s=wr.count(), **{name: wr.count()})
-    spark.conf.set("spark.sql.caseSensitive", "true")
+    spark.conf.set("spark.sql.caseSensitive", "TRUE")
     try:
         cased = data.select("user_id", F.lit("x").alias("User_Id"), F.lit("y").alias("Window"), "ts", "items")
         with pytest.raises(ValueError, match="keys: got 'USER_ID'; allowed: a column of the data"):

@@ -197,6 +197,22 @@ def test_an_action_that_stops_early_reports_what_ran(spark: SparkSession, action
     assert 0 < observation.get["windows"] < theirs(data).count()
 
 
+class GroupedFrame:
+    """Like the grouped frame of pandas on Spark, which takes the name of an attribute for a column."""
+
+    __module__ = "pyspark.pandas.groupby"
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+def test_what_is_no_dataframe_is_refused(spark: SparkSession) -> None:
+    data = events(spark, rows=5)
+    for other in (GroupedFrame(), data.groupBy("user_id"), data["user_id"], data.write, data.first(), spark):
+        with pytest.raises(TypeError, match="^data: got .*; allowed: a DataFrame that is not grouped"):
+            wr.group_by(other, "user_id", time="ts")
+
+
 def test_keys_that_differ_in_case_only_can_be_observed(spark: SparkSession) -> None:
     observation = Observation()
     data = spark.range(2).selectExpr("1 AS k", "id AS K", "timestamp_seconds(0) AS t")
