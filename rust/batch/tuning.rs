@@ -63,15 +63,12 @@ pub(super) fn fits_caches(query: &Query, step: &Records) -> Result<bool> {
     };
     let (mut disorder, one_key) = (Disorder::default(), vec![KeyId(0); step.rows()]);
     disorder.look_ahead(extents(&one_key, step, gap));
-    if disorder.is_shuffled() {
-        return Ok(false);
-    }
     let mut hashes = Vec::new();
     PartitionHash::new(&query.keys)?.hash(&step.keys, &mut hashes)?;
     hashes.retain(|hash| (hash >> 32).is_multiple_of(SAMPLED_KEYS.into()));
     hashes.sort_unstable();
     hashes.dedup();
-    Ok(hashes.len() * SAMPLED_KEYS as usize <= CACHED_KEYS)
+    Ok(!disorder.is_shuffled() && hashes.len() * SAMPLED_KEYS as usize <= CACHED_KEYS)
 }
 
 /// Whether the rows take less space in blocks as records than as partial sessions, counted in
