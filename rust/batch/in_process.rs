@@ -8,7 +8,7 @@ use arrow_select::concat::concat_batches;
 
 use super::list_room::ListRoom;
 use super::partition::PARTITIONS;
-use super::{batch_operator, tuning, workers};
+use super::{batch_operator, workers};
 use crate::array::dictionary::unpacked_field;
 use crate::array::value_bytes::batch_bytes;
 use crate::array::{convert, validate};
@@ -57,16 +57,10 @@ impl Query {
         .peekable();
         let first = steps.next().transpose()?;
         let is_one_step = steps.peek().is_none();
-        let steps = first.map(Ok).into_iter().chain(steps);
-        let mut inputs = self.inputs(steps, &mut counters).peekable();
+        let inputs = self.inputs(first.map(Ok).into_iter().chain(steps), &mut counters);
         let rows = matches!(self.output_kind, QueryOutput::Rows { .. });
-        let mut fits_caches = || match inputs.peek() {
-            Some(Ok(first)) if threads < 2 => tuning::fits_caches(self, first),
-            _ => Ok(false),
-        };
-        memory::keep_freed();
         let room = ListRoom::new(self.limits.result_bytes);
-        let results = if is_one_step || rows || fits_caches()? {
+        let results = if is_one_step || rows {
             self.run_whole(inputs, &room, interrupt)
         } else {
             self.run_partitioned(inputs, threads, &room, interrupt)
@@ -89,7 +83,7 @@ impl Query {
         })
     }
 
-    /// Runs few rows, rows of few keys, or rows that leave in one order, in a single operator.
+    /// Runs few rows, or rows that leave in one order, in a single operator.
     fn run_whole(
         self: &Arc<Self>,
         mut inputs: impl Iterator<Item = Result<Records>>,
@@ -97,11 +91,7 @@ impl Query {
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
         let mut operator = self.batch_operator()?;
-        inputs.try_for_each(|input| {
-            memory::headroom()?;
-            operator.add(input?)?;
-            operator.process(self.limits.run_rows, interrupt)
-        })?;
+        inputs.try_for_each(|input| operator.add(input?))?;
         batch_operator::close_all(vec![operator], room, interrupt)
     }
 
@@ -113,6 +103,7 @@ impl Query {
         room: &ListRoom,
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
+        memory::keep_freed();
         match threads.min(PARTITIONS) {
             0 | 1 => workers::run_on_one_thread(self, inputs, room, interrupt),
             threads => workers::run_on_threads(self, inputs, threads, room, interrupt),

@@ -151,8 +151,13 @@ impl NumberedRows {
 
     /// The key and the extent of each row.
     pub(super) fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
-        let inputs = self.inputs.iter();
-        inputs.flat_map(move |(keys, input)| extents(keys, input, gap))
+        self.inputs.iter().flat_map(move |(keys, input)| {
+            let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
+            keys.iter()
+                .zip(input.times())
+                .zip(gaps)
+                .map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
+        })
     }
 
     /// Concatenates a column of all batches.
@@ -163,17 +168,4 @@ impl NumberedRows {
             .for_each(|input| joined.extend_from_slice(column(input)));
         joined
     }
-}
-
-/// The key and the extent of each row; `keys` is parallel to the rows.
-pub(super) fn extents(
-    keys: &[KeyId],
-    rows: &Records,
-    gap: Gap,
-) -> impl Iterator<Item = (KeyId, Extent)> {
-    let gaps = rows.gaps().iter().copied().chain(repeat(gap.longest()));
-    let times = keys.iter().zip(rows.times());
-    times
-        .zip(gaps)
-        .map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
 }

@@ -1,28 +1,21 @@
-//! Decides when a session query groups its waiting rows, whether it groups them at all before a
-//! shuffle, and whether one thread partitions them. This affects only speed, never results.
+//! Decides when a session query groups its waiting rows, and whether it groups them at all before a
+//! shuffle. This affects only speed, never results.
 //!
 //! The benchmark `sessions` measures the effect. Its ids end with the order of the input.
 
-use super::pending::{NumberedRows, extents};
+use super::pending::NumberedRows;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::session::batch::OpenSessions;
-use crate::core::session::disorder::Disorder;
 use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
-use crate::input::records::Records;
-use crate::keys::partition_hash::PartitionHash;
 use crate::plan::aggregate::AggregatePlan;
-use crate::plan::query::{Query, QueryOutput};
-use crate::plan::window_lengths::WindowLengths;
+use crate::plan::query::Query;
 
 /// Rows in time order are grouped when this many wait. They still fit a core's caches.
 const ORDERLY_ROWS: usize = 1 << 14;
-
-/// A core's caches hold the open sessions and the states of about this many keys.
-const CACHED_KEYS: usize = 1 << 14;
 
 /// One key in this many is sampled, with all its rows. That is enough for a good estimate and costs
 /// little.
@@ -47,28 +40,6 @@ pub(super) fn is_due(
         disorder.look_ahead(rows.extents(gap));
     }
     !disorder.is_shuffled() || rows.rows() >= most
-}
-
-/// Whether one thread is faster without partitions: the rows of a step come in time order, so that
-/// they are grouped at once, and the caches hold the sessions of all their keys. Rows that wait and
-/// are sorted later need partitions.
-///
-/// # Errors
-///
-/// Key columns with other types.
-pub(super) fn fits_caches(query: &Query, step: &Records) -> Result<bool> {
-    let windows = matches!(query.output_kind, QueryOutput::Windows { .. });
-    let (true, None, WindowLengths::Session(gap)) = (windows, query.cut, query.windows) else {
-        return Ok(false);
-    };
-    let (mut disorder, one_key) = (Disorder::default(), vec![KeyId(0); step.rows()]);
-    disorder.look_ahead(extents(&one_key, step, gap));
-    let mut hashes = Vec::new();
-    PartitionHash::new(&query.keys)?.hash(&step.keys, &mut hashes)?;
-    hashes.retain(|hash| (hash >> 32).is_multiple_of(SAMPLED_KEYS.into()));
-    hashes.sort_unstable();
-    hashes.dedup();
-    Ok(!disorder.is_shuffled() && hashes.len() * SAMPLED_KEYS as usize <= CACHED_KEYS)
 }
 
 /// Whether the rows take less space in blocks as records than as partial sessions, counted in

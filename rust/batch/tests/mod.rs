@@ -3,7 +3,6 @@
 mod block_kinds;
 mod interrupt;
 mod packing;
-mod partitions;
 mod query;
 mod query_errors;
 mod result_halves;
