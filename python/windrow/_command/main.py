@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command. Returns 0, 2 for bad input or a bad argument, or 130 after Ctrl-C."""
     options = arguments(sys.argv[1:] if argv is None else argv)
     streams: Any = sys  # a service may close standard streams
-    streams.stderr = streams.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    streams.stderr = streams.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     try:
         run(options)
     except KeyboardInterrupt:
