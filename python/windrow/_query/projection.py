@@ -49,7 +49,7 @@ class Projection(Generic[Result]):
         if name is not None:
             spelled = opened.spelled(name)
             times = list(opened.row_columns).count(spelled)
-            if (times and isinstance(column, str)) or (times == 1 and opened.is_column(column)):
+            if times and (isinstance(column, str) or (times == 1 and opened.is_column(column))):
                 return spelled, spelled
             path = opened.field_path(name) if isinstance(column, str) or column.language == SQL else None
             if path is not None:
