@@ -30,6 +30,9 @@ OF_TWO: dict[str, Any] = {
     "spend": wr.sum("orders.amount"),
 }
 SESSIONS = wr.SessionWindows.with_gap("3 minutes", grace="5 minutes")
+RULED = wr.SessionWindows.with_gap(
+    "3 minutes", grace="5 minutes", max_duration="9 minutes", cut_on="part", max_records=4
+)
 GAPS = wr.SessionWindows.with_dynamic_gap("pause", grace="5 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("3 minutes", grace="5 minutes")
 
@@ -73,6 +76,12 @@ def paced(data: DataFrame) -> DataFrame:
     """Updates at a pace: some wait from one micro-batch to another."""
     windowed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(SESSIONS).shards(2)
     return windowed.emit("update", every="2 minutes").agg(**AGGREGATES)
+
+
+def ruled(data: DataFrame) -> DataFrame:
+    """Sessions that rules end: records wait for earlier ones. Records that are left out are rows too."""
+    windowed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(RULED).shards(2)
+    return windowed.left_out("emit", columns=["amount"]).agg(**AGGREGATES, ending=wr.ended_by())
 
 
 def sources(data: DataFrame) -> DataFrame:
@@ -135,6 +144,7 @@ QUERIES: dict[str, Callable[..., DataFrame]] = {
         begun_paced,
         updates,
         paced,
+        ruled,
         slowest,
         every_record,
         python,
