@@ -53,6 +53,8 @@ pub(crate) struct BatchContext<'c, 's> {
     pub states: &'c mut OperatorStates<'s>,
     /// Receives the changes.
     pub out: &'c mut Changes,
+    /// Decides which stream time judges a record.
+    pub judgement: &'c Judgement,
     /// Stops long work.
     pub interrupt: &'c Interrupt,
 }
@@ -77,7 +79,6 @@ pub(crate) trait BulkWindows: WindowKind {
     fn add_all(
         operator: &mut WindowOperator<Self>,
         records: &[NumberedRecord<'_>],
-        judgement: &Judgement,
         ordered: &mut OrderedKeys,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()>;
@@ -110,10 +111,9 @@ impl OrderedKeys {
 pub(crate) fn add<K: BulkWindows>(
     operator: &mut WindowOperator<K>,
     query: &Query,
-    judgement: &Judgement,
     context: &mut BatchContext<'_, '_>,
 ) -> Result<()> {
-    let events = context.events;
+    let (events, judgement) = (context.events, context.judgement);
     let mut records: Vec<NumberedRecord<'_>> = Vec::with_capacity(events.rows());
     let mut ordered = OrderedKeys(vec![false; events.ids().len()]);
     for (row, &key) in events.ids().iter().enumerate() {
@@ -140,9 +140,9 @@ pub(crate) fn add<K: BulkWindows>(
     if context.states.has_functions() {
         // Functions see records one by one, in their order. None of these records is late.
         let others: Vec<_> = ordered.others(&records).copied().collect();
-        add_each(operator, &others, judgement, context)?;
+        add_each(operator, &others, context)?;
     } else {
-        K::add_all(operator, &records, judgement, &mut ordered, context)?;
+        K::add_all(operator, &records, &mut ordered, context)?;
     }
     records.retain(|(key, _)| ordered.contains(*key));
     if let Judgement::Start = judgement {
@@ -151,7 +151,7 @@ pub(crate) fn add<K: BulkWindows>(
         let reach = |record: &ValidRecord<'_, u32>| record.time.saturating_add(record.gap);
         records.sort_by_key(|(_, record)| Reverse(reach(record)));
     }
-    add_each(operator, &records, judgement, context)?;
+    add_each(operator, &records, context)?;
     if judgement.closes() {
         operator.close(operator.time().slowest(), context.states, context.out)?;
     }
@@ -162,9 +162,9 @@ pub(crate) fn add<K: BulkWindows>(
 fn add_each<K: BulkWindows>(
     operator: &mut WindowOperator<K>,
     records: &[NumberedRecord<'_>],
-    judgement: &Judgement,
     context: &mut BatchContext<'_, '_>,
 ) -> Result<()> {
+    let judgement = context.judgement;
     let (events, states, out, interrupt) = context.parts();
     for (nth, &(_, record)) in records.iter().enumerate() {
         if nth.is_multiple_of(RECORDS_PER_CHECK) {
@@ -193,17 +193,16 @@ impl BulkWindows for SlidingWindows {
     fn add_all(
         operator: &mut SlidingOperator,
         records: &[NumberedRecord<'_>],
-        judgement: &Judgement,
         ordered: &mut OrderedKeys,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
+        let latest_first = matches!(context.judgement, Judgement::Start); // rules 1.2
         let (events, states, out, interrupt) = context.parts();
         let (keys, times, batch_rows): (Vec<KeyId>, Vec<Time>, Vec<u32>) = ordered
             .others(records)
             .map(|(key, record)| (*key, record.time, record.row))
             .collect();
         let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
-        let latest_first = matches!(judgement, Judgement::Start); // rules 1.2
         for (number, records) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
             let name = events.name_of(number).ok_or(NO_KEY)?;
             let key = operator.store_mut().intern(name)?;
@@ -228,7 +227,6 @@ impl BulkWindows for CutWindows {
     fn add_all(
         _operator: &mut CutOperator,
         records: &[NumberedRecord<'_>],
-        _judgement: &Judgement,
         ordered: &mut OrderedKeys,
         _context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
@@ -243,7 +241,6 @@ impl BulkWindows for SessionWindows {
     fn add_all(
         operator: &mut SessionOperator,
         records: &[NumberedRecord<'_>],
-        _judgement: &Judgement,
         ordered: &mut OrderedKeys,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {

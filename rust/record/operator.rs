@@ -270,9 +270,10 @@ impl Operator {
                 events,
                 states,
                 out: changes,
+                judgement,
                 interrupt,
             };
-            windows.add_in_bulk(&query, judgement, &mut context)
+            windows.add_in_bulk(&query, &mut context)
         })
     }
 

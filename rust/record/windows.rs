@@ -186,10 +186,9 @@ impl Windows {
     pub(crate) fn add_in_bulk(
         &mut self,
         query: &Query,
-        judgement: &Judgement,
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
-        either!(self, windows => bulk::add(windows, query, judgement, context))
+        either!(self, windows => bulk::add(windows, query, context))
     }
 
     /// Applies the current grace to the close times. Closes no window.
