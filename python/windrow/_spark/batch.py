@@ -221,7 +221,7 @@ def _shown(frame: DataFrame, origins: Origins) -> DataFrame:
 
 
 def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *counts: Any) -> DataFrame:
-    # A text is one call to the JVM, a Column some twenty.
+    # As texts, because each part of a Column is a call to the JVM.
     totals = [F.expr(f"coalesce(sum({name}), 0) AS {counter}") for counter, name in counters.items()]
     fields = [field for field in frame.schema.fields if field.name not in counters.values()]
     spark_observation = observation._of_spark() if isinstance(observation, Observation) else observation
