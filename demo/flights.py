@@ -95,7 +95,7 @@ def spark_sessions(flights: DataFrame) -> DataFrame:
 
 
 def airport_hours(flights: DataFrame, observation: Observation) -> DataFrame:
-    """Every distinct set of departures of an airport within sixty minutes. The data is in whole minutes."""
+    """The sliding windows of sixty minutes of each airport's departures. The data is in whole minutes."""
     return (
         wr.group_by(flights, "origin", time="departure")
         .windowed_by(wr.SlidingWindows.with_time_difference(WIDTH, resolution="1 minute"))

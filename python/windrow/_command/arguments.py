@@ -69,7 +69,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     _add_output(sessions)
     sliding = commands.add_parser(
         "sliding",
-        help="sliding windows: each distinct set of events of a key within a time difference",
+        help="sliding windows: windows of one length that end at an event or start just after one",
         formatter_class=raw,
         allow_abbrev=False,
     )

@@ -18,7 +18,7 @@ _STREAM_TICK = 1_000
 
 @dataclass(frozen=True, init=False, repr=False)
 class SlidingWindows(Windows):
-    """Sliding windows: one window for each distinct set of records within `difference` (KIP-450).
+    """Sliding windows: windows of one length that end at a record or start just after one (KIP-450).
 
     Each record at `t` has the window `[t - difference, t]`. It also has the window that starts one `resolution` after
     `t`, if that window holds a record. Both ends are inclusive, and no two windows of a key have the same start.
