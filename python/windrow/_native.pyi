@@ -189,7 +189,7 @@ class Packer:
     def counters(self) -> dict[str, int]:
         """The counters so far, with the names of `Query.run`."""
     def latest(self) -> list[int | None]:
-        """The largest record time of each input so far, in ticks of the time column; None before the first record."""
+        """The largest record time of each input so far, in units of the time column; None before the first record."""
 
 @final
 class Merger:
@@ -285,7 +285,7 @@ class Operator:
         Args:
             batch: the records, in the columns of the schema.
             progress: the times that records and ticks of all shards have reached in the micro-batch: input (0 if there
-                is one), source (numbered by the caller) and largest time in ticks of the time column.
+                is one), source (numbered by the caller) and largest time in units of the time column.
             times: None judges all records by the stream time before this call. Otherwise a row for each record, in the
                 order of its source, with an int64 column for each input: its largest time so far, or null.
 
@@ -395,6 +395,6 @@ class ShardSessions:
         """
     @property
     def stream_time(self) -> int | None:
-        """Stream time in ticks of the time column; None before the first record."""
+        """Stream time in units of the time column; None before the first record."""
     def counters(self) -> dict[str, int]:
         """As `Operator.counters`. If a session is stored in parts, `windows_open` counts each part."""

@@ -133,7 +133,7 @@ def microseconds(argument: str, value: Duration, *, zero: bool = False) -> int:
 
 
 def check_counted(argument: str, length: int, time: Any) -> None:
-    """Raises `ValueError` for a length in microseconds that is more ticks of the time column than it can count."""
+    """Raises `ValueError` for a length in microseconds that is more units of the time column than it can count."""
     longest = LONGEST // 1_000 if time.type.unit == "ns" else LONGEST
     if length > longest:
         counts = f"as the time column {time.name!r} counts in {TIME_UNITS[time.type.unit].name}s"

@@ -77,7 +77,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     sliding.add_argument(
         "--difference", required=True, metavar="DURATION", help='from the start to the end of a window: "10 minutes"'
     )
-    sliding.add_argument("--resolution", metavar="DURATION", help="times are floored to this (one tick of the column)")
+    sliding.add_argument("--resolution", metavar="DURATION", help="times are floored to this (one unit of the column)")
     _add_output(sliding)
     return parser, {"sessions": sessions, "sliding": sliding}
 

@@ -103,7 +103,7 @@ class Ledger:
         Args:
             records: the records.
             reasons: the reason of each, or one for all.
-            late_by: how much more grace each needed, in ticks of the time column; None for no such records.
+            late_by: how much more grace each needed, in units of the time column; None for no such records.
             stream_time: the stream time that judged each; None as for `late_by`.
         """
         count, time = records.num_rows, records.column(self._time)

@@ -32,7 +32,7 @@ class OpenWindows:
         clocks: the bytes and the `stream_time` of the clock rows.
         rows: how many other rows the whole table has.
         checksum: the sum of their checksums.
-        batches: these rows: keys, the bounds of windows in ticks, aggregates that people read, `state`.
+        batches: these rows: keys, the bounds of windows as int64, aggregates that people read, `state`.
     """
 
     keys: int
@@ -50,7 +50,7 @@ class OpenWindows:
         return opened
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Adds rows of a table: keys, the bounds of windows in ticks, aggregates, `stream_time` in ticks, `state`."""
+        """Adds rows of a table: keys, the bounds of windows as int64, aggregates, `stream_time` as int64, `state`."""
         states = batch.column(batch.num_columns - 1)
         positions, rows, checksum, bad = tally_open(pa.record_batch([states], names=[STATE]))
         if bad is not None:

@@ -78,7 +78,7 @@ def packed_schema(columns: pa.Schema) -> pa.Schema:
 
 
 def _in_ticks(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows of open windows with their times in ticks."""
+    """Rows of open windows with their times as int64."""
     named = zip(batch.schema.names, batch.columns, strict=True)
     columns = [each.cast(pa.int64()) if name in (START, END, STREAM_TIME) else each for name, each in named]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)

@@ -57,6 +57,6 @@ class Tasks(Mapping[Source, "Operator"]):
 
     @property
     def stream_time(self) -> int | None:
-        """The smallest stream time of all operators that have one, in ticks of the time column."""
+        """The smallest stream time of all operators that have one, in units of the time column."""
         times = (operator.stream_time for operator in self._operators.values())
         return min((time for time in times if time is not None), default=None)

@@ -4,7 +4,7 @@
 |---|---|
 | `trace` | the data classes: records, windows, and both in a trace |
 | `keys` | parses the user's keys and finds their rows |
-| `lengths` | gap, difference, grace and resolution in ticks of the time column |
+| `lengths` | gap, difference, grace and resolution in units of the time column |
 | `text` | times, lengths, windows and keys as text |
 | `query` | computes a trace from a windowed query and some keys |
 | `rows` | reads the rows of the data, in order |

@@ -1,4 +1,4 @@
-"""The lengths of windows in ticks of the time column."""
+"""The lengths of windows in units of the time column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from windrow._windows.sliding import SlidingWindows
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths in ticks of the time column, rounded down as in windows.
+    """Lengths in units of the time column, rounded down as in windows.
 
     Attributes:
         gap: the gap of sessions; None for dynamic gaps and for sliding windows.

@@ -1,4 +1,4 @@
-"""The records of some keys and their windows. Times are ticks of the time column since 1970."""
+"""The records of some keys and their windows. Times count units of the time column since 1970."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Trace:
         keys: the names of the key columns.
         time: the time column.
         windows_of: the definition of the windows.
-        lengths: its lengths in ticks.
+        lengths: its lengths, in units of the time column.
         records: the records of the keys, by time, tie and row.
         windows: their windows, by start and end.
         judgements: judgements by row for a stream; empty for a batch.

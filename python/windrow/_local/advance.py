@@ -110,7 +110,7 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
 
 
 def _columns(plan: Plan, named: Mapping[str, Any], rows: int) -> dict[str, Any]:
-    """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` in ticks, `state`."""
+    """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` as int64, `state`."""
     time: Any = plan.schema.field(plan.time).type
     columns = dict[str, Any]()
     for place, key in enumerate(plan.keys):

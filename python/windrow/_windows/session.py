@@ -77,8 +77,8 @@ class SessionWindows(Windows):
     ) -> Self:
         """Sessions that end when no record comes for longer than `gap`; rules end them earlier.
 
-        Two records exactly `gap` apart are in one session. Lengths count in ticks of the time column, rounded down;
-        `windowed_by` refuses a `gap` or `max_duration` shorter than one tick.
+        Two records exactly `gap` apart are in one session. Lengths count in units of the time column, rounded down;
+        `windowed_by` refuses a `gap` or `max_duration` shorter than one unit.
 
         With rules, windrow takes the records of a key in the order of time, then of `group_by(tie=)`. A record begins a
         new session if the gap or a rule ends the session before it. The sessions depend only on the records, not on the
@@ -180,7 +180,7 @@ class SessionWindows(Windows):
 
         Args:
             column: the column of the gaps, or an expression: a day-time interval in Spark, a duration in Arrow. Gaps
-                count in ticks of the time column, rounded down.
+                count in units of the time column, rounded down.
             grace: as in `with_gap`.
             max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts no gap; on a stream it means one
                 day (KIP-362's retention).

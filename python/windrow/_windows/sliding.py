@@ -25,7 +25,7 @@ class SlidingWindows(Windows):
 
     Attributes:
         difference: distance from the start to the end of a window, in microseconds.
-        resolution: the step to which windowing floors times, in microseconds; None for one tick of the time column.
+        resolution: the step to which windowing floors times, in microseconds; None for one unit of the time column.
     """
 
     difference: int
@@ -46,7 +46,7 @@ class SlidingWindows(Windows):
             difference: distance from the start to the end of a window.
             grace: how far behind stream time a record may be on a stream; a batch query does not need it.
             resolution: times are floored to it for windowing, and the right window of a record starts this long after
-                it. None means one tick of the time column, in Spark a microsecond. On a column finer than milliseconds,
+                it. None means one unit of the time column, in Spark a microsecond. On a column finer than milliseconds,
                 `"1 millisecond"` gives Kafka's windows. A `StreamDriver` uses at least 1 millisecond by default.
             retention: how long a window stays visible after it starts. A batch query does not need it.
 
@@ -90,7 +90,7 @@ class SlidingWindows(Windows):
         return {**super()._lengths(), **ticks}
 
     def _on_stream(self, time: pa.Field[Any]) -> Self:
-        """These windows with the resolution of a stream: 1 millisecond, or one tick where the column is coarser.
+        """These windows with the resolution of a stream: 1 millisecond, or one unit where the column is coarser.
 
         Raises `ValueError` if `difference` or `grace` is not a multiple of it.
         """

@@ -96,7 +96,7 @@ class Operators(ABC):
     @property
     @abstractmethod
     def stream_time(self) -> int | None:
-        """Stream time, in ticks of the time column."""
+        """Stream time, in units of the time column."""
 
     @property
     @abstractmethod
@@ -170,7 +170,7 @@ class SharedOperator(Operators):
 
     @property
     def stream_time(self) -> int | None:
-        """Stream time, in ticks of the time column: that of the slowest source."""
+        """Stream time, in units of the time column: that of the slowest source."""
         return self._operator.stream_time
 
     @property
@@ -272,7 +272,7 @@ class SourceOperators(Operators):
 
     @property
     def stream_time(self) -> int | None:
-        """Stream time, in ticks of the time column: the smallest over the sources that have one."""
+        """Stream time, in units of the time column: the smallest over the sources that have one."""
         return self._tasks.stream_time
 
     @property

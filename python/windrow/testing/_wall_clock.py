@@ -61,7 +61,7 @@ class WallClock:
 
     @property
     def _latest(self) -> int | None:
-        """The latest time that is not too far ahead, in ticks of the time column; None for any."""
+        """The latest time that is not too far ahead, in units of the time column; None for any."""
         if self._now is None or self._max_ahead is None:
             return None
         return min(TIME_UNITS[self._unit].ticks(self._now + self._max_ahead), LONGEST)

@@ -14,7 +14,7 @@ class Control:
     """The merged progress and counters of splits in a micro-batch.
 
     Attributes:
-        times: the largest time of records and ticks, by source and input, in ticks of the time column.
+        times: the largest time of records and ticks, by source and input, in units of the time column.
         ticks: the largest time of ticks for all known sources, by input.
         ordered: such ticks with an order: input, order and time.
         counters: counters by name.
