@@ -7,13 +7,13 @@
 Writes the medians to `benches/growth.json`, from which `make pictures` draws docs/pictures/growth-*.svg. Each point has
 data of its own, and its answer is checked. What is measured, by curve:
 
-* events: sessions with count, sum, min and max, of 100 events for each key; in this process, and in Spark from a
+* events: sessions with count, sum, min and max, of 100 events for each key; in-process, and in Spark from a
   Parquet file.
-* keys: the same in this process, with as many events spread over more keys.
+* keys: the same in-process, with as many events spread over more keys.
 * records: sliding windows of 100 keys, by family of aggregate.
-* open: the steps of a stream in this process, without Spark: packs a micro-batch of a million events, joins it in eight
+* open: the steps of a stream, without Spark: packs a micro-batch of a million events, joins it in eight
   shards, and writes their pages to a dict.
-* windows: one `with_columns` that computes its aggregates over several time differences, in this process. The longest
+* windows: one `with_columns` that computes its aggregates over several time differences, in-process. The longest
   difference has about ten events.
 """
 
@@ -109,7 +109,7 @@ def of_events(options: argparse.Namespace) -> Points:
     for count in counts:
         for line in ("in order", "shuffled"):
             keys = count // events.EVENTS_OF_A_USER
-            yield count, f"in this process, {line}", sessions_here(count, keys, line, options.repeats)
+            yield count, f"in-process, {line}", sessions_here(count, keys, line, options.repeats)
     import local_spark
 
     spark = local_spark.start()
@@ -126,7 +126,7 @@ def of_keys(options: argparse.Namespace) -> Points:
 
 
 def sessions_here(count: int, keys: int, order: str, repeats: int) -> float:
-    """Seconds for each event, in this process."""
+    """Seconds for each event, in-process."""
     data = table(count, keys, order == "shuffled")
     answer = lambda result: pc.sum(result["clicks"]).as_py() == count  # noqa: E731
     return median(repeats, lambda: sessions(data), answer) / count

@@ -130,7 +130,7 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     `fn(a, b)` combines the result so far with the value of the next record. When two sessions become one, it combines
     their results, the older result first. Nulls are skipped; a window without a value gives null.
 
-    In a batch, on Spark and in this process, the next record is the next by event time. Records of equal time keep
+    In a batch, on Spark and in-process, the next record is the next by event time. Records of equal time keep
     their order of arrival: the order of rows within a partition, undefined between partitions. So a batch gives what
     Kafka gives for a stream in the order of time. In a `windrow.testing.StreamDriver` records come in the order in
     which you feed them. On a stream they come in the order of `order=`; without it they come as they arrive, and the

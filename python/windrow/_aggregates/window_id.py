@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def window_id() -> Aggregate:
-    """A number for the window: the same in every run, in Spark and in this process.
+    """A number for the window: the same in every run, in Spark and in-process.
 
     An int64 (in Spark a bigint), never null in a window: the 64-bit hash xxh3 of the key and the start of the window.
     With rules, sessions may share a start (`group_by(tie=)`). Then the number includes the session's place among them.

@@ -1,4 +1,4 @@
-"""The command `windrow`: windows over files, in this process.
+"""The command `windrow`: windows over files, in-process.
 
 ```text
 windrow sessions clicks.parquet --key user --time ts --gap "30 minutes" --agg clicks=count --out sessions.parquet

@@ -1,4 +1,4 @@
-"""The steps that run on executors, and how they get there. They also work without Spark, in this process and in tests.
+"""The steps that run on executors, and how they get there. They also work without Spark, in-process and in tests.
 
 | file | what |
 |---|---|

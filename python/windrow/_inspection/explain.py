@@ -31,7 +31,7 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     """Explains why a record is in its window, or late: its neighbours, the gaps between them, and when the window
     closes.
 
-    If the windows have a `grace`, data in this process is read as a stream: row by row, in the order of the rows (or by
+    If the windows have a `grace`, in-process data is read as a stream: row by row, in the order of the rows (or by
     `order=`, if `group_by` has one). The stream time of earlier rows judges each row, as in Kafka Streams, so late
     records show. `max_ahead` has no effect, because there is no wall clock. The rows are a batch, in which nothing is
     late, in three cases: the windows have no grace, the data is a Spark DataFrame (its rows have no order), or the

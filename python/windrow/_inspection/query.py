@@ -35,7 +35,7 @@ def trace(
         windowed: the result of `windowed_by`.
         keys: the keys as the user wrote them.
         stream: whether to read the rows as a stream, in order; None means yes if the windows have a grace, the rows
-            have an order (only data in this process has one), and sessions have no `max_duration` or `end_when`.
+            have an order (only in-process data has one), and sessions have no `max_duration` or `end_when`.
         most: how many records the keys may have.
         argument: the caller's argument name for the keys, for error messages.
 

@@ -49,7 +49,7 @@ def rows_of(
     *,
     most: int,
 ) -> Rows:
-    """The rows of the keys. For data in this process, together with all other rows.
+    """The rows of the keys. For in-process data, together with all other rows.
 
     Raises:
         ValueError: the keys have more than `most` rows, or the data lacks a column.

@@ -1,4 +1,4 @@
-"""Queries over data in this process, without Spark.
+"""Queries over in-process data, without Spark.
 
 | file | what |
 |---|---|

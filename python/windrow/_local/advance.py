@@ -1,4 +1,4 @@
-"""One run of a daily job over data in this process."""
+"""One run of a daily job over in-process data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of data in this process: what a query reads, and how a result becomes the same kind of object."""
+"""Columns of in-process data: what a query reads, and how a result becomes the same kind of object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAMPLE = 1_000
 
 
 class Columns(ABC):
-    """The columns of a table in this process.
+    """The columns of an in-process table.
 
     Attributes:
         language: the library of its expressions.

@@ -1,4 +1,4 @@
-"""The counters of a query in this process. The result keeps them, and a warning shows them if rows are left out."""
+"""The counters of an in-process query. The result keeps them, and a warning shows them if rows are left out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ALLOWED = (
 
 
 class LeftOut(UserWarning):
-    """A query in this process left records out or cut gaps. The message has the counters by name.
+    """An in-process query left records out or cut gaps. The message has the counters by name.
 
     A call warns once, at the line that calls `agg`, `count` or `to_reader`. `windrow.counters(result)` returns the same
     numbers. `warnings.filterwarnings("ignore", category=windrow.LeftOut)` silences the warning, `"error"` makes it an
@@ -59,9 +59,9 @@ class LeftOut(UserWarning):
 
 
 def counters(result: Any, name: str | None = None) -> dict[str, Any]:
-    """Returns the counters of a query in this process, or of a micro-batch of a streaming query.
+    """Returns the counters of an in-process query, or of a micro-batch of a streaming query.
 
-    Those of a query in this process are in the schema metadata of the result (`b"windrow.records"` and so on).
+    Those of an in-process query are in the schema metadata of the result (`b"windrow.records"` and so on).
     Operations that keep the metadata keep them: slices, filters, sorts, projections, Parquet and Arrow files, and
     `to_pandas()`, which puts them into `DataFrame.attrs["windrow"]` (pyarrow 22 or later). A result of pandas has them
     there, too. Polars and DuckDB have no place for them: `WindowedData.observe` reports them for data of every kind.

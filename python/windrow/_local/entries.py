@@ -1,4 +1,4 @@
-"""The records in no window that one query in this process meets, for its result (rules 6.13)."""
+"""The records in no window that one in-process query meets, for its result (rules 6.13)."""
 
 from __future__ import annotations
 

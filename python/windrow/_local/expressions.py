@@ -1,4 +1,4 @@
-"""Columns that are expressions over data in this process. The library of the data computes them, otherwise Arrow.
+"""Columns that are expressions over in-process data. The library of the data computes them, otherwise Arrow.
 
 ```text
  base columns ─▶ batches ─▶ one projection of Acero for each batch ─▶ the columns that were asked for

@@ -1,4 +1,4 @@
-"""Reports the progress of a query in this process, to a callback or a bar."""
+"""Reports the progress of an in-process query, to a callback or a bar."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ Read = TypeVar("Read")
 
 
 class LocalInput(Input[Any]):
-    """Arrow data in this process."""
+    """In-process Arrow data."""
 
     def __init__(self, table: Columns) -> None:
         """Reads the columns of a table."""
@@ -132,7 +132,7 @@ class LocalInput(Input[Any]):
 
     @property
     def in_order(self) -> bool:
-        """True: rows in this process have an order."""
+        """True: in-process rows have an order."""
         return True
 
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:

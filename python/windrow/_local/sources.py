@@ -1,4 +1,4 @@
-"""The columns of any data in this process, by its library."""
+"""The columns of any in-process data, by its library."""
 
 from __future__ import annotations
 

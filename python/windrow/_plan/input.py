@@ -1,4 +1,4 @@
-"""The input of a query: a Spark frame or Arrow data in this process, with one interface."""
+"""The input of a query: a Spark frame or in-process Arrow data, with one interface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 Result = TypeVar("Result")
-"""The result of a query over an input: a Spark `DataFrame`, or in this process the kind of the data."""
+"""The result of a query over an input: a Spark `DataFrame`, or in-process the kind of the data."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class Input(ABC, Generic[Result]):
         """The result of a plan; the core's own checks of types come first (`TypeError`, `ValueError`)."""
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
-        """The result of a plan in batches, over data in this process; `TypeError` over anything else."""
+        """The result of a plan in batches, over in-process data; `TypeError` over anything else."""
         raise TypeError(
             "to_reader: got data that is not in this process; allowed: Arrow data, Polars, DuckDB or pandas (Spark "
             "writes its own results: agg(...).write.parquet(path))"
@@ -251,7 +251,7 @@ class Input(ABC, Generic[Result]):
         return ARROW_CASTS
 
     def sample(self, column: str) -> list[Any]:
-        """Some values of a column, without nulls; none if the data is not in this process."""
+        """Some values of a column, without nulls; none if the data is not in-process."""
         return []
 
     def unnamed(self, argument: str) -> str | None:

@@ -11,9 +11,9 @@ _NAME = "a name of at least one character, or None"
 
 
 class Observation:
-    """Takes the counters of a query, in this process or in Spark. `WindowedData.observe` fills it.
+    """Takes the counters of a query, in-process or in Spark. `WindowedData.observe` fills it.
 
-    It has the name and the property `get` of PySpark's `Observation`, and needs no PySpark. In this process each call
+    It has the name and the property `get` of PySpark's `Observation`, and needs no PySpark. In-process, each call
     of `agg`, `count`, `with_columns` or `to_reader` fills it again. In Spark it belongs to one DataFrame, and the first
     action on that fills it.
 
@@ -74,7 +74,7 @@ def is_observation(observation: object) -> bool:
 
 
 def report(observation: Any, counters: Mapping[str, int]) -> None:
-    """Gives the counters of a query in this process to an observation."""
+    """Gives the counters of an in-process query to an observation."""
     if isinstance(observation, Observation):
         observation._fill(counters)
         return

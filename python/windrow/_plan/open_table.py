@@ -20,7 +20,7 @@ STATUS = "status"
 """The column that says whether a row of a run is a closed window or a row of the table of open windows."""
 
 Reading = Callable[[Plan, list[Any]], pa.Table]
-"""Reads a table of open windows in this process for a plan: the wanted fields that it has, as the core reads them."""
+"""Reads an in-process table of open windows for a plan: the wanted fields that it has, as the core reads them."""
 
 RESERVED = (STATE, "source", STREAM_TIME, STATUS)
 """Names that no key and no aggregate of a run may have."""

@@ -49,10 +49,10 @@ class Options:
         left_out: the columns of records in no window, which come back as separate rows; None for no such rows.
         overflow: what happens to results that do not fit their type.
         shards: how many ranges of key hashes the work is cut into.
-        threads: how many threads a query in this process uses; None for one for each core.
+        threads: how many threads an in-process query uses; None for one for each core.
         observation: where Spark reports the counters, if anywhere; on a stream the name that they have.
         max_ahead: on a stream, how far ahead of the wall clock a record may be, in microseconds; None for any.
-        progress: whether a query in this process shows a bar; or the function that is called with its progress.
+        progress: whether an in-process query shows a bar; or the function that is called with its progress.
         flat: whether the bounds of windows are two columns in place of a struct.
         start: the open windows with which a stream begins, if any: a Spark DataFrame, or a `Reading` of another table.
     """

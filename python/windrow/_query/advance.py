@@ -61,7 +61,7 @@ class DailyJob(Beginning[Result], Generic[Result]):
 
         Args:
             open: the open windows of the run before: `still_open` of what it returned, also after a round trip through
-                Parquet, Delta, Iceberg or another kind of frame in this process; None on the first day. Further
+                Parquet, Delta, Iceberg or another kind of in-process frame; None on the first day. Further
                 columns, such as those of partitions, have no effect. In Spark it is a DataFrame.
             to: the end of the day: a `datetime`, a `date` (its midnight), or text such as "2026-05-05". Without a zone
                 it is in the zone of the time column, in Spark in the zone of the session. Not before the earlier `to`.

@@ -44,7 +44,7 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
     Every input has its own stream time. A record is late by the time of its own input, and a window closes when the
     slowest input has passed it. An input without any record yet keeps every window open.
 
-    In this process inputs may be of different libraries. The result has the kind of the first.
+    In-process, inputs may be of different libraries. The result has the kind of the first.
 
     Args:
         **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names, and
@@ -54,7 +54,7 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
         ValueError: fewer than two inputs, a name that is not a Python name, keys that differ, `tie`, `source` or
             `order` on some inputs only, or a key that looks like a column of an input.
         TypeError: an input that `group_by` did not return, keys, times, ties, sources or orders of different types, or
-            inputs of Spark with inputs in this process.
+            inputs of Spark with in-process inputs.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa

@@ -63,7 +63,7 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
 
 
 def open_table(data: object) -> Any:
-    """A table of open windows for `Options.start`. A table in this process is read now.
+    """A table of open windows for `Options.start`. An in-process table is read now.
 
     Raises:
         TypeError: no table.

@@ -99,7 +99,7 @@ def group_by(
     """Groups records by key columns (Kafka's `KStream.groupBy`). `windowed_by` follows.
 
     Args:
-        data: a DataFrame of Spark, classic or Connect, batch or streaming; a `Scan`; or, in this process, a pyarrow
+        data: a DataFrame of Spark, classic or Connect, batch or streaming; a `Scan`; or, in-process, a pyarrow
             Table, RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB
             relation, a pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its
             index are columns. Results have the kind of the data: see `WindowedData.agg`. A watermark of a streaming
@@ -135,7 +135,7 @@ def group_by(
             expression that gives no single column, on a stream an expression that is not deterministic, in a pipeline
             an expression whose type only Spark knows, an unknown word for `stream_time`, `order` with
             `stream_time="slowest"`, or a `schema` or `streaming` that differs from the data, is missing in a pipeline,
-            or is given for data in this process.
+            or is given for in-process data.
         TypeError: data that cannot be read or is grouped already, a column that is neither a name nor an expression, an
             expression of another library than that of the data, a key type that cannot be grouped, a time column
             without timestamps, a tick column without booleans, or a source or order column of another type.

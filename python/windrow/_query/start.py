@@ -52,8 +52,8 @@ class Beginning(Generic[Result]):
 
         Args:
             open: the table of open windows: what `advance` returned as `still_open`, also after a round trip through
-                files or tables. For a stream a batch DataFrame of the same session, or a small table in this process;
-                for a `StreamDriver` a table in this process.
+                files or tables. For a stream a batch DataFrame of the same session, or a small in-process table;
+                for a `StreamDriver` an in-process table.
 
         Raises:
             TypeError: `open` is not such a table, or the data is a batch.

@@ -133,7 +133,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         """Splits the work into `count` ranges of key hashes: 1 to 65,536, by default 32.
 
         The result is the same for any number. More shards mean more tasks after the shuffle and less memory in each
-        task; Spark's adaptive execution joins small ones. In this process only `to_reader` splits its work.
+        task; Spark's adaptive execution joins small ones. In-process, only `to_reader` splits its work.
 
         Raises:
             TypeError: not an int.
@@ -145,7 +145,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         return self._with(shards=_count(count, _MOST_SHARDS))
 
     def threads(self, count: int) -> WindowedData[Result]:
-        """Uses `count` threads, 1 to 1,024, for data in this process; by default one for each core.
+        """Uses `count` threads, 1 to 1,024, for in-process data; by default one for each core.
 
         The threads live as long as the call of `agg`. They share the records by key, in 32 parts, so more than 32
         threads are not faster. A single thread computes up to 65,536 records, and all Python functions.
@@ -162,7 +162,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         return self._with(threads=number)
 
     def progress(self, show: bool | Callback = True) -> WindowedData[Result]:
-        """Shows the progress of a long query over data in this process.
+        """Shows the progress of a long query over in-process data.
 
         A query has two steps, both counted in records: `"records"` reads them (and builds sessions), `"windows"` makes
         windows of them. True shows a bar: tqdm's in a notebook or a terminal if tqdm is installed, otherwise a line of
@@ -190,7 +190,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
     def observe(self, observation: Observation | OfSpark | str) -> WindowedData[Result]:
         """Reports the counters of the query to an `Observation`, of windrow or of PySpark.
 
-        In this process each call of `agg`, `count`, `with_columns` or `to_reader` reports them, for data of every kind.
+        In-process, each call of `agg`, `count`, `with_columns` or `to_reader` reports them, for data of every kind.
         In a Spark batch the first action on the result does. A streaming query always reports them in its progress
         (`StreamingQueryProgress.observedMetrics`), for each micro-batch; `observation` is then their name there.
         `windrow.counters` reads them from the progress.
@@ -220,7 +220,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         """Returns the windows of each key with aggregates over their records (Kafka's `aggregate`, several at once).
 
         Returns:
-            The same kind of object as the data: for a Spark DataFrame a lazy DataFrame. In this process the query runs
+            The same kind of object as the data: for a Spark DataFrame a lazy DataFrame. In-process, the query runs
             at once. A Polars or pandas frame gives such a frame (a LazyFrame gives one of the finished rows), a
             relation gives one on the same connection, and anything else gives a `pyarrow.Table`. A cogroup returns the
             kind of its first input.
@@ -242,7 +242,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.
             OverflowError: a result (without `overflow("null")`) or a bound of a window does not fit its type.
-            MemoryError: in this process, memory is refused, or lists of sliding windows would take more than is free.
+            MemoryError: in-process, memory is refused, or lists of sliding windows would take more than is free.
 
         On Spark, errors in the data itself, such as a bad gap or a result that does not fit, fail the job.
 
@@ -270,7 +270,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
             that is left out for a null key, a null time or a bad gap comes back, too, with a null `window` and null
             aggregates. Ticks do not come back.
 
-            A cogroup gives the records of all inputs, in this process one input after the other. The columns are those
+            A cogroup gives the records of all inputs, in-process one input after the other. The columns are those
             of all inputs by name, null if an input lacks them; `input`, the name of the record's input, comes before
             `window`.
 
@@ -292,7 +292,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
                 of one name and different types in the inputs of a cogroup, a column that cannot be read as Arrow data,
                 or, on Spark, a column of a type that Spark does not hand to Python.
             OverflowError: as for `agg`.
-            MemoryError: in this process, memory is refused, or the lists of the windows, repeated in each of their
+            MemoryError: in-process, memory is refused, or the lists of the windows, repeated in each of their
                 rows, would take more than is free.
 
         >>> tagged = sessions.with_columns(n=wr.count(), spend=wr.sum("amount"))
@@ -321,7 +321,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         return self.agg(count=builtin.count())
 
     def to_reader(self, /, *_by_position: Never, **aggregates: Aggregate) -> pa.RecordBatchReader:
-        """Returns the result of `agg` over data in this process as a `pyarrow.RecordBatchReader`.
+        """Returns the result of `agg` over in-process data as a `pyarrow.RecordBatchReader`.
 
         For results and inputs larger than memory: pass a reader, and write the batches as they come. The call itself
         reads all records. Packed records beyond 16 MiB wait in an unnamed temporary file (in `tempfile.gettempdir()`,

@@ -69,7 +69,7 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
     A session is followed by its gap: an event up to the end of the gap joins. A sliding window has a round end next to
     an event that is just outside it, such as one just before its start.
 
-    If the windows have a `grace`, the rows of data in this process are read as a stream, in their order. The picture
+    If the windows have a `grace`, the rows of in-process data are read as a stream, in their order. The picture
     then has the stream time at which each window closes, late events with the stream time when they came, and the
     windows that refused an event. The rows are a batch, in which nothing is late, in three cases: without a grace, of a
     Spark DataFrame, whose rows have no order, and of sessions with `max_duration` or `end_when`.

@@ -1,4 +1,4 @@
-"""Tables of open windows without some keys, or at another time: the kinds of data in this process."""
+"""Tables of open windows without some keys, or at another time: the kinds of in-process data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from windrow.state._wanted_keys import wanted_keys
 
 
 class OpenTable:
-    """A table of open windows in this process."""
+    """An in-process table of open windows."""
 
     def __init__(self, given: Any) -> None:
         """Reads the table, and looks for its clock row."""

@@ -32,7 +32,7 @@ _DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_ties", "
 
 
 class StreamDriver:
-    """Runs the query that a job runs on a stream, record by record, in this process.
+    """Runs the query that a job runs on a stream, record by record, in-process.
 
     Time is virtual: records and `tick` move it, a clock never does. The driver takes records in the order in which you
     feed them, even with `order=`, but refuses a record without an order. It judges each record by the stream time of
