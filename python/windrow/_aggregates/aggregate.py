@@ -98,25 +98,26 @@ class Aggregate:
         """The same aggregate of the last hour, the last day and so on before each record, for `with_columns` only.
 
         `with_columns` over sliding windows gives each record the aggregates of its window, `[t - difference, t]`. With
-        `over` an aggregate covers a shorter time up to the record, so that one query has the counts and sums of many
-        lengths. Make the windows as long as the longest of these times. The aggregate covers the records of its key
+        `over` an aggregate covers a shorter length of time up to the record, so that one query has the counts and sums
+        of many lengths. Make the windows as long as the longest of these. The aggregate covers the records of its key
         from `t - delay - difference` to `t - delay`, where times are floored to the resolution of the windows. If there
         are none, the value is that of no records: 0 for `count`, null for `sum`.
 
-        For a result that is computed from several aggregates, each of them covers this time.
+        For a result that is computed from several aggregates, each of them covers this length.
 
         Args:
-            difference: the length of the time. With `delay` it fits into the windows' time difference, and both are
+            difference: the length. With `delay` it fits into the windows' time difference, and both are
                 multiples of the windows' resolution.
             closed: which of the two bounds belong to it: `"both"`, `"left"` (without records at `t` if there is no
                 delay, so without the record itself), `"right"` or `"neither"`.
-            delay: how long before the record the time ends; None and zero are the same.
+            delay: how long before the record the length ends; None and zero are the same.
 
         Raises:
             TypeError: neither `str` nor `timedelta`.
             ValueError: a `difference` not longer than zero, a negative `delay`, another word, `window_id`, a Python
                 function of `reduce` or `aggregate`, or an aggregate that has `over` already; from `with_columns`, a
-                time that does not fit into the windows, no multiple of the resolution, or sessions; from `agg`, always.
+                length that does not fit into the windows, no multiple of the resolution, or sessions; from `agg`,
+                always.
 
         >>> from datetime import datetime
         >>> import pyarrow as pa

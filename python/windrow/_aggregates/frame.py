@@ -51,7 +51,7 @@ class Frame:
         if not rows:
             raise bad_value(over, self, "with_columns(...), which returns each record; agg(...) returns windows")
         if not isinstance(windows, SlidingWindows):
-            allowed = "SlidingWindows.with_time_difference(...) with the longest time that an aggregate covers"
+            allowed = "SlidingWindows.with_time_difference(...) with the longest length of an aggregate"
             raise bad_value(over, windows, allowed)
         unit = windows.resolution or TIME_UNITS[time.type.unit].microseconds
         for name, length in (("difference", self.difference), ("delay", self.delay)):

@@ -1,4 +1,4 @@
-"""Aggregates over shorter times up to a record: `over` equals brute force, Polars and DuckDB, and refuses the rest.
+"""Aggregates over shorter lengths up to a record: `over` equals brute force, Polars and DuckDB, and refuses the rest.
 
 ```text
  windows of 20            ├───────────────────┤ t
