@@ -121,8 +121,8 @@ test-python: package ## all Python tests that need no Spark, on all cores; no Ja
 test-spark: package ## the tests and examples that start a Spark, in two Sparks side by side
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "spark and not soak" --doctest-modules tests/python/spark tests/python/test_docs.py python/windrow
 
-test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, kills, and Kafka Streams beside windrow
-	$(PYTEST) tests/kafka
+test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, and Kafka Streams beside windrow
+	$(PYTEST) -m "not soak" tests/kafka
 
 test-versions: package maven ## the tests of Spark on each version of tests/versions (VERSIONS="3.5 4.0", SMOKE=--smoke), and a table
 	$(PY) tools/versions.py $(SMOKE) $(VERSIONS)
@@ -180,7 +180,7 @@ soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMP
 		-m "hypothesis and not spark and not soak" tests/python
 	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
 		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
-	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py
+	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py tests/kafka/test_end_to_end.py
 	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_DAMAGES) damaged rows of" \
 		"open windows, Python properties of $(SOAK_EXAMPLES)" \
 		"examples, $(SOAK_STREAMS) streams in 3 ways each from seed $(SOAK_SEED)"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
@@ -34,6 +35,8 @@ from .deadline import until
 from .stream import Query, records_of
 from .topics import Record
 from .windowed_key import Window, count_of, session_of
+
+pytestmark = pytest.mark.soak
 
 START = 1_700_000_000_000
 PARTITIONS, USERS, EVENTS = 3, 8, 600

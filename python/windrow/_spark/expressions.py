@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, IntegerType, StructField, StructType
+from pyspark.sql.types import DataType, IntegerType, NullType, StructField, StructType
 
 from windrow._arguments.errors import bad_value
 from windrow._arguments.expression import (
@@ -120,11 +120,12 @@ def is_column(frame: DataFrame, column: Any) -> bool:
 
     A literal is not, nor is a column of another frame. PySpark shows `F.lit("user")` like `F.col("user")`.
     """
-    try:
-        _ = frame.select(F.lit(0).alias("no name")).select(column).schema
-    except Exception:  # it needs a column, or a pipeline does not let windrow ask
-        return _is_analysed(frame, column) or not _is_analysed(frame, F.lit(0))
-    return False
+    kind = _analysed(frame, column)
+    if kind is None:
+        return _analysed(frame, F.lit(0)) is None  # a pipeline does not let windrow ask
+    if kind.nullable and kind.dataType != NullType():
+        return True  # a literal has a value, or no type
+    return _analysed(frame.select(F.lit(0).alias("no name")), column) is None
 
 
 def is_case_sensitive(spark: Any) -> bool:
@@ -135,12 +136,13 @@ def is_case_sensitive(spark: Any) -> bool:
         return False
 
 
-def _is_analysed(frame: DataFrame, column: Any) -> bool:
-    """Whether Spark accepts the column over this frame. It accepts none inside a pipeline."""
+def _analysed(frame: DataFrame, column: Any) -> StructField | None:
+    """The column over this frame; None if Spark refuses it. Inside a pipeline, it refuses all."""
     try:
-        return schema_or_none(frame.select(column)) is not None
+        schema = schema_or_none(frame.select(column))
     except Exception:  # Spark's own, and those of Columns of another kind of session
-        return False
+        return None
+    return None if schema is None else schema.fields[0]
 
 
 def _reason(error: Exception) -> str:

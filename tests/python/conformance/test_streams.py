@@ -22,7 +22,7 @@ from ..oracle.scenario import Row, Scenario, scenario_of
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "streams.jsonl"
 LINES = [line for line in VECTORS.read_text(encoding="utf-8").splitlines() if line]
-SOON = 400
+SOON = 200
 LONG = int(os.environ.get("WINDROW_STREAMS", "12000"))
 FIRST = int(os.environ.get("WINDROW_FIRST_SEED", str(SOON)))
 

@@ -114,7 +114,7 @@ def test_an_interrupt_ends_work_of_which_each_window_takes_long() -> None:
 
 
 @pytest.mark.parametrize("work", WORKS)
-@pytest.mark.parametrize("after", [0.3, 1.5])
+@pytest.mark.parametrize("after", [0.3, pytest.param(1.5, marks=pytest.mark.soak)])
 def test_an_interrupt_ends_work_on_the_main_thread(work: str, after: float) -> None:
     assert comes_soon(MAIN, work, after)
 

@@ -74,7 +74,7 @@ def run(work: str, limit: int, keys: int, threads: int = 1, batches: int = 120) 
 @pytest.mark.parametrize("work", ["sliding", "sessions", "lists"])
 @pytest.mark.parametrize("keys", [1, 4999])
 @pytest.mark.parametrize("limit", [pytest.param(200, marks=pytest.mark.soak), 450])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.soak), 2])
 def test_a_call_beyond_the_limit_is_an_error(work: str, keys: int, limit: int, threads: int) -> None:
     code, printed = run(work, limit, keys, threads)
     assert code == 0, f"{signal.Signals(-code).name if code < 0 else code}: {printed}"

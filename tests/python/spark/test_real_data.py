@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -72,15 +73,20 @@ def sorted_rows(result: DataFrame, keys: list[str]) -> pa.Table:
     return nullable.combine_chunks().sort_by([(name, "ascending") for name in (*keys, "start")])
 
 
+def long(*case: Any) -> Any:
+    """A case of `make soak` alone."""
+    return pytest.param(*case, marks=pytest.mark.soak)
+
+
 @pytest.mark.parametrize(
     ("file", "keys", "time", "gap", "value", "least"),
     [
         ("flights", ["tailnum"], "departure", "6 hours", "delay", 100_000),
-        ("flights", ["origin", "dest"], "departure", "90 minutes", "distance", 50_000),
-        ("git_commits.parquet", ["author"], "event_time", "1 hour", "subject_len", 100_000),
+        long("flights", ["origin", "dest"], "departure", "90 minutes", "distance", 50_000),
+        long("git_commits.parquet", ["author"], "event_time", "1 hour", "subject_len", 100_000),
         ("git_commits.parquet", ["repo", "author"], "arrival_time", "8 hours", "subject_len", 100_000),
-        ("wyscout_events.parquet", ["player_id"], "ts", "30 minutes", "x", 50_000),
-        ("physionet2012_events.parquet", ["record_id", "parameter"], "ts", "2 hours", "minute", 100_000),
+        long("wyscout_events.parquet", ["player_id"], "ts", "30 minutes", "x", 50_000),
+        long("physionet2012_events.parquet", ["record_id", "parameter"], "ts", "2 hours", "minute", 100_000),
         ("online_retail.parquet", ["CustomerID"], "InvoiceDate", "1 day", "Quantity", 10_000),
     ],
 )

@@ -49,7 +49,7 @@ def await_clock(moment: int) -> None:
         never.wait(0.05)
 
 
-@pytest.mark.parametrize("order", [None, "offset"])
+@pytest.mark.parametrize("order", [pytest.param(None, marks=pytest.mark.soak), "offset"])
 def test_a_micro_batch_that_is_tried_again_sets_the_same_records_aside(
     spark: SparkSession, tmp_path: Path, order: str | None
 ) -> None:

@@ -89,9 +89,9 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
 @pytest.mark.parametrize(
     ("windows", "aggregates", "emit", "late"),
     [
-        (SESSIONS, BUILT_IN, "close", "drop"),
+        pytest.param(SESSIONS, BUILT_IN, "close", "drop", marks=pytest.mark.soak),
         (SESSIONS, BUILT_IN, "update", "emit"),
-        (SLIDING, BUILT_IN, "close", "emit"),
+        pytest.param(SLIDING, BUILT_IN, "close", "emit", marks=pytest.mark.soak),
         (SLIDING, FUNCTIONS, "update", "drop"),
     ],
     ids=["sessions", "session updates", "sliding", "functions"],

@@ -17,14 +17,16 @@ from ..harness.spark_tables import table_of
 from ..harness.vector_streams import Stream
 from ..harness.vectors import QUERIES
 
+SOAK = pytest.mark.soak
 
-def since(version: str) -> Any:
-    return pytest.param(version, marks=pytest.mark.needs(f"PySpark {version} or later"))
+
+def since(version: str, *marks: pytest.MarkDecorator) -> Any:
+    return pytest.param(version, marks=[pytest.mark.needs(f"PySpark {version} or later"), *marks])
 
 
 @pytest.mark.parametrize(
     "version",
-    [pytest.param("4.0", marks=pytest.mark.needs("PySpark 4.0")), since("4.1"), since("4.2"), since("4.3")],
+    [pytest.param("4.0", marks=pytest.mark.needs("PySpark 4.0")), since("4.1"), since("4.2", SOAK), since("4.3")],
 )
 def test_streams_continue_their_checkpoints(spark: SparkSession, tmp_path: Path, version: str) -> None:
     """Some queries at once. Spark from 4.1 on refuses checkpoints of 4.0."""
@@ -41,7 +43,7 @@ def test_streams_continue_their_checkpoints(spark: SparkSession, tmp_path: Path,
         list(threads.map(continued, QUERIES))
 
 
-@pytest.mark.parametrize("version", [since("4.0"), since("4.1"), since("4.2"), since("4.3")])
+@pytest.mark.parametrize("version", [since("4.0"), since("4.1", SOAK), since("4.2", SOAK), since("4.3")])
 def test_open_windows_of_checkpoints_are_continued(spark: SparkSession, tmp_path: Path, version: str) -> None:
     """A run over the later records closes the other windows, also of a checkpoint that this Spark cannot continue.
 

@@ -113,7 +113,7 @@ def test_records_come_back_when_their_session_closes_as_in_the_batch_query(spark
     assert run.total("late") == 0
 
 
-@pytest.mark.parametrize("order", [None, "id"])
+@pytest.mark.parametrize("order", [pytest.param(None, marks=pytest.mark.soak), "id"])
 def test_records_of_sliding_windows_come_back_at_once(spark: SparkSession, tmp_path: Path, order: str | None) -> None:
     rows = events(4)
     batches = [rows[:30], rows[30:31], rows[31:80], rows[80:]]
