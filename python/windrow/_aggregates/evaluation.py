@@ -145,18 +145,20 @@ class Finish:
     Attributes:
         columns: the columns of the result, in order: those that pass, and those that are computed, by name.
         parts: columns of the core's result that only computed ones need.
+        has_op: whether the column `op` is what each row means, and not a key or an aggregate.
         nulls: whether a result that does not fit its type is null, and not an error.
         tally: counts such results.
     """
 
     columns: tuple[tuple[str, Named | Expression], ...]
     parts: tuple[str, ...]
+    has_op: bool
     nulls: bool = False
     tally: Tally = dataclass_field(default_factory=Tally, compare=False)
 
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch of the core's result. Other columns, such as counters, follow."""
-        names, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch)
+        names, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch, self.has_op)
         arrays: list[Any] = []
         fields: list[pa.Field[Any]] = []
         for name, column in self.columns:
@@ -223,9 +225,9 @@ def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa
 class _Rows:
     """The rows of a batch that have aggregates: windows that are not deleted, no counters, no records left out."""
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, has_op: bool) -> None:
         kept: Any = batch.column("window").is_valid()
-        if "op" in batch.schema.names:
+        if has_op:
             lacks: Any = pc.is_in(batch.column("op"), value_set=pa.array(["delete", "left_out"]))
             kept = pc.and_not(kept, lacks)
         self._places: Any = None

@@ -18,7 +18,7 @@ from windrow._local.columns import Columns
 from windrow._local.results import decoded_values, of_type, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
 from windrow._plan.flat import BOUNDS, WINDOW
-from windrow._plan.open_table import STATE, STREAM_TIME
+from windrow._plan.open_table import STATE, STREAM_TIME, bounds_of
 from windrow._plan.plan import Plan
 
 _BINARY = ("binary", "large_binary", "binary_view", "null")
@@ -53,8 +53,6 @@ def _with_clock(
 
 def with_bounds(closed: pa.Table) -> pa.Table:
     """Closed windows in the types of `agg`, where no window and no bound is null."""
-    if WINDOW not in closed.column_names:
-        return closed
     place, column = closed.column_names.index(WINDOW), closed[WINDOW]
     kind: Any = column.type
     bounds = pa.struct([each.with_nullable(False) for each in kind])
@@ -88,7 +86,8 @@ def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> Op
 
 def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa.Table:
     """A table of open windows in the columns that the core reads, with those of these aggregates that it has."""
-    names, bounds = list(table.names), BOUNDS if plan.options.flat else (WINDOW,)
+    names = list(table.names)
+    bounds = bounds_of(plan, names)
     wanted = [*plan.key_names, *bounds, STREAM_TIME, STATE]
     for name in wanted:
         if names.count(name) != 1:
@@ -98,7 +97,7 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     places = sorted(names.index(name) for name in wanted)
     rows = stream_reader(table.stream(places)).read_all()
     named = {names[place]: column for place, column in zip(places, rows.columns, strict=True)}
-    columns = _columns(plan, named, rows.num_rows)
+    columns = _columns(plan, named, bounds, rows.num_rows)
     for each in aggregates:
         try:
             columns[each.name] = _cast(each.name, named[each.name], without_views(each.type))
@@ -109,7 +108,7 @@ def open_rows(table: Columns, plan: Plan, aggregates: list[pa.Field[Any]]) -> pa
     return pa.table(columns)
 
 
-def _columns(plan: Plan, named: Mapping[str, Any], rows: int) -> dict[str, Any]:
+def _columns(plan: Plan, named: Mapping[str, Any], shown: tuple[str, ...], rows: int) -> dict[str, Any]:
     """The columns that a run reads, in the types of the core: keys, bounds and `stream_time` as int64, `state`."""
     time: Any = plan.schema.field(plan.time).type
     columns = dict[str, Any]()
@@ -120,7 +119,7 @@ def _columns(plan: Plan, named: Mapping[str, Any], rows: int) -> dict[str, Any]:
         columns[key] = (
             pa.chunked_array([pa.array([0] * rows, kind)]) if name is None else _cast(name, named[name], kind)
         )
-    if plan.options.flat:
+    if shown == BOUNDS:
         bounds = [named[name] for name in BOUNDS]
     else:
         window: Any = named[WINDOW]
@@ -130,7 +129,7 @@ def _columns(plan: Plan, named: Mapping[str, Any], rows: int) -> dict[str, Any]:
             bounds = [pc.struct_field(window, name) for name in ("start", "end")]
         else:
             raise bad_column_type("open", WINDOW, window.type, "a struct of `start` and `end`")
-    shown = BOUNDS if plan.options.flat else ("window.start", "window.end")
+    shown = shown if shown == BOUNDS else ("window.start", "window.end")
     times = zip((START, END, STREAM_TIME), (*shown, STREAM_TIME), (*bounds, named[STREAM_TIME]), strict=True)
     for name, column, values in times:
         if values.null_count == rows:

@@ -193,7 +193,8 @@ class LocalInput(Input[Any]):
         rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
         kinds = self._kinds(plan, rows, [name for name in plan.schema.names if self._is_retyped(plan, name)])
         is_closed: Any = pc.equal(rows[STATUS], pa.scalar("closed"))
-        closed = with_bounds(rows.filter(is_closed).drop_columns([STREAM_TIME, STATE, STATUS]))
+        closed = rows.filter(is_closed).drop_columns([STREAM_TIME, STATE, STATUS])
+        closed = closed if plan.options.flat else with_bounds(closed)
         still_open = rows.filter(pc.invert(is_closed)).drop_columns([STATUS, *(["op"] if plan.options.op else [])])
         result = self._table.result
         return Run(result(closed, kinds, counted), result(still_open, kinds, counted), result(rows, kinds, counted))

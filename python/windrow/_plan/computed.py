@@ -67,7 +67,7 @@ def finish_of(
         return aggregate.expression(lambda part: parts.names_of(part)[0])
 
     columns = tuple((name, column(name)) for name in (*before, *chosen, *after))
-    return Finish(columns, tuple(name for name in calls if name not in chosen), nulls)
+    return Finish(columns, tuple(name for name in calls if name not in chosen), "op" in after, nulls)
 
 
 def _kind(aggregate: AggregateCall) -> str:

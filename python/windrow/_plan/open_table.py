@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value
+from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.plan import Plan
 
 STREAM_TIME = "stream_time"
@@ -31,3 +32,13 @@ def check_reserved(argument: str, names: Iterable[str], call: str) -> None:
     for name in names:
         if name.casefold() in RESERVED:
             raise bad_value(argument, name, f"any name but {', '.join(RESERVED)}, which {call} uses")
+
+
+def bounds_of(plan: Plan, names: Collection[str]) -> tuple[str, ...]:
+    """The columns of bounds in a table with these columns: those of the query, or those of one that differs in `flat`.
+
+    The table of a stream's open windows is never flat.
+    """
+    own, others = (BOUNDS, (WINDOW,)) if plan.options.flat else ((WINDOW,), BOUNDS)
+    has_others = {*own}.isdisjoint(names) and {*others} <= {*names} - {*plan.key_names}
+    return others if has_others else own

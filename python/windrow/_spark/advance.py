@@ -39,7 +39,7 @@ from windrow._executor.run_blocks import heads, pack_open, packed_schema
 from windrow._executor.shipping import shipped
 from windrow._native import Operator
 from windrow._plan.flat import BOUNDS, WINDOW
-from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
+from windrow._plan.open_table import STATE, STATUS, STREAM_TIME, bounds_of
 from windrow._plan.plan import Plan
 from windrow._spark import release
 from windrow._spark.declared import schema_of
@@ -148,10 +148,9 @@ def open_columns(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) ->
         selected.append(F.col(f"_{at}"))
     if not plan.key_names:
         selected.append(F.lit(0))
-    times = {
-        name: schema.fields[place(name)].dataType for name in (STREAM_TIME, *(BOUNDS if plan.options.flat else ()))
-    }
-    if plan.options.flat:
+    is_flat = bounds_of(plan, names) == BOUNDS
+    times = {name: schema.fields[place(name)].dataType for name in (STREAM_TIME, *(BOUNDS if is_flat else ()))}
+    if is_flat:
         bounds = [F.col(f"_{place(name)}") for name in BOUNDS]
     else:
         at = place(WINDOW)

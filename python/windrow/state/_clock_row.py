@@ -97,7 +97,9 @@ class ClockRow:
             return []
         if all(key in names for key in keys):
             return keys
-        return list(names[: names.index(WINDOW if WINDOW in names else BOUNDS[0])])
+        # A key may have the name of the other kind of bounds.
+        places = [place for place, name in enumerate(names) if name in (WINDOW, BOUNDS[0]) and place >= len(keys)]
+        return list(names[: min(places, default=0)])
 
 
 def check_columns(names: Sequence[str]) -> None:

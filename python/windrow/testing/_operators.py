@@ -28,8 +28,11 @@ from windrow._plan.plan import Plan
 from windrow.testing._feed import SourcedRows, taken
 from windrow.testing._pages import task_page
 
+OP = "windrow.op"
+"""The column with what a change is, if the result has none: a key or an aggregate may be called `op`."""
+
 TIME = "windrow.time"
-"""The column with the time of a change, if `time` is that of a record."""
+"""The column with the time of a change: a key, an aggregate or a column of left out records may be called `time`."""
 
 Make = Callable[[], "Operator"]
 """Makes an operator that has seen no record."""
@@ -40,13 +43,16 @@ class Operators(ABC):
 
     def __init__(self, blank: Operator, ledger: Ledger | None) -> None:
         """`blank` is any operator of the plan; its state does not matter."""
-        self.change_schema = blank.change_schema
         self.output_schema = blank.output_schema
         self._ledger = ledger
+        *columns, time = blank.change_schema
+        if len(columns) > len(self.output_schema):
+            columns[-1] = columns[-1].with_name(OP)
+        changes = pa.schema(columns)
         if ledger is not None:
-            *columns, time = self.change_schema
             self.output_schema = ledger.output(self.output_schema)
-            self.change_schema = ledger.output(pa.schema(columns)).append(time.with_name(TIME).with_nullable(True))
+            changes, time = ledger.output(changes), time.with_nullable(True)
+        self.change_schema = changes.append(time.with_name(TIME))
 
     def left_out(self, sourced: SourcedRows, reason: str) -> list[pa.RecordBatch]:
         """The rows of records that are left out, if the query returns them."""
@@ -61,7 +67,7 @@ class Operators(ABC):
 
     def _changes(self, changes: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
         if self._ledger is None:
-            return changes
+            return [pa.RecordBatch.from_arrays(batch.columns, schema=self.change_schema) for batch in changes]
         return [of_windows(batch, self.change_schema, after=2) for batch in changes]
 
     def _of_records(self, rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -129,6 +129,33 @@ def test_a_query_without_keys_and_with_flat_bounds_continues() -> None:
     assert two.closed.to_pylist() == [{"window_start": at(0), "window_end": at(40), "n": 3}]
 
 
+def half_hours_by(key: str, day: pa.Table, opened: Any, minutes: float, *, flat: bool) -> Any:
+    grouped = wr.group_by(day.rename_columns([key, "ts"]), key, time="ts")
+    windowed = grouped.windowed_by(wr.SessionWindows.with_gap("30 minutes"))
+    return (windowed.flat() if flat else windowed).advance(opened, to=at(minutes), n=wr.count())
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_a_query_continues_the_table_of_one_that_differs_in_flat(flat: bool) -> None:
+    one = half_hours_by("user", pairs(("ann", 0), ("ann", 20)), None, 30, flat=flat)
+    two = half_hours_by("user", pairs(("ann", 40)), one.still_open, 120, flat=not flat)
+    (row,) = two.closed.to_pylist()
+    bounds = [*row["window"].values()] if flat else [row["window_start"], row["window_end"]]
+    assert (row["user"], bounds, row["n"]) == ("ann", [at(0), at(40)], 3)
+
+
+@pytest.mark.parametrize(("key", "flat", "lost"), [("window", True, "window_end"), ("window_end", False, "window")])
+def test_a_key_with_the_name_of_bounds_is_never_taken_for_them(key: str, flat: bool, lost: str) -> None:
+    one = half_hours_by(key, pairs(("ann", 0), ("bob", 20)), None, 40, flat=flat)
+    two = half_hours_by(key, pairs(("bob", 45)), one.still_open, 120, flat=flat)
+    assert [(row[key], row["n"]) for row in [*one.closed.to_pylist(), *two.closed.to_pylist()]] == [
+        ("ann", 1),
+        ("bob", 2),
+    ]
+    with pytest.raises(ValueError, match=f"allowed: one that has '{lost}'"):
+        half_hours_by(key, pairs(("bob", 40)), one.still_open.drop_columns([lost]), 120, flat=flat)
+
+
 def test_conditions_ticks_and_left_out_records() -> None:
     day = pa.table(
         {

@@ -33,6 +33,7 @@ DAY = pairs(("ann", 0), ("bob", 1), ("eve", 2), ("bob", 50))
 OPEN: pa.Table = half_hours(DAY).advance(None, to=at(20), n=wr.count()).still_open
 ROWS: pa.Table = half_hours(DAY).advance(None, to=at(40), n=wr.count()).rows
 """The rows of a run that closes windows."""
+GAP = wr.SessionWindows.with_gap("30 minutes")
 
 
 def continued(opened: Any, *records: tuple[str, float], to: float = 200) -> list[tuple[str, int]]:
@@ -52,6 +53,14 @@ def test_rows_of_keys_are_removed_and_the_table_is_whole(name: str) -> None:
     for nobody in ("nobody", None, []):
         same = state.without_keys(given, user=nobody)
         assert continued(same) == [("ann", 1), ("bob", 1), ("bob", 1), ("eve", 1)]
+
+
+@pytest.mark.parametrize(("key", "flat"), [("window", True), ("window_start", False), ("user", True)])
+def test_a_key_may_have_the_name_of_the_other_kind_of_bounds(key: str, flat: bool) -> None:
+    windowed = wr.group_by(DAY.rename_columns([key, "ts"]), key, time="ts").windowed_by(GAP)
+    opened = (windowed.flat() if flat else windowed).advance(None, to=at(20), n=wr.count()).still_open
+    without = state.without_keys(opened, **{key: "bob"})
+    assert [row[key] for row in without.to_pylist()] == ["ann", "eve", None]  # the last is the clock row
 
 
 @pytest.mark.parametrize("name", FRAMES)

@@ -373,3 +373,16 @@ def test_no_rows_have_the_same_columns() -> None:
         n=wr.count() * 2, s=wr.apply(lambda v: pc.list_value_length(v), "amount", schema="int")
     )
     assert (got.num_rows, got.schema.field("n").type, got.schema.field("s").type) == (0, pa.int64(), pa.int32())
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.dictionary(pa.int8(), pa.string())], ids=str)
+def test_a_key_or_an_aggregate_called_op_says_nothing_of_a_row(kind: pa.DataType) -> None:
+    ops = pa.array([1, 2, 3], kind) if kind == pa.int64() else pa.array(["insert", "delete", "left_out"]).cast(kind)
+    changes = pa.table({"op": ops, "k": [1, 2, 3], "ts": pa.array([0] * 3, US)})
+    by_op = wr.group_by(changes, "op", time="ts").windowed_by(GAP)
+    assert by_op.agg(n=wr.count() * 2)["n"].to_pylist() == [2, 2, 2]
+    assert by_op.advance(None, to="1970-01-02", n=wr.count() * 2).closed["n"].to_pylist() == [2, 2, 2]
+    by_k = wr.group_by(changes, "k", time="ts").windowed_by(GAP)
+    assert by_k.agg(op=wr.first("op"), n=wr.count() * 2).drop_columns("window").to_pylist() == [
+        {"k": k, "op": op, "n": 2} for k, op in zip([1, 2, 3], ops.to_pylist(), strict=True)
+    ]

@@ -235,3 +235,22 @@ def test_truths_of_eight_bits_are_truths_to_functions() -> None:
     found = last(pa.table({"k": ["a", "b", "c", "a"], "ts": [NOON] * 4, "v": truths}))
     assert found.sort_by("k")["v"].to_pylist() == [True, False, None]
     assert found["v"].type == pa.bool8()
+
+
+@pytest.mark.parametrize(("name", "emit"), [("op", "close"), ("time", "close"), ("time", "update")])
+def test_a_key_or_a_computed_column_may_have_the_name_of_a_part_of_a_change(name: str, emit: Any) -> None:
+    def single_change(key: str, result: str) -> Any:
+        def doubled(data: Any) -> Any:
+            windowed = wr.group_by(data, key, time="ts").windowed_by(SESSIONS).emit(emit)
+            return windowed.agg(**{result: wr.count() * 2})
+
+        driver = StreamDriver(doubled, pa.schema({key: pa.string(), "ts": US}))
+        (*_, change) = [*driver.pipe(**{key: "delete", "ts": NOON}), *driver.finish()]
+        (row,) = driver.read_table().to_pylist()
+        assert (row[key], row[result]) == ("delete", 2)
+        assert (change.kind, change.key, change.values) == (kind, {key: "delete"}, {result: 2})
+        assert change.time == NOON
+
+    kind = "final" if emit == "close" else "upsert"
+    single_change(name, "n")
+    single_change("k", name)

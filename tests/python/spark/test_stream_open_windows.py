@@ -114,6 +114,27 @@ def rows_time(batches: list[list[dict[str, Any]]]) -> int:
     return value - 10 * 60_000_000
 
 
+def test_a_query_with_flat_bounds_continues_its_own_open_windows(spark: SparkSession, tmp_path: Path) -> None:
+    rows = events(37, 60)
+    first, rest, end = table(rows[:40]), table(rows[40:]), max(row["ts"] for row in rows) + timedelta(days=1)
+
+    def query(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).shards(2).flat()
+
+    play(spark, tmp_path / "first", [first], lambda data: query(data).agg(**SUMS), DDL)
+    opened = windrow.state.open_windows(spark, tmp_path / "first" / "checkpoint")
+    closed = query(rest).advance(table_of(opened), to=end, **SUMS).closed.to_pylist()
+    assert len(closed) > 5
+    in_spark = query(frame_of(spark, rest)).advance(opened, to=end, **SUMS).closed
+    assert sorted(map(str, table_of(in_spark).to_pylist())) == sorted(map(str, closed))
+    tick = table([{"user": "nobody", "ts": end, "amount": 1, "part": 0, "pause": timedelta(minutes=1)}])
+    run = play(spark, tmp_path / "second", [rest, tick], lambda data: query(data).start_from(opened).agg(**SUMS), DDL)
+    names = list(closed[0])
+    assert sorted(str([row[name] for name in names[3:]]) for row in run.rows) == sorted(
+        str([row[name] for name in names[3:]]) for row in closed
+    )
+
+
 def test_each_source_keeps_its_time_in_another_stream(spark: SparkSession, tmp_path: Path) -> None:
     """A stream that moves gives the same rows as one that does not."""
     rows = events(35, 90)
