@@ -197,7 +197,7 @@ fn records() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
-    #![proptest_config(crate::core::tests::cases::usually(64))]
+    #![proptest_config(crate::core::tests::cases::usually(24))]
 
     #[test]
     fn differential_what_is_touched_is_enough(

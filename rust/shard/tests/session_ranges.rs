@@ -43,7 +43,7 @@ fn updates(windows: &str, limits: Limits) -> Stream {
 }
 
 proptest! {
-    #![proptest_config(crate::core::tests::cases::usually(48))]
+    #![proptest_config(crate::core::tests::cases::usually(24))]
 
     #[test]
     fn differential_many_keys_change_as_those_of_the_operator(

@@ -22,7 +22,7 @@ use crate::record::tests::operator_batches::{
 use crate::shard::tests::shard_stream::{AGGREGATES, Stream, joined, packed, restarts, small};
 
 proptest! {
-    #![proptest_config(crate::core::tests::cases::usually(128))]
+    #![proptest_config(crate::core::tests::cases::usually(64))]
 
     #[test]
     fn differential_runs_give_the_rows_of_the_operator_in_each_micro_batch(

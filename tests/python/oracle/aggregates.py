@@ -200,7 +200,8 @@ def percentile(rows: Sequence[Record], column: str, share: float) -> Any:
     if canonical(low) == canonical(high) or not part:
         return Near(Fraction(low)) if math.isfinite(low) else low
     if math.isfinite(low) and math.isfinite(high):
-        return Near(Fraction(low) * (1 - part) + Fraction(high) * part)
+        parts = Fraction(low) * (1 - part), Fraction(high) * part
+        return Beside(sum(parts), max(parts[0] ** 2, parts[1] ** 2))  # of two signs, they may cancel
     return float(low) + float(high)  # infinities and NaN win, whatever their parts
 
 
