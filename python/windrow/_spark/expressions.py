@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -115,17 +115,20 @@ def check_deterministic(frame: DataFrame, argument: str, expression: ColumnExpre
         )
 
 
-def is_column(frame: DataFrame, column: Any) -> bool:
-    """Whether a Column that PySpark shows as a plain name is a column of the frame.
+def is_column(frame: DataFrame, name: str, column: Any) -> bool:
+    """Whether a Column that PySpark shows as this name is the column of this name, which the frame has once.
 
-    A literal is not, nor is a column of another frame. PySpark shows `F.lit("user")` like `F.col("user")`.
+    A literal is not, nor is a column of another frame, nor one that a join hides: PySpark shows `F.lit("user")` and
+    `right["user"]` like `F.col("user")`.
     """
-    kind = _analysed(frame, column)
-    if kind is None:
-        return _analysed(frame, F.lit(0)) is None  # a pipeline does not let windrow ask
-    if kind.nullable and kind.dataType != NullType():
-        return True  # a literal has a value, or no type
-    return _analysed(frame.select(F.lit(0).alias("no name")), column) is None
+    # Over groups, Spark refuses all but the grouped column and literals; a literal has a value, or no type.
+    grouped = _analysed(frame.groupBy(F.col(quoted(name))).agg, column)
+    if grouped is not None and grouped.nullable and grouped.dataType != NullType():
+        return True
+    if _analysed(frame.select(F.lit(0).alias("no name")).select, column) is not None:
+        return False
+    known = grouped is not None or _analysed(frame.select, column) is not None
+    return known or _analysed(frame.select, F.lit(0)) is None  # a pipeline does not let windrow ask
 
 
 def is_case_sensitive(spark: Any) -> bool:
@@ -136,13 +139,13 @@ def is_case_sensitive(spark: Any) -> bool:
         return False
 
 
-def _analysed(frame: DataFrame, column: Any) -> StructField | None:
-    """The column over this frame; None if Spark refuses it. Inside a pipeline, it refuses all."""
+def _analysed(select: Callable[[Any], DataFrame], column: Any) -> StructField | None:
+    """The column that `select` adds; None if Spark refuses it. Inside a pipeline, it refuses all."""
     try:
-        schema = schema_or_none(frame.select(column))
+        schema = schema_or_none(select(column))
     except Exception:  # Spark's own, and those of Columns of another kind of session
         return None
-    return None if schema is None else schema.fields[0]
+    return None if schema is None else schema.fields[-1]
 
 
 def _reason(error: Exception) -> str:

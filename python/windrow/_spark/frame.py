@@ -94,7 +94,8 @@ class FrameInput(Input[DataFrame]):
 
     def is_column(self, expression: ColumnExpression) -> bool:
         """Whether it is no literal, and no column of another frame. Spark analyses it without a job."""
-        return expression.language != SPARK or is_column(self._frame, expression.value)
+        name = expression.column
+        return expression.language != SPARK or name is None or is_column(self._frame, name, expression.value)
 
     def spelled(self, column: str) -> str:
         """The name as the frame spells it. Spark ignores the case of names unless spark.sql.caseSensitive is true."""

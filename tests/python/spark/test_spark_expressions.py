@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 import windrow.state
+from windrow._spark.expressions import is_column
 
 from ..harness.spark_scenes import events, rows, spark_sessions
 from ..harness.tables import assert_same
@@ -155,6 +156,50 @@ def test_the_columns_of_a_join_stay_distinct(spark: SparkSession) -> None:
     for key in ("user", F.col("user")):
         with pytest.raises(ValueError, match="^keys: got 'user'; allowed: .*2 columns|^keys: got 'user'; .*ambiguous"):
             wr.group_by(joined, key, time="ts")
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full"])
+def test_a_column_that_a_join_hides_is_not_the_column_of_its_name(spark: SparkSession, how: str) -> None:
+    left = spark.createDataFrame([("ann", 1), ("bob", 2), ("bob", 3)], "user string, x int")
+    right = spark.createDataFrame([("ann", 10), ("zed", 20)], "user string, y int")
+    joined = left.join(right, "user", how).withColumn("ts", F.timestamp_seconds(F.lit(0)))
+    assert joined.columns.count("user") == 1
+    for key in (left["user"], right["user"], joined["user"], F.col("user")):
+        got = (
+            wr.group_by(joined, key, time="ts")
+            .windowed_by(GAP)
+            .agg(n=wr.count(), l=wr.count(left["user"]), r=wr.count(right["user"]), u=wr.count(F.col("USER")))
+        )
+        counts = [F.count(column) for column in (F.lit(1), left["user"], right["user"], joined["user"])]
+        expected = joined.where(key.isNotNull()).groupBy(key).agg(*counts)
+        assert sorted(map(tuple, got.drop("window").collect())) == sorted(map(tuple, expected.collect()))
+
+
+PLAIN: dict[str, tuple[str, Callable[[DataFrame], Column], bool]] = {
+    "a name": ("maybe", lambda data: F.col("maybe"), True),
+    "a column without nulls": ("sure", lambda data: F.col("sure"), True),
+    "a column of the frame": ("maybe", lambda data: data["maybe"], True),
+    "another case": ("maybe", lambda data: F.col("MAYBE"), True),
+    "SQL": ("maybe", lambda data: F.expr("maybe"), True),
+    "a type without groups": ("pairs", lambda data: F.col("pairs"), True),
+    "a column of type void": ("void", lambda data: F.col("void"), True),
+    "a column called NULL": ("NULL", lambda data: F.col("NULL"), True),
+    "a null": ("NULL", lambda data: F.lit(None), False),
+    "a text": ("maybe", lambda data: F.lit("maybe"), False),
+    "a column of another frame": ("maybe", lambda data: data.select(F.upper("maybe").alias("maybe"))["maybe"], False),
+    "a name that is not there": ("maybe", lambda data: F.col("mabye"), False),
+}
+"""The name of a column of the data, a Column of Spark, and whether it is that column."""
+
+
+@pytest.mark.parametrize("case", PLAIN)
+def test_a_plain_name_is_a_column_of_the_data_or_not(spark: SparkSession, case: str) -> None:
+    name, make, expected = PLAIN[case]
+    data = spark.sql(
+        "SELECT if(id = 1, NULL, id) AS maybe, id AS sure, map(id, id) AS pairs, NULL AS void FROM range(3)"
+    )
+    data = data.withColumn("NULL", F.col("maybe") + 1)
+    assert is_column(data, name, make(data)) is expected
 
 
 def test_names_with_dots_go_with_backticks(data: DataFrame) -> None:
