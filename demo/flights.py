@@ -205,7 +205,7 @@ def main() -> int:
     assert flights.num_rows == FLIGHTS, flights.num_rows
     spark = start_spark()
     with tempfile.TemporaryDirectory() as folder:
-        # Of a local table, Spark would look through the rows in each step of its planning.
+        # Spark looks through all rows of a local table in each step of its planning, so the flights are in a file.
         pq.write_table(flights, Path(folder) / "flights.parquet")
         try:
             frame = spark.read.parquet(folder).repartition(2).cache()
