@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from windrow._arguments.errors import ambiguous_column, unknown_column
+from windrow._arguments.errors import ambiguous_column, bad_value, unknown_column
 
 
 def column_position(argument: str, column: str, columns: Sequence[str]) -> int:
@@ -13,6 +13,13 @@ def column_position(argument: str, column: str, columns: Sequence[str]) -> int:
     if times != 1:
         raise (ambiguous_column if times else unknown_column)(argument, column, columns)
     return columns.index(column)
+
+
+def check_prefix(argument: str, names: Iterable[str]) -> None:
+    """Raises `ValueError` for a name that begins as the names of windrow's own columns do."""
+    for name in names:
+        if name.casefold().startswith("windrow."):
+            raise bad_value(argument, name, "any name that does not begin with 'windrow.', as windrow's own columns do")
 
 
 class Names:

@@ -6,6 +6,7 @@ import functools
 import os
 from typing import Any
 
+from windrow._arguments.column import check_prefix
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._plan.input import Input, check_table, libraries_of
 from windrow._query.scans import Scan
@@ -25,11 +26,18 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
 
     Raises:
         TypeError: data that windrow does not read, or a declaration of the wrong type.
-        ValueError: what is declared differs from the data, or is missing inside a pipeline.
+        ValueError: what is declared differs from the data, or is missing inside a pipeline; or a column whose name
+            begins with `windrow.`.
         ImportError: a DataFrame of PySpark before 3.5.
     """
     if isinstance(data, Input):
         return data
+    opened = _opened(data, schema, streaming)
+    check_prefix("data", opened.columns)
+    return opened
+
+
+def _opened(data: object, schema: object, streaming: bool | None) -> Input[Any]:
     if isinstance(data, Scan):
         _check_undeclared(schema, streaming, "None for a scan, whose files have a schema")
         return data._input

@@ -132,10 +132,10 @@ def group_by(
 
     Raises:
         ValueError: an empty list of keys, a key or a source column twice, a column that the data lacks or has twice, an
-            expression that gives no single column, on a stream an expression that is not deterministic, in a pipeline
-            an expression whose type only Spark knows, an unknown word for `stream_time`, `order` with
-            `stream_time="slowest"`, or a `schema` or `streaming` that differs from the data, is missing in a pipeline,
-            or is given for in-process data.
+            expression that gives no single column, a name that begins with `windrow.`, on a stream an expression that
+            is not deterministic, in a pipeline an expression whose type only Spark knows, an unknown word for
+            `stream_time`, `order` with `stream_time="slowest"`, or a `schema` or `streaming` that differs from the
+            data, is missing in a pipeline, or is given for in-process data.
         TypeError: data that cannot be read or is grouped already, a column that is neither a name nor an expression, an
             expression of another library than that of the data, a key type that cannot be grouped, a time column
             without timestamps, a tick column without booleans, or a source or order column of another type.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Generic
 
-from windrow._arguments.column import Names
+from windrow._arguments.column import Names, check_prefix
 from windrow._arguments.errors import bad_value
 from windrow._arguments.expression import CONSTANT, FIELD, SPARK, SQL, ColumnExpression, Reference
 from windrow._plan.flat import WINDOW
@@ -66,6 +66,7 @@ class Projection(Generic[Result]):
     def key(self, column: Reference) -> tuple[str, str]:
         """As `column`, for a key; `window` is the column of windows, so a key of this name gets another one."""
         name, shown = self.column("keys", column)
+        check_prefix("keys", [shown])
         if name.casefold() != WINDOW:
             return name, shown
         return self._computed("keys", ColumnExpression(FIELD, (name,)), shown)

@@ -13,6 +13,7 @@ from windrow._aggregates.call import AggregateCall, Computed
 from windrow._aggregates.ended_by import EndedBy
 from windrow._aggregates.row_numbers import RowNumber
 from windrow._aggregates.user_function import Accumulation, Reduction
+from windrow._arguments.column import check_prefix
 from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
 from windrow._arguments.expression import ColumnExpression, Reference, column_reference
 from windrow._arguments.other_names import aggregate_like
@@ -195,6 +196,7 @@ def _check_name(name: str, aggregate: Aggregate, alike: Mapping[str, str], opene
         raise bad_type(aggregate_argument(name), aggregate, f"an aggregate of windrow, such as windrow.count(){hint}")
     if "\0" in name:
         raise bad_value("aggregates", name, NO_NULL_CHARACTER)
+    check_prefix("aggregates", [name])
     what = next((what for other, what in alike.items() if opened.is_same(name, other)), None)
     if what is not None:
         raise bad_value("aggregates", name, f"a new name: {what} has this one already")

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
+from windrow._arguments.column import check_prefix
 from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import CONSTANT, ColumnExpression
 from windrow._plan.input import Input
@@ -124,6 +125,7 @@ def plan_of(definition: Definition, schema: Schemas) -> Plan:
     for name, given in schema.items() if isinstance(schema, Mapping) else [("schema", schema)]:
         if not isinstance(given, pa.Schema):
             raise bad_type(name, given, "a pyarrow.Schema of the data; for a cogroup, a dict of them by input")
+        check_prefix(name, given.names)
     if not callable(definition):
         raise bad_type("definition", definition, "a function from data to a query over it")
     answer = _called(definition, schema)

@@ -139,8 +139,7 @@ class StreamDriver:
                 `select`; take them outside of it.
             ValueError: windows without a grace, which every stream needs; sliding windows without a resolution whose
                 lengths are not multiples of a millisecond, the resolution of a driver; schemas of other inputs than the
-                definition has; a column `windrow.tick`, the name of the driver's own ticks; or `max_ahead` without a
-                `wall_clock`.
+                definition has; a column whose name begins with `windrow.`; or `max_ahead` without a `wall_clock`.
         """
         plan = plan_of(definition, schema)
         plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))

@@ -77,8 +77,6 @@ class Feed:
             self._origins[None] = _origin_of(plan, 0, schema, {name: name for name in (*fields, *plan.stream.columns)})
         self._number = plan.origins.column if plan.origins is not None else None
         self.tick = plan.tick or _TICK
-        if plan.tick is None and _TICK in fields:
-            raise bad_value("schema", _TICK, "another name for a column that is read: the driver's own ticks have this")
         fields.setdefault(self.tick, pa.field(self.tick, pa.bool_()))
         self.schema = pa.schema(fields.values())
 

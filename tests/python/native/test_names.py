@@ -1,10 +1,11 @@
-"""Names that Arrow's interface would cut: refused where they are named, with the whole name."""
+"""Names that Arrow's interface would cut, and names of windrow's own columns: refused, with the whole name."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -35,6 +36,24 @@ def test_a_null_character_in_the_name_of_a_field() -> None:
     table = TABLE.append_column("s", pa.array([{"x\0y": 1}, {"x\0y": 2}]))
     with pytest.raises(ValueError, match=re.escape(r"got 'x\x00y'; allowed: a name without")):
         counted(table, n=wr.first("s"))
+
+
+@pytest.mark.parametrize("name", ["windrow.row", "Windrow.series"])
+def test_a_column_that_begins_like_those_of_windrow(name: str) -> None:
+    allowed = re.escape(f"got '{name}'; allowed: any name that does not begin with 'windrow.'")
+    table = TABLE.append_column(name, [[10, 20]])
+    with pytest.raises(ValueError, match=f"data: {allowed}"):
+        counted(table, n=wr.count())
+    with pytest.raises(ValueError, match=f"aggregates: {allowed}"):
+        counted(TABLE, **{name: wr.count()})
+    with pytest.raises(ValueError, match=f"keys: {allowed}"):
+        wr.group_by(pl.from_arrow(TABLE), pl.col("k").alias(name), time="t")
+
+
+def test_a_struct_called_windrow_and_names_that_only_look_alike() -> None:
+    table = pa.table({"t": TIMES, "windrow": pa.array([{"key": 1}, {"key": 1}]), "windrows": [3, 4]})
+    grouped = wr.group_by(table, "windrow.key", time="t").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    assert grouped.agg(windrow=wr.sum("windrows")).select(["key", "windrow"]).to_pylist() == [{"key": 1, "windrow": 7}]
 
 
 def test_a_decimal_of_digits_without_end() -> None:
