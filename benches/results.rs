@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
+use arrow_select::concat::concat_batches;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use windrow::batch::merger::Merger;
 use windrow::batch::packer::Packer;
@@ -45,12 +46,23 @@ fn pack(query: &Arc<Query>, batches: &[RecordBatch]) -> Vec<RecordBatch> {
     packed
 }
 
-fn merge(query: &Arc<Query>, packed: &[RecordBatch]) -> usize {
-    let mut merger = Merger::new(query).unwrap();
-    let left: usize = packed
+/// The packed rows as a shuffle of Spark brings them.
+fn shuffled(packed: &[RecordBatch]) -> RecordBatch {
+    let mut rows: Vec<RecordBatch> = packed
         .iter()
-        .map(|packed| rows(&merger.push(packed).unwrap()))
-        .sum();
+        .flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1)))
+        .collect();
+    rows.sort_by_key(|row| {
+        unpack(row)
+            .map(|rows| (rows[0].shard, rows[0].first))
+            .unwrap()
+    });
+    concat_batches(&rows[0].schema(), &rows).unwrap()
+}
+
+fn merge(query: &Arc<Query>, packed: &RecordBatch) -> usize {
+    let mut merger = Merger::new(query).unwrap();
+    let left = rows(&merger.push(packed).unwrap());
     left + rows(&merger.finish().unwrap())
 }
 
@@ -80,8 +92,9 @@ fn results(criterion: &mut Criterion) {
         group.bench_function(format!("pack/500k/{shape}"), |bencher| {
             bencher.iter(|| assert_eq!(rows(&pack(&sessions, &batches)), rows(&packed)));
         });
+        let shuffled = shuffled(&packed);
         group.bench_function(format!("merge/500k/{shape}"), |bencher| {
-            bencher.iter(|| assert_eq!(merge(&sessions, &packed), expected))
+            bencher.iter(|| assert_eq!(merge(&sessions, &shuffled), expected))
         });
 
         let single = query(key, ONE_TICK, aggregates);
