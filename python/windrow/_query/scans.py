@@ -74,8 +74,8 @@ def scan_parquet(
 
     Raises:
         TypeError: an argument of a wrong type, or a column of a type that windrow cannot read.
-        ValueError: no session, no files, paths that Spark cannot read, a scheme that Arrow cannot read, a column that
-            the files lack, or a filter that does not fit the columns.
+        ValueError: no session, no files, paths that Spark cannot read, a file in several paths, a scheme that Arrow
+            cannot read, a column that the files lack, or a filter that does not fit the columns.
         RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
             the file; if a file changes or vanishes later, the query fails with this error.
 
