@@ -85,13 +85,13 @@ class Projection(Generic[Result]):
         for name, known in self._opened.expressions.items():
             if known == expression:
                 return name, shown
-        name = self._unused(shown, str(expression))
+        name = SERIES if expression.language == CONSTANT else self._unused(shown, str(expression))
         self._found.append((expression, name, shown))
         return name, shown
 
     def _unused(self, shown: str, text: str) -> str:
         """The first of these names that is not taken, or one made of the second; none begins as windrow's own do."""
-        if shown == SERIES or (not has_prefix(shown) and self._names.unused(shown) == shown):
+        if not has_prefix(shown) and self._names.unused(shown) == shown:
             return shown
         return self._names.unused(f"_{text}" if has_prefix(text) else text)
 
