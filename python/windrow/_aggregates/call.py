@@ -85,7 +85,7 @@ class AggregateCall:
         """The same aggregate of the records in which a boolean column is true."""
         if self.condition is not None:
             allowed = f"one condition; this aggregate has {self.condition!r} already: combine both in one expression"
-            raise bad_value(f"{self.maker}(...).where(column=)", column, allowed)
+            raise bad_value(f"{self!r}.where(column=)", column, allowed)
         return replace(self, condition=condition_reference(f"{self.maker}(...).where(column=)", column))
 
     def framed(self, frame: Frame) -> Self:

@@ -320,6 +320,6 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
         raise bad_type("apply(schema=)", schema, "a type in Spark's words, or an Arrow type")
     if not takes(fn, len(columns)):
         raise wrong_arity("apply(fn=)", fn, f"a function of {len(columns)} list arrays, one for each column")
-    names = [column_reference("collect_list(column=)", column) for column in columns]
+    names = [column_reference("apply(columns)", column) for column in columns]
     lists = (AggregateCall("collect_list", (name,), ignore_nulls=False) for name in names)
     return Aggregate(Computed.of("apply", fn, *lists, type=kind))

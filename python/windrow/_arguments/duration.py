@@ -185,7 +185,8 @@ def _parsed(argument: str, text: str) -> int:
     while position < len(text):
         term = _TERM.match(text, position)
         if term is None:
-            raise bad_value(argument, text, ALLOWED)
+            fraction = ' (only seconds of ISO 8601 have a fraction, as in "PT1.5S")' if "." in text else ""
+            raise bad_value(argument, text, ALLOWED + fraction)
         digits, word = term.groups()
         if word == "M":
             raise bad_value(argument, text, _MONTH_OR_MINUTE)

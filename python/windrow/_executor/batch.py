@@ -108,7 +108,7 @@ def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) 
 def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
     """The windows of packed blocks of whole shards, in order. `tally` counts results that do not fit their type."""
     merger = plan.merger()
-    for some in blocks:
+    for some in _cut(blocks):
         yield from merger.push(some)
     yield from merger.finish()
     tally.overflows += plan.overflows
@@ -148,11 +148,16 @@ def final_windows(operator: Operator | SlidingFolds, rows: Iterable[pa.RecordBat
 
 def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows in blocks, with their shard, in time order."""
-    for batch in blocks:
-        # A batch of blocks may be much larger than the memory of a sorter.
-        for start in range(0, batch.num_rows, _BLOCKS):
-            yield from sorter.push(batch.slice(start, _BLOCKS))
+    for some in _cut(blocks):
+        yield from sorter.push(some)
     yield from sorter.finish()
+
+
+def _cut(blocks: Batches) -> Batches:
+    """The blocks, few at a time. A batch of Spark has 10,000, whose windows and rows take much more memory."""
+    for batch in blocks:
+        for start in range(0, batch.num_rows, _BLOCKS):
+            yield batch.slice(start, _BLOCKS)
 
 
 def _overflows(count: int, observed: Mapping[str, str], output: pa.Schema) -> Batches:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
+from windrow._arguments.errors import no_attribute
 from windrow._spark.environment import check_session
 
 if TYPE_CHECKING:
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from windrow._plan.input import Input
+
+_SCAN = (
+    'a scan is not a DataFrame; it is data for windrow.group_by(scan, "user", time="ts"). The call that makes it '
+    "chooses rows and columns"
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,11 @@ class Scan:
     columns: tuple[str, ...]
     tasks: int
     _input: Input[DataFrame] = field(repr=False, compare=False)
+
+    if not TYPE_CHECKING:  # to a type checker there is no such attribute
+
+        def __getattr__(self, name: str) -> Never:
+            raise no_attribute(self, name, None if name.startswith("_") else _SCAN)
 
 
 def scan_parquet(
@@ -63,8 +74,8 @@ def scan_parquet(
 
     Raises:
         TypeError: an argument of a wrong type, or a column of a type that windrow cannot read.
-        ValueError: no session, no files, paths that Spark cannot read, a scheme that Arrow cannot read, a column that
-            the files lack, or a filter that does not fit the columns.
+        ValueError: no session, no files, paths that Spark cannot read, a file in several paths, a scheme that Arrow
+            cannot read, a column that the files lack, or a filter that does not fit the columns.
         RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
             the file; if a file changes or vanishes later, the query fails with this error.
 
@@ -177,7 +188,8 @@ def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     Raises:
         ImportError: no `pyiceberg`.
         TypeError: no session, neither a table nor a scan, or a column of a type that Spark does not have.
-        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, or a scan with a limit.
+        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, or a scan with a limit, or
+            with columns or a filter that do not fit the table.
         RuntimeError: a file that is missing, or is not as the metadata of the table says. The error names the file.
 
     >>> import tempfile

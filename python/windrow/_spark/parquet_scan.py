@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,6 +26,9 @@ _HINT = (
     "; Spark lists the files, also with filesystem=, so it needs a Hadoop filesystem for them, and access; scan with a "
     "dataset of pyarrow needs neither"
 )
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:(?://([^/]*))?(/.*)")
+_GLOB = re.compile(r"(\*|\?|\[[^\]]*\]|\{[^}]*\})")
+_ANY = {"*": "[^/]*", "?": "[^/]"}
 _REBASE = "spark.sql.parquet.{}RebaseModeInRead"
 
 
@@ -32,12 +37,13 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any, fi
 
     Raises:
         TypeError: paths, columns, a filter or a filesystem of a wrong type, or a column that windrow cannot read.
-        ValueError: no files, a scheme that Arrow cannot read, a column that the files lack, or a filter that does not
-            fit.
+        ValueError: no files, a file in several paths, a scheme that Arrow cannot read, a column that the files lack, or
+            a filter that does not fit.
         RuntimeError: a file that is no Parquet, or has a column in another type. It names the file.
     """
     wanted, sent = _paths(paths), pickled_filesystem(filesystem)
     schema, uris = _listed(spark, wanted)
+    _check_once(wanted, uris)
     if sent is None:
         located(uris[0])
     names, checked = chosen(columns, schema.names), checked_filter(condition, schema)
@@ -84,12 +90,48 @@ def _listed(spark: Any, paths: list[str]) -> tuple[StructType, list[str]]:
         reason, _, more = str(error).strip().partition("\n")
         if reason.startswith("An error occurred while calling"):  # Py4J
             reason = more.partition("\n")[0].removeprefix(": ")
+        if "UNABLE_TO_INFER_SCHEMA" in reason:
+            raise bad_value("paths", paths, "Parquet files; there are none") from error
         stores = [path for path in paths if urlsplit(path).scheme not in ("", "file")]
         hint = _HINT if stores and not reason.startswith("[PATH_NOT_FOUND]") else ""
         raise bad_value("paths", paths, f"Parquet files that Spark can read ({reason}){hint}") from error
     if not uris:
         raise bad_value("paths", paths, "Parquet files; there are none")
     return schema, uris
+
+
+def _check_once(paths: list[str], uris: list[str]) -> None:
+    """Spark reads a file once for each path that has it, but lists it once."""
+    if len(paths) == 1:
+        return
+    whole = [_without_scheme(path) for path in paths]
+    literal = Counter(path for path in whole if not _GLOB.search(path))
+    globs = [re.compile(_pattern(path)) for path in whole if _GLOB.search(path)]
+    for uri in uris:
+        names = [unquote(_without_scheme(uri))]
+        names.append(names[0].rpartition("/")[0])
+        while "=" in names[-1].rpartition("/")[2]:
+            names.append(names[-1].rpartition("/")[0])
+        if sum(literal[name] + sum(glob.fullmatch(name) is not None for glob in globs) for name in names) > 1:
+            raise bad_value("paths", paths, f"each file once; several of these paths have {uri}")
+
+
+def _without_scheme(path: str) -> str:
+    address = _ADDRESS.fullmatch(path)
+    return os.path.abspath(path) if address is None else (address[1] or "") + os.path.normpath(address[2])
+
+
+def _pattern(path: str) -> str:
+    """A glob of Hadoop as a regular expression."""
+    parts = ((part, part[:1]) for part in _GLOB.split(path))
+    return "".join(
+        f"(?:{'|'.join(map(_pattern, part[1:-1].split(',')))})"
+        if first == "{"
+        else part.replace("[!", "[^")
+        if first == "["
+        else _ANY.get(part, re.escape(part))
+        for part, first in parts
+    )
 
 
 def _partitions(paths: list[str], uris: list[str], names: Sequence[str]) -> list[str]:

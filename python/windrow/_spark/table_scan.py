@@ -96,7 +96,8 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
     Raises:
         ImportError: no `pyiceberg`.
         TypeError: neither a table nor a scan, or a column of a type that Spark does not have.
-        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, or a scan with a limit.
+        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, or a scan with a limit, or
+            with columns or a filter that do not fit the table.
         RuntimeError: a file that is not as the metadata says.
     """
     library = _library("scan_iceberg", "pyiceberg.table", "iceberg")
@@ -106,12 +107,13 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
         raise bad_type("table_or_scan", table, "a pyiceberg.table.Table, or what its scan(...) returns")
     if scan.limit is not None:
         raise bad_value("table_or_scan", f"a scan with limit={scan.limit}", "a scan without a limit")
+    projection = _projection(scan)
+    _check_row_filter(scan)
     try:
         tasks = list(scan.plan_files())
     except (ValueError, NotImplementedError) as error:  # PyIceberg cannot read deletes by equality
         allowed = f"a table that PyIceberg reads ({error}); for others spark.read.format('iceberg')"
         raise bad_value("table_or_scan", type(table).__name__, allowed) from error
-    projection = scan.projection()
     arrow: Any = importlib.import_module("pyiceberg.io.pyarrow")
     fields = []
     for field in arrow.schema_to_pyarrow(projection, include_field_ids=False):
@@ -131,6 +133,28 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
     rows = plan(iceberg_row_groups, [pickle.dumps(task) for task in tasks], pickle.dumps(shared))
     parts = [(IcebergPart(shared, of_file[row["uri"]], (row["row_group"],)), row["bytes"]) for row in rows]
     return StructType(fields), parts
+
+
+def _projection(scan: Any) -> Any:
+    try:
+        return scan.projection()
+    except ValueError as error:
+        raise bad_value(
+            "table_or_scan", f"a scan with selected_fields={scan.selected_fields}", _fitting(scan, error)
+        ) from error
+
+
+def _check_row_filter(scan: Any) -> None:
+    visitors: Any = importlib.import_module("pyiceberg.expressions.visitors")
+    try:
+        visitors.bind(scan.table_metadata.schema(), scan.row_filter, scan.case_sensitive)
+    except (TypeError, ValueError) as error:
+        raise bad_value("table_or_scan", f"a scan with row_filter={scan.row_filter}", _fitting(scan, error)) from error
+
+
+def _fitting(scan: Any, error: Exception) -> str:
+    names = ", ".join(repr(name) for name in scan.table_metadata.schema().column_names)
+    return f"columns of the table, with values of their types ({error}); the table has {names}"
 
 
 def _partition(actions: pa.Table, row: int, names: dict[str, str]) -> bytes | None:

@@ -269,6 +269,8 @@ def test_wrong_arguments_are_refused_at_the_call() -> None:
         wr.apply(3, "amount", schema="int")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"apply\(columns\): got \(\); allowed: at least one column"):
         wr.apply(print, schema="int")
+    with pytest.raises(TypeError, match=r"apply\(columns\): got \['amount'\], a list; allowed: the name of a column"):
+        wr.apply(print, ["amount"], schema="int")  # type: ignore[arg-type]
     for number in (Decimal("NaN"), Decimal("Infinity"), 10**38, Decimal(10) ** 400, Decimal("1e-39")):
         with pytest.raises(ValueError, match=r"number: got .*; allowed: a number of up to 38 digits"):
             wr.count() / number

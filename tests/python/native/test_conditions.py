@@ -162,6 +162,10 @@ def test_wrong_conditions_are_refused_at_the_call() -> None:
         wr.sum("amount").where(5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="allowed: one condition; this aggregate has 'paid'"):
         wr.sum("amount").where("paid").where("packed")
+    with pytest.raises(
+        ValueError, match=r"count\(\).where\('paid'\).where\(column=\): got 'packed'; allowed: one condition"
+    ):
+        wr.count_if("paid").where("packed")
     with pytest.raises(TypeError, match='where: column "amount" has type int64; allowed: a boolean'):
         sessions().agg(n=wr.count().where("amount"))
     with pytest.raises(TypeError, match="a boolean"):

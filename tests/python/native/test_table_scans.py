@@ -18,6 +18,7 @@ import pyroaring
 import pytest
 from pyiceberg.catalog import sql as catalog
 
+import windrow as wr
 from windrow._executor.scan.location import Location
 from windrow._executor.scan.parquet_part import ParquetPart
 from windrow._spark import table_scan
@@ -293,6 +294,19 @@ def test_wrong_arguments_are_named(tmp_path: Path, table: Any, monkeypatch: pyte
         iceberg_parts(5)
     with pytest.raises(ValueError, match="table_or_scan: got .*limit=3.*allowed: a scan without a limit"):
         iceberg_parts(table.scan(limit=3))
+    with pytest.raises(ValueError, match=r"table_or_scan: got .*selected_fields=\('nn',\).*the table has 'n'"):
+        iceberg_parts(table.scan(selected_fields=("nn",)))
+    for wrong in ("nn > 5", "n > 'five'"):
+        with pytest.raises(ValueError, match=r"table_or_scan: got .*row_filter=.*; allowed: columns .*has 'n'"):
+            iceberg_parts(table.scan(row_filter=wrong))
     monkeypatch.setitem(sys.modules, "deltalake", None)
     with pytest.raises(ImportError, match=r"scan_delta needs deltalake: pip install 'windrow\[delta\]'"):
         delta_parts("x")
+
+
+def test_a_scan_names_what_takes_it_for_a_method_of_a_frame() -> None:
+    scan = wr.Scan(("user",), 1, None)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match=r"'Scan' object has no attribute 'collect'; .*windrow\.group_by\(scan"):
+        scan.collect()  # type: ignore[attr-defined]
+    assert not hasattr(scan, "_repr_html_")
+    assert pickle.loads(pickle.dumps(scan)) == scan

@@ -56,7 +56,6 @@ def run(place: Path, **settings: str) -> str:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     } | settings
     command = [str(Path(sys.executable).with_name("spark-pipelines")), "run", "--remote", "local[2]"]
     for name, value in chosen.items():
@@ -64,6 +63,7 @@ def run(place: Path, **settings: str) -> str:
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     # With SPARK_TESTING the server takes a free port.
     env = plain | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_TESTING": "1"}
+    env["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # the command hands no settings to its JVMs
     with subprocess.Popen(
         command,
         cwd=place / "project",

@@ -26,7 +26,7 @@ def since(version: str, *marks: pytest.MarkDecorator) -> Any:
 
 @pytest.mark.parametrize(
     "version",
-    [pytest.param("4.0", marks=pytest.mark.needs("PySpark 4.0")), since("4.1"), since("4.2", SOAK), since("4.3")],
+    [pytest.param("4.0", marks=pytest.mark.needs("PySpark 4.0")), since("4.1"), since("4.2", SOAK), since("4.3", SOAK)],
 )
 def test_streams_continue_their_checkpoints(spark: SparkSession, tmp_path: Path, version: str) -> None:
     """Some queries at once. Spark from 4.1 on refuses checkpoints of 4.0."""

@@ -41,8 +41,17 @@ class DatasetPart:
             fragment = self.fragment.subset(row_group_ids=list(self.row_groups)) if self.row_groups else self.fragment
             scanner = fragment.scanner(schema=self.schema, columns=columns.names, use_threads=False, batch_size=ROWS)
             for batch in scanner.to_batches():
-                arrays = [converted(array, field.type) for array, field in zip(batch.columns, columns, strict=True)]
+                arrays = [self._converted(*both) for both in zip(batch.columns, columns, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=columns)
         except (OSError, pa.ArrowException) as error:
             raise RuntimeError(f"{self.location.uri}: {error}") from error
         self.location.check()
+
+    def _converted(self, array: Any, field: Any) -> Any:
+        try:
+            return converted(array, field.type)
+        except pa.ArrowException as error:
+            raise RuntimeError(
+                f"{self.location.uri}: column {field.name!r}: got type {array.type}; allowed: values that {field.type} "
+                f"holds ({error})"
+            ) from error

@@ -1,0 +1,32 @@
+"""A fragment of a dataset: what Spark's type of a column cannot hold is an error that names the column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from windrow._executor.scan.dataset_part import DatasetPart
+from windrow._executor.scan.location import Location
+
+MICROSECONDS = pa.schema([("n", pa.int64()), ("ts", pa.timestamp("us"))])
+
+
+@pytest.mark.parametrize("nanoseconds", [-1_000, 0, 999, 1_000, 1_001])
+def test_nanoseconds_that_are_no_microseconds_are_an_error_that_names_the_column(
+    tmp_path: Path, nanoseconds: int
+) -> None:
+    file = str(tmp_path / "a.parquet")
+    pq.write_table(pa.table({"n": [1], "ts": pa.array([nanoseconds], pa.timestamp("ns"))}), file)
+    dataset = ds.dataset(file)
+    part = DatasetPart(next(iter(dataset.get_fragments())), Location.of(file), dataset.schema)
+    if nanoseconds % 1_000 == 0:
+        (batch,) = part.batches(MICROSECONDS)
+        assert batch["ts"].cast(pa.int64()).to_pylist() == [nanoseconds // 1_000]
+    else:
+        said = r"a\.parquet: column 'ts': got type timestamp\[ns\]; allowed: values that timestamp\[us\] holds \(.*lose"
+        with pytest.raises(RuntimeError, match=said):
+            list(part.batches(MICROSECONDS))
