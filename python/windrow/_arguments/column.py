@@ -15,10 +15,15 @@ def column_position(argument: str, column: str, columns: Sequence[str]) -> int:
     return columns.index(column)
 
 
+def has_prefix(name: str) -> bool:
+    """Whether a name begins as the names of windrow's own columns do."""
+    return name.casefold().startswith("windrow.")
+
+
 def check_prefix(argument: str, names: Iterable[str]) -> None:
     """Raises `ValueError` for a name that begins as the names of windrow's own columns do."""
     for name in names:
-        if name.casefold().startswith("windrow."):
+        if has_prefix(name):
             raise bad_value(argument, name, "any name that does not begin with 'windrow.', as windrow's own columns do")
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates import builtin
 from windrow._arguments.column import Names
+from windrow._inspection.keys import named
 from windrow._inspection.lengths import Lengths
 from windrow._inspection.rows import Rows
 from windrow._inspection.trace import Window
@@ -23,15 +24,16 @@ def windows_of_batch(
     rows: Rows, grouped: Grouping[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
 ) -> list[Window]:
     """The windows of the picked rows, each with its records."""
-    held, number = (Names((*rows.table.column_names, *grouped._keys)).unused(name) for name in ("rows", "row"))
     picked = rows.table.select(list(dict.fromkeys(_needed(rows, grouped)))).take(pa.array(rows.picked, pa.int64()))
+    picked, names = named(picked, grouped._keys)
+    held, number = (Names(picked.column_names).unused(name) for name in ("rows", "row"))
     numbered = picked.append_column(number, pa.array(rows.picked, pa.int64()))
     with warnings.catch_warnings():  # the trace shows records left out
         warnings.simplefilter("ignore")
-        tied = group_by(numbered, *grouped._keys, time=grouped.time, tie=grouped._tie)
+        tied = group_by(numbered, *names, time=grouped.time, tie=grouped._tie)
         result = tied.windowed_by(windows).agg(**{held: builtin.collect_list(number)})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
-    keys = zip(*(result[key].to_pylist() for key in grouped._keys), strict=True)
+    keys = zip(*(result[name].to_pylist() for name in names), strict=True)
     records, found = {record.row: record for record in rows.records}, list[Window]()
     for key, start, end, members in zip(keys, *bounds, result[held].to_pylist(), strict=True):
         reach = max((records[row].time + (records[row].gap or 0) for row in members), default=end)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._inspection.trace import Key
 from windrow._plan.plan import SERIES
@@ -66,3 +67,10 @@ def _equal(column: Any, value: Any) -> Any:
     if pa.types.is_nested(kind):
         return pa.array([each == value for each in column.to_pylist()], pa.bool_())
     return pc.fill_null(pc.equal(column.cast(kind), pa.scalar(value, kind)), False)
+
+
+def named(table: pa.Table, keys: Sequence[str]) -> tuple[pa.Table, list[str]]:
+    """The rows and the names of their keys. The constant key of a series gets a name that data may have."""
+    name = Names(table.column_names).unused("series")
+    columns = [name if column == SERIES else column for column in table.column_names]
+    return table.rename_columns(columns), [name if key == SERIES else key for key in keys]

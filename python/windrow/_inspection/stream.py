@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates import builtin
 from windrow._arguments.column import Names
+from windrow._inspection.keys import named
 from windrow._inspection.lengths import Lengths
 from windrow._inspection.rows import Rows
 from windrow._inspection.trace import Judgement, Record, Window
@@ -37,7 +38,8 @@ class Stream:
         self._rows = rows
         self._grouped = grouped
         self._lengths = lengths
-        names = Names((*rows.table.column_names, *grouped._keys))
+        table, keys = named(rows.table, grouped._keys)
+        names = Names(table.column_names)
         self._tick, self._number, self._held = (names.unused(name) for name in ("ticking", "row", "rows"))
         self._times: dict[Source, int] = {}
         self._windows: list[Window] = []
@@ -48,10 +50,9 @@ class Stream:
             stream = grouped._stream
             chosen: dict[str, Any] = {"source": list(stream.source)} if stream.source else {}
             chosen |= {"tick": self._tick, "tie": grouped._tie, "stream_time": stream.stream_time}
-            made = group_by(data, *grouped._keys, time=grouped.time, **chosen)
+            made = group_by(data, *keys, time=grouped.time, **chosen)
             return made.windowed_by(windows).agg(**{self._held: builtin.collect_list(self._number)})
 
-        table = rows.table
         number = pa.array(range(table.num_rows), pa.int64())
         self._table = table.append_column(self._number, number)
         schema = self._table.schema.append(pa.field(self._tick, pa.bool_()))

@@ -213,13 +213,11 @@ class Input(ABC, Generic[Result]):
             path = [name]
             for part in column[len(before) + 1 :].split("."):
                 fields = [field.name for field in kind] if isinstance(kind, pa.StructType) else []
-                found = (
-                    part if part in fields else next((each for each in fields if self._is_spelled(part, each)), None)
-                )
-                if found is None:
+                found = [field for field in fields if self._is_spelled(part, field)]
+                if len(found) != 1:
                     break
-                path.append(found)
-                kind = kind.field(fields.index(found)).type
+                path.append(found[0])
+                kind = kind.field(fields.index(found[0])).type
             else:
                 return tuple(path)
         return None

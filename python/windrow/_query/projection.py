@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Generic
 
-from windrow._arguments.column import Names, check_prefix
+from windrow._arguments.column import Names, check_prefix, has_prefix
 from windrow._arguments.errors import bad_value
 from windrow._arguments.expression import CONSTANT, FIELD, SPARK, SQL, ColumnExpression, Reference
 from windrow._plan.flat import WINDOW
@@ -85,15 +85,15 @@ class Projection(Generic[Result]):
         for name, known in self._opened.expressions.items():
             if known == expression:
                 return name, shown
-        name = self._unused(shown, str(expression))
+        name = SERIES if expression.language == CONSTANT else self._unused(shown, str(expression))
         self._found.append((expression, name, shown))
         return name, shown
 
     def _unused(self, shown: str, text: str) -> str:
-        """The first of these names that is not taken, or one made of the second."""
-        if self._names.unused(shown) == shown:
+        """The first of these names that is not taken, or one made of the second; none begins as windrow's own do."""
+        if not has_prefix(shown) and self._names.unused(shown) == shown:
             return shown
-        return self._names.unused(text)
+        return self._names.unused(f"_{text}" if has_prefix(text) else text)
 
 
 def checked_keys(names: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -24,6 +24,7 @@ from windrow._spark.release import is_frame
 from windrow._spark.types import arrow_field, spark_type
 
 _REFUSED = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
+_UNREAD = "CANNOT_PARSE_DATATYPE"
 _EXAMPLE = "user string, ts timestamp, amount double"
 _CONNECT = "pyspark.sql.connect."
 
@@ -73,8 +74,19 @@ def is_streaming(data: Any, streaming: bool | None, *, declared: bool) -> bool:
 
 
 def schema_of(frame: DataFrame) -> StructType:
-    """The columns that Spark gives. `ValueError` inside a pipeline, where it gives none."""
-    schema = schema_or_none(frame)
+    """The columns that Spark gives.
+
+    Raises:
+        ValueError: inside a pipeline, where it gives none.
+        TypeError: a type that this PySpark cannot read, such as a calendar interval before 4.0.
+    """
+    try:
+        schema = schema_or_none(frame)
+    except ValueError as error:
+        if _UNREAD not in str(error):
+            raise
+        allowed = "columns of types that this PySpark reads, which frame.schema shows: drop or cast the other column"
+        raise TypeError(f"data: got a DataFrame without a schema ({error}); allowed: {allowed}") from error
     if schema is None:
         raise _inside_pipeline(False)
     return schema

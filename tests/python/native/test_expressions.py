@@ -293,6 +293,9 @@ def test_a_series_in_every_form() -> None:
     sliding = wr.group_by(COMPUTED, time="ts").windowed_by(wr.SlidingWindows.with_time_difference("5 minutes")).count()
     assert sliding.column_names == ["window", "count"]
     assert "the series at 2026-01-01 08:01:00" in wr.explain_record(windowed, None, at(1))
+    late = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+    in_order = wr.group_by(COMPUTED, time="ts").windowed_by(late)
+    assert "the series at 2026-01-01 08:01:00, row" in wr.explain_record(in_order, None, at(1))
     with pytest.raises(ValueError, match="^key: got 'ann'; allowed: None, as the query has no keys"):
         wr.explain_record(windowed, "ann", at(1))
     assert wr.plot.timeline(COMPUTED, windowed, None)

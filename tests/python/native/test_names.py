@@ -56,6 +56,13 @@ def test_a_struct_called_windrow_and_names_that_only_look_alike() -> None:
     assert grouped.agg(windrow=wr.sum("windrows")).select(["key", "windrow"]).to_pylist() == [{"key": 1, "windrow": 7}]
 
 
+@pytest.mark.parametrize("keys", [(), ("k",)])
+def test_an_expression_that_is_called_as_the_series_of_windrow(keys: tuple[str, ...]) -> None:
+    windowed = wr.group_by(pl.from_arrow(TABLE), *keys, time="t").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    aliased = wr.sum((pl.col("v") * 2).alias("windrow.series"))
+    assert windowed.agg(twice=aliased, n=wr.count()).select("twice", "n").rows() == [(6, 2)]
+
+
 def test_a_decimal_of_digits_without_end() -> None:
     with pytest.raises(ValueError, match="a decimal has 1 to 38 digits"):
         wr.aggregate(int, lambda acc, row: 1, lambda a, b: 1, schema=f"decimal({'1' * 5000})", columns=["v"])

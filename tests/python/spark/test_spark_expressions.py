@@ -365,6 +365,12 @@ def test_the_case_of_names_is_that_of_the_session(spark: SparkSession, data: Dat
         spark.conf.unset("spark.sql.caseSensitive")
 
 
+def test_fields_that_differ_only_in_case_have_no_path_while_spark_ignores_case(data: DataFrame) -> None:
+    cased = data.select(F.struct(F.col("user_id").alias("a"), F.col("items").alias("A")).alias("r"), "ts")
+    with pytest.raises(ValueError, match=r"keys: got 'r.a'; .*the struct 'r' has the fields 'a', 'A'"):
+        wr.group_by(cased, "r.a", time="ts").windowed_by(GAP).agg(n=wr.count())
+
+
 def test_flat_results_leave_a_column_called_window_alone(data: DataFrame) -> None:
     named = data.drop("nested").withColumnRenamed("items", "window")
     for key in ("user_id", "window"):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkValueError
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 import windrow as wr
 
@@ -291,3 +293,17 @@ def test_the_progress_and_the_batches_of_a_result_are_sparks_own(spark: SparkSes
         windowed.to_reader(n=wr.count())
     with pytest.raises(TypeError, match=r"result: got DataFrame.*allowed: a result of data in this process .*observe"):
         wr.counters(windowed.count())
+
+
+def test_a_type_that_pyspark_cannot_read_is_refused_with_its_name(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As PySpark 3.5 does for a calendar interval."""
+    data = events(spark, rows=1)
+
+    def schema(frame: DataFrame) -> StructType:
+        raise PySparkValueError("[CANNOT_PARSE_DATATYPE] Unable to parse datatype. interval.")
+
+    monkeypatch.setattr(type(data), "schema", property(schema))
+    with pytest.raises(TypeError, match=r"^data: got .* Unable to parse datatype. interval.*; allowed: .*drop or cast"):
+        wr.group_by(data, "user_id", time="ts")

@@ -130,3 +130,18 @@ def test_sources_orders_and_ticks_are_expressions(spark: SparkSession, tmp_path:
     assert sorted(map(str, run.rows)) == sorted(map(str, plain.rows))
     assert {row["op"] for row in run.rows} == {"upsert", "delete"}
     assert run.total("ticks") == plain.total("ticks") > 0
+
+
+def test_no_expression_takes_the_name_of_a_column_of_windrow(spark: SparkSession, tmp_path: Path) -> None:
+    def query(given: DataFrame) -> DataFrame:
+        named = given.select("*", F.struct((F.col("amount") * 10).alias("row")).alias("windrow"), F.lit(1).alias("row"))
+        query = wr.group_by(named, "user", time="ts").windowed_by(GAP)
+        aliased = wr.sum((F.col("amount") * 2).alias("windrow.row"))
+        frame: DataFrame = query.with_columns(twice=aliased, tenfold=wr.sum("windrow.row"), n=wr.sum("row"))
+        return frame.drop("windrow", "row")
+
+    found = play(spark, tmp_path, STREAM, query, DDL).rows
+    assert {(row["user"], row["amount"], row["twice"], row["tenfold"], row["n"]) for row in found} >= {
+        ("ann", 1, 2, 10, 1),
+        ("bob", 3, 6, 30, 1),
+    }
