@@ -16,15 +16,17 @@ def column_position(argument: str, column: str, columns: Sequence[str]) -> int:
 
 
 def has_prefix(name: str) -> bool:
-    """Whether a name begins as the names of windrow's own columns do."""
+    """Whether a name begins with `windrow.`, in any case."""
     return name.casefold().startswith("windrow.")
 
 
 def check_prefix(argument: str, names: Iterable[str]) -> None:
-    """Raises `ValueError` for a name that begins as the names of windrow's own columns do."""
+    """Raises `ValueError` for a name that begins with `windrow.`, in any case."""
     for name in names:
         if has_prefix(name):
-            raise bad_value(argument, name, "any name that does not begin with 'windrow.', as windrow's own columns do")
+            raise bad_value(
+                argument, name, "a name that does not begin with 'windrow.', the prefix of windrow's own columns"
+            )
 
 
 class Names:

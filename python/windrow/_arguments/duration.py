@@ -185,7 +185,9 @@ def _parsed(argument: str, text: str) -> int:
     while position < len(text):
         term = _TERM.match(text, position)
         if term is None:
-            fraction = ' (only seconds of ISO 8601 have a fraction, as in "PT1.5S")' if "." in text else ""
+            fraction = (
+                '; only the seconds of an ISO 8601 duration may have decimals, as in "PT1.5S"' if "." in text else ""
+            )
             raise bad_value(argument, text, ALLOWED + fraction)
         digits, word = term.groups()
         if word == "M":

@@ -154,7 +154,7 @@ def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.Recor
 
 
 def _cut(blocks: Batches) -> Batches:
-    """The blocks, few at a time. A batch of Spark has 10,000, whose windows and rows take much more memory."""
+    """Slices of a few blocks. A batch of Spark may have 10,000 blocks, and their windows take much more memory."""
     for batch in blocks:
         for start in range(0, batch.num_rows, _BLOCKS):
             yield batch.slice(start, _BLOCKS)

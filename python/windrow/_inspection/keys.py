@@ -70,7 +70,7 @@ def _equal(column: Any, value: Any) -> Any:
 
 
 def named(table: pa.Table, keys: Sequence[str]) -> tuple[pa.Table, list[str]]:
-    """The rows and the names of their keys. The constant key of a series gets a name that data may have."""
+    """The rows and the names of their keys. It renames the constant key of a series, whose name `group_by` refuses."""
     name = Names(table.column_names).unused("series")
     columns = [name if column == SERIES else column for column in table.column_names]
     return table.rename_columns(columns), [name if key == SERIES else key for key in keys]

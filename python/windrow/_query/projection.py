@@ -90,7 +90,7 @@ class Projection(Generic[Result]):
         return name, shown
 
     def _unused(self, shown: str, text: str) -> str:
-        """The first of these names that is not taken, or one made of the second; none begins as windrow's own do."""
+        """The first of these names that is not taken, or one made of the second; neither begins with `windrow.`."""
         if not has_prefix(shown) and self._names.unused(shown) == shown:
             return shown
         return self._names.unused(f"_{text}" if has_prefix(text) else text)

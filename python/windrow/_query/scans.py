@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from windrow._plan.input import Input
 
 _SCAN = (
-    'a scan is not a DataFrame; it is data for windrow.group_by(scan, "user", time="ts"). The call that makes it '
-    "chooses rows and columns"
+    'a scan is no DataFrame: pass it to windrow.group_by(scan, "user", time="ts") or to windrow.cogroup, and choose '
+    "rows and columns by the arguments of the function that makes it"
 )
 
 
@@ -74,8 +74,8 @@ def scan_parquet(
 
     Raises:
         TypeError: an argument of a wrong type, or a column of a type that windrow cannot read.
-        ValueError: no session, no files, paths that Spark cannot read, a file in several paths, a scheme that Arrow
-            cannot read, a column that the files lack, or a filter that does not fit the columns.
+        ValueError: no session, no files, paths that Spark cannot read, a file in several of the paths, a scheme that
+            Arrow cannot read, a column that the files lack, or a filter that does not fit the columns.
         RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
             the file; if a file changes or vanishes later, the query fails with this error.
 
@@ -188,8 +188,8 @@ def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     Raises:
         ImportError: no `pyiceberg`.
         TypeError: no session, neither a table nor a scan, or a column of a type that Spark does not have.
-        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, or a scan with a limit, or
-            with columns or a filter that do not fit the table.
+        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, a scan with a limit, or one
+            whose columns or filter do not fit the table.
         RuntimeError: a file that is missing, or is not as the metadata of the table says. The error names the file.
 
     >>> import tempfile

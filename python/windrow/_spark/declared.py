@@ -85,8 +85,10 @@ def schema_of(frame: DataFrame) -> StructType:
     except ValueError as error:
         if _UNREAD not in str(error):
             raise
-        allowed = "columns of types that this PySpark reads, which frame.schema shows: drop or cast the other column"
-        raise TypeError(f"data: got a DataFrame without a schema ({error}); allowed: {allowed}") from error
+        allowed = "columns of types that this PySpark reads: drop or cast the other column"
+        raise TypeError(
+            f"data: got a DataFrame whose schema PySpark cannot read ({error}); allowed: {allowed}"
+        ) from error
     if schema is None:
         raise _inside_pipeline(False)
     return schema

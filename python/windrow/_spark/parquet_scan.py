@@ -32,8 +32,8 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any, fi
 
     Raises:
         TypeError: paths, columns, a filter or a filesystem of a wrong type, or a column that windrow cannot read.
-        ValueError: no files, a file in several paths, a scheme that Arrow cannot read, a column that the files lack, or
-            a filter that does not fit.
+        ValueError: no files, a file in several of the paths, a scheme that Arrow cannot read, a column that the files
+            lack, or a filter that does not fit.
         RuntimeError: a file that is no Parquet, or has a column in another type. It names the file.
     """
     wanted, sent = _paths(paths), pickled_filesystem(filesystem)
@@ -96,13 +96,13 @@ def _listed(spark: Any, paths: list[str]) -> tuple[StructType, list[str]]:
 
 
 def _check_once(spark: Any, paths: list[str]) -> None:
-    """Raises `ValueError` for a file in several paths. Spark lists it once, and reads it once for each path."""
+    """Raises `ValueError` for a file in several of the paths. Spark lists it once, and reads it once for each path."""
     if len(paths) == 1:
         return
     files = spark.read.format("binaryFile").load(paths).groupBy("_metadata.file_path").count()
     twice = files.where("count > 1").sort("file_path").head()
     if twice is not None:
-        raise bad_value("paths", paths, f"each file once; several of these paths have {twice.file_path}")
+        raise bad_value("paths", paths, f"paths that do not overlap; several have {twice.file_path}")
 
 
 def _partitions(paths: list[str], uris: list[str], names: Sequence[str]) -> list[str]:

@@ -96,8 +96,8 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
     Raises:
         ImportError: no `pyiceberg`.
         TypeError: neither a table nor a scan, or a column of a type that Spark does not have.
-        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, or a scan with a limit, or
-            with columns or a filter that do not fit the table.
+        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, a scan with a limit, or one
+            whose columns or filter do not fit the table.
         RuntimeError: a file that is not as the metadata says.
     """
     library = _library("scan_iceberg", "pyiceberg.table", "iceberg")
@@ -154,7 +154,7 @@ def _check_row_filter(scan: Any) -> None:
 
 def _fitting(scan: Any, error: Exception) -> str:
     names = ", ".join(repr(name) for name in scan.table_metadata.schema().column_names)
-    return f"columns of the table, with values of their types ({error}); the table has {names}"
+    return f"what fits the columns of the table and their types ({error}); it has {names}"
 
 
 def _partition(actions: pa.Table, row: int, names: dict[str, str]) -> bytes | None:

@@ -173,7 +173,7 @@ def test_a_data_column_has_no_name_of_the_driver(name: str) -> None:
     def last(data: Any) -> Any:
         return wr.group_by(data, "k", time="ts").windowed_by(SESSIONS).agg(v=wr.last(name))
 
-    with pytest.raises(ValueError, match=f"^schema: got '{name}'; allowed: any name that does not begin with"):
+    with pytest.raises(ValueError, match=f"^schema: got '{name}'; allowed: a name that does not begin with"):
         StreamDriver(last, pa.schema({"k": pa.string(), "ts": US, name: pa.int64()}))
 
 

@@ -40,7 +40,7 @@ def test_a_null_character_in_the_name_of_a_field() -> None:
 
 @pytest.mark.parametrize("name", ["windrow.row", "Windrow.series"])
 def test_a_column_that_begins_like_those_of_windrow(name: str) -> None:
-    allowed = re.escape(f"got '{name}'; allowed: any name that does not begin with 'windrow.'")
+    allowed = re.escape(f"got '{name}'; allowed: a name that does not begin with 'windrow.'")
     table = TABLE.append_column(name, [[10, 20]])
     with pytest.raises(ValueError, match=f"data: {allowed}"):
         counted(table, n=wr.count())

@@ -31,7 +31,7 @@ def test_paths_are_refused_if_spark_reads_a_file_twice(spark: SparkSession, fold
     assert (len(read) > len(set(read))) == ((one, other) in PATHS[:3])
     if (one, other) in PATHS[:3]:
         with pytest.raises(
-            ValueError, match=r"^paths: got .*; allowed: each file once; several of these paths .*/b%20c/1"
+            ValueError, match=r"^paths: got .*; allowed: paths that do not overlap; several have .*/b%20c/1"
         ):
             wr.scan_parquet(spark, paths)
     else:

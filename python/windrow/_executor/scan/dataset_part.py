@@ -51,7 +51,5 @@ class DatasetPart:
         try:
             return converted(array, field.type)
         except pa.ArrowException as error:
-            raise RuntimeError(
-                f"{self.location.uri}: column {field.name!r}: got type {array.type}; allowed: values that {field.type} "
-                f"holds ({error})"
-            ) from error
+            fault = f"got {array.type} that do not fit into {field.type} ({error})"
+            raise RuntimeError(f"{self.location.uri}: column {field.name!r}: {fault}") from error
