@@ -24,6 +24,7 @@ use proptest::prelude::*;
 use rows::{AGGREGATES, limits, rows};
 pub(crate) use rows::{Row, batch, query, schema};
 use shuffle::{cut, merged, packed, run};
+pub(crate) use shuffle::{single_rows, sort};
 
 use crate::core::aggregate::tests::trial::Random;
 use crate::core::session::tests::session_batch::{oracle_dynamic, oracle_sessions};

@@ -19,7 +19,7 @@ use arrow_select::concat::concat_batches;
 use arrow_select::take::take_record_batch;
 use proptest::prelude::*;
 
-use crate::batch::tests::query::{Row, batch, query as windows_query, schema};
+use crate::batch::tests::query::{Row, batch, query as windows_query, schema, single_rows, sort};
 
 const PYTHON: &str = r#"[{"name": "x", "function": "python", "columns": ["x"]}]"#;
 
@@ -45,15 +45,8 @@ fn packed(query: &Arc<Query>, splits: &[Vec<Row>], step: usize) -> (Vec<RecordBa
         packed.extend(packer.finish().unwrap());
         records += packer.counters().records;
     }
-    let mut rows: Vec<RecordBatch> = packed
-        .iter()
-        .flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1)))
-        .collect();
-    rows.sort_by_key(|row| {
-        unpack(row)
-            .map(|rows| (rows[0].shard, rows[0].first))
-            .unwrap()
-    });
+    let mut rows = single_rows(&packed);
+    sort(&mut rows);
     (rows, records)
 }
 

@@ -55,17 +55,27 @@ pub(super) fn packed(
         packed.extend(packer.finish().unwrap());
         counters += packer.counters();
     }
-    let mut rows: Vec<RecordBatch> = packed
+    let mut rows = single_rows(&packed);
+    random.shuffle(&mut rows);
+    sort(&mut rows);
+    (rows, counters)
+}
+
+/// A batch for each packed row.
+pub(crate) fn single_rows(packed: &[RecordBatch]) -> Vec<RecordBatch> {
+    packed
         .iter()
         .flat_map(|batch| (0..batch.num_rows()).map(|row| batch.slice(row, 1)))
-        .collect();
-    random.shuffle(&mut rows);
+        .collect()
+}
+
+/// Sorts single packed rows by shard and first time.
+pub(crate) fn sort(rows: &mut [RecordBatch]) {
     rows.sort_by_key(|row| {
         unpack(row)
             .map(|rows| (rows[0].shard, rows[0].first))
             .unwrap()
     });
-    (rows, counters)
 }
 
 /// The windows of packed rows that some mergers share shard by shard; and how many rows left before
