@@ -85,7 +85,7 @@ def schema_of(frame: DataFrame) -> StructType:
     except ValueError as error:
         if _UNREAD not in str(error):
             raise
-        allowed = "columns of types that this PySpark reads: drop or cast the other column"
+        allowed = "columns of types that this PySpark reads: drop or cast any other"
         raise TypeError(
             f"data: got a DataFrame whose schema PySpark cannot read ({error}); allowed: {allowed}"
         ) from error

@@ -27,6 +27,6 @@ def test_nanoseconds_that_are_no_microseconds_are_an_error_that_names_the_column
         (batch,) = part.batches(MICROSECONDS)
         assert batch["ts"].cast(pa.int64()).to_pylist() == [nanoseconds // 1_000]
     else:
-        said = r"a\.parquet: column 'ts': got timestamp\[ns\] that do not fit into timestamp\[us\] \(.*lose"
+        said = r"a\.parquet: column 'ts': got timestamp\[ns\] values that do not fit into timestamp\[us\] \(.*lose"
         with pytest.raises(RuntimeError, match=said):
             list(part.batches(MICROSECONDS))

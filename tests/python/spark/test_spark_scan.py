@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import pyarrow as pa
@@ -339,7 +338,6 @@ def refused() -> dict[str, tuple[Callable[[SparkSession, str], Any], str]]:
         "no paths": (lambda spark, _: wr.scan_parquet(spark, []), r"paths: got \[\]; allowed: a path"),
         "a number": (lambda spark, _: wr.scan_parquet(spark, 5), "paths: got 5, an int; allowed: a path"),
         "no files": (lambda spark, path: wr.scan_parquet(spark, path + "x"), "paths: got .*PATH_NOT_FOUND"),
-        "an empty folder": (lambda spark, _: wr.scan_parquet(spark, mkdtemp()), "paths: got .*there are none"),
         "another scheme": (lambda spark, _: wr.scan_parquet(spark, "ftp://host/x"), "paths: got .*ftp"),
         "a store for which Spark has no filesystem": (
             lambda spark, _: wr.scan_parquet(spark, "s3a://shop/x"),

@@ -1,4 +1,4 @@
-"""Paths of a scan that have a file twice: Spark lists it once, and reads it once for each path."""
+"""Paths of a scan that have a file twice, or none. Spark lists a file once, and reads it once for each path."""
 
 from __future__ import annotations
 
@@ -38,3 +38,8 @@ def test_paths_are_refused_if_spark_reads_a_file_twice(spark: SparkSession, fold
         windowed = wr.group_by(wr.scan_parquet(spark, paths), time="ts")
         windowed = windowed.windowed_by(wr.SessionWindows.with_gap("1 second"))
         assert windowed.agg(n=wr.count()).collect()[0].n == len(read) == 2
+
+
+def test_an_empty_folder_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="paths: got .*there are none"):
+        wr.scan_parquet(spark, str(tmp_path))

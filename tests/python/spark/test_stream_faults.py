@@ -75,7 +75,12 @@ LATER = [Fault("stop", 1, 0.1), Fault("driver", 1, 0.1)]
 
 
 @pytest.mark.parametrize(
-    ("query", "later"), [pytest.param("begun", LATER, marks=pytest.mark.soak), ("begun_paced", [])]
+    ("query", "later"),
+    [
+        pytest.param("begun", LATER, marks=pytest.mark.soak),
+        pytest.param("begun_paced", LATER, marks=pytest.mark.soak),
+        ("begun_paced", []),
+    ],
 )
 def test_a_history_is_read_again_if_its_first_micro_batch_was_killed(
     spark: SparkSession, tmp_path: Path, query: str, later: list[Fault]
@@ -83,7 +88,7 @@ def test_a_history_is_read_again_if_its_first_micro_batch_was_killed(
     files_of(tmp_path, query, 2, 6)
     faults = [Fault("worker"), Fault("commit"), *later]
     met = play(tmp_path, query, faults, ["local[1,4]"], [1], seed=4)
-    assert {fault.kind: met[fault.kind] for fault in faults} == dict.fromkeys((fault.kind for fault in faults), 1)
+    assert all(met[fault.kind] == 1 for fault in faults)
     check(spark, tmp_path, query)
     assert not list(tmp_path.glob("temporary")) + list(tmp_path.glob("local"))
 

@@ -51,5 +51,5 @@ class DatasetPart:
         try:
             return converted(array, field.type)
         except pa.ArrowException as error:
-            fault = f"got {array.type} that do not fit into {field.type} ({error})"
+            fault = f"got {array.type} values that do not fit into {field.type} ({error})"
             raise RuntimeError(f"{self.location.uri}: column {field.name!r}: {fault}") from error
