@@ -137,4 +137,4 @@ def test_ticks_tell_the_time_that_has_passed_on_their_own_partition(broker: Brok
         assert sent[partition] == sorted(set(sent[partition]))
         assert start + 300 <= sent[partition][0]
         assert sent[partition][-1] <= start + passed, "a tick is ahead of the time that has passed"
-        assert 3 <= len(sent[partition]) <= 7
+        assert len(sent[partition]) <= 7, "one tick for each backoff; a busy machine sends one for several"
