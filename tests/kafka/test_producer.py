@@ -64,7 +64,7 @@ def test_an_idempotent_producer_sends_numbered_ticks_to_its_quiet_partition_unti
     times = [time_of(record) for record in ticks]
     assert times == sorted(times, key=int)
     assert (times[0] or 0) >= START + 200
-    assert 4 <= len(ticks) <= 12
+    assert 2 <= len(ticks) <= 12  # at least the last one of each silence
     counters = producer.counters()
     assert counters["sent"] == counters["acknowledged"] == len(ticks)
     assert counters["failed"] == counters["unanswered"] == 0
@@ -91,7 +91,7 @@ def test_ticks_of_a_transactional_producer_wait_for_the_end_of_the_transaction(b
         assert control_messages(broker, topic) == []
         assert producer.counters()["sent"] == 0
         producer.commit_transaction(30)
-        until(lambda: len(control_messages(broker, topic)) >= 2, 15, "ticks after the commit")
+        until(lambda: control_messages(broker, topic), 15, "ticks after the commit")
         until(lambda: control_messages(broker, topic)[-1][2] >= START + 1_000, 15, "the last of them")
 
         before = control_messages(broker, topic)
