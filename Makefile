@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark soak clean toolchain package wheel
+.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka test-slow test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -22,8 +22,10 @@ ifneq ($(JAVA_FOUND),)
 export JAVA_HOME := $(JAVA_FOUND)
 endif
 
-# Python compiles the files that it imports, pip would compile all. Zig is of the wheel alone.
+# Python compiles the files that it imports, pip would compile all. PySpark is published as source, and pip packs its jars
+# into a wheel only to unpack it again, so nothing is compressed. Zig is of the wheel alone.
 PIP := --quiet --disable-pip-version-check --no-compile
+STORED := --config-settings=--build-option=--compression=stored
 
 # Stamps: the tools follow constraints.txt, the extension module follows whatever it is built from.
 # Python sources need no stamp, the package is installed in place.
@@ -66,7 +68,7 @@ maven:
 $(TOOLS): constraints.txt | toolchain
 	@"$(PY)" -c '' 2>/dev/null || { rm -rf "$(VENV)"; "$$(tools/toolchain.sh python)" -m venv "$(VENV)"; }
 	@echo "windrow: installing the pinned tools into .venv (some minutes the first time)"
-	@grep -v ziglang constraints.txt | "$(PY)" -m pip install $(PIP) -r /dev/stdin
+	@grep -v ziglang constraints.txt | "$(PY)" -m pip install $(PIP) $(STORED) -r /dev/stdin
 	@touch "$@"
 
 $(PACKAGE): $(TOOLS) Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES) $(if $(MODULE),,missing-module)
@@ -107,7 +109,7 @@ demo-kafka: package maven ## an evening of flights on a real Kafka: windows open
 # wait, and compilers have steps of one thread.
 beside = $(MAKE) $(1) & first=$$!; $(MAKE) $(2) || { wait $$first; exit 1; }; wait $$first
 
-test: toolchain maven ## every test: Rust, Python, Spark, Kafka, docstrings, and the examples of README and docs
+test: toolchain maven ## the tests: Rust, Python, Spark, Kafka, docstrings, and the examples of README and docs
 	@$(call beside,package,test-rust)
 	@$(call beside,test-kafka,test-python)
 	@$(MAKE) test-spark
@@ -116,13 +118,17 @@ test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
 	cargo test --locked --lib
 
 test-python: package ## all Python tests that need no Spark, on all cores; no Java is found
-	JAVA_HOME=/dev/null $(PYTEST) -n auto --dist worksteal -m "not soak and not spark" --ignore=tests/python/spark --doctest-modules python/windrow tests/python
+	JAVA_HOME=/dev/null $(PYTEST) -n auto --dist worksteal -m "not spark and not slow and not soak" --ignore=tests/python/spark --doctest-modules python/windrow tests/python
 
 test-spark: package ## the tests and examples that start a Spark, in two Sparks side by side
-	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "spark and not soak" --doctest-modules tests/python/spark tests/python/test_docs.py python/windrow
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "spark and not slow and not soak" --doctest-modules tests/python/spark tests/python/test_docs.py python/windrow
 
 test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, and Kafka Streams beside windrow
-	$(PYTEST) -m "not soak" tests/kafka
+	$(PYTEST) -m "not slow and not soak" tests/kafka
+
+test-slow: package maven ## the slow tests, which `make test` leaves to CI: kills, pipelines, older checkpoints, Connect, Kafka Streams beside windrow
+	$(PYTEST) -n 2 --dist loadfile -m "slow and not soak" tests/python
+	$(PYTEST) -m "slow and not soak" tests/kafka
 
 test-versions: package maven ## the tests of Spark on each version of tests/versions (VERSIONS="3.5 4.0", SMOKE=--smoke), and a table
 	$(PY) tools/versions.py $(SMOKE) $(VERSIONS)

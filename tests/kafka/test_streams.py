@@ -59,6 +59,7 @@ def topic(broker: Broker) -> str:
     return name
 
 
+@pytest.mark.slow
 def test_kafka_streams_gives_the_same_finals_on_the_same_topic(
     broker: Broker, spark: SparkSession, topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

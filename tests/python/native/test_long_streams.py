@@ -119,6 +119,7 @@ def stays(query: str, count: int) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["sessions", "python"])
 def test_a_stream_stays_as_it_was(query: str) -> None:
     stays(query, SHORT)

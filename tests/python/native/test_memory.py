@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 import windrow as wr
 
+pytestmark = pytest.mark.slow
+
 schema = pa.schema([("key", pa.KIND()), ("ts", pa.timestamp("us"))])
 names = pa.array(["{HOT}", *(f"{{number:0100d}}" for number in range(40))])
 

@@ -23,6 +23,8 @@ import numpy as np
 import pyarrow as pa
 import windrow as wr
 
+pytestmark = pytest.mark.slow
+
 ROWS = 1 << 16
 schema = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("x", pa.int64())])
 

@@ -212,6 +212,7 @@ print(windows, peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "together", "share"),
     [(5, 128, 0.75), (4999, 128, 0.75), pytest.param(5, 10_000, 1, id="blocks as Spark brings them")],

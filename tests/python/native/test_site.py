@@ -15,6 +15,8 @@ import pytest
 
 from windrow import functions
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 QUIET = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
 API = ("group_by", "SessionWindows.with_gap", "SlidingWindows.with_time_difference", "WindowedData.agg", "reduce")

@@ -16,6 +16,8 @@ import windrow as wr
 from windrow._native import Operator
 from windrow.testing._definition import plan_of
 
+pytestmark = pytest.mark.slow
+
 SECOND, PUSHES = 1_000_000, 2_000
 SCHEMA = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("gap", pa.duration("us"))])
 

@@ -174,7 +174,7 @@ def windows(rows: list[dict[str, Any]]) -> dict[tuple[Any, ...], tuple[int, floa
 
 
 INSIDE = "ValueError: data: got a DataFrame inside a function of a pipeline"
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def test_a_materialized_view_over_another_table_of_the_pipeline(place: Path) -> None:

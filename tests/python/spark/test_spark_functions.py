@@ -267,6 +267,7 @@ print("got", row.a, row.b, row.c)
 """
 
 
+@pytest.mark.slow
 def test_functions_of_a_notebook_travel(tmp_path: Path) -> None:
     # As a notebook runs them: from no file, so that nothing can be imported from one.
     ran = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, check=False, cwd=tmp_path)

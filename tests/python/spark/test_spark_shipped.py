@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pyspark
+import pytest
 
 import windrow
 
@@ -24,6 +25,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.slow
 def test_a_spark_job_whose_workers_lack_windrow_fails_with_that_sentence(tmp_path: Path) -> None:
     bare = _python_without_windrow(tmp_path)
     environment = {**os.environ, "PYSPARK_PYTHON": str(bare), "PYSPARK_DRIVER_PYTHON": sys.executable}

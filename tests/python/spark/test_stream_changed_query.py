@@ -77,6 +77,7 @@ def test_a_stream_continues_another_query(
     assert {row["most"] is None for row in found} == {True, False}
 
 
+@pytest.mark.slow
 def test_a_sink_of_two_queries_at_a_pace_has_the_windows_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
     """Rows wait when the windows move, and so do the deletes of sessions that were merged."""
     rows = sorted(events(45, 120), key=lambda row: row["ts"])

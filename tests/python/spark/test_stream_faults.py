@@ -79,7 +79,7 @@ LATER = [Fault("stop", 1, 0.1), Fault("driver", 1, 0.1)]
     [
         pytest.param("begun", LATER, marks=pytest.mark.soak),
         pytest.param("begun_paced", LATER, marks=pytest.mark.soak),
-        ("begun_paced", []),
+        pytest.param("begun_paced", [], marks=pytest.mark.slow),
     ],
 )
 def test_a_history_is_read_again_if_its_first_micro_batch_was_killed(

@@ -92,7 +92,7 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
         pytest.param(SESSIONS, BUILT_IN, "close", "drop", marks=pytest.mark.soak),
         (SESSIONS, BUILT_IN, "update", "emit"),
         pytest.param(SLIDING, BUILT_IN, "close", "emit", marks=pytest.mark.soak),
-        (SLIDING, FUNCTIONS, "update", "drop"),
+        pytest.param(SLIDING, FUNCTIONS, "update", "drop", marks=pytest.mark.slow),
     ],
     ids=["sessions", "session updates", "sliding", "functions"],
 )
@@ -125,6 +125,7 @@ def test_the_history_is_the_first_micro_batch(
     play(spark, tmp_path / "begun", [table([tick(300)])], whole, DDL, run=got)
 
 
+@pytest.mark.slow
 def test_another_history_is_refused_and_nothing_is_written(spark: SparkSession, tmp_path: Path) -> None:
     opened, aggregates = history_of(spark, tmp_path, SESSIONS, BUILT_IN), BUILT_IN
     later = windowed(frame_of(spark, table([])), SESSIONS).advance(
@@ -151,6 +152,7 @@ def test_another_history_is_refused_and_nothing_is_written(spark: SparkSession, 
     assert list(other.batches) == [0]
 
 
+@pytest.mark.slow
 def test_a_damaged_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     opened, aggregates = history_of(spark, tmp_path, SESSIONS, BUILT_IN), BUILT_IN
     data = source(spark, Folder(tmp_path / "in"), DDL)
@@ -214,6 +216,7 @@ def test_a_first_micro_batch_that_fails_is_repeated(spark: SparkSession, tmp_pat
     assert windrow.state.read(spark, tmp_path / "checkpoint").count() == 0
 
 
+@pytest.mark.slow
 def test_two_inputs_begin_with_the_time_of_the_history(spark: SparkSession, tmp_path: Path) -> None:
     aggregates = {"rows": wr.count(), "clicks": wr.count("clicks.*"), "total": wr.sum("orders.n")}
 

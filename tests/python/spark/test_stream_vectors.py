@@ -17,7 +17,7 @@ from ..harness.spark_tables import table_of
 from ..harness.vector_streams import Stream
 from ..harness.vectors import QUERIES
 
-SOAK = pytest.mark.soak
+SLOW, SOAK = pytest.mark.slow, pytest.mark.soak
 
 
 def since(version: str, *marks: pytest.MarkDecorator) -> Any:
@@ -26,7 +26,12 @@ def since(version: str, *marks: pytest.MarkDecorator) -> Any:
 
 @pytest.mark.parametrize(
     "version",
-    [pytest.param("4.0", marks=pytest.mark.needs("PySpark 4.0")), since("4.1"), since("4.2", SOAK), since("4.3", SOAK)],
+    [
+        pytest.param("4.0", marks=[pytest.mark.needs("PySpark 4.0"), SLOW]),
+        since("4.1", SLOW),
+        since("4.2", SOAK),
+        since("4.3", SOAK),
+    ],
 )
 def test_streams_continue_their_checkpoints(spark: SparkSession, tmp_path: Path, version: str) -> None:
     """Some queries at once. Spark from 4.1 on refuses checkpoints of 4.0."""
