@@ -9,13 +9,13 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SETUP = """
 import signal, threading, time
 from datetime import timedelta
 import numpy as np, pyarrow as pa
 import windrow as wr
-
-pytestmark = pytest.mark.slow
 
 # A job in the background of a shell ignores Ctrl-C, and what it starts does.
 signal.signal(signal.SIGINT, signal.default_int_handler)

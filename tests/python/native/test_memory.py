@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROWS, BATCHES, HOT = 1 << 16, 120, "h" * 100
 
 PEAK = f"""
@@ -14,8 +16,6 @@ import re
 import numpy as np
 import pyarrow as pa
 import windrow as wr
-
-pytestmark = pytest.mark.slow
 
 schema = pa.schema([("key", pa.KIND()), ("ts", pa.timestamp("us"))])
 names = pa.array(["{HOT}", *(f"{{number:0100d}}" for number in range(40))])

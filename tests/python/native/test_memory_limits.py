@@ -17,13 +17,13 @@ from windrow._local import query as local_query
 
 from ..scenes import all_at
 
+pytestmark = pytest.mark.slow
+
 SETUP = """
 import re, resource
 import numpy as np
 import pyarrow as pa
 import windrow as wr
-
-pytestmark = pytest.mark.slow
 
 ROWS = 1 << 16
 schema = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("x", pa.int64())])

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SETUP = """
 import json
 import re
@@ -15,8 +17,6 @@ import pyarrow as pa
 import windrow as wr
 from windrow._native import Operator
 from windrow.testing._definition import plan_of
-
-pytestmark = pytest.mark.slow
 
 SECOND, PUSHES = 1_000_000, 2_000
 SCHEMA = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("gap", pa.duration("us"))])
