@@ -56,8 +56,8 @@ impl ListRoom {
         Err(Error::Memory {
             what: format!(
                 "the lists of {windows} windows have {values} values, {} MiB, where {} MiB are free; \
-                 allowed: shorter windows, an aggregate that keeps no list, or to_reader, whose \
-                 batches leave one by one",
+                 allowed: shorter windows or a shorter over, an aggregate that keeps no list, or in \
+                 place of agg to_reader, whose batches leave one by one",
                 bytes >> 20,
                 most >> 20,
             ),

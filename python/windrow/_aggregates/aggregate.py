@@ -15,7 +15,7 @@ from windrow._aggregates.evaluation import Number
 from windrow._aggregates.frame import Closed, Frame
 from windrow._arguments.ddl import arrow_type
 from windrow._arguments.duration import Duration
-from windrow._arguments.errors import bad_type, bad_value, no_attribute, wrong_arity
+from windrow._arguments.errors import bad_type, bad_value, no_attribute, positional_options, wrong_arity
 from windrow._arguments.expression import column_reference
 from windrow._arguments.integer import index_of
 from windrow._folds.user_code import takes
@@ -94,7 +94,9 @@ class Aggregate:
         """
         return Aggregate(self._call.where(column))
 
-    def over(self, difference: Duration, *, closed: Closed = "both", delay: Duration | None = None) -> Aggregate:
+    def over(
+        self, difference: Duration, *_by_position: Never, closed: Closed = "both", delay: Duration | None = None
+    ) -> Aggregate:
         """The same aggregate of the last hour, the last day and so on before each record, for `with_columns` only.
 
         `with_columns` over sliding windows gives each record the aggregates of its window, `[t - difference, t]`. With
@@ -113,11 +115,11 @@ class Aggregate:
             delay: how long before the record the length ends; None and zero are the same.
 
         Raises:
-            TypeError: neither `str` nor `timedelta`.
-            ValueError: a `difference` not longer than zero, a negative `delay`, another word, `window_id`, a Python
-                function of `reduce` or `aggregate`, or an aggregate that has `over` already; from `with_columns`, a
-                length that does not fit into the windows, no multiple of the resolution, or sessions; from `agg`,
-                always.
+            TypeError: neither `str` nor `timedelta`, or `closed` or `delay` by position.
+            ValueError: a `difference` not longer than zero, a negative `delay`, another word, an aggregate that has
+                `over` already, or one that has none: `window_id`, `window_length`, `ended_by`, `position`,
+                `session_number`, `reduce` and `aggregate`; from `with_columns`, a length that does not fit into the
+                windows, no multiple of the resolution, or sessions; from `agg`, always.
 
         >>> from datetime import datetime
         >>> import pyarrow as pa
@@ -133,6 +135,8 @@ class Aggregate:
         >>> features.select(["spend_7d", "before", "week_before"]).to_pylist()[-1]
         {'spend_7d': 18, 'before': 9, 'week_before': 1}
         """
+        if _by_position:
+            raise positional_options("over", _by_position, ["closed", "delay"])
         return Aggregate(self._call.framed(Frame.of(difference, closed, delay)))
 
     def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:

@@ -164,13 +164,29 @@ class Computed(AggregateCall):
         """The aggregates of the core and of Python functions that compute it; one may occur twice."""
         return (step for step in self.steps if isinstance(step, AggregateCall))
 
+    @property
+    def _has_window_length(self) -> bool:
+        return any(isinstance(step, Named) for step in self.steps)  # the column of windows
+
     def where(self, column: ColumnName) -> Self:
         """The same over the records in which a boolean column is true: every part gets the condition."""
+        if self._has_window_length:
+            raise bad_value(
+                f"{self._operand}.where(column=)",
+                column,
+                "no condition with window_length(): every window has a length",
+            )
         where = (step.where(column) if isinstance(step, AggregateCall) else step for step in self.steps)
         return replace(self, steps=tuple(where))
 
     def framed(self, frame: Frame) -> Self:
         """The same over the records in a frame: every part gets the frame."""
+        if self._has_window_length:
+            raise bad_value(
+                f"{self._operand}.over",
+                frame,
+                "no over(...) with window_length(): it is the length of the window itself",
+            )
         framed = (step.framed(frame) if isinstance(step, AggregateCall) else step for step in self.steps)
         return replace(self, steps=tuple(framed))
 
@@ -187,6 +203,11 @@ class Computed(AggregateCall):
 
     def __repr__(self) -> str:
         """The text that a user writes."""
+        return self._operand[1:-1] if self.last.function in _SIGNS else self._operand
+
+    @property
+    def _operand(self) -> str:
+        """The same before a method: with brackets around arithmetic."""
         terms: list[tuple[str, AggregateCall | Named | Number | Operation]] = []
         for step in (*self.steps, self.last):
             text = repr(step)
@@ -196,7 +217,7 @@ class Computed(AggregateCall):
                 text = _operation(step, operands)
             terms.append((text, step))
         ((text, _),) = terms
-        return text[1:-1] if self.last.function in _SIGNS else text
+        return text
 
 
 def _operation(step: Operation, operands: list[tuple[str, AggregateCall | Named | Number | Operation]]) -> str:

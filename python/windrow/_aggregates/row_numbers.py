@@ -65,4 +65,5 @@ class RowNumber(AggregateCall):
 
     def framed(self, frame: Frame) -> Never:
         """Raises `ValueError`: the numbers are those of the window."""
-        raise bad_value(f"{self.function}().over", frame, "no over(...): it is the position of a record in its window")
+        whole = "the position of a record in its window" if self.function == "position" else "the number of a session"
+        raise bad_value(f"{self.function}().over", frame, f"no over(...): it is {whole}")

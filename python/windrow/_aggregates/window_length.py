@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Never
-
 from windrow._aggregates import arithmetic
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import Computed
 from windrow._aggregates.evaluation import Named, Operation
-from windrow._arguments.errors import bad_value
-
-if TYPE_CHECKING:
-    from windrow._aggregates.frame import Frame
-    from windrow._arguments.expression import ColumnName
 
 
 def window_length() -> Aggregate:
@@ -30,20 +22,4 @@ def window_length() -> Aggregate:
     >>> sessions.agg(length=wr.window_length())["length"].to_pylist()
     [datetime.timedelta(seconds=7200)]
     """
-    return Aggregate(
-        WindowLength("window_length", steps=(Named("window"),), last=Operation(arithmetic.length, operands=1))
-    )
-
-
-@dataclass(frozen=True, repr=False)
-class WindowLength(Computed):
-    """The call that `window_length` makes: it is computed from the column of windows."""
-
-    def where(self, column: ColumnName) -> Never:
-        """Raises `ValueError`: the length of a window does not depend on its records."""
-        allowed = "no condition: every window has a length"
-        raise bad_value("window_length().where(column=)", column, allowed)
-
-    def framed(self, frame: Frame) -> Never:
-        """Raises `ValueError`: it is the length of the window."""
-        raise bad_value("window_length().over", frame, "no over(...): it is the length of the window itself")
+    return Aggregate(Computed("window_length", steps=(Named("window"),), last=Operation(arithmetic.length, operands=1)))

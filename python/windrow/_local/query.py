@@ -26,7 +26,7 @@ from windrow._local.entries import Entries
 from windrow._local.expressions import output_name, with_expressions
 from windrow._local.progress import Progress
 from windrow._local.reader import packed, reader_of
-from windrow._local.results import Kinds, pyarrow_table, schema_without_views
+from windrow._local.results import Kinds, is_null, pyarrow_table, schema_without_views
 from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import BOUNDS, flat, shown
@@ -111,9 +111,9 @@ class LocalInput(Input[Any]):
         return _with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
 
     def holds_nothing(self, column: str) -> bool:
-        """Whether a column has no value: it is of Arrow's null type, or there are no rows."""
+        """Whether a column has no value: its type has none, or there are no rows."""
         position = self.columns.index(column)
-        return pa.types.is_null(self._source.schema([position]).field(0).type) or self._table.is_empty
+        return is_null(self._source.schema([position]).field(0).type) or self._table.is_empty
 
     def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
         """The plan with types that its aggregates allow for the columns that hold nothing."""

@@ -15,6 +15,11 @@ Kinds = Mapping[str, Any]
 """Types of a library by the name of the result column."""
 
 
+def is_null(kind: Any) -> bool:
+    """Whether nulls are all values of a type: Arrow's null, or a dictionary of that, as pandas has for no categories."""
+    return pa.types.is_null(kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
 def without_views(kind: Any) -> pa.DataType:
     """The type with large strings and binaries in place of views, which pyarrow can neither sort, take nor join."""
     if str(kind) in ("string_view", "binary_view"):
@@ -59,7 +64,7 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     """The column in a type that holds its values, such as a dictionary of them."""
     if column.type == kind:
         return column
-    if pa.types.is_null(kind) or not len(column):
+    if is_null(kind) or not len(column):
         nulls: Any = pa.nulls(len(column), kind)
         return pa.chunked_array([nulls])
     if not pa.types.is_dictionary(kind):
@@ -82,8 +87,7 @@ def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
     for place, (field, column) in enumerate(zip(schema, rows.columns, strict=True)):
         kind = kinds.get(field.name, field.type)
         # A column of nulls may have values in another input of a cogroup.
-        is_null = pa.types.is_null(kind) and column.null_count == len(column)
-        if not is_null and not pa.types.is_dictionary(kind):
+        if column.null_count < len(column) if is_null(kind) else not pa.types.is_dictionary(kind):
             kind = field.type
         columns[place] = of_type(column, without_views(kind))
         fields[place] = field.with_type(columns[place].type)

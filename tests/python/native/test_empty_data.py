@@ -118,8 +118,13 @@ def test_a_column_of_nulls_is_a_key_next_to_another() -> None:
         result = wr.group_by(data, "k", "shop", time="t").windowed_by(GAP).count()
         assert arrow(result)["count"].to_pylist() == [1, 1]
         assert arrow(result)["shop"].null_count == 2
-    table = pa.table(DAY | {"shop": pa.nulls(2)})
-    assert wr.group_by(table, "k", "shop", time="t").windowed_by(GAP).count().schema.field("shop").type == pa.null()
+    nulls = pa.nulls(2)
+    categories = pa.DictionaryArray.from_arrays(pa.nulls(2, pa.int8()), pa.nulls(0))  # of pandas, from objects
+    for shops in (nulls, categories):
+        windowed = wr.group_by(pa.table(DAY | {"shop": shops, "v": shops}), "k", "shop", time="t").windowed_by(GAP)
+        result = windowed.agg(n=wr.count("v"), total=wr.sum("v"))
+        assert result.schema.field("shop").type == shops.type
+        assert result.drop_columns(["k", "window"]).to_pylist() == [{"shop": None, "n": 0, "total": None}] * 2
 
 
 def test_a_wrong_type_is_an_error_as_soon_as_there_is_one_row() -> None:

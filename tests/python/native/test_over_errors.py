@@ -22,7 +22,14 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     refused(lambda: n.over("1 hour", closed="rigth"), ValueError, "did you mean 'right'")  # type: ignore[arg-type]
     refused(lambda: n.over("1 hour").over("1 day"), ValueError, "count().over('1 hour').over", "'1 day'")
     refused(lambda: (n.over("1 hour") / n).over("1 day"), ValueError, "count().over('1 hour').over")
+    refused(lambda: n.over("1 hour", "left"), TypeError, "over: got 'left' by position", "closed='left'")  # type: ignore[arg-type]
     refused(lambda: wr.window_id().over("1 hour"), ValueError, "window_id().over", "no over")
+    refused(lambda: wr.session_number().over("1 hour"), ValueError, "it is the number of a session")
+    share = wr.sum("amount") / wr.window_length()
+    refused(lambda: share.over("1 hour"), ValueError, "window_length()).over", "no over", "'1 hour'")
+    refused(lambda: share.where("flag"), ValueError, "window_length()).where(column=)", "no condition", "'flag'")
+    length = wr.window_length().then(lambda lengths: lengths)
+    refused(lambda: length.over("1 hour"), ValueError, "window_length().then(", "no over")
     refused(lambda: wr.reduce("amount", max).over("1 hour"), ValueError, "reduce(...).over", "apply")
     longer = lambda: paid().with_columns(n=n.over("31 minutes"))  # noqa: E731
     refused(longer, ValueError, 'aggregate "n": over(difference=)', "31 minutes", "at most 30 minutes")
