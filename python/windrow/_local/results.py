@@ -16,7 +16,7 @@ Kinds = Mapping[str, Any]
 
 
 def is_null(kind: Any) -> bool:
-    """Whether nulls are all values of a type: Arrow's null, or a dictionary of that, as pandas has for no categories."""
+    """Whether nulls are the only values of a type: Arrow's null, or a dictionary of it, as pandas may have."""
     return pa.types.is_null(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
