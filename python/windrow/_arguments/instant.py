@@ -82,6 +82,26 @@ def in_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
+def is_zone(zone: str) -> bool:
+    """Whether Arrow knows a time zone.
+
+    >>> is_zone("Europe/Berlin"), is_zone("PST")
+    (True, False)
+    """
+    epoch: Any = pa.scalar(0, pa.timestamp("us", zone))
+    try:
+        pc.local_timestamp(epoch)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def check_zone(argument: str, value: object, zone: str) -> None:
+    """Raises `ValueError` if a bare time is in a zone that Arrow does not know."""
+    if not is_zone(zone):
+        raise bad_value(argument, value, f"a time with its offset, as the zone {zone!r} is unknown")
+
+
 def shown(value: int, kind: Any, zone: str | None = None) -> str:
     """The ticks of a time column as text; with a zone, in that zone.
 
@@ -118,6 +138,7 @@ def _of_zone(argument: str, value: object, moment: datetime, zone: str) -> datet
     try:
         found: Any = pc.assume_timezone(local, zone)
     except pa.ArrowInvalid as error:
+        check_zone(argument, value, zone)
         allowed = f"a time that occurs once in {zone}; {value} occurs twice or never: write it with its offset"
         raise bad_value(argument, value, allowed) from error
     offset = timedelta(microseconds=local.value - found.value)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.instant import check_zone
 from windrow._inspection.explained_session import session_lines
 from windrow._inspection.explained_sliding import sliding_lines
 from windrow._inspection.query import trace
@@ -67,7 +68,10 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     """
     traced = trace(None, windowed, [key], stream, _MOST, argument="key")
     text = Text(traced.time)
-    if isinstance(at, datetime) and at.tzinfo is None and windowed.grouped._input.zone and traced.time.type.tz:
+    zone = windowed.grouped._input.zone if traced.time.type.tz else None  # of a session of Spark
+    if isinstance(at, str) and zone and not _OFFSET.search(at):
+        check_zone("at", at, zone)
+    if isinstance(at, datetime) and at.tzinfo is None and zone:
         at = at.astimezone()  # the zone of this process, as PySpark reads and shows it
     times = _ticks(at, traced.time)
     records = [record for record in traced.records if record.time in times]

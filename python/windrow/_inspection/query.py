@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.expression import FIELD, ColumnExpression
+from windrow._arguments.instant import is_zone
 from windrow._inspection.batch import windows_of_batch
 from windrow._inspection.keys import key_of
 from windrow._inspection.lengths import Lengths
@@ -71,7 +72,7 @@ def trace(
     fields = grouped._fields[: len(grouped._keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
     time: pa.Field[Any] = grouped._fields[len(grouped._keys)]
-    if opened.zone is not None and time.type.tz is not None:
+    if opened.zone is not None and time.type.tz is not None and is_zone(opened.zone):
         time = time.with_type(pa.timestamp(time.type.unit, opened.zone))
     windows = windows._on_stream(time) if streamed else windows
     lengths = Lengths.of(windows, time)

@@ -21,6 +21,7 @@ from windrow._arguments.expression import (
     wrong_language,
 )
 from windrow._spark.declared import schema_or_none
+from windrow._spark.error_log import without_error_log
 from windrow._spark.quoted_name import quoted
 
 _INSTEAD = {
@@ -51,10 +52,11 @@ def output_name(frame: DataFrame, argument: str, expression: ColumnExpression, c
         if re.search(pattern, str(expression)):
             raise bad_value(argument, str(expression), instead)
     try:
-        source, column = _source(frame, expression), _column(expression)
-        names = source.select("*", column).schema.names[len(frame.columns) :]
-        if len(names) == 1:
-            _ = source.select(_one_value(column)).schema
+        with without_error_log():
+            source, column = _source(frame, expression), _column(expression)
+            names = source.select("*", column).schema.names[len(frame.columns) :]
+            if len(names) == 1:
+                _ = source.select(_one_value(column)).schema
     except Exception as error:  # Spark's own, and those of Columns of another kind of session
         if schema_or_none(frame.select(F.lit(0))) is None:
             allowed = (
@@ -142,7 +144,8 @@ def is_case_sensitive(spark: Any) -> bool:
 def _analysed(select: Callable[[Any], DataFrame], column: Any) -> StructField | None:
     """The column that `select` adds; None if Spark refuses it. Inside a pipeline, it refuses all."""
     try:
-        schema = schema_or_none(select(column))
+        with without_error_log():
+            schema = schema_or_none(select(column))
     except Exception:  # Spark's own, and those of Columns of another kind of session
         return None
     return None if schema is None else schema.fields[-1]

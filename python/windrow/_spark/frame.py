@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -41,6 +40,7 @@ from windrow._spark.declared import declared_frame, renamed, schema_of, with_sch
 from windrow._spark.expressions import is_case_sensitive, is_column, output_name, schema_with, with_columns
 from windrow._spark.quoted_name import quoted
 from windrow._spark.release import sendable
+from windrow._spark.session_zone import session_zone
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
@@ -124,14 +124,8 @@ class FrameInput(Input[DataFrame]):
 
     @property
     def zone(self) -> str | None:
-        """The session's time zone; None if the platform does not say it."""
-        try:
-            zone = self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
-            epoch: Any = pa.scalar(0, pa.timestamp("us", zone))
-            pc.local_timestamp(epoch)
-        except Exception:  # a platform that refuses to read settings, or a zone that Arrow does not know
-            return None
-        return zone
+        """The session's time zone."""
+        return session_zone(self._frame.sparkSession)
 
     def check_threads(self, count: int) -> None:
         """Raises `ValueError`: Spark chooses its parallelism."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -24,6 +25,7 @@ _HINT = (
     "; Spark lists the files, also with filesystem=, so it needs a Hadoop filesystem for them, and access; scan with a "
     "dataset of pyarrow needs neither"
 )
+_INT96 = "spark.sql.parquet.int96TimestampConversion"
 _REBASE = "spark.sql.parquet.{}RebaseModeInRead"
 
 
@@ -33,7 +35,7 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any, fi
     Raises:
         TypeError: paths, columns, a filter or a filesystem of a wrong type, or a column that windrow cannot read.
         ValueError: no files, a file in several of the paths, a scheme that Arrow cannot read, a column that the files
-            lack, or a filter that does not fit.
+            lack, a filter that does not fit, or timestamps where Spark would move those of INT96.
         RuntimeError: a file that is no Parquet, or has a column in another type. It names the file.
     """
     wanted, sent = _paths(paths), pickled_filesystem(filesystem)
@@ -43,6 +45,7 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any, fi
         located(uris[0])
     names, checked = chosen(columns, schema.names), checked_filter(condition, schema)
     arrow = read_columns(schema, names, checked)
+    _check_int96(spark, arrow)
     partitions = _partitions(wanted, uris, arrow.names)
     ignore_case, is_strict = not is_case_sensitive(spark), _is_strict(spark)
     fields = [StructField(name, StringType()) for name in ("uri", *partitions)]
@@ -103,6 +106,16 @@ def _check_once(spark: Any, paths: list[str]) -> None:
     twice = files.where("count > 1").sort("file_path").head()
     if twice is not None:
         raise bad_value("paths", paths, f"paths that do not overlap; several have {twice.file_path}")
+
+
+def _check_int96(spark: Any, columns: pa.Schema) -> None:
+    """Raises `ValueError` if Spark would move times of INT96 from UTC to the zone of the session."""
+    try:
+        is_moved = spark.conf.get(_INT96).lower() == "true"
+    except Exception:  # a platform that refuses to read settings
+        return
+    if is_moved and any("timestamp" in str(field.type) for field in columns):
+        raise bad_value(_INT96, "true", "false for files with timestamps, or spark.read, which moves times of INT96")
 
 
 def _partitions(paths: list[str], uris: list[str], names: Sequence[str]) -> list[str]:

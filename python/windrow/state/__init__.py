@@ -44,6 +44,7 @@ from windrow._arguments.instant import Instant
 from windrow._executor.shipping import shipped
 from windrow._executor.stream.index import QUERY
 from windrow._plan.input import check_table, libraries_of
+from windrow._spark.session_zone import session_zone
 from windrow.state._changed_frame import OpenFrame
 from windrow.state._changed_table import OpenTable
 from windrow.state._checkpoint import entries
@@ -299,8 +300,7 @@ def fetch(
             shards.setdefault(row["shard"], {})[row["name"]] = row["page"]
         return shards
 
-    zone: Any = spark.conf.get("spark.sql.session.timeZone")
-    return fetch_key(pages, key, start, end, backward=backward, zone=zone)
+    return fetch_key(pages, key, start, end, backward=backward, zone=session_zone(spark))
 
 
 def offsets(

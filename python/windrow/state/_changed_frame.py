@@ -13,6 +13,7 @@ from windrow._executor.open_windows import WHOLE, OpenWindows
 from windrow._native import change_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._spark.quoted_name import quoted
+from windrow._spark.session_zone import session_zone
 from windrow.state._clock_row import ALLOWED, ClockRow, check_columns
 from windrow.state._wanted_keys import wanted_keys
 
@@ -80,9 +81,8 @@ class OpenFrame:
         return self._changed({STATE: _binary(state), STREAM_TIME: time})
 
     @property
-    def _zone(self) -> str | None:
-        """The time zone of the session, in which bare times are."""
-        return self._frame.sparkSession.conf.get("spark.sql.session.timeZone")
+    def _zone(self) -> str:
+        return session_zone(self._frame.sparkSession)
 
     def _changed(self, clock: Mapping[str, Column]) -> DataFrame:
         """The table with other values in the clock row."""

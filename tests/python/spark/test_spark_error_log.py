@@ -1,0 +1,36 @@
+"""PySpark logs an error of Spark even if it is caught. A right query asks Spark and logs nothing."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import windrow as wr
+
+from ..harness.spark_scenes import events
+
+GAP = wr.SessionWindows.with_gap("5 minutes")
+
+
+def test_a_right_query_logs_no_error_of_spark(spark: SparkSession) -> None:
+    data = events(spark, rows=10, keys=2)
+    logger = pytest.importorskip("pyspark.logger").PySparkLogger.getLogger("DataFrameQueryContextLogger")
+    logged: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: logged.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(handler)
+    try:
+        windowed = wr.group_by(data, F.col("user_id"), time=F.col("ts")).windowed_by(GAP)
+        inputs = {name: wr.group_by(data, "user_id", time="ts") for name in ("clicks", "orders")}
+        wr.cogroup(**inputs).windowed_by(GAP).agg(n=wr.sum(F.col("orders.items") * 2))
+        with pytest.raises(ValueError, match="lacks"):
+            windowed.agg(n=wr.sum(F.col("lacks") * 2))
+        assert logged == []
+        with pytest.raises(Exception, match="lacks"):
+            _ = data.select(F.col("lacks")).schema
+        assert len(logged) == 1  # an error of the user's own query
+    finally:
+        logger.removeHandler(handler)

@@ -1,0 +1,85 @@
+"""Bare times are in the zone of the session, in whatever words Spark takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.conf import RuntimeConfig
+
+import windrow as wr
+import windrow.state
+
+ZONE = "spark.sql.session.timeZone"
+MIDNIGHT = datetime(2026, 5, 5, tzinfo=UTC)
+Set = Callable[[str], None]
+
+
+@pytest.fixture
+def set_zone(spark: SparkSession) -> Iterator[Set]:
+    """Sets the zone of the session, which is UTC again after the test."""
+    yield lambda zone: spark.conf.set(ZONE, zone)
+    spark.conf.set(ZONE, "UTC")
+
+
+def windowed(data: DataFrame) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+
+
+def record(spark: SparkSession, at: datetime) -> DataFrame:
+    return spark.createDataFrame([("ann", at)], "user string, ts timestamp")
+
+
+@pytest.mark.parametrize(
+    ("zone", "minutes"),
+    [("GMT+05:30", 330), ("UTC+8", 480), ("UT-03:30", -210), ("-3", -180), ("Z", 0), ("Asia/Kolkata", 330)],
+)
+def test_a_bare_time_is_in_the_zone(spark: SparkSession, set_zone: Set, zone: str, minutes: int) -> None:
+    set_zone(zone)
+    midnight = MIDNIGHT - timedelta(minutes=minutes)
+    last, first = record(spark, midnight - timedelta(minutes=10)), record(spark, midnight)
+    day = windowed(last).advance(None, to="2026-05-05", n=wr.count())
+    opened = day.still_open.localCheckpoint()
+    assert windrow.state.clock(opened).time == midnight.replace(tzinfo=windrow.state.clock(opened).time.tzinfo)
+    assert day.closed.count() == 1
+    # A record at midnight is not late in the next run.
+    assert windowed(first).advance(opened, to="2026-05-06", n=wr.count()).closed.count() == 1
+    assert wr.explain_record(windowed(first), "ann", "2026-05-05 00:00:00").startswith(
+        "user 'ann' at 2026-05-05 00:00:00"
+    )
+    moved = windrow.state.with_clock(opened, "2026-05-05 06:00")
+    assert windrow.state.clock(moved).time - windrow.state.clock(opened).time == timedelta(hours=6)
+
+
+def test_a_zone_that_arrow_does_not_know_needs_an_offset(spark: SparkSession, set_zone: Set) -> None:
+    set_zone("PST")
+    data, unknown = record(spark, MIDNIGHT), "allowed: a time with its offset, as the zone 'PST' is unknown"
+    with pytest.raises(ValueError, match=f"to: got '2026-05-05'; {unknown}"):
+        windowed(data).advance(None, to="2026-05-05", n=wr.count())
+    with pytest.raises(ValueError, match=f"at: got '2026-05-04 17:00:00'; {unknown}"):
+        wr.explain_record(windowed(data), "ann", "2026-05-04 17:00:00")
+    opened = windowed(data).advance(None, to="2026-05-04 18:00:00-07:00", n=wr.count()).still_open.localCheckpoint()
+    assert windrow.state.clock(opened).time.replace(tzinfo=UTC) == MIDNIGHT + timedelta(hours=1)
+    with pytest.raises(ValueError, match=f"to: got '2026-05-05'; {unknown}"):
+        windrow.state.with_clock(opened, "2026-05-05")
+    assert "2026-05-05 00:00:00" in wr.explain_record(windowed(data), "ann", "2026-05-04 17:00:00-07:00")
+
+
+def test_a_session_that_does_not_tell_its_zone_needs_an_offset(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own: Any = RuntimeConfig.get
+
+    def get(conf: RuntimeConfig, key: str, *default: Any) -> Any:
+        if key == ZONE:
+            raise RuntimeError(f"[CONFIG_NOT_AVAILABLE] Configuration {key} is not available.")
+        return own(conf, key, *default)
+
+    data = record(spark, MIDNIGHT)
+    monkeypatch.setattr(RuntimeConfig, "get", get)
+    with pytest.raises(ValueError, match=f"to: got '2026-05-05'; .* its offset, as the zone '{ZONE}' is unknown"):
+        windowed(data).advance(None, to="2026-05-05", n=wr.count())
+    assert windowed(data).advance(None, to=MIDNIGHT + timedelta(hours=1), n=wr.count()).closed.count() == 1
