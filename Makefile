@@ -123,7 +123,7 @@ test-python: package ## all Python tests that need no Spark, on all cores; no Ja
 test-spark: package ## the tests and examples that start a Spark, in two Sparks side by side
 	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "spark and not slow and not soak" --doctest-modules tests/python/spark tests/python/test_docs.py python/windrow
 
-test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages, and Kafka Streams beside windrow
+test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages
 	$(PYTEST) -m "not slow and not soak" tests/kafka
 
 test-slow: package maven ## the slow tests, which `make test` leaves to CI: kills, pipelines, older checkpoints, Connect, Kafka Streams beside windrow

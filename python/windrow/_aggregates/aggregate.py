@@ -117,7 +117,7 @@ class Aggregate:
         Raises:
             TypeError: neither `str` nor `timedelta`, or `closed` or `delay` by position.
             ValueError: a `difference` not longer than zero, a negative `delay`, another word, an aggregate that has
-                `over` already, or one that has none: `window_id`, `window_length`, `ended_by`, `position`,
+                `over` already, or one that cannot have it: `window_id`, `window_length`, `ended_by`, `position`,
                 `session_number`, `reduce` and `aggregate`; from `with_columns`, a length that does not fit into the
                 windows, no multiple of the resolution, or sessions; from `agg`, always.
 

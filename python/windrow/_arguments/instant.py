@@ -99,7 +99,7 @@ def is_zone(zone: str) -> bool:
 def check_zone(argument: str, value: object, zone: str) -> None:
     """Raises `ValueError` if a bare time is in a zone that Arrow does not know."""
     if not is_zone(zone):
-        raise bad_value(argument, value, f"a time with its offset, as the zone {zone!r} is unknown")
+        raise bad_value(argument, value, f"a time with its offset, as the zone {zone!r} is unknown to Arrow")
 
 
 def shown(value: int, kind: Any, zone: str | None = None) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_LOCK = threading.Lock()
+"""`PySparkLogger.getLogger` changes the logger class of the process for a moment."""
 
 
 @contextmanager
@@ -23,7 +25,8 @@ def without_error_log() -> Iterator[None]:
     def is_of_another_thread(record: logging.LogRecord) -> bool:
         return record.thread != own
 
-    loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
+    with _LOCK:
+        loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
     for logger in loggers:
         logger.addFilter(is_of_another_thread)
     try:

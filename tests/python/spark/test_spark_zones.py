@@ -56,7 +56,7 @@ def test_a_bare_time_is_in_the_zone(spark: SparkSession, set_zone: Set, zone: st
 
 def test_a_zone_that_arrow_does_not_know_needs_an_offset(spark: SparkSession, set_zone: Set) -> None:
     set_zone("PST")
-    data, unknown = record(spark, MIDNIGHT), "allowed: a time with its offset, as the zone 'PST' is unknown"
+    data, unknown = record(spark, MIDNIGHT), "allowed: a time with its offset, as the zone 'PST' is unknown to Arrow"
     with pytest.raises(ValueError, match=f"to: got '2026-05-05'; {unknown}"):
         windowed(data).advance(None, to="2026-05-05", n=wr.count())
     with pytest.raises(ValueError, match=f"at: got '2026-05-04 17:00:00'; {unknown}"):
@@ -80,6 +80,8 @@ def test_a_session_that_does_not_tell_its_zone_needs_an_offset(
 
     data = record(spark, MIDNIGHT)
     monkeypatch.setattr(RuntimeConfig, "get", get)
-    with pytest.raises(ValueError, match=f"to: got '2026-05-05'; .* its offset, as the zone '{ZONE}' is unknown"):
+    with pytest.raises(
+        ValueError, match=f"to: got '2026-05-05'; .* its offset, as the zone '{ZONE}' is unknown to Arrow"
+    ):
         windowed(data).advance(None, to="2026-05-05", n=wr.count())
     assert windowed(data).advance(None, to=MIDNIGHT + timedelta(hours=1), n=wr.count()).closed.count() == 1
