@@ -182,7 +182,7 @@ PEERS: dict[str, Callable[[Path, tuple[int, ...]], Query]] = {
 }
 OURS = ("windrow in Spark", "windrow in-process")
 SLOW = "Spark, segment tree"
-"""Runs once, without a first run."""
+"""It runs only once, without a warm-up."""
 AGAINST = {"Spark": OURS[0], "Spark, segment tree": OURS[0], "Polars": OURS[1], "DuckDB": OURS[1]}
 
 

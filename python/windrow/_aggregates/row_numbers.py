@@ -60,10 +60,13 @@ class RowNumber(AggregateCall):
     """The call that `position` and `session_number` make."""
 
     def where(self, column: ColumnName) -> Never:
-        """Raises `ValueError`: the numbers are those of all records."""
-        raise bad_value(f"{self.function}().where(column=)", column, "no condition: it numbers all records of a window")
+        """Raises `ValueError`: a number does not depend on single records."""
+        raise bad_value(f"{self.function}().where(column=)", column, f"no condition: it is {self._meaning}")
 
     def framed(self, frame: Frame) -> Never:
         """Raises `ValueError`: the numbers are those of the window."""
-        whole = "the position of a record in its window" if self.function == "position" else "the number of a session"
-        raise bad_value(f"{self.function}().over", frame, f"no over(...): it is {whole}")
+        raise bad_value(f"{self.function}().over", frame, f"no over(...): it is {self._meaning}")
+
+    @property
+    def _meaning(self) -> str:
+        return "the position of a record in its window" if self.function == "position" else "the number of a session"

@@ -97,7 +97,7 @@ def is_zone(zone: str) -> bool:
 
 
 def check_zone(argument: str, value: object, zone: str) -> None:
-    """Raises `ValueError` if a bare time is in a zone that Arrow does not know."""
+    """Raises `ValueError` if Arrow does not know the zone of a bare time."""
     if not is_zone(zone):
         raise bad_value(argument, value, f"a time with its offset, as the zone {zone!r} is unknown to Arrow")
 

@@ -72,8 +72,9 @@ def trace(
     fields = grouped._fields[: len(grouped._keys)]
     wanted = [key_of(argument, key, fields) for key in keys]
     time: pa.Field[Any] = grouped._fields[len(grouped._keys)]
-    if opened.zone is not None and time.type.tz is not None and is_zone(opened.zone):
-        time = time.with_type(pa.timestamp(time.type.unit, opened.zone))
+    zone = opened.zone
+    if zone is not None and time.type.tz is not None and is_zone(zone):
+        time = time.with_type(pa.timestamp(time.type.unit, zone))
     windows = windows._on_stream(time) if streamed else windows
     lengths = Lengths.of(windows, time)
     rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)

@@ -20,6 +20,7 @@ from windrow._arguments.expression import (
     wrong_expression,
     wrong_language,
 )
+from windrow._spark.configure import setting
 from windrow._spark.declared import schema_or_none
 from windrow._spark.error_log import without_error_log
 from windrow._spark.quoted_name import quoted
@@ -135,10 +136,7 @@ def is_column(frame: DataFrame, name: str, column: Any) -> bool:
 
 def is_case_sensitive(spark: Any) -> bool:
     """Whether a session distinguishes names by their case; False if that is unknown."""
-    try:
-        return bool(spark.conf.get("spark.sql.caseSensitive").lower() == "true")
-    except Exception:  # some platforms refuse to read settings
-        return False
+    return (setting(spark, "spark.sql.caseSensitive") or "").lower() == "true"
 
 
 def _analysed(select: Callable[[Any], DataFrame], column: Any) -> StructField | None:

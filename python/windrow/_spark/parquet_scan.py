@@ -15,6 +15,8 @@ from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.scan.location import Location, located, path_in_store
 from windrow._executor.scan.parquet_part import ParquetPart
 from windrow._executor.scan.row_groups import row_groups
+from windrow._folds.python_shape import types_inside
+from windrow._spark.configure import setting
 from windrow._spark.expressions import is_case_sensitive
 from windrow._spark.quoted_name import quoted
 from windrow._spark.row_groups import pickled_filesystem, planned
@@ -110,12 +112,13 @@ def _check_once(spark: Any, paths: list[str]) -> None:
 
 def _check_int96(spark: Any, columns: pa.Schema) -> None:
     """Raises `ValueError` if Spark would move times of INT96 from UTC to the zone of the session."""
-    try:
-        is_moved = spark.conf.get(_INT96).lower() == "true"
-    except Exception:  # a platform that refuses to read settings
-        return
-    if is_moved and any("timestamp" in str(field.type) for field in columns):
+    is_moved = (setting(spark, _INT96) or "").lower() == "true"
+    if is_moved and any(_has_timestamps(field.type) for field in columns):
         raise bad_value(_INT96, "true", "false for files with timestamps, or spark.read, which moves times of INT96")
+
+
+def _has_timestamps(kind: Any) -> bool:
+    return pa.types.is_timestamp(kind) or any(map(_has_timestamps, types_inside(kind)))
 
 
 def _partitions(paths: list[str], uris: list[str], names: Sequence[str]) -> list[str]:
@@ -135,8 +138,5 @@ def _segments(uri: str) -> dict[str, str | None]:
 
 def _is_strict(spark: Any) -> bool:
     """Whether Spark refuses or converts old dates and times of files that do not say their calendar."""
-    try:
-        modes = {spark.conf.get(_REBASE.format(kind)).upper() for kind in ("datetime", "int96")}
-    except Exception:  # a platform that refuses to read settings
-        return True
+    modes = {(setting(spark, _REBASE.format(kind)) or "").upper() for kind in ("datetime", "int96")}
     return modes != {"CORRECTED"}
