@@ -207,7 +207,7 @@ class Computed(AggregateCall):
 
     @property
     def _operand(self) -> str:
-        """The same before a method: with brackets around arithmetic."""
+        """The text in front of a method call: arithmetic is in brackets."""
         terms: list[tuple[str, AggregateCall | Named | Number | Operation]] = []
         for step in (*self.steps, self.last):
             text = repr(step)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +25,7 @@ def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None =
     Raises:
         TypeError: neither text, a `date` nor a `datetime`.
         ValueError: not a point in time, a time with a zone for a column without one, a time that the column cannot
-            hold, or a bare time that occurs twice or never in its zone.
+            hold, or a bare time that occurs twice or never in its zone, or whose zone is unknown.
 
     >>> ticks("to", "2026-05-05", pa.field("ts", pa.timestamp("ms")))
     1777939200000
@@ -99,7 +100,7 @@ def is_zone(zone: str) -> bool:
 def check_zone(argument: str, value: object, zone: str) -> None:
     """Raises `ValueError` if Arrow does not know the zone of a bare time."""
     if not is_zone(zone):
-        raise bad_value(argument, value, f"a time with its offset, as the zone {zone!r} is unknown to Arrow")
+        raise _unknown_zone(argument, value, zone)
 
 
 def shown(value: int, kind: Any, zone: str | None = None) -> str:
@@ -134,12 +135,23 @@ def _moment(argument: str, value: Any) -> datetime:
 
 
 def _of_zone(argument: str, value: object, moment: datetime, zone: str) -> datetime:
-    local: Any = pa.scalar(moment, pa.timestamp("us"))
-    try:
-        found: Any = pc.assume_timezone(local, zone)
-    except pa.ArrowInvalid as error:
-        check_zone(argument, value, zone)
+    info = _tzinfo(argument, value, zone)
+    first, second = (moment.replace(tzinfo=info, fold=fold) for fold in (0, 1))
+    if first.utcoffset() != second.utcoffset():
         allowed = f"a time that occurs once in {zone}; {value} occurs twice or never: write it with its offset"
-        raise bad_value(argument, value, allowed) from error
-    offset = timedelta(microseconds=local.value - found.value)
-    return (moment - offset).replace(tzinfo=UTC)
+        raise bad_value(argument, value, allowed)
+    return in_utc(first)
+
+
+def _tzinfo(argument: str, value: object, zone: str) -> tzinfo | None:
+    """A zone by Arrow's name. Arrow itself reads no summer time after 2037."""
+    if zone == "UTC":
+        return UTC
+    try:
+        return datetime.fromisoformat(f"1970-01-01T00:00{zone}").tzinfo if zone[:1] in "+-" else ZoneInfo(zone)
+    except (LookupError, ValueError, OSError) as error:
+        raise _unknown_zone(argument, value, zone) from error
+
+
+def _unknown_zone(argument: str, value: object, zone: str) -> ValueError:
+    return bad_value(argument, value, f"a time with its offset: windrow does not know the zone {zone!r}")

@@ -16,7 +16,7 @@ Kinds = Mapping[str, Any]
 
 
 def is_null(kind: Any) -> bool:
-    """Whether nulls are the only values of a type: Arrow's null, or a dictionary of it, as pandas may have."""
+    """Whether all values of a type are null: Arrow's null, or a dictionary of it, which pandas may give."""
     return pa.types.is_null(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 

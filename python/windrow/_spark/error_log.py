@@ -11,6 +11,8 @@ _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _LOCK = threading.Lock()
 """`PySparkLogger.getLogger` changes the logger class of the process for a moment."""
 
+_THREAD = threading.local()
+
 
 @contextmanager
 def without_error_log() -> Iterator[None]:
@@ -20,17 +22,19 @@ def without_error_log() -> Iterator[None]:
     except ImportError:  # PySpark 3.5 logs none
         yield
         return
-    own = threading.get_ident()
-
-    def is_of_another_thread(record: logging.LogRecord) -> bool:
-        return record.thread != own
-
     with _LOCK:
-        loggers = [PySparkLogger.getLogger(name) for name in _LOGGERS]
-    for logger in loggers:
-        logger.addFilter(is_of_another_thread)
+        for name in _LOGGERS:
+            PySparkLogger.getLogger(name).addFilter(_is_logged)  # a logger takes a filter only once
+    before, _THREAD.is_silent = _is_silent(), True
     try:
         yield
     finally:
-        for logger in loggers:
-            logger.removeFilter(is_of_another_thread)
+        _THREAD.is_silent = before
+
+
+def _is_silent() -> bool:
+    return getattr(_THREAD, "is_silent", False)
+
+
+def _is_logged(_: logging.LogRecord) -> bool:
+    return not _is_silent()

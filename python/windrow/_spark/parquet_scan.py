@@ -47,8 +47,8 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any, fi
         located(uris[0])
     names, checked = chosen(columns, schema.names), checked_filter(condition, schema)
     arrow = read_columns(schema, names, checked)
-    _check_int96(spark, arrow)
     partitions = _partitions(wanted, uris, arrow.names)
+    _check_int96(spark, [field for field in arrow if field.name not in partitions])
     ignore_case, is_strict = not is_case_sensitive(spark), _is_strict(spark)
     fields = [StructField(name, StringType()) for name in ("uri", *partitions)]
     values = [(uri, *(_segments(uri)[name] for name in partitions)) for uri in uris]
@@ -110,11 +110,12 @@ def _check_once(spark: Any, paths: list[str]) -> None:
         raise bad_value("paths", paths, f"paths that do not overlap; several have {twice.file_path}")
 
 
-def _check_int96(spark: Any, columns: pa.Schema) -> None:
-    """Raises `ValueError` if Spark would move times of INT96 from UTC to the zone of the session."""
+def _check_int96(spark: Any, columns: Sequence[pa.Field[Any]]) -> None:
+    """Raises `ValueError` if Spark may move times of INT96 from UTC to the zone of the session."""
     is_moved = (setting(spark, _INT96) or "").lower() == "true"
     if is_moved and any(_has_timestamps(field.type) for field in columns):
-        raise bad_value(_INT96, "true", "false for files with timestamps, or spark.read, which moves times of INT96")
+        allowed = "false, or spark.read in place of the scan: windrow does not move the INT96 times of files"
+        raise bad_value(_INT96, "true", allowed)
 
 
 def _has_timestamps(kind: Any) -> bool:

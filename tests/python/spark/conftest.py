@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from pyspark.sql import SparkSession
@@ -50,6 +50,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def configured(spark: SparkSession) -> None:
     """The runtime settings that matter to windrow, as a user makes them."""
     windrow.configure(spark)
+
+
+@pytest.fixture
+def set_conf(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:
+    """Changes a setting of the session until the end of the test."""
+    before = dict[str, str | None]()
+
+    def change(name: str, value: str) -> None:
+        before.setdefault(name, spark.conf.get(name, None))
+        spark.conf.set(name, value)
+
+    yield change
+    for name, value in before.items():
+        spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
 @pytest.fixture(scope="session")

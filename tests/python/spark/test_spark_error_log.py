@@ -1,4 +1,4 @@
-"""PySpark logs an error of Spark even if it is caught. A right query asks Spark and logs nothing."""
+"""PySpark logs an error of Spark even if it is caught. A correct query of windrow logs none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..harness.spark_scenes import events
 GAP = wr.SessionWindows.with_gap("5 minutes")
 
 
-def test_a_right_query_logs_no_error_of_spark(spark: SparkSession) -> None:
+def test_a_correct_query_logs_no_error_of_spark(spark: SparkSession) -> None:
     data = events(spark, rows=10, keys=2)
     logger = pytest.importorskip("pyspark.logger").PySparkLogger.getLogger("DataFrameQueryContextLogger")
     logged: list[str] = []

@@ -1,7 +1,8 @@
-"""Times of INT96 that Spark would move, as Impala writes them, are refused by a scan."""
+"""Spark can move INT96 times of Impala from UTC to the zone of the session. A scan refuses them then."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,18 +17,18 @@ from ..scenes import EIGHT
 SETTING = "spark.sql.parquet.int96TimestampConversion"
 
 
-def test_times_that_spark_would_move_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_times_that_spark_would_move_are_refused(
+    spark: SparkSession, set_conf: Callable[[str, str], None], tmp_path: Path
+) -> None:
     data = pa.table({"user": ["ann"], "ts": pa.array([EIGHT], pa.timestamp("us"))})
-    pq.write_table(data, tmp_path / "impala.parquet", use_deprecated_int96_timestamps=True)
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-    spark.conf.set(SETTING, "true")
-    try:
-        assert spark.read.parquet(str(tmp_path)).where("hour(ts) = 8").count() == 1  # not 17, the hour of 8:00 UTC
-        with pytest.raises(ValueError, match=f"{SETTING}: got 'true'; allowed: false .* timestamps, or spark.read"):
-            wr.scan_parquet(spark, str(tmp_path))
-        assert wr.scan_parquet(spark, str(tmp_path), columns=["user"]).columns == ("user",)
-    finally:
-        spark.conf.unset(SETTING)
-        spark.conf.set("spark.sql.session.timeZone", zone)
-    assert wr.scan_parquet(spark, str(tmp_path)).columns == ("user", "ts")
+    folder = tmp_path / "at=2026-05-04 08%3A00%3A00"
+    folder.mkdir()
+    pq.write_table(data, folder / "impala.parquet", use_deprecated_int96_timestamps=True)
+    set_conf("spark.sql.session.timeZone", "Asia/Tokyo")
+    set_conf(SETTING, "true")
+    assert spark.read.parquet(str(tmp_path)).where("hour(ts) = 8").count() == 1  # not 17, the hour of 8:00 UTC
+    with pytest.raises(ValueError, match=f"{SETTING}: got 'true'; allowed: false, or spark.read in place of the scan"):
+        wr.scan_parquet(spark, str(tmp_path))
+    assert wr.scan_parquet(spark, str(tmp_path), columns=["user", "at"]).columns == ("user", "at")  # a folder's
+    set_conf(SETTING, "false")
+    assert wr.scan_parquet(spark, str(tmp_path)).columns == ("user", "ts", "at")

@@ -1,8 +1,8 @@
-"""Bare times are in the zone of the session, in whatever words Spark takes it."""
+"""A time without an offset is in the zone of the session, for every spelling of a zone that Spark takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,14 +15,6 @@ import windrow.state
 
 ZONE = "spark.sql.session.timeZone"
 MIDNIGHT = datetime(2026, 5, 5, tzinfo=UTC)
-Set = Callable[[str], None]
-
-
-@pytest.fixture
-def set_zone(spark: SparkSession) -> Iterator[Set]:
-    """Sets the zone of the session, which is UTC again after the test."""
-    yield lambda zone: spark.conf.set(ZONE, zone)
-    spark.conf.set(ZONE, "UTC")
 
 
 def windowed(data: DataFrame) -> Any:
@@ -37,8 +29,10 @@ def record(spark: SparkSession, at: datetime) -> DataFrame:
     ("zone", "minutes"),
     [("GMT+05:30", 330), ("UTC+8", 480), ("UT-03:30", -210), ("-3", -180), ("Z", 0), ("Asia/Kolkata", 330)],
 )
-def test_a_bare_time_is_in_the_zone(spark: SparkSession, set_zone: Set, zone: str, minutes: int) -> None:
-    set_zone(zone)
+def test_a_bare_time_is_in_the_zone(
+    spark: SparkSession, set_conf: Callable[[str, str], None], zone: str, minutes: int
+) -> None:
+    set_conf(ZONE, zone)
     midnight = MIDNIGHT - timedelta(minutes=minutes)
     last, first = record(spark, midnight - timedelta(minutes=10)), record(spark, midnight)
     day = windowed(last).advance(None, to="2026-05-05", n=wr.count())
@@ -54,9 +48,9 @@ def test_a_bare_time_is_in_the_zone(spark: SparkSession, set_zone: Set, zone: st
     assert windrow.state.clock(moved).time - windrow.state.clock(opened).time == timedelta(hours=6)
 
 
-def test_a_zone_that_arrow_does_not_know_needs_an_offset(spark: SparkSession, set_zone: Set) -> None:
-    set_zone("PST")
-    data, unknown = record(spark, MIDNIGHT), "allowed: a time with its offset, as the zone 'PST' is unknown to Arrow"
+def test_an_unknown_zone_needs_an_offset(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
+    set_conf(ZONE, "PST")
+    data, unknown = record(spark, MIDNIGHT), "allowed: a time with its offset: windrow does not know the zone 'PST'"
     with pytest.raises(ValueError, match=f"to: got '2026-05-05'; {unknown}"):
         windowed(data).advance(None, to="2026-05-05", n=wr.count())
     with pytest.raises(ValueError, match=f"at: got '2026-05-04 17:00:00'; {unknown}"):
@@ -68,9 +62,7 @@ def test_a_zone_that_arrow_does_not_know_needs_an_offset(spark: SparkSession, se
     assert "2026-05-05 00:00:00" in wr.explain_record(windowed(data), "ann", "2026-05-04 17:00:00-07:00")
 
 
-def test_a_session_that_does_not_tell_its_zone_needs_an_offset(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_hides_its_zone_needs_an_offset(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     own: Any = RuntimeConfig.get
 
     def get(conf: RuntimeConfig, key: str, *default: Any) -> Any:
@@ -81,7 +73,7 @@ def test_a_session_that_does_not_tell_its_zone_needs_an_offset(
     data = record(spark, MIDNIGHT)
     monkeypatch.setattr(RuntimeConfig, "get", get)
     with pytest.raises(
-        ValueError, match=f"to: got '2026-05-05'; .* its offset, as the zone '{ZONE}' is unknown to Arrow"
+        ValueError, match=f"to: got '2026-05-05'; .* its offset: windrow does not know the zone '{ZONE}'"
     ):
         windowed(data).advance(None, to="2026-05-05", n=wr.count())
     assert windowed(data).advance(None, to=MIDNIGHT + timedelta(hours=1), n=wr.count()).closed.count() == 1
