@@ -6,8 +6,8 @@ By windrow, Spark, Polars and DuckDB, in one run, one process each; answers comp
     python benches/python/rolling.py --events 200000 --users 2000 --repeats 1
 
 Prints the median time of the repeats after a first run, how many times as fast windrow is, and the time of four lengths
-as a multiple of that of one length. Spark also runs with `spark.sql.window.segmentTree.enabled`, where it has that;
-that takes minutes, so its first run is the only one. Exit 1 when two answers differ.
+as a multiple of that of one length. Spark also runs with `spark.sql.window.segmentTree.enabled`, if its version has
+it. That takes minutes, so it runs only once. Exit 1 when two answers differ.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def totals(table: pa.Table) -> list[float]:
 
 
 def measured(query: Callable[[], Any], totals: Callable[[], list[float]], repeats: int) -> dict[str, Any]:
-    """Times one peer in this process: the median of the repeats after a first run, or without repeats the first run."""
+    """Times one peer in this process: the median of the repeats after a first run. Without repeats, the first run."""
     seconds = []
     for _ in range(1 + repeats):
         begin = time.perf_counter()

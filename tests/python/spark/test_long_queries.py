@@ -43,13 +43,12 @@ def query(spark: SparkSession) -> Any:
 
 
 @pytest.mark.soak
-def test_a_long_query_stays_as_it_was(spark: SparkSession, tmp_path: Path, soaked: Callable[[str], None]) -> None:
-    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "1000000")
-    try:
-        writer = query(spark).writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
-        started = writer.outputMode("append").start()
-    finally:
-        spark.conf.unset("spark.sql.streaming.numRecentProgressUpdates")
+def test_a_long_query_stays_as_it_was(
+    spark: SparkSession, set_conf: Callable[[str, str], None], tmp_path: Path, soaked: Callable[[str], None]
+) -> None:
+    set_conf("spark.sql.streaming.numRecentProgressUpdates", "1000000")
+    writer = query(spark).writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    started = writer.outputMode("append").start()
     memory, limit = list[int](), time.monotonic() + SECONDS
     while time.monotonic() < limit and started.isActive:
         time.sleep(SECONDS / 100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -208,21 +209,18 @@ def test_the_rows_of_a_run_are_no_table_of_open_windows(spark: SparkSession) -> 
         counted(day(spark), opened.withColumn("window", window), START + timedelta(minutes=70))
 
 
-def test_a_bare_time_is_in_the_zone_of_the_session(spark: SparkSession) -> None:
-    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
-    try:
-        run = counted(day(spark), None, "2026-01-01 01:00:00")
-        assert run.rows.selectExpr("CAST(stream_time AS bigint)").first()[0] == int(START.timestamp())
-        values = "(1, TIMESTAMP '2026-01-01 01:00:00'), (2, NULL), (3, TIMESTAMP '2026-01-01 02:00:00')"
-        keyed = spark.sql(f"SELECT id, at, TIMESTAMP '2026-01-01 01:00:00' AS ts FROM VALUES {values} AS t(id, at)")
-        windowed = wr.group_by(keyed, "at", "id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-        opened = windowed.advance(None, to="2026-01-01 01:00:00", n=wr.count()).still_open.localCheckpoint()
-        bare = START.astimezone(ZoneInfo("Europe/Berlin")).replace(tzinfo=None)
-        for at, left in ((bare, [2, 3]), (START, [2, 3]), (pd.NaT, [1, 3]), ([None, "2026-01-01 02:00"], [1])):
-            without = windrow.state.without_keys(opened, at=at).where("id IS NOT NULL").orderBy("id")
-            assert [row["id"] for row in without.collect()] == left
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", "UTC")
+def test_a_bare_time_is_in_the_zone_of_the_session(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
+    set_conf("spark.sql.session.timeZone", "Europe/Berlin")
+    run = counted(day(spark), None, "2026-01-01 01:00:00")
+    assert run.rows.selectExpr("CAST(stream_time AS bigint)").first()[0] == int(START.timestamp())
+    values = "(1, TIMESTAMP '2026-01-01 01:00:00'), (2, NULL), (3, TIMESTAMP '2026-01-01 02:00:00')"
+    keyed = spark.sql(f"SELECT id, at, TIMESTAMP '2026-01-01 01:00:00' AS ts FROM VALUES {values} AS t(id, at)")
+    windowed = wr.group_by(keyed, "at", "id", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    opened = windowed.advance(None, to="2026-01-01 01:00:00", n=wr.count()).still_open.localCheckpoint()
+    bare = START.astimezone(ZoneInfo("Europe/Berlin")).replace(tzinfo=None)
+    for at, left in ((bare, [2, 3]), (START, [2, 3]), (pd.NaT, [1, 3]), ([None, "2026-01-01 02:00"], [1])):
+        without = windrow.state.without_keys(opened, at=at).where("id IS NOT NULL").orderBy("id")
+        assert [row["id"] for row in without.collect()] == left
 
 
 @pytest.mark.needs("streams")

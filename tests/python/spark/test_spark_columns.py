@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -59,33 +60,26 @@ def test_void_is_a_value_like_any_other(spark: SparkSession) -> None:
     assert (row["inside list"], row["inside set"], row["inside"]) == ([([],)] * 3, [([],)], ([],))
 
 
-def test_char_and_varchar_come_back_as_strings(spark: SparkSession) -> None:
-    spark.conf.set("spark.sql.preserveCharVarcharTypeInfo", "true")
-    try:
-        data = of_one_session(
-            spark, "CAST('ab' AS CHAR(4)) AS c", "CAST('xy' AS VARCHAR(3)) AS v", "array(CAST('z' AS CHAR(2))) AS a"
-        )
-        if data.schema["c"].dataType == StringType():
-            pytest.skip("this Spark has no spark.sql.preserveCharVarcharTypeInfo")
-        assert [data.schema[name].dataType.simpleString() for name in "cva"] == [
-            "char(4)",
-            "varchar(3)",
-            "array<char(2)>",
-        ]
-        got = sessions(data, "c").agg(least=wr.min("v"), all=wr.collect_list("v"), first=wr.first("a"))
-        text = StringType()
-        assert [typed(got)[name] for name in ("c", "least")] == [text, text]
-        assert [typed(got)[name] for name in ("all", "first")] == [ArrayType(text, containsNull=False)] * 2
-        assert [(row.c, row.least, row.all, row.first) for row in got.collect()] == [("ab  ", "xy", ["xy"] * 3, ["z "])]
-        inputs = {"a": wr.group_by(data, "c", time="ts"), "b": wr.group_by(data.drop("v"), "c", time="ts")}
-        both = (
-            wr.cogroup(**inputs)
-            .windowed_by(wr.SessionWindows.with_gap("1 minute"))
-            .agg(v=wr.first("a.v"), n=wr.count())
-        )
-        assert [(row.c, row.v, row.n) for row in both.collect()] == [("ab  ", "xy", 6)]
-    finally:
-        spark.conf.unset("spark.sql.preserveCharVarcharTypeInfo")
+def test_char_and_varchar_come_back_as_strings(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
+    set_conf("spark.sql.preserveCharVarcharTypeInfo", "true")
+    data = of_one_session(
+        spark, "CAST('ab' AS CHAR(4)) AS c", "CAST('xy' AS VARCHAR(3)) AS v", "array(CAST('z' AS CHAR(2))) AS a"
+    )
+    if data.schema["c"].dataType == StringType():
+        pytest.skip("this Spark has no spark.sql.preserveCharVarcharTypeInfo")
+    assert [data.schema[name].dataType.simpleString() for name in "cva"] == [
+        "char(4)",
+        "varchar(3)",
+        "array<char(2)>",
+    ]
+    got = sessions(data, "c").agg(least=wr.min("v"), all=wr.collect_list("v"), first=wr.first("a"))
+    text = StringType()
+    assert [typed(got)[name] for name in ("c", "least")] == [text, text]
+    assert [typed(got)[name] for name in ("all", "first")] == [ArrayType(text, containsNull=False)] * 2
+    assert [(row.c, row.least, row.all, row.first) for row in got.collect()] == [("ab  ", "xy", ["xy"] * 3, ["z "])]
+    inputs = {"a": wr.group_by(data, "c", time="ts"), "b": wr.group_by(data.drop("v"), "c", time="ts")}
+    both = wr.cogroup(**inputs).windowed_by(wr.SessionWindows.with_gap("1 minute")).agg(v=wr.first("a.v"), n=wr.count())
+    assert [(row.c, row.v, row.n) for row in both.collect()] == [("ab  ", "xy", 6)]
 
 
 @pytest.mark.parametrize("column", ["named_struct('a', 1, 'a', 2)", "map('m', array(named_struct('a', 1, 'a', 2)))"])

@@ -343,26 +343,23 @@ def test_an_aggregate_of_windrow_does_not_combine_with_a_column(spark: SparkSess
         F.col("items") * wr.count()  # type: ignore[operator]
 
 
-def test_the_case_of_names_is_that_of_the_session(spark: SparkSession, data: DataFrame) -> None:
+def test_the_case_of_names_is_that_of_the_session(data: DataFrame, set_conf: Callable[[str, str], None]) -> None:
     got = wr.group_by(data, "USER_ID", time="Ts").windowed_by(GAP).agg(s=wr.sum("ITEMS"))
     assert got.columns == ["user_id", "window", "s"]
     for name in ("User_Id", "WINDOW", "S"):
         with pytest.raises(ValueError, match="aggregates: got .*; allowed: a new name"):
             wr.group_by(data, "user_id", time="ts").windowed_by(GAP).agg(s=wr.count(), **{name: wr.count()})
-    spark.conf.set("spark.sql.caseSensitive", "TRUE")
-    try:
-        cased = data.select("user_id", F.lit("x").alias("User_Id"), F.lit("y").alias("Window"), "ts", "items")
-        with pytest.raises(ValueError, match="keys: got 'USER_ID'; allowed: a column of the data"):
-            wr.group_by(cased, "USER_ID", time="ts")
-        windowed = wr.group_by(cased, "user_id", "User_Id", "Window", time="ts").windowed_by(GAP)
-        got = windowed.agg(n=wr.count(), N=wr.sum("items"), USER_ID=wr.count())
-        assert got.columns == ["user_id", "User_Id", "Window", "window", "n", "N", "USER_ID"]
-        expected = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).agg(n=wr.count(), N=wr.sum("items"))
-        found = got.drop("User_Id", "Window", "USER_ID")
-        assert_same(rows(found, ["user_id"]), rows(expected, ["user_id"]))
-        assert windowed.with_columns(N=wr.count()).columns == [*cased.columns, "window", "N"]
-    finally:
-        spark.conf.unset("spark.sql.caseSensitive")
+    set_conf("spark.sql.caseSensitive", "TRUE")
+    cased = data.select("user_id", F.lit("x").alias("User_Id"), F.lit("y").alias("Window"), "ts", "items")
+    with pytest.raises(ValueError, match="keys: got 'USER_ID'; allowed: a column of the data"):
+        wr.group_by(cased, "USER_ID", time="ts")
+    windowed = wr.group_by(cased, "user_id", "User_Id", "Window", time="ts").windowed_by(GAP)
+    got = windowed.agg(n=wr.count(), N=wr.sum("items"), USER_ID=wr.count())
+    assert got.columns == ["user_id", "User_Id", "Window", "window", "n", "N", "USER_ID"]
+    expected = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).agg(n=wr.count(), N=wr.sum("items"))
+    found = got.drop("User_Id", "Window", "USER_ID")
+    assert_same(rows(found, ["user_id"]), rows(expected, ["user_id"]))
+    assert windowed.with_columns(N=wr.count()).columns == [*cased.columns, "window", "N"]
 
 
 def test_fields_that_differ_only_in_case_have_no_path_while_spark_ignores_case(data: DataFrame) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -132,17 +133,14 @@ def test_windows_of_windows(spark: SparkSession) -> None:
         f"{name.rsplit('.', 2)[-2]}.{name.rsplit('.', 1)[-1]}={value}" for name, value in conf.items()
     ),
 )
-def test_settings_of_spark_do_not_change_the_answer(spark: SparkSession, conf: dict[str, str]) -> None:
-    before = {name: spark.conf.get(name, None) for name in conf}
+def test_settings_of_spark_do_not_change_the_answer(
+    spark: SparkSession, set_conf: Callable[[str, str], None], conf: dict[str, str]
+) -> None:
     data = events(spark, rows=1_500, partitions=5)
     expected = rows(theirs(data), ["user_id"])
     for name, value in conf.items():
-        spark.conf.set(name, value)
-    try:
-        assert_same(rows(sessions(data), ["user_id"]), expected)
-    finally:
-        for name, value in before.items():
-            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+        set_conf(name, value)
+    assert_same(rows(sessions(data), ["user_id"]), expected)
 
 
 @pytest.mark.parametrize("kind", [Observation, wr.Observation], ids=["pyspark", "windrow"])

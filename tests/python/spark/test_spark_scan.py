@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -25,12 +25,9 @@ COUNT = 1_000
 
 
 @pytest.fixture(autouse=True)
-def zone(spark: SparkSession) -> Iterator[None]:
+def zone(set_conf: Callable[[str, str], None]) -> None:
     """A zone whose offset is no whole hour."""
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "America/St_Johns")
-    yield
-    spark.conf.set("spark.sql.session.timeZone", before)
+    set_conf("spark.sql.session.timeZone", "America/St_Johns")
 
 
 def table(start: int = 0, count: int = COUNT) -> pa.Table:

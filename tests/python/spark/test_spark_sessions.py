@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -42,23 +43,19 @@ def test_sessions_equal_sparks(spark: SparkSession, gap: str) -> None:
     assert len(expected) >= 60
 
 
-def test_a_day_is_24_hours_where_the_clocks_change(spark: SparkSession) -> None:
+def test_a_day_is_24_hours_where_the_clocks_change(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
     # Berlin: 24.5 hours of the clock are 23.5 in March, 24 are 25 in October; Spark's "1 day" goes by the clock
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
-    try:
-        times = ("2026-03-28 12:00", "2026-03-29 12:30", "2026-10-24 12:00", "2026-10-25 12:00")
-        data = spark.createDataFrame([("ann", time) for time in times], "k string, ts string")
-        data = data.withColumn("ts", F.to_timestamp("ts"))
-        day = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 day")).count()
-        got = {tuple(row) for row in day.selectExpr("unix_micros(window.start)", "unix_micros(window.end)").collect()}
-        by_spark = {}
-        for gap in ("24 hours", "1 day"):
-            sessions = data.groupBy("k", F.session_window("ts", gap).alias("w")).count()
-            bounds = sessions.selectExpr("unix_micros(w.start)", f"unix_micros(w.end) - {24 * 3600 * SECOND}")
-            by_spark[gap] = {tuple(row) for row in bounds.collect()}
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", zone)
+    set_conf("spark.sql.session.timeZone", "Europe/Berlin")
+    times = ("2026-03-28 12:00", "2026-03-29 12:30", "2026-10-24 12:00", "2026-10-25 12:00")
+    data = spark.createDataFrame([("ann", time) for time in times], "k string, ts string")
+    data = data.withColumn("ts", F.to_timestamp("ts"))
+    day = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 day")).count()
+    got = {tuple(row) for row in day.selectExpr("unix_micros(window.start)", "unix_micros(window.end)").collect()}
+    by_spark = {}
+    for gap in ("24 hours", "1 day"):
+        sessions = data.groupBy("k", F.session_window("ts", gap).alias("w")).count()
+        bounds = sessions.selectExpr("unix_micros(w.start)", f"unix_micros(w.end) - {24 * 3600 * SECOND}")
+        by_spark[gap] = {tuple(row) for row in bounds.collect()}
     assert got == by_spark["24 hours"] != by_spark["1 day"]
     assert sorted((end - start) / SECOND / 3600 for start, end in got) == [0, 0, 23.5]
 
@@ -108,14 +105,13 @@ def test_all_events_in_one_partition_and_one_key(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu", "Europe/Berlin"])
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
-def test_sessions_do_not_mind_the_session_time_zone(spark: SparkSession, zone: str, kind: str) -> None:
+def test_sessions_do_not_mind_the_session_time_zone(
+    spark: SparkSession, set_conf: Callable[[str, str], None], zone: str, kind: str
+) -> None:
     # Berlin moves its clocks within these events: a gap is a length of time, not of the clock
     data = events(spark, rows=1_000, keys=10).withColumn("ts", F.col("ts").cast(kind))
-    spark.conf.set("spark.sql.session.timeZone", zone)
-    try:
-        assert_same(rows(ours(data, "1 hour"), ["user_id"]), rows(theirs(data, "1 hour"), ["user_id"]))
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    set_conf("spark.sql.session.timeZone", zone)
+    assert_same(rows(ours(data, "1 hour"), ["user_id"]), rows(theirs(data, "1 hour"), ["user_id"]))
 
 
 @pytest.mark.parametrize(("kind", "type"), [("timestamp", TimestampType()), ("timestamp_ntz", TimestampNTZType())])

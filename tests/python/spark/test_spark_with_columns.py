@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -148,19 +149,14 @@ def test_a_cogroup_of_streams_is_refused_at_the_call(spark: SparkSession) -> Non
         wr.cogroup(a=grouped, b=grouped).windowed_by(SESSIONS).with_columns()
 
 
-def test_rows_meet_where_one_of_their_keys_is_null(spark: SparkSession) -> None:
+def test_rows_meet_where_one_of_their_keys_is_null(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
     minutes = "timestamp_seconds(id * 60) AS ts"
     keys = ["if(id % 2 = 0, NULL, 'a') AS a", "if(id % 3 = 0, NULL, 'b') AS b"]
     data = spark.range(60).selectExpr("id", minutes, *keys)
-    adaptive = spark.conf.get("spark.sql.adaptive.enabled")
-    spark.conf.set("spark.sql.adaptive.enabled", "false")  # it would join small partitions
-    spark.conf.set("spark.sql.shuffle.partitions", "7")
-    try:
-        windows = wr.SessionWindows.with_gap("1 hour")
-        answer = wr.group_by(data, "a", "b", time="ts").windowed_by(windows).with_columns(n=wr.count()).collect()
-    finally:
-        spark.conf.set("spark.sql.adaptive.enabled", adaptive)
-        spark.conf.set("spark.sql.shuffle.partitions", "2")
+    set_conf("spark.sql.adaptive.enabled", "false")  # it would join small partitions
+    set_conf("spark.sql.shuffle.partitions", "7")
+    windows = wr.SessionWindows.with_gap("1 hour")
+    answer = wr.group_by(data, "a", "b", time="ts").windowed_by(windows).with_columns(n=wr.count()).collect()
     assert sorted(row.id for row in answer) == list(range(60))
     for row in answer:  # of every six rows one has no key, one both keys
         assert row.n == {(None, None): None, ("a", None): 10, (None, "b"): 20, ("a", "b"): 20}[row.a, row.b]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -97,16 +96,15 @@ def test_a_batch_counts_results_that_do_not_fit(spark: SparkSession, call: Any) 
 
 
 @pytest.fixture(params=["America/New_York", "Asia/Kolkata", "Pacific/Auckland"])
-def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Iterator[str]:
+def zone(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, set_conf: Callable[[str, str], None]
+) -> Iterator[str]:
     """A time zone of the session, while that of the process is another."""
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", request.param)
+    set_conf("spark.sql.session.timeZone", request.param)
     monkeypatch.setenv("TZ", "America/Los_Angeles" if request.param.startswith("Asia") else "Asia/Tokyo")
     time.tzset()
     yield request.param
-    spark.conf.set("spark.sql.session.timeZone", before)
     monkeypatch.undo()
-    os.environ.get("TZ")
     time.tzset()
 
 

@@ -86,15 +86,11 @@ def test_a_stream_is_observed_by_name(empty_stream: DataFrame) -> None:
         grouped(empty_stream).observe(Observation("x"))
 
 
-def test_another_state_store_is_refused(spark: SparkSession, empty_stream: DataFrame) -> None:
+def test_another_state_store_is_refused(empty_stream: DataFrame, set_conf: Callable[[str, str], None]) -> None:
     name = "spark.sql.streaming.stateStore.providerClass"
-    before = spark.conf.get(name)
-    spark.conf.set(name, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
-    try:
-        with pytest.raises(ValueError, match=r"providerClass: got .*HDFS.*windrow.configure\(spark\) sets it"):
-            grouped(empty_stream).count()
-    finally:
-        spark.conf.set(name, before)
+    set_conf(name, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
+    with pytest.raises(ValueError, match=r"providerClass: got .*HDFS.*windrow.configure\(spark\) sets it"):
+        grouped(empty_stream).count()
 
 
 def test_ticks_close_what_nothing_else_does(spark: SparkSession, tmp_path: Path) -> None:
