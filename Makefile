@@ -22,8 +22,8 @@ ifneq ($(JAVA_FOUND),)
 export JAVA_HOME := $(JAVA_FOUND)
 endif
 
-# Python compiles the files that it imports, pip would compile all. PySpark is published as source, and pip packs its jars
-# into a wheel only to unpack it again, so nothing is compressed. Zig is of the wheel alone.
+# Python compiles what it imports; pip would compile everything. PySpark is published as source, and pip packs its jars
+# into a wheel only to unpack it again, so nothing is compressed. Only the wheel needs Zig.
 PIP := --quiet --disable-pip-version-check --no-compile
 STORED := --config-settings=--build-option=--compression=stored
 
@@ -126,7 +126,7 @@ test-spark: package ## the tests and examples that start a Spark, in two Sparks 
 test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages
 	$(PYTEST) -m "not slow and not soak" tests/kafka
 
-test-slow: package maven ## the slow tests, which `make test` leaves to CI: kills, pipelines, older checkpoints, Connect, Kafka Streams beside windrow
+test-slow: package maven ## the slow tests, which `make test` leaves out: kills, changed and joined streams, pipelines, Connect, real events, Kafka Streams
 	$(PYTEST) -n 2 --dist loadfile -m "slow and not soak" tests/python
 	$(PYTEST) -m "slow and not soak" tests/kafka
 

@@ -115,9 +115,9 @@ class Aggregate:
             delay: how long before the record the length ends; None and zero are the same.
 
         Raises:
-            TypeError: neither `str` nor `timedelta`, or `closed` or `delay` by position.
-            ValueError: a `difference` not longer than zero, a negative `delay`, another word, an aggregate that has
-                `over` already, or one that cannot have it: `window_id`, `window_length`, `ended_by`, `position`,
+            TypeError: a length that is neither `str` nor `timedelta`, or `closed` or `delay` by position.
+            ValueError: a `difference` not longer than zero, a negative `delay`, an unknown `closed`, an aggregate that
+                has `over` already, or one that cannot have it: `window_id`, `window_length`, `ended_by`, `position`,
                 `session_number`, `reduce` and `aggregate`; from `with_columns`, a length that does not fit into the
                 windows, no multiple of the resolution, or sessions; from `agg`, always.
 

@@ -25,7 +25,7 @@ def ticks(argument: str, value: object, field: pa.Field[Any], zone: str | None =
     Raises:
         TypeError: neither text, a `date` nor a `datetime`.
         ValueError: not a point in time, a time with a zone for a column without one, a time that the column cannot
-            hold, or a bare time that occurs twice or never in its zone, or whose zone is unknown.
+            hold, a bare time that occurs twice or never in its zone, or a bare time in an unknown zone.
 
     >>> ticks("to", "2026-05-05", pa.field("ts", pa.timestamp("ms")))
     1777939200000
@@ -144,11 +144,13 @@ def _of_zone(argument: str, value: object, moment: datetime, zone: str) -> datet
 
 
 def _tzinfo(argument: str, value: object, zone: str) -> tzinfo | None:
-    """A zone by Arrow's name. Arrow itself reads no summer time after 2037."""
+    """The zone that Arrow names so. Arrow itself keeps the last offset of 2037 in later years."""
     if zone == "UTC":
         return UTC
     try:
-        return datetime.fromisoformat(f"1970-01-01T00:00{zone}").tzinfo if zone[:1] in "+-" else ZoneInfo(zone)
+        return (
+            datetime.fromisoformat(f"1970-01-01T00:00{zone}").tzinfo if zone.startswith(("+", "-")) else ZoneInfo(zone)
+        )
     except (LookupError, ValueError, OSError) as error:
         raise _unknown_zone(argument, value, zone) from error
 

@@ -47,9 +47,9 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
         stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:
-        Lines of text for the record, with times in the zone of the column, or of Spark's session; after 2037 without
-        summer time. Different records at that time have a paragraph each. On a stream every record at that time has
-        one.
+        Lines of text for the record, with times in the zone of the column, or of Spark's session. After 2037 a zone
+        keeps its last offset here, also in `at`. Different records at that time have a paragraph each. On a stream
+        every record at that time has one.
 
     Raises:
         ValueError: no record of the key has this time, the key has more than 50,000 records, or `stream` is True for

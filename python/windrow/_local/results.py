@@ -87,7 +87,8 @@ def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
     for place, (field, column) in enumerate(zip(schema, rows.columns, strict=True)):
         kind = kinds.get(field.name, field.type)
         # A column of nulls may have values in another input of a cogroup.
-        if column.null_count < len(column) if is_null(kind) else not pa.types.is_dictionary(kind):
+        is_kept = column.null_count == len(column) if is_null(kind) else pa.types.is_dictionary(kind)
+        if not is_kept:
             kind = field.type
         columns[place] = of_type(column, without_views(kind))
         fields[place] = field.with_type(columns[place].type)

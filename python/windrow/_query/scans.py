@@ -75,7 +75,8 @@ def scan_parquet(
     Raises:
         TypeError: an argument of a wrong type, or a column of a type that windrow cannot read.
         ValueError: no session, no files, paths that Spark cannot read, a file in several of the paths, a scheme that
-            Arrow cannot read, a column that the files lack, or a filter that does not fit the columns.
+            Arrow cannot read, a column that the files lack, a filter that does not fit the columns, or timestamps while
+            `spark.sql.parquet.int96TimestampConversion` is true.
         RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
             the file; if a file changes or vanishes later, the query fails with this error.
 

@@ -11,7 +11,12 @@ _LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 _LOCK = threading.Lock()
 """`PySparkLogger.getLogger` changes the logger class of the process for a moment."""
 
-_THREAD = threading.local()
+
+class _Thread(threading.local):
+    is_silent = False
+
+
+_THREAD = _Thread()
 
 
 @contextmanager
@@ -25,16 +30,12 @@ def without_error_log() -> Iterator[None]:
     with _LOCK:
         for name in _LOGGERS:
             PySparkLogger.getLogger(name).addFilter(_is_logged)  # a logger takes a filter only once
-    before, _THREAD.is_silent = _is_silent(), True
+    before, _THREAD.is_silent = _THREAD.is_silent, True
     try:
         yield
     finally:
         _THREAD.is_silent = before
 
 
-def _is_silent() -> bool:
-    return getattr(_THREAD, "is_silent", False)
-
-
 def _is_logged(_: logging.LogRecord) -> bool:
-    return not _is_silent()
+    return not _THREAD.is_silent

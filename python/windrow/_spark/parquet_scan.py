@@ -37,7 +37,7 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any, fi
     Raises:
         TypeError: paths, columns, a filter or a filesystem of a wrong type, or a column that windrow cannot read.
         ValueError: no files, a file in several of the paths, a scheme that Arrow cannot read, a column that the files
-            lack, a filter that does not fit, or timestamps where Spark would move those of INT96.
+            lack, a filter that does not fit, or timestamps while Spark converts times of INT96.
         RuntimeError: a file that is no Parquet, or has a column in another type. It names the file.
     """
     wanted, sent = _paths(paths), pickled_filesystem(filesystem)
@@ -111,10 +111,10 @@ def _check_once(spark: Any, paths: list[str]) -> None:
 
 
 def _check_int96(spark: Any, columns: Sequence[pa.Field[Any]]) -> None:
-    """Raises `ValueError` if Spark may move times of INT96 from UTC to the zone of the session."""
-    is_moved = (setting(spark, _INT96) or "").lower() == "true"
-    if is_moved and any(_has_timestamps(field.type) for field in columns):
-        allowed = "false, or spark.read in place of the scan: windrow does not move the INT96 times of files"
+    """Raises `ValueError` if Spark may convert times of INT96 from UTC to the zone of the session."""
+    is_converted = (setting(spark, _INT96) or "").lower() == "true"
+    if is_converted and any(_has_timestamps(field.type) for field in columns):
+        allowed = "false, or spark.read.parquet instead of scan_parquet: windrow does not convert times of INT96"
         raise bad_value(_INT96, "true", allowed)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from .spark_tables import table_of
 from .tables import Rows, rows_of
 
 START = pd.Timestamp("2024-03-30 20:00:00")
+SetConf = Callable[[str, str], None]
+"""Sets a setting of the session: the fixture `set_conf`."""
 
 
 def frame(rows: int, keys: int, seed: int, seconds: float = 86_400) -> pd.DataFrame:

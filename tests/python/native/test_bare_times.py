@@ -1,4 +1,4 @@
-"""A time without an offset is in the zone of its column, also after 2037, where Arrow knows no summer time."""
+"""A time without an offset is in the zone of its column, also after 2037, when Arrow keeps the last offset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from windrow import state
 
 
 def advanced(zone: str, to: str) -> pa.Table:
-    """The open windows of one record of 1900, at a time."""
+    """The open windows after an `advance` to a time, of one record of 1900."""
     ts: Any = pa.array([-2_208_988_800], pa.int64()).cast(pa.timestamp("s", zone))
     grouped = wr.group_by(pa.table({"user": ["ann"], "ts": ts}), "user", time="ts")
     opened: pa.Table = (
@@ -36,6 +36,7 @@ def advanced(zone: str, to: str) -> pa.Table:
         ("Europe/Berlin", "2040-10-28 03:00", datetime(2040, 10, 28, 2)),
         ("America/New_York", "2500-07-01 12:00", datetime(2500, 7, 1, 16)),
         ("Australia/Sydney", "2038-01-01 12:00", datetime(2038, 1, 1, 1)),
+        ("Australia/Sydney", "2040-07-01 12:00", datetime(2040, 7, 1, 2)),
         ("Asia/Kolkata", "2100-07-01", datetime(2100, 6, 30, 18, 30)),
         ("+05:30", "2100-07-01", datetime(2100, 6, 30, 18, 30)),
         ("-03:30", "2026-07-01", datetime(2026, 7, 1, 3, 30)),
@@ -51,9 +52,9 @@ def test_a_bare_time_is_in_the_zone_of_the_column(zone: str, bare: str, utc: dat
 def test_a_time_that_occurs_twice_or_never_needs_an_offset(day: str, hour: str) -> None:
     with pytest.raises(ValueError, match=f"to: got '{day} {hour}'; allowed: a time that occurs once in Europe/Berlin"):
         advanced("Europe/Berlin", f"{day} {hour}")
-    utc = datetime.fromisoformat(f"{day} {hour}+02:00")
+    moment = datetime.fromisoformat(f"{day} {hour}+02:00")
     opened = advanced("Europe/Berlin", f"{day} {hour}+02:00")
-    assert state.clock(opened).time.astimezone(UTC) == utc
+    assert state.clock(opened).time.astimezone(UTC) == moment
 
 
 @pytest.mark.parametrize("zone", ["Mars/Phobos", "PST", "Europe", "../Europe/Berlin", "+25:00"])

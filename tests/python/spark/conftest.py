@@ -6,7 +6,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import windrow
 
 from ..harness.capabilities import has
+from ..harness.spark_scenes import SetConf
 
 # Ends when its input does: also when the tests are killed.
 SERVER = """
@@ -53,7 +54,7 @@ def configured(spark: SparkSession) -> None:
 
 
 @pytest.fixture
-def set_conf(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:
+def set_conf(spark: SparkSession) -> Iterator[SetConf]:
     """Changes a setting of the session until the end of the test."""
     before = dict[str, str | None]()
 

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 
 from ..faults.processes import python_workers
+from ..harness.spark_scenes import SetConf
 
 SECONDS = int(os.environ.get("WINDROW_QUERY_SECONDS", "600"))
 WARM = 10
@@ -44,7 +45,7 @@ def query(spark: SparkSession) -> Any:
 
 @pytest.mark.soak
 def test_a_long_query_stays_as_it_was(
-    spark: SparkSession, set_conf: Callable[[str, str], None], tmp_path: Path, soaked: Callable[[str], None]
+    spark: SparkSession, set_conf: SetConf, tmp_path: Path, soaked: Callable[[str], None]
 ) -> None:
     set_conf("spark.sql.streaming.numRecentProgressUpdates", "1000000")
     writer = query(spark).writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint"))

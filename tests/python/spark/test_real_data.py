@@ -103,6 +103,7 @@ def test_sessions_equal_sparks(
     assert expected.num_rows > least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "key", "time", "value", "least"),
     [
@@ -126,6 +127,7 @@ def test_float_sums_of_sessions_are_near_sparks(
     assert row.sessions > least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "key", "time", "value", "counted"),
     [
@@ -150,6 +152,7 @@ def test_rows_without_a_key_or_a_time_are_counted(
     assert {name: observation.get[name] for name in counted} == counted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "key", "time", "value", "least"),
     [
@@ -209,6 +212,7 @@ def test_sliding_windows_of_a_sample_equal_brute_force(real: Real, file: str, ke
     assert_windows(rows_of(result, ["k"]), table, ["k"], by_sliding(600 * unit, unit // 1_000), specs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "key", "time", "value"),
     [("flights", "dest", "departure", "delay"), ("git_commits.parquet", "author", "event_time", "n_parents")],
@@ -228,6 +232,7 @@ def test_events_in_order_of_arrival_give_the_same_as_in_order_of_time(
         assert len(answers[0]) > 50_000
 
 
+@pytest.mark.slow
 def test_half_hour_sessions_of_the_apache_log(spark: SparkSession, real: Real) -> None:
     rows = []
     with gzip.open(real.file("elastic_apache_access.log.gz"), "rt", errors="replace") as log:

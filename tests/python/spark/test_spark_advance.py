@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 import windrow.state
 
+from ..harness.spark_scenes import SetConf
 from ..harness.spark_tables import frame_of, table_of
 from ..harness.tables import assert_same, rows_of
 from . import connect_client
@@ -134,6 +134,7 @@ def day(spark: SparkSession, *pairs: tuple[str, int]) -> DataFrame:
     return frame_of(spark, pa.Table.from_pylist(rows, pa.schema([SCHEMA.field("user"), SCHEMA.field("ts")])))
 
 
+@pytest.mark.slow
 def test_late_records_counters_and_damage(spark: SparkSession) -> None:
     one = counted(day(spark, ("ann", 0), ("bob", 50)), None, START + timedelta(minutes=60))
     assert [row["user"] for row in one.closed.collect()] == ["ann"]
@@ -175,6 +176,7 @@ def test_late_records_counters_and_damage(spark: SparkSession) -> None:
         counted(empty, table, later)
 
 
+@pytest.mark.slow
 def test_keys_are_removed_in_each_form(spark: SparkSession) -> None:
     assert connect_client.forgotten(spark) == connect_client.FORGOTTEN
 
@@ -209,7 +211,7 @@ def test_the_rows_of_a_run_are_no_table_of_open_windows(spark: SparkSession) -> 
         counted(day(spark), opened.withColumn("window", window), START + timedelta(minutes=70))
 
 
-def test_a_bare_time_is_in_the_zone_of_the_session(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
+def test_a_bare_time_is_in_the_zone_of_the_session(spark: SparkSession, set_conf: SetConf) -> None:
     set_conf("spark.sql.session.timeZone", "Europe/Berlin")
     run = counted(day(spark), None, "2026-01-01 01:00:00")
     assert run.rows.selectExpr("CAST(stream_time AS bigint)").first()[0] == int(START.timestamp())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from pyspark.testing.objects import ExamplePoint, ExamplePointUDT
 
 import windrow as wr
 
-from ..harness.spark_scenes import rows, spark_sessions, typed
+from ..harness.spark_scenes import SetConf, rows, spark_sessions, typed
 from ..harness.tables import assert_same
 
 
@@ -60,7 +59,7 @@ def test_void_is_a_value_like_any_other(spark: SparkSession) -> None:
     assert (row["inside list"], row["inside set"], row["inside"]) == ([([],)] * 3, [([],)], ([],))
 
 
-def test_char_and_varchar_come_back_as_strings(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
+def test_char_and_varchar_come_back_as_strings(spark: SparkSession, set_conf: SetConf) -> None:
     set_conf("spark.sql.preserveCharVarcharTypeInfo", "true")
     data = of_one_session(
         spark, "CAST('ab' AS CHAR(4)) AS c", "CAST('xy' AS VARCHAR(3)) AS v", "array(CAST('z' AS CHAR(2))) AS a"

@@ -109,6 +109,7 @@ UPDATED = ("high", "share", "usual", "text", "width", "wait", "length", "steps",
 QUERIES = {"close": AGGREGATES, "update": {name: AGGREGATES[name] for name in UPDATED}}
 
 
+@pytest.mark.slow
 @pytest.mark.needs("streams")
 @pytest.mark.parametrize("emit", QUERIES)
 def test_a_stream_gives_what_a_batch_gives(spark: SparkSession, tmp_path: Path, emit: Any) -> None:

@@ -22,7 +22,7 @@ from . import connect_client
 
 ROOT = Path(__file__).resolve().parents[3]
 
-pytestmark = pytest.mark.needs("Connect")
+pytestmark = [pytest.mark.needs("Connect"), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import threading
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import windrow as wr
+from windrow._spark.error_log import without_error_log
 
 from ..harness.spark_scenes import events
 
@@ -32,5 +34,14 @@ def test_a_correct_query_logs_no_error_of_spark(spark: SparkSession) -> None:
         with pytest.raises(Exception, match="lacks"):
             _ = data.select(F.col("lacks")).schema
         assert len(logged) == 1  # an error of the user's own query
+        with without_error_log():
+            with without_error_log():
+                logger.error("inner")
+            logger.error("outer")
+            other = threading.Thread(target=logger.error, args=["another thread"])
+            other.start()
+            other.join()
+        logger.error("after")
+        assert logged[1:] == ["another thread", "after"]
     finally:
         logger.removeHandler(handler)

@@ -16,7 +16,7 @@ import windrow as wr
 import windrow.state
 from windrow._spark.expressions import is_column
 
-from ..harness.spark_scenes import events, rows, spark_sessions
+from ..harness.spark_scenes import SetConf, events, rows, spark_sessions
 from ..harness.tables import assert_same
 from ..scenes import utc
 
@@ -343,7 +343,7 @@ def test_an_aggregate_of_windrow_does_not_combine_with_a_column(spark: SparkSess
         F.col("items") * wr.count()  # type: ignore[operator]
 
 
-def test_the_case_of_names_is_that_of_the_session(data: DataFrame, set_conf: Callable[[str, str], None]) -> None:
+def test_the_case_of_names_is_that_of_the_session(data: DataFrame, set_conf: SetConf) -> None:
     got = wr.group_by(data, "USER_ID", time="Ts").windowed_by(GAP).agg(s=wr.sum("ITEMS"))
     assert got.columns == ["user_id", "window", "s"]
     for name in ("User_Id", "WINDOW", "S"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from pyspark.sql.types import StructType
 
 import windrow as wr
 
-from ..harness.spark_scenes import events, quoted, rows, spark_sessions, typed
+from ..harness.spark_scenes import SetConf, events, quoted, rows, spark_sessions, typed
 from ..harness.tables import assert_same
 
 GAP = wr.SessionWindows.with_gap("10 minutes")
@@ -134,7 +133,7 @@ def test_windows_of_windows(spark: SparkSession) -> None:
     ),
 )
 def test_settings_of_spark_do_not_change_the_answer(
-    spark: SparkSession, set_conf: Callable[[str, str], None], conf: dict[str, str]
+    spark: SparkSession, set_conf: SetConf, conf: dict[str, str]
 ) -> None:
     data = events(spark, rows=1_500, partitions=5)
     expected = rows(theirs(data), ["user_id"])

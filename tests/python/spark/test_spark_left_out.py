@@ -150,6 +150,7 @@ def test_a_stream_returns_every_record_that_is_in_no_window(spark: SparkSession,
         assert run.total(counter) == count
 
 
+@pytest.mark.slow
 @pytest.mark.needs("streams")
 def test_a_stream_of_sliding_windows_continues_with_the_ledger_after_a_restart(
     spark: SparkSession, tmp_path: Path

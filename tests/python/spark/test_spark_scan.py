@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
+from ..harness.spark_scenes import SetConf
 from ..scenes import EIGHT
 
 SESSIONS = wr.SessionWindows.with_gap("5 minutes")
@@ -25,7 +26,7 @@ COUNT = 1_000
 
 
 @pytest.fixture(autouse=True)
-def zone(set_conf: Callable[[str, str], None]) -> None:
+def zone(set_conf: SetConf) -> None:
     """A zone whose offset is no whole hour."""
     set_conf("spark.sql.session.timeZone", "America/St_Johns")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +12,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 import windrow as wr
 
-from ..harness.spark_scenes import START, events, frame, rows, spark_sessions, typed
+from ..harness.spark_scenes import START, SetConf, events, frame, rows, spark_sessions, typed
 from ..harness.spark_tables import table_of
 from ..harness.tables import Call, alike, assert_same, assert_windows, by_sliding, rows_of
 
@@ -43,7 +42,7 @@ def test_sessions_equal_sparks(spark: SparkSession, gap: str) -> None:
     assert len(expected) >= 60
 
 
-def test_a_day_is_24_hours_where_the_clocks_change(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
+def test_a_day_is_24_hours_where_the_clocks_change(spark: SparkSession, set_conf: SetConf) -> None:
     # Berlin: 24.5 hours of the clock are 23.5 in March, 24 are 25 in October; Spark's "1 day" goes by the clock
     set_conf("spark.sql.session.timeZone", "Europe/Berlin")
     times = ("2026-03-28 12:00", "2026-03-29 12:30", "2026-10-24 12:00", "2026-10-25 12:00")
@@ -106,7 +105,7 @@ def test_all_events_in_one_partition_and_one_key(spark: SparkSession) -> None:
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu", "Europe/Berlin"])
 @pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
 def test_sessions_do_not_mind_the_session_time_zone(
-    spark: SparkSession, set_conf: Callable[[str, str], None], zone: str, kind: str
+    spark: SparkSession, set_conf: SetConf, zone: str, kind: str
 ) -> None:
     # Berlin moves its clocks within these events: a gap is a length of time, not of the clock
     data = events(spark, rows=1_000, keys=10).withColumn("ts", F.col("ts").cast(kind))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
-from ..harness.spark_scenes import events
+from ..harness.spark_scenes import SetConf, events
 from ..harness.spark_tables import table_of
 
 AGGREGATES = {"n": wr.count(), "spend": wr.sum("items"), "most": wr.max("items"), "window_id": wr.window_id()}
@@ -149,7 +148,7 @@ def test_a_cogroup_of_streams_is_refused_at_the_call(spark: SparkSession) -> Non
         wr.cogroup(a=grouped, b=grouped).windowed_by(SESSIONS).with_columns()
 
 
-def test_rows_meet_where_one_of_their_keys_is_null(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
+def test_rows_meet_where_one_of_their_keys_is_null(spark: SparkSession, set_conf: SetConf) -> None:
     minutes = "timestamp_seconds(id * 60) AS ts"
     keys = ["if(id % 2 = 0, NULL, 'a') AS a", "if(id % 3 = 0, NULL, 'b') AS b"]
     data = spark.range(60).selectExpr("id", minutes, *keys)

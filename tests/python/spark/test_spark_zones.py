@@ -1,8 +1,7 @@
-"""A time without an offset is in the zone of the session, for every spelling of a zone that Spark takes."""
+"""A time without an offset is in the zone of the session, unless windrow does not know that zone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +11,8 @@ from pyspark.sql.conf import RuntimeConfig
 
 import windrow as wr
 import windrow.state
+
+from ..harness.spark_scenes import SetConf
 
 ZONE = "spark.sql.session.timeZone"
 MIDNIGHT = datetime(2026, 5, 5, tzinfo=UTC)
@@ -29,9 +30,7 @@ def record(spark: SparkSession, at: datetime) -> DataFrame:
     ("zone", "minutes"),
     [("GMT+05:30", 330), ("UTC+8", 480), ("UT-03:30", -210), ("-3", -180), ("Z", 0), ("Asia/Kolkata", 330)],
 )
-def test_a_bare_time_is_in_the_zone(
-    spark: SparkSession, set_conf: Callable[[str, str], None], zone: str, minutes: int
-) -> None:
+def test_a_bare_time_is_in_the_zone(spark: SparkSession, set_conf: SetConf, zone: str, minutes: int) -> None:
     set_conf(ZONE, zone)
     midnight = MIDNIGHT - timedelta(minutes=minutes)
     last, first = record(spark, midnight - timedelta(minutes=10)), record(spark, midnight)
@@ -48,7 +47,7 @@ def test_a_bare_time_is_in_the_zone(
     assert windrow.state.clock(moved).time - windrow.state.clock(opened).time == timedelta(hours=6)
 
 
-def test_an_unknown_zone_needs_an_offset(spark: SparkSession, set_conf: Callable[[str, str], None]) -> None:
+def test_an_unknown_zone_needs_an_offset(spark: SparkSession, set_conf: SetConf) -> None:
     set_conf(ZONE, "PST")
     data, unknown = record(spark, MIDNIGHT), "allowed: a time with its offset: windrow does not know the zone 'PST'"
     with pytest.raises(ValueError, match=f"to: got '2026-05-05'; {unknown}"):
@@ -62,7 +61,9 @@ def test_an_unknown_zone_needs_an_offset(spark: SparkSession, set_conf: Callable
     assert "2026-05-05 00:00:00" in wr.explain_record(windowed(data), "ann", "2026-05-04 17:00:00-07:00")
 
 
-def test_a_session_that_hides_its_zone_needs_an_offset(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bare_time_needs_an_offset_if_spark_hides_its_zone(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own: Any = RuntimeConfig.get
 
     def get(conf: RuntimeConfig, key: str, *default: Any) -> Any:

@@ -28,6 +28,7 @@ LONGER = wr.SessionWindows.with_gap("4 minutes", grace="4 minutes")
 SLIDING_LATER = wr.SlidingWindows.with_time_difference("3 minutes", grace="7 minutes", resolution="1 millisecond")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "mode", "aggregates"),
     [

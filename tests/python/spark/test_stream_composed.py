@@ -14,7 +14,7 @@ import windrow as wr
 from ..harness.streams import Folder, Run, play, source, start
 from .test_stream_options import DDL, GAP, grouped, short, table, tick
 
-pytestmark = pytest.mark.needs("streams")
+pytestmark = [pytest.mark.needs("streams"), pytest.mark.slow]
 
 
 def test_two_windowed_streams_in_one_query_have_counters_of_their_own(spark: SparkSession, tmp_path: Path) -> None:

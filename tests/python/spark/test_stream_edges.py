@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 import windrow as wr
 import windrow.state
 
+from ..harness.spark_scenes import SetConf
 from ..harness.spark_tables import frame_of
 from ..harness.streams import Folder, play, source
 from ..scenes import EIGHT, PAYMENTS, at, utc
@@ -39,6 +40,7 @@ def sessions(data: DataFrame, **options: Any) -> Any:
 OVERFLOWING = [payments(("ann", 0, MOST), ("bob", 0, 1)), payments(("ann", 1, 1))]
 
 
+@pytest.mark.slow
 @pytest.mark.needs("streams")
 def test_a_sum_that_fails_at_close_is_got_past_by_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     def query(policy: Any) -> Any:
@@ -96,9 +98,7 @@ def test_a_batch_counts_results_that_do_not_fit(spark: SparkSession, call: Any) 
 
 
 @pytest.fixture(params=["America/New_York", "Asia/Kolkata", "Pacific/Auckland"])
-def zone(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, set_conf: Callable[[str, str], None]
-) -> Iterator[str]:
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, set_conf: SetConf) -> Iterator[str]:
     """A time zone of the session, while that of the process is another."""
     set_conf("spark.sql.session.timeZone", request.param)
     monkeypatch.setenv("TZ", "America/Los_Angeles" if request.param.startswith("Asia") else "Asia/Tokyo")
@@ -128,6 +128,7 @@ def test_stream_time_is_that_of_the_records_in_every_zone(
     assert [tuple(row) for row in stored.collect()] == [(str(EIGHT), str(EIGHT))]
 
 
+@pytest.mark.slow
 @pytest.mark.needs("streams")
 def test_functions_fold_as_records_arrive_however_spark_cuts_them(spark: SparkSession, tmp_path: Path) -> None:
     add = wr.aggregate(
@@ -172,6 +173,7 @@ def test_a_query_with_an_order_or_without_functions_does_not_warn(spark: SparkSe
         sessions(stream).agg(path=wr.apply(lambda values: values, "amount", schema="array<bigint>"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("delay", "kept"), [("30 minutes", {"ann", "bob"}), ("0 seconds", {"bob"})], ids=["max_gap", "none"]
 )

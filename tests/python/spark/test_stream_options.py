@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
+from ..harness.spark_scenes import SetConf
 from ..harness.spark_tables import table_of
 from ..harness.streams import Folder, Run, play, source, start
 from ..scenes import MIDNIGHT, utc
@@ -86,7 +87,7 @@ def test_a_stream_is_observed_by_name(empty_stream: DataFrame) -> None:
         grouped(empty_stream).observe(Observation("x"))
 
 
-def test_another_state_store_is_refused(empty_stream: DataFrame, set_conf: Callable[[str, str], None]) -> None:
+def test_another_state_store_is_refused(empty_stream: DataFrame, set_conf: SetConf) -> None:
     name = "spark.sql.streaming.stateStore.providerClass"
     set_conf(name, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     with pytest.raises(ValueError, match=r"providerClass: got .*HDFS.*windrow.configure\(spark\) sets it"):
@@ -195,6 +196,7 @@ def test_the_slowest_source_holds_all_open(spark: SparkSession, tmp_path: Path) 
     assert ("cem", 700, 700, 1) in short(run.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -295,6 +297,7 @@ def test_a_watermark_may_follow(spark: SparkSession, tmp_path: Path) -> None:
     assert sorted((row["hour"], row["n"]) for row in run.rows)[:2] == [(0, 2), (1, 1)]
 
 
+@pytest.mark.slow
 def test_changes_of_the_query_are_refused_at_the_first_batch(spark: SparkSession, tmp_path: Path) -> None:
     def query(gap: str = "5 minutes", grace: str = "1 minute") -> Any:
         windows = wr.SessionWindows.with_gap(gap, grace=grace)
@@ -311,6 +314,7 @@ def test_changes_of_the_query_are_refused_at_the_first_batch(spark: SparkSession
     assert [row[0] for row in short(run.rows)] == ["ann"]
 
 
+@pytest.mark.slow
 def test_an_idle_query_does_not_spin(spark: SparkSession, tmp_path: Path) -> None:
     folder, run = Folder(tmp_path / "in"), Run()
     folder.add(table(("ann", 0)))

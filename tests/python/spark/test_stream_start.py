@@ -86,13 +86,14 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
     return Counter(map(repr, rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("windows", "aggregates", "emit", "late"),
     [
         pytest.param(SESSIONS, BUILT_IN, "close", "drop", marks=pytest.mark.soak),
         (SESSIONS, BUILT_IN, "update", "emit"),
         pytest.param(SLIDING, BUILT_IN, "close", "emit", marks=pytest.mark.soak),
-        pytest.param(SLIDING, FUNCTIONS, "update", "drop", marks=pytest.mark.slow),
+        (SLIDING, FUNCTIONS, "update", "drop"),
     ],
     ids=["sessions", "session updates", "sliding", "functions"],
 )
@@ -183,6 +184,7 @@ def test_a_damaged_table_is_refused(spark: SparkSession, tmp_path: Path) -> None
     assert run.batches == {}
 
 
+@pytest.mark.slow
 def test_a_first_micro_batch_that_fails_is_repeated(spark: SparkSession, tmp_path: Path) -> None:
     """The sink fails before the commit; the table of this process is read again."""
     opened, aggregates = history_of(spark, tmp_path, SESSIONS, BUILT_IN).toArrow(), BUILT_IN
