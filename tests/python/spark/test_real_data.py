@@ -84,10 +84,20 @@ def long(*case: Any) -> Any:
         ("flights", ["tailnum"], "departure", "6 hours", "delay", 100_000),
         long("flights", ["origin", "dest"], "departure", "90 minutes", "distance", 50_000),
         long("git_commits.parquet", ["author"], "event_time", "1 hour", "subject_len", 100_000),
-        ("git_commits.parquet", ["repo", "author"], "arrival_time", "8 hours", "subject_len", 100_000),
+        pytest.param(
+            "git_commits.parquet",
+            ["repo", "author"],
+            "arrival_time",
+            "8 hours",
+            "subject_len",
+            100_000,
+            marks=pytest.mark.slow,
+        ),
         long("wyscout_events.parquet", ["player_id"], "ts", "30 minutes", "x", 50_000),
         long("physionet2012_events.parquet", ["record_id", "parameter"], "ts", "2 hours", "minute", 100_000),
-        ("online_retail.parquet", ["CustomerID"], "InvoiceDate", "1 day", "Quantity", 10_000),
+        pytest.param(
+            "online_retail.parquet", ["CustomerID"], "InvoiceDate", "1 day", "Quantity", 10_000, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_sessions_equal_sparks(

@@ -45,6 +45,7 @@ def test_a_batch_of_declared_columns(spark: SparkSession, schema: Any) -> None:
     assert sorted(windowed.with_columns(n=wr.count()).columns) == ["amount", "n", "ts", "user", "window"]
 
 
+@pytest.mark.slow
 @pytest.mark.needs("streams")
 def test_a_stream_of_declared_columns(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame) -> DataFrame:

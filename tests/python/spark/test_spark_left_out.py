@@ -104,6 +104,7 @@ def rows_left_out(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return sorted(found)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("streams")
 @pytest.mark.parametrize("emit", ["close", "update"])
 def test_a_stream_returns_every_record_that_is_in_no_window(spark: SparkSession, tmp_path: Path, emit: Any) -> None:

@@ -85,6 +85,7 @@ def test_a_cogroup_has_them_as_in_this_process(spark: SparkSession) -> None:
     assert there.select(here.column_names).to_pylist() == here.to_pylist()
 
 
+@pytest.mark.slow
 @pytest.mark.needs("streams")
 @pytest.mark.parametrize("order", [None, pytest.param("id", marks=pytest.mark.soak)])
 def test_a_stream_has_the_values_of_the_accepted_records_also_with_other_times_after_a_restart(

@@ -322,6 +322,7 @@ def await_batches(query: Any, holds: Callable[[], bool]) -> None:
         never.wait(0.05)
 
 
+@pytest.mark.slow
 def test_a_micro_batch_that_is_tried_again_has_the_ticks_that_it_had(spark: SparkSession, tmp_path: Path) -> None:
     checkpoint = tmp_path / "checkpoint"
     tries: list[tuple[int, list[datetime]]] = []

@@ -203,6 +203,7 @@ def test_aggregates_of_some_records_are_sparks_with_a_filter(spark: SparkSession
     assert_same(found, wanted, unordered=["ids"])
 
 
+@pytest.mark.slow
 def test_keys_of_every_type_are_grouped_as_spark_groups_them(spark: SparkSession) -> None:
     events = data(spark)
     for key in TYPES:

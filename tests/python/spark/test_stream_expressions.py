@@ -17,7 +17,7 @@ from ..harness.spark_tables import frame_of
 from ..harness.streams import Run, play
 from ..scenes import utc
 
-pytestmark = pytest.mark.needs("streams")
+pytestmark = [pytest.mark.needs("streams"), pytest.mark.slow]
 
 GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 hour")
@@ -37,7 +37,6 @@ STREAM = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("windows", [GAP, SLIDING], ids=["sessions", "sliding"])
 @pytest.mark.parametrize("keys", [[F.lower], []], ids=["a key", "no keys"])
 def test_a_stream_of_expressions_continues_after_a_restart(
@@ -67,7 +66,6 @@ def test_a_stream_of_expressions_continues_after_a_restart(
     assert fetched.num_rows >= 1
 
 
-@pytest.mark.slow
 def test_another_expression_is_refused_at_a_restart_and_an_alias_is_not(spark: SparkSession, tmp_path: Path) -> None:
     def query(column: Column) -> Any:
         return lambda given: wr.group_by(given, "user", time="ts").windowed_by(GAP).agg(n=wr.sum(column))

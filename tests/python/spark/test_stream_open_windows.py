@@ -19,7 +19,7 @@ from ..harness.streams import Folder, Run, play, source, start
 from ..harness.tables import assert_same, rows_of
 from .test_stream_state import DDL, KINDS, SCHEMA, events, table
 
-pytestmark = pytest.mark.needs("streams")
+pytestmark = [pytest.mark.needs("streams"), pytest.mark.slow]
 
 SUMS: dict[str, Any] = {"n": wr.count(), "spend": wr.sum("amount")}
 MANY: dict[str, Any] = {**SUMS, "last": wr.last("amount"), "double": wr.max("amount") * 2}
@@ -114,7 +114,6 @@ def rows_time(batches: list[list[dict[str, Any]]]) -> int:
     return value - 10 * 60_000_000
 
 
-@pytest.mark.slow
 def test_a_query_with_flat_bounds_continues_its_own_open_windows(spark: SparkSession, tmp_path: Path) -> None:
     rows = events(37, 60)
     first, rest, end = table(rows[:40]), table(rows[40:]), max(row["ts"] for row in rows) + timedelta(days=1)
@@ -136,7 +135,6 @@ def test_a_query_with_flat_bounds_continues_its_own_open_windows(spark: SparkSes
     )
 
 
-@pytest.mark.slow
 def test_each_source_keeps_its_time_in_another_stream(spark: SparkSession, tmp_path: Path) -> None:
     """A stream that moves gives the same rows as one that does not."""
     rows = events(35, 90)
@@ -166,7 +164,6 @@ def test_each_source_keeps_its_time_in_another_stream(spark: SparkSession, tmp_p
         query(data, opened, source=["part", "user"], stream_time="slowest")
 
 
-@pytest.mark.slow
 def test_cogroups_and_series(spark: SparkSession, tmp_path: Path) -> None:
     rows = events(32)
 
@@ -202,7 +199,6 @@ def test_cogroups_and_series(spark: SparkSession, tmp_path: Path) -> None:
     assert late["n"].to_pylist() == [60]
 
 
-@pytest.mark.slow
 def test_the_table_of_a_query_that_runs_without_keys_and_at_another_time(spark: SparkSession, tmp_path: Path) -> None:
     folder, rows, checkpoint = Folder(tmp_path / "in"), events(33), tmp_path / "c"
     result = wr.group_by(source(spark, folder, DDL), "user", time="ts").windowed_by(KINDS["sessions"]).shards(2)
@@ -246,7 +242,6 @@ def test_the_table_of_a_query_that_runs_without_keys_and_at_another_time(spark: 
         windrow.state.clock(kept.drop("state"))
 
 
-@pytest.mark.slow
 def test_states_that_no_table_holds_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     def query(data: DataFrame, **options: Any) -> Any:
         return wr.group_by(data, "user", time="ts", **options).windowed_by(KINDS["sessions"]).shards(2)

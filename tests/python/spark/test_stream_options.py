@@ -105,6 +105,7 @@ def test_ticks_close_what_nothing_else_does(spark: SparkSession, tmp_path: Path)
     assert (run.total("ticks"), run.total("records"), run.total("late")) == (2, 2, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("windows", "op"), [(GAP, False), (wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute"), True)]
 )
@@ -156,6 +157,7 @@ def test_late_records_are_counted_or_emitted(spark: SparkSession, tmp_path: Path
     assert (shown.total("late"), shown.total("late_emitted")) == (1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [None, "offset"])
 def test_sources_have_times_of_their_own(spark: SparkSession, tmp_path: Path, order: str | None) -> None:
     # the second source lags by hours: alone it is in time, next to the first one all of it is late

@@ -19,7 +19,7 @@ import windrow as wr
 from ..harness.streams import Folder, Run, source, start
 from ..scenes import EPOCH
 
-pytestmark = pytest.mark.needs("streams")
+pytestmark = [pytest.mark.needs("streams"), pytest.mark.slow]
 
 DEADLINE = 90  # seconds
 MINUTE = 60_000  # milliseconds

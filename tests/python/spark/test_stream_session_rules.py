@@ -81,6 +81,7 @@ def rows_of(rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:total=reduce")
 def test_a_stream_with_restarts_gives_the_sessions_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
     table = events(1)
