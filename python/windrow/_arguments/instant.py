@@ -148,9 +148,9 @@ def _tzinfo(argument: str, value: object, zone: str) -> tzinfo | None:
     if zone == "UTC":
         return UTC
     try:
-        return (
-            datetime.fromisoformat(f"1970-01-01T00:00{zone}").tzinfo if zone.startswith(("+", "-")) else ZoneInfo(zone)
-        )
+        if zone.startswith(("+", "-")):
+            return datetime.fromisoformat(f"1970-01-01T00:00{zone}").tzinfo
+        return ZoneInfo(zone)
     except (LookupError, ValueError, OSError) as error:
         raise _unknown_zone(argument, value, zone) from error
 

@@ -78,26 +78,21 @@ def long(*case: Any) -> Any:
     return pytest.param(*case, marks=pytest.mark.soak)
 
 
+def slow(*case: Any) -> Any:
+    """A case of `make test-slow`."""
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("file", "keys", "time", "gap", "value", "least"),
     [
         ("flights", ["tailnum"], "departure", "6 hours", "delay", 100_000),
         long("flights", ["origin", "dest"], "departure", "90 minutes", "distance", 50_000),
         long("git_commits.parquet", ["author"], "event_time", "1 hour", "subject_len", 100_000),
-        pytest.param(
-            "git_commits.parquet",
-            ["repo", "author"],
-            "arrival_time",
-            "8 hours",
-            "subject_len",
-            100_000,
-            marks=pytest.mark.slow,
-        ),
+        slow("git_commits.parquet", ["repo", "author"], "arrival_time", "8 hours", "subject_len", 100_000),
         long("wyscout_events.parquet", ["player_id"], "ts", "30 minutes", "x", 50_000),
         long("physionet2012_events.parquet", ["record_id", "parameter"], "ts", "2 hours", "minute", 100_000),
-        pytest.param(
-            "online_retail.parquet", ["CustomerID"], "InvoiceDate", "1 day", "Quantity", 10_000, marks=pytest.mark.slow
-        ),
+        slow("online_retail.parquet", ["CustomerID"], "InvoiceDate", "1 day", "Quantity", 10_000),
     ],
 )
 def test_sessions_equal_sparks(

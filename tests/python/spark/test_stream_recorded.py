@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from ..harness.recorded_streams import DDL, INPUTS, Scaled, Shape, answered, cuts, files, query, recorded_runs, shapes
+from ..harness.spark_scenes import SetConf
 from ..harness.streams import Folder, Run, source, start
 
 pytestmark = pytest.mark.needs("streams")
@@ -35,12 +36,9 @@ SEED = int(os.environ.get("WINDROW_FIRST_SEED", "0"))
 
 
 @pytest.fixture
-def partitions(spark: SparkSession) -> Iterator[Callable[[int], None]]:
+def partitions(set_conf: SetConf) -> Callable[[int], None]:
     """Sets how many partitions the state of a query has."""
-    name = "spark.sql.shuffle.partitions"
-    before = spark.conf.get(name)
-    yield lambda number: spark.conf.set(name, number)
-    spark.conf.set(name, str(before))
+    return lambda number: set_conf("spark.sql.shuffle.partitions", str(number))
 
 
 def check(spark: SparkSession, place: Path, chosen: dict[Shape, list[Scaled]], seed: int, pieces: int) -> Counter[str]:
