@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._folds.check_scalar import Check, UnfitError, check_of_scalar
-from windrow._folds.python_shape import class_of, decoded, is_bytes, is_list, parts_of, types_inside
+from windrow._folds.python_shape import class_of, decoded, has_type, is_bytes, is_list, parts_of
 
 
 def array_of(values: Iterable[Any], kind: pa.DataType, check: Check) -> pa.Array[Any]:
@@ -52,17 +52,12 @@ def check_of(kind: pa.DataType, like: object = None) -> Check:
 
 def is_rounded(kind: Any) -> bool:
     """Whether the type has floats of fewer bits than Python's, which come back rounded."""
-    return _some(kind, lambda part: pa.types.is_floating(part) and part.bit_width < 64)
+    return has_type(kind, lambda part: pa.types.is_floating(part) and part.bit_width < 64)
 
 
 def is_zoned(kind: Any) -> bool:
     """Whether the type has timestamps of a zone, which a check brings to UTC."""
-    return _some(kind, lambda part: pa.types.is_timestamp(part) and part.tz is not None)
-
-
-def _some(kind: Any, is_such: Callable[[Any], bool]) -> bool:
-    kind = decoded(kind)
-    return is_such(kind) or any(_some(part, is_such) for part in types_inside(kind))
+    return has_type(kind, lambda part: pa.types.is_timestamp(part) and part.tz is not None)
 
 
 def _bytes(kind: pa.DataType, like: object) -> Check:

@@ -83,6 +83,12 @@ def types_inside(kind: Any) -> list[pa.DataType]:
     return [kind.field(i).type for i in range(kind.num_fields)]
 
 
+def has_type(kind: Any, is_such: Callable[[Any], bool]) -> bool:
+    """Whether the type, or one that it is made of, is such a type."""
+    kind = decoded(kind)
+    return is_such(kind) or any(has_type(part, is_such) for part in types_inside(kind))
+
+
 def can_change(kind: pa.DataType) -> bool:
     """Whether a function can change a value of the type in place."""
     return pa.types.is_nested(decoded(kind)) or isinstance(kind, pa.BaseExtensionType)

@@ -15,7 +15,7 @@ from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.scan.location import Location, located, path_in_store
 from windrow._executor.scan.parquet_part import ParquetPart
 from windrow._executor.scan.row_groups import row_groups
-from windrow._folds.python_shape import types_inside
+from windrow._folds.python_shape import has_type
 from windrow._spark.configure import setting
 from windrow._spark.expressions import is_case_sensitive
 from windrow._spark.quoted_name import quoted
@@ -113,13 +113,9 @@ def _check_once(spark: Any, paths: list[str]) -> None:
 def _check_int96(spark: Any, columns: Sequence[pa.Field[Any]]) -> None:
     """Raises `ValueError` if Spark may convert times of INT96 from UTC to the zone of the session."""
     is_converted = (setting(spark, _INT96) or "").lower() == "true"
-    if is_converted and any(_has_timestamps(field.type) for field in columns):
+    if is_converted and any(has_type(field.type, pa.types.is_timestamp) for field in columns):
         allowed = "false, or spark.read.parquet instead of scan_parquet: windrow does not convert times of INT96"
         raise bad_value(_INT96, "true", allowed)
-
-
-def _has_timestamps(kind: Any) -> bool:
-    return pa.types.is_timestamp(kind) or any(map(_has_timestamps, types_inside(kind)))
 
 
 def _partitions(paths: list[str], uris: list[str], names: Sequence[str]) -> list[str]:

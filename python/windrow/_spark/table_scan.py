@@ -19,6 +19,7 @@ from windrow._executor.batches import ipc_stream, stream_reader
 from windrow._executor.scan.iceberg_part import IcebergPart, IcebergTable
 from windrow._executor.scan.parquet_part import ParquetPart
 from windrow._executor.scan.row_groups import iceberg_row_groups, row_groups
+from windrow._folds.python_shape import has_type
 from windrow._spark.dataset_scan import spark_form
 from windrow._spark.parquet_scan import parquet_part
 from windrow._spark.row_groups import Planner, pickled_filesystem
@@ -117,10 +118,7 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
     arrow: Any = importlib.import_module("pyiceberg.io.pyarrow")
     fields = []
     for field in arrow.schema_to_pyarrow(projection, include_field_ids=False):
-        is_readable = (
-            "uuid" not in str(field.type) and not pa.types.is_time(field.type) and "[ns" not in str(field.type)
-        )
-        kind = spark_type(spark_form(field.type)) if is_readable else None
+        kind = None if has_type(field.type, _is_refused) else spark_type(spark_form(field.type))
         if kind is None:
             raise bad_column_type("table_or_scan", field.name, field.type, "types that Spark has; select(...) others")
         fields.append(StructField(field.name, kind))
@@ -150,6 +148,12 @@ def _check_row_filter(scan: Any) -> None:
         visitors.bind(scan.table_metadata.schema(), scan.row_filter, scan.case_sensitive)
     except (TypeError, ValueError) as error:
         raise bad_value("table_or_scan", f"a scan with row_filter={scan.row_filter}", _fitting(scan, error)) from error
+
+
+def _is_refused(kind: Any) -> bool:
+    """Whether a scan refuses the type: a UUID or another extension, a time of day, a time in nanoseconds."""
+    is_nanoseconds = pa.types.is_timestamp(kind) and kind.unit == "ns"
+    return is_nanoseconds or pa.types.is_time(kind) or isinstance(kind, pa.BaseExtensionType)
 
 
 def _fitting(scan: Any, error: Exception) -> str:

@@ -254,7 +254,9 @@ def test_deletes_by_equality_are_refused_by_name(table: Any, monkeypatch: pytest
 
 
 def test_columns_of_types_that_spark_has_not_are_named(table: Any) -> None:
-    for kind in (pyiceberg.types.UUIDType(), pyiceberg.types.TimeType()):
+    uuid, time = pyiceberg.types.UUIDType(), pyiceberg.types.TimeType()
+    times = pyiceberg.types.ListType(element_id=100, element=time, element_required=False)
+    for kind in (uuid, time, times):
         with table.update_schema() as update:
             update.add_column("odd", kind)
         with pytest.raises(TypeError, match="table_or_scan: column 'odd' has type .*allowed: types that Spark has"):
