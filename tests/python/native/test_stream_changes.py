@@ -44,6 +44,7 @@ def query(
     windows: Any = None,
     emit: Any = "close",
     late: Any = "drop",
+    left_out: list[str] | None = None,
     aggregates: Any = None,
     every_record: bool = False,
     every: Any = None,
@@ -55,6 +56,7 @@ def query(
     def define(data: Any) -> Any:
         windowed: Any = wr.group_by(data, *(keys or ("user",)), time="ts", **options).windowed_by(windows or sessions())
         windowed = windowed.emit(emit, every_record=every_record, every=every).late(late).overflow(overflow)
+        windowed = windowed.left_out("emit", columns=left_out) if left_out else windowed
         return windowed.agg(**(aggregates or {"n": wr.count()}))
 
     return define
@@ -145,6 +147,7 @@ TAKEN: dict[str, Any] = {
     "longer grace": query(windows=sessions(grace="1 hour")),
     "shorter grace": query(windows=sessions(grace="0 seconds")),
     "late": query(emit="close", late="emit"),
+    "left out": query(left_out=["amount"]),
     "order": query(order="offset"),
     "tick": query(tick="tick"),
     "overflow": query(overflow="null"),

@@ -20,6 +20,7 @@ import windrow.state
 from ..harness.spark_scenes import SetConf
 from ..harness.spark_tables import frame_of, table_of
 from ..harness.tables import assert_same, rows_of
+from ..test_docs import ROOT, examples
 from . import connect_client
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -231,3 +232,18 @@ def test_a_stream_is_refused(spark: SparkSession) -> None:
     windows = wr.SessionWindows.with_gap("1 minute", grace="1 minute")
     with pytest.raises(TypeError, match="advance: got a streaming DataFrame"):
         wr.group_by(stream, "value", time="timestamp").windowed_by(windows).advance(None, to=START, n=wr.count())
+
+
+def test_a_day_that_runs_again_with_more_records_replaces_all_its_rows(spark: SparkSession, set_conf: SetConf) -> None:
+    """With the code of the page: the first run closes ann's session, the second keeps it open and closes none."""
+    set_conf("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    page = ROOT / "docs" / "how-to" / "daily-job.md"
+    [block] = [each.code for each in examples(page) if "partitionOverwriteMode" in each.code]
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(block.partition("\n\n\nrun(")[0], names)
+    for minutes in ([0], [0, 20, 40]):
+        records = [("ann", datetime(2026, 5, 4, 23, minute), 1.0) for minute in minutes]
+        day = spark.createDataFrame(records, "user string, ts timestamp, amount double")
+        names["run"](day, None, "2026-05-05")
+    rows = spark.read.parquet(names["RUNS"]).where("user is not null")
+    assert [(row.status, row.clicks) for row in rows.collect()] == [("open", 3)]

@@ -159,7 +159,9 @@ def test_values_of_every_type_are_those_of_spark_read(spark: SparkSession, tmp_p
     assert len(expected) == 6
 
 
-def test_values_that_spark_wrote_are_those_of_spark_read(spark: SparkSession, tmp_path: Path) -> None:
+def test_values_that_spark_wrote_are_those_of_spark_read(
+    spark: SparkSession, set_conf: SetConf, tmp_path: Path
+) -> None:
     path = str(tmp_path / "spark")
     data = spark.createDataFrame([(1, "ann", EIGHT), (2, "bob", EIGHT)], "id int, user string, ts timestamp")
     columns = {
@@ -175,14 +177,9 @@ def test_values_that_spark_wrote_are_those_of_spark_read(spark: SparkSession, tm
         data = data.withColumn(name, F.expr(text))
     written = {f"{kind}RebaseModeInWrite": "CORRECTED" for kind in ("datetime", "int96")}
     for kind in ("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"):
-        settings = {f"spark.sql.parquet.{name}": to for name, to in (written | {"outputTimestampType": kind}).items()}
-        for name, to in settings.items():
-            spark.conf.set(name, to)
-        try:
-            data.write.mode("overwrite").parquet(path)
-        finally:
-            for name in settings:
-                spark.conf.unset(name)
+        for name, to in (written | {"outputTimestampType": kind}).items():
+            set_conf(f"spark.sql.parquet.{name}", to)
+        data.write.mode("overwrite").parquet(path)
         expected = first_of_each(spark.read.parquet(path), [*columns, "id"])
         assert first_of_each(wr.scan_parquet(spark, path), [*columns, "id"]) == expected
 
