@@ -18,8 +18,8 @@ def position() -> Aggregate:
     """The position of the record in its window, from 1, for `with_columns` only.
 
     An int64 (in Spark a bigint), never null in a window. Records are counted by event time, and records of one time by
-    tie or arrival, as in `first`. The window of a record is the one that `with_columns` gives it: its session, or the sliding
-    window that ends at it.
+    tie or arrival, as in `first`. The window of a record is the one that `with_columns` gives it: its session, or the
+    sliding window that ends at it.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa

@@ -48,7 +48,9 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     )
     _add_input(sessions)
     gap = sessions.add_mutually_exclusive_group(required=True)
-    gap.add_argument("--gap", metavar="DURATION", help='the longest distance inside a session, such as "30 minutes"')
+    gap.add_argument(
+        "--gap", metavar="DURATION", help='the longest distance between neighbouring records, such as "30 minutes"'
+    )
     gap.add_argument(
         "--dynamic-gap",
         metavar="COLUMN",
