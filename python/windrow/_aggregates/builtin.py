@@ -305,7 +305,7 @@ def var_pop(column: ColumnName) -> Aggregate:
 
 
 def collect_list(column: ColumnName, *, ignore_nulls: bool = True) -> Aggregate:
-    """The values as a list in the order of event time; equal times keep the order of arrival. Any type; never null.
+    """The values as a list in the order of event time, then of tie or arrival. Any type; never null.
 
     Nulls are left out. With `ignore_nulls=False` they keep their places, so that lists of several columns have one
     length.
@@ -336,7 +336,7 @@ def collect_set(column: ColumnName) -> Aggregate:
 def min_by(column: ColumnName, by: ColumnName) -> Aggregate:
     """The value of `column`, of any type, in the record with the smallest `by`. Records with a null `by` are left out.
 
-    If several records have the smallest `by`, it is the earliest one, by event time, then by arrival.
+    If several records have the smallest `by`, it is the earliest one, by event time, then by tie or arrival.
 
     Raises:
         TypeError: from `agg`, where `by` is a column of maps or unions.
@@ -350,7 +350,7 @@ def min_by(column: ColumnName, by: ColumnName) -> Aggregate:
 def max_by(column: ColumnName, by: ColumnName) -> Aggregate:
     """The value of `column`, of any type, in the record with the largest `by`. Records with a null `by` are left out.
 
-    If several records have the largest `by`, it is the earliest one, by event time, then by arrival.
+    If several records have the largest `by`, it is the earliest one, by event time, then by tie or arrival.
 
     Raises:
         TypeError: from `agg`, where `by` is a column of maps or unions.

@@ -96,8 +96,8 @@ def path(column: ColumnName, *, max_length: int | None = None) -> Aggregate:
     """The values of a window in the order of time, as an array. A value that equals the one before it is left out.
 
     Nulls are left out first. So a value after a null is left out, too, if it equals the one before the null. Records of
-    one time are in the order of arrival, as in `first`. The array is empty without values. The state of a window holds
-    all values.
+    one time are in the order of tie or arrival, as in `first`. The array is empty without values. The state of a window
+    holds all values.
 
     Args:
         column: any type with equality.

@@ -130,11 +130,11 @@ def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
     `fn(a, b)` combines the result so far with the value of the next record. When two sessions become one, it combines
     their results, the older result first. Nulls are skipped; a window without a value gives null.
 
-    In a batch, on Spark and in-process, the next record is the next by event time. Records of equal time keep
-    their order of arrival: the order of rows within a partition, undefined between partitions. So a batch gives what
-    Kafka gives for a stream in the order of time. In a `windrow.testing.StreamDriver` records come in the order in
-    which you feed them. On a stream they come in the order of `order=`; without it they come as they arrive, and the
-    query warns. `apply` always has the values in the order of time.
+    In a batch, on Spark and in-process, the next record is the next by event time. Records of equal time come
+    by tie, or keep their order of arrival: the order of rows within a partition, undefined between partitions. So a
+    batch gives what Kafka gives for a stream in the order of time. In a `windrow.testing.StreamDriver` records come in
+    the order in which you feed them. On a stream they come in the order of `order=`; without it they come as they
+    arrive, and the query warns. `apply` always has the values in the order of time.
 
     Values have the classes that `aggregate` describes for rows, and `fn` may change them. A result has the same shape.
 
@@ -283,10 +283,10 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
     """The result of a function over the values of windows, for what no other aggregate covers.
 
     `fn` gets a `pyarrow.ListArray` for each column: a list for each window, with the values of its records in the order
-    of event time, then arrival. Nulls are included, so the lists of a window have one length. It returns an array with
-    one value for each window. So one call covers many windows: `values.flatten()` has the values of all of them, and
-    `values.offsets` the start of each window. Each value may depend on its own window only, because the split of
-    windows into batches is undefined. The state of a window holds all values.
+    of event time, then of tie or arrival. Nulls are included, so the lists of a window have one length. It returns an
+    array with one value for each window. So one call covers many windows: `values.flatten()` has the values of all of
+    them, and `values.offsets` the start of each window. Each value may depend on its own window only, because the split
+    of windows into batches is undefined. The state of a window holds all values.
 
     Args:
         fn: a function of list arrays that returns an array; on Spark it travels to executors like those of `reduce`.

@@ -31,7 +31,8 @@ class LeftOutRecords(Generic[Result]):
 
         * `time`: the time of the record.
         * `reason` (string): `null_key`, `null_time`, `null_tie`, `bad_gap`; on a stream also `late`, `ahead`,
-          `bad_tick` and `refused` (a record of sliding windows whose own window has closed, and that is in no other).
+          `bad_tick` and `refused` (a record of sliding windows whose own window has closed, and that is in no other);
+          in a `StreamDriver` with `value=` also `null_value`.
         * `late_by` (a duration): how much more grace a `late` or `refused` record needed.
         * `stream_time`: the stream time that judged such a record.
         * `input`: for a cogroup, the name of the record's input.

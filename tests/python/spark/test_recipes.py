@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,22 @@ def test_a_daily_job_in_postgresql_that_dies(monkeypatch: pytest.MonkeyPatch) ->
                     raise daily_tables.JobDiedError from error
 
         daily_tables.check(lambda *run: recipe["postgresql_run"](address, *run), killed, rows)
+
+
+@pytest.mark.soak
+def test_two_attempts_of_a_day_in_postgresql_leave_its_rows_once() -> None:
+    slow, fast = daily_tables.program(), daily_tables.program()
+    slow["INSERT"] += " RETURNING pg_sleep(0.05)"
+    day, to = daily_tables.history()[0], daily_tables.NAMES[0]
+    with server() as address, psycopg.connect(address, autocommit=True) as reader, ThreadPoolExecutor() as pool:
+        fast["postgresql_run"](address, day.slice(0, 0), None, "2026-05-04")  # creates the table
+        attempt = pool.submit(slow["postgresql_run"], address, day, None, to)
+        while not reader.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'").fetchall():
+            assert not attempt.done()
+        fast["postgresql_run"](address, day, None, to)
+        attempt.result()
+        rows = reader.execute('SELECT * FROM runs WHERE "to" = %s', [to]).fetchall()
+    assert len(rows) == len(set(rows)) > 10
 
 
 @pytest.mark.soak
