@@ -234,16 +234,20 @@ def test_a_stream_is_refused(spark: SparkSession) -> None:
         wr.group_by(stream, "value", time="timestamp").windowed_by(windows).advance(None, to=START, n=wr.count())
 
 
-def test_a_day_that_runs_again_with_more_records_replaces_all_its_rows(spark: SparkSession, set_conf: SetConf) -> None:
+def test_a_day_that_runs_again_with_more_records_replaces_its_rows_alone(spark: SparkSession) -> None:
     """With the code of the page: the first run closes ann's session, the second keeps it open and closes none."""
-    set_conf("spark.sql.sources.partitionOverwriteMode", "dynamic")
     page = ROOT / "docs" / "how-to" / "daily-job.md"
     [block] = [each.code for each in examples(page) if "partitionOverwriteMode" in each.code]
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(block.partition("\n\n\nrun(")[0], names)
-    for minutes in ([0], [0, 20, 40]):
-        records = [("ann", datetime(2026, 5, 4, 23, minute), 1.0) for minute in minutes]
-        day = spark.createDataFrame(records, "user string, ts timestamp, amount double")
-        names["run"](day, None, "2026-05-05")
+    for day, minutes in ((5, [0]), (4, [0]), (4, [0, 20, 40])):
+        records = [("ann", datetime(2026, 5, day, 23, minute), 1.0) for minute in minutes]
+        clicks = spark.createDataFrame(records, "user string, ts timestamp, amount double")
+        names["run"](clicks, None, f"2026-05-{day + 1:02}")
     rows = spark.read.parquet(names["RUNS"]).where("user is not null")
-    assert [(row.status, row.clicks) for row in rows.collect()] == [("open", 3)]
+    assert [(row.to.day, row.status, row.clicks) for row in rows.sort("to").collect()] == [
+        (5, "open", 3),
+        (6, "closed", 1),
+    ]
+    with pytest.raises(AssertionError):
+        names["run"](clicks, "2026-05-05", "2026-05-05")
