@@ -285,8 +285,8 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
     `fn` gets a `pyarrow.ListArray` for each column: a list for each window, with the values of its records in the order
     of event time, then of tie or arrival. Nulls are included, so the lists of a window have one length. It returns an
     array with one value for each window. So one call covers many windows: `values.flatten()` has the values of all of
-    them, and `values.offsets` the start of each window. Each value may depend on its own window only, because the split
-    of windows into batches is undefined. The state of a window holds all values.
+    them, and `values.offsets` the start of each window. Each value may depend on its own window only, because windrow
+    may split windows into batches at any place. The state of a window holds all values.
 
     Args:
         fn: a function of list arrays that returns an array; on Spark it travels to executors like those of `reduce`.

@@ -69,15 +69,15 @@ def is_deeper(kind: Any, most: int) -> bool:
     """Whether more than `most` lists, maps and structs are nested in each other; without recursion, for any depth."""
     kinds = [kind]
     for _ in range(most + 1):
-        kinds = [part for outer in kinds for part in types_inside(outer)]
+        kinds = [part for outer in kinds for part in _types_inside(outer)]
     return bool(kinds)
 
 
-def types_inside(kind: Any) -> list[pa.DataType]:
+def _types_inside(kind: Any) -> list[pa.DataType]:
     """The types that a type is made of."""
     kind = decoded(kind)
     if isinstance(kind, pa.BaseExtensionType):
-        return types_inside(kind.storage_type)
+        return _types_inside(kind.storage_type)
     if pa.types.is_map(kind):
         return [kind.key_type, kind.item_type]
     return [kind.field(i).type for i in range(kind.num_fields)]
@@ -86,7 +86,7 @@ def types_inside(kind: Any) -> list[pa.DataType]:
 def has_type(kind: Any, is_such: Callable[[Any], bool]) -> bool:
     """Whether the type, or one that it is made of, is such a type."""
     kind = decoded(kind)
-    return is_such(kind) or any(has_type(part, is_such) for part in types_inside(kind))
+    return is_such(kind) or any(has_type(part, is_such) for part in _types_inside(kind))
 
 
 def can_change(kind: pa.DataType) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import windrow as wr
 
-from ..test_docs import ROOT, examples
+from . import recipes
 
 Run = Callable[[pa.Table, str | None, str], None]
 """A run of the job: the records of its day, the run before, and this one."""
@@ -26,11 +26,7 @@ class JobDiedError(Exception):
 
 def program() -> dict[str, Any]:
     """What the page defines, without what it runs."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for block in examples(ROOT / "docs" / "how-to" / "daily-job-tables.md"):
-        definitions = block.code.partition("\n\n\ndelta_run(")[0].partition("\n\n\niceberg_run(")[0]
-        exec(definitions, names)
-    return names
+    return recipes.program("daily-job-tables.md", "delta_run", "iceberg_run")
 
 
 def history() -> list[pa.Table]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import windrow as wr
 
+from ..harness import recipes
 from ..oracle.records import Record
 from ..oracle.sessions import sessions
-from ..test_docs import ROOT, examples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,10 +26,7 @@ Row = tuple[str, int, int]
 
 def program() -> dict[str, Any]:
     """What the page defines; it takes the Spark that is there."""
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for block in examples(ROOT / "docs" / "how-to" / "sinks.md"):
-        exec(block.code, names)
-    return names
+    return recipes.program("sinks.md")
 
 
 def events(seed: int) -> list[list[Row]]:

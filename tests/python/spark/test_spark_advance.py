@@ -17,10 +17,10 @@ from pyspark.sql import functions as F
 import windrow as wr
 import windrow.state
 
+from ..harness import recipes
 from ..harness.spark_scenes import SetConf
 from ..harness.spark_tables import frame_of, table_of
 from ..harness.tables import assert_same, rows_of
-from ..test_docs import ROOT, examples
 from . import connect_client
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -236,10 +236,7 @@ def test_a_stream_is_refused(spark: SparkSession) -> None:
 
 def test_a_day_that_runs_again_with_more_records_replaces_its_rows_alone(spark: SparkSession) -> None:
     """With the code of the page: the first run closes ann's session, the second keeps it open and closes none."""
-    page = ROOT / "docs" / "how-to" / "daily-job.md"
-    [block] = [each.code for each in examples(page) if "partitionOverwriteMode" in each.code]
-    names: dict[str, Any] = {"__name__": "__main__"}
-    exec(block.partition("\n\n\nrun(")[0], names)
+    names = recipes.program("daily-job.md", "run", "cron")
     for day, minutes in ((5, [0]), (4, [0]), (4, [0, 20, 40])):
         records = [("ann", datetime(2026, 5, day, 23, minute), 1.0) for minute in minutes]
         clicks = spark.createDataFrame(records, "user string, ts timestamp, amount double")
