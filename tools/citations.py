@@ -1,4 +1,4 @@
-"""Checks that cited rules, pages and links exist."""
+"""Checks that cited rules, pages and links exist, and that no address or package of a stranger is taken for ours."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ INNER = re.compile(r"(?<![\w.,])[1-9]\.[1-9](?![\w.])")  # how the rules cite ea
 LEAST_CITED = 60
 PAGE = re.compile(r"(?<![\w*{.-])([\w./-]*\w\.md)\b|\b(kafka-semantics|spark-facts|kafka-broker)\b")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
-OWN = re.compile(
-    r"https://(?:github\.com/windrow/windrow/(?:blob|tree)/main|raw\.githubusercontent\.com/windrow/windrow/main)"
-    r"/([^)\s\"#]+)"
-)  # of pages that are read elsewhere too, as README is by a package index
+STRANGERS = re.compile(
+    r"github\.com/windrow|windrow\.github\.io|pip install\b[^|`]*?[\s'\"]windrow(?![./\w])|(?<![\w.])windrow\[[a-z]+\]"
+)
+"""Addresses that are not ours, and the package `windrow` of an index, which is not ours either."""
 SHARED = re.compile(r"\.\./shared/(?!data\b)\w+")
 
 
@@ -55,16 +55,15 @@ def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
     found = []
     names = {part for name in tree for part in (name, Path(name).name)}
     for name, text in texts.items():
-        for number, whole in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.splitlines(), 1):
             where, beside = f"{name}:{number}", Path("docs/" if name == "mkdocs.yml" else Path(name).parent)
-            absolute = [link for link in OWN.findall(whole) if not (ROOT / link).exists()]
-            line = OWN.sub("", whole)
             pages = ["".join(page) for page in PAGE.findall(line)]
-            lost = absolute + [page for page in pages if page not in names and not (ROOT / beside / page).is_file()]
+            lost = [page for page in pages if page not in names and not (ROOT / beside / page).is_file()]
             if name.endswith(".md"):
                 lost += [link for link in LINK.findall(line) if not (ROOT / beside / link).exists()]
             lost += SHARED.findall(line)
             found += [f"{where}: {page} is not in the repository" for page in dict.fromkeys(lost)]
+            found += [f"{where}: {stranger} is not ours" for stranger in STRANGERS.findall(line)]
     return found
 
 

@@ -1,4 +1,4 @@
-"""A mkdocs hook that points links to files outside docs/ at the repository."""
+"""A mkdocs hook that turns links to files outside docs/, which the site does not have, into the paths of these files."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import posixpath
 import re
 from typing import Any
 
-UP = re.compile(r"\]\((\.\./[^)\s]+)\)")
+UP = re.compile(r"\[([^\]]*)\]\((\.\./[^)\s#]+)[^)\s]*\)")
 
 
-def on_page_markdown(markdown: str, *, page: Any, config: Any, **_others: Any) -> str:
+def on_page_markdown(markdown: str, *, page: Any, **_others: Any) -> str:
     """Rewrites the text of a page before mkdocs renders it."""
-    base = f"{str(config.repo_url).rstrip('/')}/blob/main/"
     folder = posixpath.dirname(f"docs/{page.file.src_uri}")
 
-    def absolute(found: re.Match[str]) -> str:
-        path = posixpath.normpath(posixpath.join(folder, found[1]))
-        return found[0] if path.startswith("docs/") else f"]({base}{path})"
+    def named(found: re.Match[str]) -> str:
+        text, path = found[1], posixpath.normpath(posixpath.join(folder, found[2]))
+        if path.startswith("docs/"):
+            return found[0]
+        return f"`{path}`" if text.strip("`") in path else f"{text} (`{path}`)"
 
-    return UP.sub(absolute, markdown)
+    return UP.sub(named, markdown)

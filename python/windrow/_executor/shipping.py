@@ -42,8 +42,8 @@ def remote(target: Callable[_P, _R], version: str = __version__) -> Callable[[],
             problem = f"cannot import windrow {version} ({error})"
         if problem:
             raise RuntimeError(
-                f"{sys.executable} on host {socket.gethostname()}, the Python of this executor, {problem}: install "
-                f"windrow {version} there, or set PYSPARK_PYTHON or spark.archives to an environment that has it."
+                f"{sys.executable} on host {socket.gethostname()}, the Python of this executor, {problem}: install the "
+                f"wheel of windrow {version} there, or set PYSPARK_PYTHON or spark.archives to an environment that has it."
             )
         loaded: Callable[_P, _R] = getattr(importlib.import_module(module), name)
         importlib.import_module("windrow._folds.collector").keep_modules()

@@ -43,7 +43,7 @@ def delta_parts(
         ValueError: a path without a table.
         RuntimeError: a file that is not as the log says.
     """
-    library = _library("scan_delta", "deltalake", "delta")
+    library = _library("scan_delta", "deltalake", "deltalake")
     if isinstance(table, str | os.PathLike):
         path = str(table)
         try:
@@ -101,7 +101,7 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
             whose columns or filter do not fit the table.
         RuntimeError: a file that is not as the metadata says.
     """
-    library = _library("scan_iceberg", "pyiceberg.table", "iceberg")
+    library = _library("scan_iceberg", "pyiceberg.table", "'pyiceberg[pyarrow]>=0.12,<0.13'")
     table: Any = table_or_scan
     scan = table.scan() if isinstance(table, library.Table) else table
     if not isinstance(scan, library.DataScan):
@@ -179,9 +179,9 @@ def _path(uri: str) -> str:
     return parts.netloc + unquote(parts.path) if parts.scheme else uri
 
 
-def _library(call: str, module: str, extra: str) -> Any:
+def _library(call: str, module: str, requirement: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
         package = module.partition(".")[0]
-        raise ImportError(f"{call} needs {package}: pip install 'windrow[{extra}]'", name=package) from error
+        raise ImportError(f"{call} needs {package}: pip install {requirement}", name=package) from error

@@ -5,8 +5,8 @@
  records, and      ├─▶ partition ──▶ Spark's Kafka source ──▶ with_ticks        source=["topic", "partition"])
  python -m windrow.kafka.ticker
 ```
-The page `docs/explanation/stream-time.md` explains their purpose. Writing needs `confluent_kafka` (the extra
-`windrow[kafka]`), and reading needs only Spark. Both are imported on first use.
+The page `docs/explanation/stream-time.md` explains their purpose. Writing needs `confluent_kafka` (`pip install
+confluent-kafka`), and reading needs only Spark. Both are imported on first use.
 
 | file | what |
 |---|---|

@@ -17,6 +17,6 @@ def confluent_kafka(module: str = "") -> Any:
     except ImportError as error:
         raise ImportError(
             f"windrow.kafka: got a Python without confluent-kafka ({error}); allowed: one that has it "
-            "(pip install 'windrow[kafka]')",
+            "(pip install confluent-kafka)",
             name="confluent_kafka",
         ) from error

@@ -1,7 +1,6 @@
 """Pictures of events and their windows: `timeline`.
 
-It needs the extra `plot` (`pip install "windrow[plot]"`), which is matplotlib. This package imports matplotlib only
-when it draws a picture.
+It needs matplotlib (`pip install matplotlib`), and imports it only when it draws a picture.
 
 | file | what |
 |---|---|

@@ -45,11 +45,11 @@ _FAINT = 0.5  # how much of a dot is seen where there are more
 
 
 def check_matplotlib() -> None:
-    """Raises `ImportError` with the name of the extra where matplotlib is not installed."""
+    """Raises `ImportError` with the package to install where matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
-        raise ImportError("windrow.plot takes matplotlib: pip install 'windrow[plot]'") from error
+        raise ImportError("windrow.plot needs matplotlib: pip install matplotlib") from error
 
 
 def drawn(trace: Trace, keys: Sequence[Key], title: str) -> Figure:

@@ -87,7 +87,7 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
         The picture: a notebook shows it, `save("sessions.svg")` writes it, and `svg` is its text.
 
     Raises:
-        ImportError: matplotlib, the extra `plot`, is not installed.
+        ImportError: matplotlib is not installed; the message says how to install it.
         ValueError: no key or more than 12, no records or more than 1,000, or `stream` with windows without a grace,
             with `max_duration` or `end_when`, or with a Spark DataFrame.
         TypeError: not windowed, a cogroup, a streaming DataFrame, or a key of another type than its column.

@@ -36,7 +36,7 @@ def test_a_python_without_windrow_says_so_in_one_sentence(tmp_path: Path) -> Non
     ran = subprocess.run([sys.executable, "-ISc", CALL, *arguments], capture_output=True, text=True, check=False)
     last = ran.stderr.strip().splitlines()[-1]
     assert last.startswith(f"RuntimeError: {sys.executable} on host "), ran.stderr
-    assert "cannot import windrow 1.2.3 (No module named 'windrow'): install windrow 1.2.3 there, or set" in last
+    assert "cannot import windrow 1.2.3 (No module named 'windrow'): install the wheel of windrow 1.2.3 there, or set" in last
     assert "PYSPARK_PYTHON" in last
     assert "spark.archives" in last
 
@@ -51,7 +51,7 @@ def test_a_folder_that_happens_to_be_called_windrow_is_no_windrow(tmp_path: Path
 def test_another_version_says_which_both_are() -> None:
     task = shipping.shipped(pack, "{}", b"", (), version="0.0.0")
     with pytest.raises(
-        RuntimeError, match=f"has windrow {windrow.__version__}, the driver has 0.0.0: install"
+        RuntimeError, match=f"has windrow {windrow.__version__}, the driver has 0.0.0: install the wheel of"
     ) as raised:
         task(iter([]))
     assert sys.executable in str(raised.value)

@@ -87,7 +87,7 @@ def test_a_picture_without_matplotlib(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["sessions", "clicks.csv", *SESSIONS, "--timeline", "ann"]) == 2
-    assert capsys.readouterr().err == "windrow: windrow.plot takes matplotlib: pip install 'windrow[plot]'\n"
+    assert capsys.readouterr().err == "windrow: windrow.plot needs matplotlib: pip install matplotlib\n"
 
 
 def test_the_page_has_the_options_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:

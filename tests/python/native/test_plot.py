@@ -270,7 +270,7 @@ def test_what_is_wrong() -> None:
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"windrow.plot takes matplotlib: pip install 'windrow\[plot\]'"):
+    with pytest.raises(ImportError, match=r"windrow\.plot needs matplotlib: pip install matplotlib$"):
         shown(events(SCATTERED), FIVE, "ann")
 
 

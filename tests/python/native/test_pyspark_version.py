@@ -75,7 +75,7 @@ def test_versions_are_numbers(monkeypatch: pytest.MonkeyPatch, version: str, wor
 
 
 def extra() -> dict[str, Requirement]:
-    """What `windrow[spark]` asks for, by package."""
+    """What `pywindrow[spark]` asks for, by package."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     return {Requirement(line).name: Requirement(line) for line in extras["spark"]}
 

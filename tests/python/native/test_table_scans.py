@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import struct
 import sys
+import tomllib
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from windrow._spark import table_scan
 from windrow._spark.row_groups import in_order
 from windrow._spark.scan import joined, read_columns
 
+ROOT = Path(__file__).resolve().parents[3]
 TIME = datetime(2026, 1, 1, 8, 30, tzinfo=UTC)
 
 
@@ -302,8 +306,29 @@ def test_wrong_arguments_are_named(tmp_path: Path, table: Any, monkeypatch: pyte
         with pytest.raises(ValueError, match=r"table_or_scan: got .*row_filter=.*; allowed: what fits .*has 'n'"):
             iceberg_parts(table.scan(row_filter=wrong))
     monkeypatch.setitem(sys.modules, "deltalake", None)
-    with pytest.raises(ImportError, match=r"scan_delta needs deltalake: pip install 'windrow\[delta\]'"):
-        delta_parts("x")
+
+
+@pytest.mark.parametrize(
+    ("parts", "module", "message"),
+    [
+        (delta_parts, "deltalake", "scan_delta needs deltalake: pip install deltalake"),
+        (
+            iceberg_parts,
+            "pyiceberg.table",
+            "scan_iceberg needs pyiceberg: pip install 'pyiceberg[pyarrow]>=0.12,<0.13'",
+        ),
+    ],
+)
+def test_a_missing_library_of_tables_is_named_as_pip_takes_it(
+    parts: Callable[[object], object], module: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError) as raised:
+        parts("x")
+    assert str(raised.value) == message
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    allowed = [line for name in ("delta", "iceberg") for line in extras[name]]
+    assert message.partition("pip install ")[2].strip("'") in [*allowed, *(re.split(r"[[>]", line)[0] for line in allowed)]
 
 
 def test_a_scan_names_what_takes_it_for_a_method_of_a_frame() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 TOOL = Path(__file__).resolve().parents[3] / "tools" / "wheel.py"
 POINTS = "[console_scripts]\nwindrow=windrow._command.main:main\n"
-LINUX = "windrow-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
+LINUX = "pywindrow-0.1.0-cp311-abi3-manylinux_2_28_x86_64.whl"
 MACHINE = "/home" + "/someone/.cargo/registry/src/arrow/lib.rs"
 
 
@@ -20,7 +20,7 @@ def checked(folder: Path, name: str, module: str, points: str = POINTS) -> tuple
     """Exit code and output of the tool, of a wheel with this module."""
     with zipfile.ZipFile(folder / name, "w") as wheel:
         wheel.writestr("windrow/_native.abi3.so", f"\x7fELF\0{module}\0")
-        wheel.writestr("windrow-0.1.0.dist-info/entry_points.txt", points)
+        wheel.writestr("pywindrow-0.1.0.dist-info/entry_points.txt", points)
     ran = subprocess.run([sys.executable, TOOL, folder / name], capture_output=True, text=True, check=False)
     return ran.returncode, ran.stdout
 
@@ -44,7 +44,7 @@ def test_make_wheel_installs_only_what_it_builds_with() -> None:
     [
         (LINUX, "GLIBC_2.17\0GLIBC_2.28\0unwrap.cargo/registry/src/arrow/lib.rs"),
         (LINUX.replace("2_28", "2_17"), "GLIBC_2.5"),
-        ("windrow-0.1.0-cp311-abi3-macosx_11_0_arm64.whl", "rust/lib.rs"),
+        ("pywindrow-0.1.0-cp311-abi3-macosx_11_0_arm64.whl", "rust/lib.rs"),
     ],
 )
 def test_a_wheel_that_may_be_published(name: str, module: str, tmp_path: Path) -> None:
@@ -57,8 +57,8 @@ def test_a_wheel_that_may_be_published(name: str, module: str, tmp_path: Path) -
         (
             LINUX,
             "GLIBC_2.17",
-            f"{POINTS}path+file:///build/windrow#windrow",
-            "a path of the machine that built it: windrow-0.1.0.dist-info/entry_points.txt: file:///build/windrow#windrow",
+            f"{POINTS}path+file:///build/pywindrow#windrow",
+            "a path of the machine that built it: pywindrow-0.1.0.dist-info/entry_points.txt: file:///build/pywindrow#windrow",
         ),
         (LINUX, "GLIBC_2.29", POINTS, "the module asks for glibc 2.29, newer than 2.28"),
         (LINUX.replace("2_28", "2_34"), "GLIBC_2.17", POINTS, "its tag is not manylinux_2_28 or older"),
