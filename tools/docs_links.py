@@ -1,4 +1,4 @@
-"""A mkdocs hook that turns links to files outside docs/, which the site does not have, into the paths of these files."""
+"""A mkdocs hook that turns links to files outside docs/, which a site does not have, into the paths of these files."""
 
 from __future__ import annotations
 

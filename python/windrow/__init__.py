@@ -14,7 +14,14 @@ The aggregates are in `windrow.functions`; `wr.sum` and the like are the same fu
 """
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
+
+if "t" in getattr(sys, "abiflags", ""):  # before the module that is built for other Pythons
+    raise ImportError(
+        f"windrow: got a free-threaded Python, {sys.executable}; allowed: a Python 3.11 or later with the GIL",
+        name="windrow",
+    )
 
 from windrow import functions
 from windrow._aggregates.aggregate import Aggregate as Aggregate

@@ -183,7 +183,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default=[],
         metavar="KEY",
-        help="also draw the records and windows of a key (needs matplotlib); repeat it for several; no KEY without --key",
+        help="also draw records and windows of a key (needs matplotlib); repeat it for several; no KEY without --key",
     )
     parser.add_argument(
         "--timeline-out", default="timeline.svg", metavar="FILE", help="the picture: .svg, .png, .pdf (timeline.svg)"

@@ -43,7 +43,7 @@ def remote(target: Callable[_P, _R], version: str = __version__) -> Callable[[],
         if problem:
             raise RuntimeError(
                 f"{sys.executable} on host {socket.gethostname()}, the Python of this executor, {problem}: install the "
-                f"wheel of windrow {version} there, or set PYSPARK_PYTHON or spark.archives to an environment that has it."
+                f"wheel of windrow {version} there, or set PYSPARK_PYTHON or spark.archives to an environment with it."
             )
         loaded: Callable[_P, _R] = getattr(importlib.import_module(module), name)
         importlib.import_module("windrow._folds.collector").keep_modules()

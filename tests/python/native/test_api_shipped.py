@@ -36,7 +36,9 @@ def test_a_python_without_windrow_says_so_in_one_sentence(tmp_path: Path) -> Non
     ran = subprocess.run([sys.executable, "-ISc", CALL, *arguments], capture_output=True, text=True, check=False)
     last = ran.stderr.strip().splitlines()[-1]
     assert last.startswith(f"RuntimeError: {sys.executable} on host "), ran.stderr
-    assert "cannot import windrow 1.2.3 (No module named 'windrow'): install the wheel of windrow 1.2.3 there, or set" in last
+    assert (
+        "cannot import windrow 1.2.3 (No module named 'windrow'): install the wheel of windrow 1.2.3 there, or" in last
+    )
     assert "PYSPARK_PYTHON" in last
     assert "spark.archives" in last
 

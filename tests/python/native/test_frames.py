@@ -154,6 +154,13 @@ def test_windrow_imports_without_pyspark() -> None:
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
 
 
+def test_a_free_threaded_python_is_refused_by_one_sentence() -> None:
+    done = run("sys.abiflags = 't'; sys.modules['windrow._native'] = None; import windrow")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: windrow: got a free-threaded Python, "), done.stderr
+    assert last.endswith("; allowed: a Python 3.11 or later with the GIL")
+
+
 def test_a_query_runs_without_pyspark() -> None:
     done = run(
         """

@@ -327,8 +327,8 @@ def test_a_missing_library_of_tables_is_named_as_pip_takes_it(
         parts("x")
     assert str(raised.value) == message
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    allowed = [line for name in ("delta", "iceberg") for line in extras[name]]
-    assert message.partition("pip install ")[2].strip("'") in [*allowed, *(re.split(r"[[>]", line)[0] for line in allowed)]
+    asked = message.partition("pip install ")[2].strip("'")
+    assert asked in [form for line in extras["delta"] + extras["iceberg"] for form in (line, re.split("[[>]", line)[0])]
 
 
 def test_a_scan_names_what_takes_it_for_a_method_of_a_frame() -> None:

@@ -36,7 +36,9 @@ def test_a_spark_job_whose_workers_lack_windrow_fails_with_that_sentence(tmp_pat
         [sys.executable, "-c", path + QUERY], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path
     )
     assert f"{bare} on host " in ran.stdout, ran.stdout + ran.stderr
-    assert f"cannot import windrow {windrow.__version__} (No module named 'windrow'): install the wheel of" in ran.stdout
+    assert (
+        f"cannot import windrow {windrow.__version__} (No module named 'windrow'): install the wheel of" in ran.stdout
+    )
 
 
 def _python_without_windrow(tmp_path: Path) -> Path:
