@@ -94,7 +94,8 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
                 counted.append(json.loads(block.as_py()))
     if clocks:
         if len(clocks) != shards:
-            raise RuntimeError(f"advance: {len(clocks)} of {shards} shards are in one task; this is a bug of windrow")
+            allowed = "all, which the repartition in front of mapInArrow brings together"
+            raise RuntimeError(f"advance: got {len(clocks)} of {shards} shards in one task; allowed: {allowed}")
         yield shown_rows(clock_row(*join_clocks(clocks), columns))
     if observed and counted:
         totals = {name: sum(each.get(name, 0) for each in counted) for name in observed}

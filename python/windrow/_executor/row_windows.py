@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from windrow._aggregates.evaluation import Tally
 from windrow._executor.batch import merged
 from windrow._executor.batches import Batches, conformed, counters_alone, no_rows, read_schema, with_counters
-from windrow._executor.blocks import Blocks
+from windrow._executor.blocks import Blocks, pushed
 from windrow._executor.free_memory import free_memory
 from windrow._native import Query, RowColumns
 
@@ -92,7 +92,7 @@ def _beside(rows: pa.Table, columns: Batches, output: pa.Schema) -> Batches:
 def _from_disk(batches: Iterable[pa.RecordBatch], query: Query, tally: Tally) -> tuple[Batches, dict[str, int]]:
     """The rows as their windows become final, and the counters."""
     packer = query.packer(0)
-    blocks = Blocks.of(packer, batches)
+    blocks = Blocks.of(pushed(packer, batches))
 
     def rows() -> Batches:
         try:

@@ -119,13 +119,15 @@ def opened_of_shard(parts: list[list[pa.RecordBatch]], spec: str, schema: bytes)
 
 
 def shards_of(batches: Batches) -> Iterator[tuple[int, list[list[pa.RecordBatch]]]]:
-    """The blocks of one shard after the other, by kind."""
+    """The blocks of one shard after the other, by kind. `ValueError` for shards out of order."""
     shard: int | None = None
     parts: list[list[pa.RecordBatch]] = [[] for _ in range(4)]
     for batch in batches:
         for number, kind, rows in _runs(batch):
             if number != shard:
                 if shard is not None:
+                    if number < shard:
+                        raise ValueError(f"packed rows: shard {number} comes out of order: sort them by shard")
                     yield shard, parts
                 shard, parts = number, [[] for _ in range(4)]
             parts[kind].append(rows.select(["shard", "first", "block"]))

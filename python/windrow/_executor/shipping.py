@@ -7,11 +7,12 @@ fail while Spark unpickles it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from windrow._executor.batch import finished
 from windrow._executor.batches import Batches
+from windrow._executor.blocks import in_order
 from windrow._executor.declared import checked
 from windrow._native import __version__
 
@@ -56,6 +57,7 @@ def shipped(
     step: Callable[..., Batches],
     *plan: Any,
     declared: bytes | None = None,
+    order: Sequence[str] = (),
     finish: bytes | None = None,
     observed: Mapping[str, str] | None = None,
     broadcasts: tuple[Any, ...] = (),
@@ -69,17 +71,22 @@ def shipped(
         step: a function of batches and the plan, at the top level of its module.
         plan: plain data that the step takes.
         declared: the columns that the user declares for the batches, serialized.
+        order: the columns by which the task sorts packed rows before the step; none if Spark has sorted them.
         finish: the pickled `Finish` of a query with computed columns.
         observed: the columns of observed counters in what the step returns, by counter.
         broadcasts: the broadcasts of the user's functions; Spark sends them because the closure refers to them.
         version: the version of windrow that the executor needs.
     """
-    load, load_checked, load_finished = (remote(target, version) for target in (step, checked, finished))
+    load, load_checked, load_in_order, load_finished = (
+        remote(target, version) for target in (step, checked, in_order, finished)
+    )
 
     def task(batches: Batches) -> Batches:
         _ = broadcasts
         if declared is not None:
             batches = load_checked()(batches, declared)
+        if order:
+            batches = load_in_order()(batches, order)
         done = load()(batches, *plan)
         return done if finish is None else load_finished()(done, finish, observed or {})
 

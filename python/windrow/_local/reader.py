@@ -19,7 +19,7 @@ import pyarrow as pa
 from windrow._aggregates.evaluation import Tally
 from windrow._executor.batch import folded, merged
 from windrow._executor.batches import rebased
-from windrow._executor.blocks import Blocks
+from windrow._executor.blocks import Blocks, pushed
 from windrow._local.counters import metadata
 from windrow._local.entries import Entries
 from windrow._local.progress import Progress
@@ -40,7 +40,7 @@ def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[
     query = Query.of_rows(plan.spec_in_order, plan.schema) if plan.functions else Query(plan.spec, plan.schema)
     packer = query.packer(0)
     starts = ((batch, start) for batch in batches for start in range(0, batch.num_rows, _ROWS))
-    blocks = Blocks.of(packer, (rebased(batch.slice(start, _ROWS)) for batch, start in starts))
+    blocks = Blocks.of(pushed(packer, (rebased(batch.slice(start, _ROWS)) for batch, start in starts)))
     return blocks, packer.counters()
 
 

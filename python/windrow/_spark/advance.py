@@ -93,7 +93,8 @@ def rows_of(
         parts.append(open_frame.mapInArrow(shipped(pack_open, specs["open"], schemas["open"], shards), PACKED_RUN))
     for part in parts:
         packed = packed.union(part)
-    step = shipped(advance, specs, schemas, functions, to, broadcasts=broadcasts)
+    packed, order = release.in_order(packed.repartition("shard"), ("shard", "kind", "first"))
+    step = shipped(advance, specs, schemas, functions, to, order=order, broadcasts=broadcasts)
     of_run = shipped(
         rows_of_run,
         core.serialize().to_pybytes(),
@@ -105,13 +106,8 @@ def rows_of(
         broadcasts=finish_broadcasts,
     )
     counters = [StructField(name, LongType()) for name in observed.values()]
-    return (
-        packed.repartition("shard")
-        .sortWithinPartitions("shard", "kind", "first")
-        .mapInArrow(step, PACKED_RUN)
-        .repartition("shard")
-        .mapInArrow(of_run, StructType([*output.fields, *counters]))
-    )
+    rows = packed.mapInArrow(step, PACKED_RUN).repartition("shard")
+    return rows.mapInArrow(of_run, StructType([*output.fields, *counters]))
 
 
 def output_of(plan: Plan, core: StructType, time: Any) -> StructType:

@@ -42,6 +42,7 @@ from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type
 from windrow._executor.batch import LEFT_OUT_BLOCKS, fold, merge, pack, pack_rows
 from windrow._executor.batches import Batches, ipc_streams
+from windrow._executor.blocks import ORDER
 from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
 from windrow._executor.run_blocks import pack_day
@@ -110,22 +111,20 @@ class BatchInput(FrameInput):
         of_functions = (functions,) if plan.functions else ()
         left_out = [] if plan.left_out is None else [StructField(LEFT_OUT_BLOCKS, BinaryType())]
         packed = StructType([*_PACKED, *_nullable_longs(observed), *left_out])
-        result = (
-            self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed)
-            .repartition("shard")
-            .sortWithinPartitions("shard", "first")
-            .mapInArrow(
-                shipped(
-                    steps[1],
-                    *query,
-                    observed,
-                    *of_functions,
-                    finish=finish,
-                    observed=observed,
-                    broadcasts=(*finish_broadcasts, *broadcasts),
-                ),
-                StructType([*output.fields, *_nullable_longs(observed.values())]),
-            )
+        blocks = self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed).repartition("shard")
+        blocks, order = release.in_order(blocks, ORDER)
+        result = blocks.mapInArrow(
+            shipped(
+                steps[1],
+                *query,
+                observed,
+                *of_functions,
+                order=order,
+                finish=finish,
+                observed=observed,
+                broadcasts=(*finish_broadcasts, *broadcasts),
+            ),
+            StructType([*output.fields, *_nullable_longs(observed.values())]),
         )
         windows = F.col("window") if plan.left_out is None else F.when(F.col("op") != "left_out", F.col("window"))
         return shown(plan, _result(plan, result, observed, F.count(windows).alias("windows")))

@@ -1,4 +1,5 @@
-"""What differs between the releases of Spark. Looks for methods and settings, as vendors add later ones to a version.
+"""What differs between the releases of Spark, and Sail. Looks for methods and settings, as vendors add later ones to a
+version.
 
 | missing before | what | so windrow |
 |---|---|---|
@@ -10,6 +11,14 @@
 | 4.0.2 | whole state values above the size of a socket's buffer (SPARK-53870) | refuses streams |
 | 4.1 | `transformWithState` over rows | uses the operator over pandas |
 
+Sail is a server of Spark Connect that runs no Spark.
+
+| Sail lacks | so windrow |
+|---|---|
+| the sort in a plan of `sortWithinPartitions` and `mapInArrow` | sorts packed rows in the task after the sort |
+| `DataFrame.observe` | refuses an observation |
+| `transformWithState` | refuses streams |
+
 Imports no PySpark at load time.
 """
 
@@ -17,7 +26,9 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
+from weakref import WeakKeyDictionary
 
 from windrow._arguments.errors import bad_value
 
@@ -34,6 +45,8 @@ _CUTS = {
 }
 """The releases that cut large state values, with their commits. A vendor builds such a version from another one."""
 
+_sails: WeakKeyDictionary[Any, str | None] = WeakKeyDictionary()
+
 _MICROSECONDS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000}
 
 
@@ -43,8 +56,39 @@ def is_frame(data: object) -> TypeGuard[DataFrame]:
     return any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.") for kind in kinds)
 
 
+def sail_of(frame: Any) -> str | None:
+    """The version of Sail that runs the frame; None if Spark does, or if the session may not be asked."""
+    if not _is_connect(frame):
+        return None
+    spark = frame.sparkSession
+    if spark not in _sails:
+        try:
+            said = str(spark.sql("SELECT version()").first()[0])
+        except Exception:  # each platform has an error of its own, pipelines have one for all questions
+            return None
+        # Spark defines `version()` as its version and its git revision, and each vendor's build gives two words as
+        # well. Sail gives one, its own version, while `spark.version` is that of the Spark whose protocol it speaks.
+        _sails[spark] = said if said and " " not in said else None
+    return _sails[spark]
+
+
+def in_order(frame: DataFrame, order: Sequence[str]) -> tuple[DataFrame, Sequence[str]]:
+    """The frame with each partition sorted for `mapInArrow`, and the columns by which its task still has to sort.
+
+    Sail plans no sort there, because its operator for `mapInArrow` asks for no order.
+    """
+    return (frame.sortWithinPartitions(*order), ()) if sail_of(frame) is None else (frame, order)
+
+
 def check_observation(frame: Any) -> None:
     """Raises `ValueError` if no `Observation` of this frame ever gets its counters."""
+    sail = sail_of(frame)
+    if sail is not None:
+        allowed = (
+            "an observation on Spark; Sail lacks DataFrame.observe; left_out('emit') returns the records that are in "
+            "no window"
+        )
+        raise bad_value("observation", f"an observation on Sail {sail}", allowed)
     if _is_connect(frame) and not _is_of_4(frame):
         allowed = "Spark classic, or Connect from 4.0 on, as its get fails"
         raise bad_value("observation", "an Observation on Spark Connect before 4.0", allowed)
@@ -54,6 +98,10 @@ def check_stream(frame: Any) -> None:
     """Raises `ValueError` if this Spark has no operator for a stream's state, or one that damages it."""
     import pyspark
 
+    sail = sail_of(frame)
+    if sail is not None:
+        allowed = f"batch only, as Sail lacks {ROWS}; streams on Spark 4.0.2 or later"
+        raise bad_value("data", f"a streaming DataFrame of Sail {sail}", allowed)
     grouped, got = frame.groupBy(), f"a streaming DataFrame of PySpark {pyspark.__version__}"
     if hasattr(grouped, ROWS):
         return
