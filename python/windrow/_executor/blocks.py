@@ -95,7 +95,9 @@ class Blocks:
         order = sorted(range(self._count), key=lambda row: [numbers[row] for numbers in by])
         for start in range(0, len(order), _TOGETHER):
             rows = order[start : start + _TOGETHER]
-            values: dict[str, list[Any]] = {name: [numbers[row] for row in rows] for name, numbers in self._numbers.items()}
+            values: dict[str, list[Any]] = {
+                name: [numbers[row] for row in rows] for name, numbers in self._numbers.items()
+            }
             values |= {name: [self._read(spans, row) for row in rows] for name, spans in self._spans.items()}
             yield pa.RecordBatch.from_arrays(
                 [pa.array(values[each.name], each.type) for each in self._schema], schema=self._schema

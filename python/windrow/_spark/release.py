@@ -17,7 +17,7 @@ Sail is a server of Spark Connect that runs no Spark.
 |---|---|
 | the sort in a plan of `sortWithinPartitions` and `mapInArrow` | sorts packed rows in the task after the sort |
 | `DataFrame.observe` | refuses an observation |
-| `transformWithState` | refuses streams |
+| `transformWithState`, and the sources of checkpoints | refuses streams, and `windrow.state` of a checkpoint |
 
 Imports no PySpark at load time.
 """
@@ -56,11 +56,10 @@ def is_frame(data: object) -> TypeGuard[DataFrame]:
     return any(kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.") for kind in kinds)
 
 
-def sail_of(frame: Any) -> str | None:
-    """The version of Sail that runs the frame; None if Spark does, or if the session may not be asked."""
-    if not _is_connect(frame):
+def sail_of(spark: Any) -> str | None:
+    """The version of Sail if it runs the session; None if Spark does, or if nobody may ask."""
+    if not _is_connect(spark):
         return None
-    spark = frame.sparkSession
     if spark not in _sails:
         try:
             said = str(spark.sql("SELECT version()").first()[0])
@@ -77,12 +76,20 @@ def in_order(frame: DataFrame, order: Sequence[str]) -> tuple[DataFrame, Sequenc
 
     Sail plans no sort there, because its operator for `mapInArrow` asks for no order.
     """
-    return (frame.sortWithinPartitions(*order), ()) if sail_of(frame) is None else (frame, order)
+    return (frame.sortWithinPartitions(*order), ()) if sail_of(frame.sparkSession) is None else (frame, order)
+
+
+def check_checkpoints(spark: Any) -> None:
+    """Raises `ValueError` if this session has no source for the checkpoints of streams."""
+    sail = sail_of(spark)
+    if sail is not None:
+        allowed = "a session of Spark; Sail lacks the sources that read checkpoints of streams (statestore)"
+        raise bad_value("spark", f"a session of Sail {sail}", allowed)
 
 
 def check_observation(frame: Any) -> None:
     """Raises `ValueError` if no `Observation` of this frame ever gets its counters."""
-    sail = sail_of(frame)
+    sail = sail_of(frame.sparkSession)
     if sail is not None:
         allowed = (
             "an observation on Spark; Sail lacks DataFrame.observe; left_out('emit') returns the records that are in "
@@ -98,7 +105,7 @@ def check_stream(frame: Any) -> None:
     """Raises `ValueError` if this Spark has no operator for a stream's state, or one that damages it."""
     import pyspark
 
-    sail = sail_of(frame)
+    sail = sail_of(frame.sparkSession)
     if sail is not None:
         allowed = f"batch only, as Sail lacks {ROWS}; streams on Spark 4.0.2 or later"
         raise bad_value("data", f"a streaming DataFrame of Sail {sail}", allowed)

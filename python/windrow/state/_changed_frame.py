@@ -113,7 +113,9 @@ class OpenFrame:
         time = F.col(STREAM_TIME)
         if isinstance(kind, TimestampType):
             time = F.unix_micros(time)
-        state = F.when(self._is_clock, F.col(STATE)).otherwise(F.substring(F.col(STATE), 1, _PREFIX))
+        # Not `substring` of the bytes, because Sail takes them for UTF-8 there.
+        prefix = F.unhex(F.substring(F.hex(F.col(STATE)), 1, 2 * _PREFIX))
+        state = F.when(self._is_clock, F.col(STATE)).otherwise(prefix)
         read = rows.select(time, state).collect()
         times = pa.array([row[0] for row in read], pa.timestamp("us"))
         opened = OpenWindows.counted(times, pa.array([row[1] for row in read], pa.binary()))

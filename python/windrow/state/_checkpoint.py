@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.integer import integer
 from windrow._spark.environment import check_session
+from windrow._spark.release import check_checkpoints
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +31,7 @@ def entries(spark: SparkSession, checkpoint: object, operator: object) -> tuple[
     from pyspark.sql import functions as F
 
     check_session(spark)
+    check_checkpoints(spark)
     if not isinstance(checkpoint, str | os.PathLike):
         raise bad_type("checkpoint", checkpoint, _COMMITTED)
     number = integer("operator", operator, "the number of a stateful operator of the query, 0 for the first one")

@@ -20,6 +20,7 @@ from typing import Any
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.integer import integer
 from windrow._spark.environment import check_session
+from windrow._spark.release import check_checkpoints
 
 _COMMITTED = "the checkpointLocation of a streaming query that has committed a micro-batch"
 
@@ -27,6 +28,7 @@ _COMMITTED = "the checkpointLocation of a streaming query that has committed a m
 def kafka_offsets(spark: object, checkpoint: object, batch: object, source: object) -> str:
     """The offsets after a committed micro-batch, of one Kafka source."""
     check_session(spark)
+    check_checkpoints(spark)
     if not isinstance(checkpoint, str | os.PathLike):
         raise bad_type("checkpoint", checkpoint, _COMMITTED)
     path = os.fspath(checkpoint)
