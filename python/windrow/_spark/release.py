@@ -92,8 +92,8 @@ def check_observation(frame: Any) -> None:
     sail = sail_of(frame.sparkSession)
     if sail is not None:
         allowed = (
-            "an observation on Spark; Sail lacks DataFrame.observe; left_out('emit') returns the records that are in "
-            "no window"
+            "an observation on Spark; Sail lacks DataFrame.observe; left_out('emit', columns=[...]) returns the "
+            "records that are in no window"
         )
         raise bad_value("observation", f"an observation on Sail {sail}", allowed)
     if _is_connect(frame) and not _is_of_4(frame):
