@@ -1,6 +1,8 @@
 """Runs the tests of Spark on each version that `tests/versions` pins, and prints a table of what passed.
 
-    versions.py [--smoke] [VERSION ...]    such as 3.5; without a version, all of them
+    versions.py [--smoke] [VERSION ...]    such as 3.5, or sail and comet; without a version, all of them
+
+Comet is a plugin of Spark, so the tests of Spark run with it. Sail is no Spark and has tests of its own.
 
 An environment is in `target/versions/VERSION`. It is made again when its pins or the Python change. `PYTHON` names a
 Python other than the first that `toolchain.sh` finds. Exits with 1 if a test failed.
@@ -23,13 +25,25 @@ ROOT = Path(__file__).resolve().parent.parent
 PINS = ROOT / "tests" / "versions"
 ENVIRONMENTS = ROOT / "target" / "versions"
 TESTS = ["tests/python/spark"]
+SAIL = ["tests/sail"]
 SMOKE = [
     f"tests/python/spark/test_{name}.py"
     for name in ("spark_sessions", "spark_with_columns", "spark_functions", "stream_sessions", "stream_state")
 ]
 SHOWN = ("pyarrow", "pandas", "numpy")
-CONNECT = {"3.5": "org.apache.spark:spark-connect_2.12:3.5.7"}
-"""The server of Spark Connect, of versions whose package has none. Maven has it by name."""
+JARS = {
+    "3.5": "org.apache.spark:spark-connect_2.12:3.5.7",
+    "comet": "org.apache.datafusion:comet-spark-spark4.1_2.13:1.2.0",
+}
+"""What packages of Maven a version needs: the server of Spark Connect, where Spark has none, and Comet."""
+COMET = {
+    "spark.plugins": "org.apache.spark.CometPlugin",
+    "spark.shuffle.manager": "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager",
+    "spark.comet.exec.pyarrowUDF.enabled": "true",
+    "spark.memory.offHeap.enabled": "true",
+    "spark.memory.offHeap.size": "1g",
+}
+"""The settings of `docs/install.md` for Comet."""
 OUTCOMES = ("passed", "lacking", "failed")
 
 
@@ -50,17 +64,32 @@ class Outcome:
         return bool(total["failed"]) or not total["passed"]
 
 
+def known() -> dict[str, Path]:
+    """The file of pins of each version: `spark-3.5.txt` of 3.5, `sail-0.7.txt` of sail."""
+    names = {path: path.stem.split("-") for path in sorted(PINS.glob("*-*.txt"))}
+    return {number if engine == "spark" else engine: path for path, (engine, number) in names.items()}
+
+
 def pins_of(version: str) -> dict[str, str]:
     """The pinned packages of a version."""
-    lines = (PINS / f"spark-{version}.txt").read_text().splitlines()
+    lines = known()[version].read_text().splitlines()
     return dict(line.split("==") for line in lines if "==" in line)
+
+
+def engine(version: str) -> str:
+    """What runs the queries, with its version."""
+    packages = pins_of(version)
+    if version == "sail":
+        return f"Sail {packages['pysail']}"
+    comet = f", Comet {JARS[version].rpartition(':')[2]}" if version == "comet" else ""
+    return f"{packages['pyspark']}{comet}"
 
 
 def environment(version: str) -> Path:
     """The Python of a version's environment, which is made if need be."""
     python = subprocess.run([ROOT / "tools" / "toolchain.sh", "python"], check=True, capture_output=True, text=True)
-    folder, pins = ENVIRONMENTS / version, PINS / f"spark-{version}.txt"
-    stamp = f"{python.stdout}{(PINS / 'tools.txt').read_text()}{pins.read_text()}"
+    folder, pins = ENVIRONMENTS / version, known()[version]
+    stamp = f"{python.stdout}{(PINS / 'tools.txt').read_text()}{pins.read_text()}{JARS.get(version)}"
     stamped, found = folder / "stamp", folder / "bin" / "python"
     if not stamped.is_file() or stamped.read_text() != stamp:
         print(f"windrow: making {folder.relative_to(ROOT)} (some minutes)", flush=True)
@@ -70,10 +99,14 @@ def environment(version: str) -> Path:
         subprocess.run([*pip, "-r", pins], check=True)
         (packages,) = folder.glob("lib/python*/site-packages")
         (packages / "windrow.pth").write_text(f"{ROOT / 'python'}\n")
-        if version in CONNECT:
+        if version in JARS:
             copy = ["mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"]
             jars = packages / "pyspark" / "jars"
-            subprocess.run([*copy, f"-Dartifact={CONNECT[version]}", f"-DoutputDirectory={jars}"], check=True)
+            subprocess.run([*copy, f"-Dartifact={JARS[version]}", f"-DoutputDirectory={jars}"], check=True)
+        if version == "comet":
+            conf = packages / "pyspark" / "conf"
+            conf.mkdir(exist_ok=True)
+            (conf / "spark-defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in COMET.items()))
         stamped.write_text(stamp)
     return found
 
@@ -88,12 +121,15 @@ def tried(version: str, smoke: bool) -> Outcome:
     results = ENVIRONMENTS / version / "tests.xml"
     results.unlink(missing_ok=True)
     command = [python, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", "-q"]
-    command += ["-m", "spark and not soak", "-p", "no:cacheprovider", f"--junitxml={results}"]
-    command += SMOKE if smoke else TESTS
+    command += ["-p", "no:cacheprovider", f"--junitxml={results}"]
+    if version == "sail":
+        command += SAIL
+    else:
+        command += ["-m", "spark and not soak", *(SMOKE if smoke else TESTS)]
     if not smoke:
         command.append("--ignore=tests/python/spark/test_recipes.py")  # they have a soak of their own
     own = {"PYSPARK_PYTHON": str(python), "PYSPARK_DRIVER_PYTHON": str(python)}
-    print(f"windrow: the tests on PySpark {outcome.packages['pyspark']}", flush=True)
+    print(f"windrow: the tests on {engine(version)}", flush=True)
     start = time.monotonic()
     subprocess.run(command, cwd=ROOT, env=os.environ | own, check=False)
     outcome.seconds = time.monotonic() - start
@@ -109,7 +145,7 @@ def tried(version: str, smoke: bool) -> Outcome:
 def table(outcomes: list[Outcome]) -> str:
     """A row for each version: its packages, and how many tests passed, lack what they need, or failed."""
     head = [
-        "PySpark",
+        "Spark",
         "Python",
         *SHOWN,
         *(f"{kind}: {' / '.join(OUTCOMES)}" for kind in ("batch", "streams")),
@@ -119,7 +155,7 @@ def table(outcomes: list[Outcome]) -> str:
     for outcome in outcomes:
         counts = [" / ".join(str(kind[each]) for each in OUTCOMES) for kind in outcome.counts.values()]
         packages = [outcome.packages[name] for name in SHOWN]
-        rows.append([outcome.packages["pyspark"], outcome.python, *packages, *counts, f"{outcome.seconds / 60:.1f}"])
+        rows.append([engine(outcome.version), outcome.python, *packages, *counts, f"{outcome.seconds / 60:.1f}"])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -128,15 +164,15 @@ def table(outcomes: list[Outcome]) -> str:
 
 def main() -> int:
     """Runs all versions, also after one that failed."""
-    known = sorted(path.stem.removeprefix("spark-") for path in PINS.glob("spark-*.txt"))
+    versions = list(known())
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("versions", nargs="*", help=f"of {', '.join(known)}")
+    parser.add_argument("versions", nargs="*", help=f"of {', '.join(versions)}")
     parser.add_argument("--smoke", action="store_true", help="some files of tests, in a few minutes")
     options = parser.parse_args()
-    unknown = set(options.versions) - set(known)
+    unknown = set(options.versions) - set(versions)
     if unknown:
-        parser.error(f"versions: got {sorted(unknown)}; allowed: {known}")
-    outcomes = [tried(version, options.smoke) for version in options.versions or known]
+        parser.error(f"versions: got {sorted(unknown)}; allowed: {versions}")
+    outcomes = [tried(version, options.smoke) for version in options.versions or versions]
     print(table(outcomes))
     return int(any(outcome.failed for outcome in outcomes))
 
