@@ -28,7 +28,14 @@ TESTS = ["tests/python/spark"]
 SAIL = ["tests/sail"]
 SMOKE = [
     f"tests/python/spark/test_{name}.py"
-    for name in ("spark_sessions", "spark_with_columns", "spark_functions", "stream_sessions", "stream_state")
+    for name in (
+        "spark_comet",
+        "spark_sessions",
+        "spark_with_columns",
+        "spark_functions",
+        "stream_sessions",
+        "stream_state",
+    )
 ]
 SHOWN = ("pyarrow", "pandas", "numpy")
 JARS = {

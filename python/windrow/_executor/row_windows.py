@@ -22,6 +22,7 @@ from windrow._executor.batches import Batches, conformed, counters_alone, no_row
 from windrow._executor.blocks import Blocks, pushed
 from windrow._executor.free_memory import free_memory
 from windrow._native import Query, RowColumns
+from windrow._plan.flat import WINDOW
 
 MOST = 128 << 20
 """Above this many bytes of Arrow data, a partition waits on disk."""
@@ -48,7 +49,7 @@ def with_windows(batches: Batches, spec: str, schema: bytes, observed: dict[str,
     else:
         rows, counters = _from_disk(chain(_taken_from(first), incoming), query, tally)
     for batch in rows:
-        yield with_counters(batch, blank)
+        yield with_counters(_null_bounds(batch), blank)
     if observed:
         counters = {**counters, "overflows": tally.overflows}
         counted = pa.RecordBatch.from_pylist([{counter: counters[counter] for counter in observed}])
@@ -70,6 +71,17 @@ def _at_once(
     positions = [each["name"] for each in plan["aggregates"] if each["function"] == "position"]
     shown = _beside(rows, RowColumns(added, of_row, free_memory(), 1, positions), output)
     return (_records(batch, plan["tick"]) for batch in shown), counters
+
+
+def _null_bounds(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows, with null bounds in a window that is null. Sail reads `window.start` without looking at `window`."""
+    place = rows.schema.get_field_index(WINDOW)
+    windows: Any = rows.column(place)
+    if not windows.null_count:
+        return rows
+    columns: list[Any] = rows.columns
+    columns[place] = pa.StructArray.from_arrays(windows.flatten(), fields=list(windows.type), mask=windows.is_null())
+    return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
 
 def _records(rows: pa.RecordBatch, tick: str | None) -> pa.RecordBatch:

@@ -52,10 +52,17 @@ def _server() -> bool:
     return any(Path(pyspark.__file__).with_name("jars").glob("spark-connect_*.jar"))
 
 
+def _comet() -> bool:
+    import pyspark
+
+    return any(Path(pyspark.__file__).with_name("jars").glob("comet-spark-*.jar"))
+
+
 FOUND: dict[str, Callable[[], bool]] = {
     "streams": lambda: any(hasattr(_grouped(), f"transformWithState{form}") for form in ("", "InPandas")),
     "streams on Connect": lambda: hasattr(_grouped_on_connect(), "transformWithState"),
     "Connect": _server,
+    "Comet": _comet,
     "counters on Connect": lambda: hasattr(_frame_on_connect(), "toArrow"),
     "a mode that chooses among equals": lambda: "deterministic" in inspect.signature(_functions().mode).parameters,
     "calendar intervals in schemas": lambda: hasattr(_types(), "CalendarIntervalType"),
