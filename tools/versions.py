@@ -127,11 +127,11 @@ def tried(version: str, smoke: bool) -> Outcome:
     outcome = Outcome(version, shown.stdout.strip(), pins_of(version))
     results = ENVIRONMENTS / version / "tests.xml"
     results.unlink(missing_ok=True)
-    command = [python, "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", "-q"]
-    command += ["-p", "no:cacheprovider", f"--junitxml={results}"]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={results}"]
     if version == "sail":
-        command += SAIL
+        command += SAIL  # in this process: in one of xdist, the client of Connect takes itself for a doctest of Spark
     else:
+        command += ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
         command += ["-m", "spark and not soak", *(SMOKE if smoke else TESTS)]
     if not smoke:
         command.append("--ignore=tests/python/spark/test_recipes.py")  # they have a soak of their own
