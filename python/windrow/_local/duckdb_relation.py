@@ -15,18 +15,23 @@ from windrow._local.results import Kinds
 from windrow._plan.time_casts import TimeCasts
 
 _CASTS = TimeCasts(
-    text="CAST({1} AS TIMESTAMP)",
-    zoned="CAST({1} AS TIMESTAMPTZ)",
-    format="strptime({1}, '{2}')",
+    column="{1}",
+    text="CAST({0} AS TIMESTAMP{2})",
+    zoned="CAST({0} AS TIMESTAMPTZ{2})",
+    format="strptime({0}, '{1}')",
+    zoned_format="timezone('UTC', strptime({0}, '{1}'))",
     formats={},
     integers={
-        "s": "make_timestamp(CAST({1} AS BIGINT) * 1000000)",
-        "ms": "make_timestamp_ms({1})",
-        "us": "make_timestamp({1})",
-        "ns": "make_timestamp_ns({1})",
+        "s": "make_timestamp(CAST({0} AS BIGINT) * 1000000)",
+        "ms": "make_timestamp_ms(CAST({0} AS BIGINT))",
+        "us": "make_timestamp(CAST({0} AS BIGINT))",
+        "ns": "make_timestamp_ns(CAST({0} AS BIGINT))",
     },
-    floats="make_timestamp(CAST(round(CAST({1} AS DOUBLE) * {2}) AS BIGINT))",
-    date="CAST({1} AS TIMESTAMP)",
+    floats="make_timestamp(CAST(round(CAST({0} AS DOUBLE) * {1}) AS BIGINT))",
+    date="CAST({0} AS TIMESTAMP)",
+    of_day="{1} + CAST({0} AS TIME)",
+    as_text="CAST({0} AS VARCHAR)",
+    without_nan="nullif({0}, 'NaN')",
 )
 _AS_TEXT = {"BIT", "TIME WITH TIME ZONE"}
 """Types that DuckDB reads from Arrow with other bits, or without the zone that they had."""

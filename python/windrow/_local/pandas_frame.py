@@ -15,13 +15,19 @@ from windrow._local.results import Kinds, of_type, without_views
 from windrow._plan.time_casts import TimeCasts
 
 _CASTS = TimeCasts(
-    text='pandas.to_datetime(frame[{0}], format="ISO8601")',
-    zoned='pandas.to_datetime(frame[{0}], format="ISO8601", utc=True)',
-    format='pandas.to_datetime(frame[{0}], format="{2}")',
+    column="frame[{0}]",
+    text='pandas.to_datetime({0}, format="ISO8601").dt.as_unit("{1}")',  # pandas 3 takes the unit from the digits
+    zoned='pandas.to_datetime({0}, format="ISO8601", utc=True).dt.as_unit("{1}")',
+    format='pandas.to_datetime({0}, format="{1}").dt.as_unit("us")',
+    zoned_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
     formats={},
-    integers={unit: f'pandas.to_datetime(frame[{{0}}], unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
-    floats='pandas.to_datetime(frame[{0}].astype("float64") * {2}, unit="us").dt.round("us")',
-    date="pandas.to_datetime(frame[{0}])",
+    integers={unit: f'pandas.to_datetime({{0}}, unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
+    floats='pandas.to_datetime({0}.astype("float64") * {1}, unit="us").dt.round("us")',
+    date='pandas.to_datetime({0}).dt.as_unit("us")',
+    of_day=('pandas.to_datetime({1}.astype("string") + " " + {0}.astype("string"), format="ISO8601").dt.as_unit("us")'),
+    as_text='{0}.astype("string")',
+    offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
+    period="{0}.dt.to_timestamp()",
 )
 
 

@@ -16,13 +16,18 @@ from windrow._local.results import Kinds
 from windrow._plan.time_casts import TimeCasts
 
 _CASTS = TimeCasts(
-    text="pl.col({0}).str.to_datetime()",
-    zoned='pl.col({0}).str.to_datetime(time_zone="UTC")',
-    format='pl.col({0}).str.to_datetime("{2}")',
+    column="pl.col({0})",
+    text='{0}.str.to_datetime(time_unit="{1}")',
+    zoned='{0}.str.to_datetime(time_unit="{1}", time_zone="UTC")',
+    format='{0}.str.to_datetime("{1}")',
+    zoned_format='{0}.str.to_datetime("{1}", time_zone="UTC")',
     formats={},
     integers={unit: f'pl.from_epoch({{0}}, time_unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
-    floats='(pl.col({0}).cast(pl.Float64) * {2}).round().cast(pl.Int64).cast(pl.Datetime("us"))',
-    date="pl.col({0}).cast(pl.Datetime)",
+    floats='({0}.cast(pl.Float64) * {1}).round().cast(pl.Int64).cast(pl.Datetime("us"))',
+    date="{0}.cast(pl.Datetime)",
+    of_day="{1}.dt.combine({0})",
+    as_text="{0}.cast(pl.String)",
+    without_nan="{0}.fill_nan(None)",
 )
 
 

@@ -7,6 +7,7 @@ before an action.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never, TypeVar, get_args, overload
 
@@ -245,10 +246,20 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
         if opened.holds_nothing(time):
             return field.with_type(pa.timestamp("us"))
         name = None if time in opened.expressions else time
-        cast = opened.time_casts.of(name, field.type, opened.sample(time))
+        dates = _dates(opened) if pa.types.is_time(field.type) else []
+        cast = opened.time_casts.of(name, field.type, opened.sample(time), dates)
         made = "" if cast is None else f": {cast}"
         raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
     return field
+
+
+def _dates(opened: Input[Result]) -> list[str]:
+    """The columns of dates."""
+    dates = []
+    for name in dict.fromkeys(opened.row_columns):
+        with suppress(TypeError, ValueError):  # a column that is there twice, or has no type in Arrow
+            dates += [name] if pa.types.is_date(opened.field("time", name).type) else []
+    return dates
 
 
 def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, stream_time: StreamTime) -> Stream:

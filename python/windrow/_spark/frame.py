@@ -44,13 +44,17 @@ from windrow._spark.session_zone import session_zone
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
+    column="{0}",
     text="F.to_timestamp({0})",
     zoned="F.to_timestamp({0})",
-    format='F.to_timestamp({0}, "{2}")',
-    formats={"%m/%d/%Y %I:%M %p": "M/d/yyyy h:mm a"},
-    integers={"s": "F.timestamp_seconds({0})", "ms": "F.timestamp_millis({0})"},
-    floats='F.timestamp_micros(F.round(F.col({0}).cast("double") * {2}).cast("bigint"))',
+    format='F.to_timestamp({0}, "{1}")',
+    zoned_format='F.to_timestamp({0}, "{1}")',
+    formats={"%m/%d/%Y %I:%M %p": "M/d/yyyy h:mm a", "%Y%m%dT%H%M%SZ": "yyyyMMdd['T'HHmmss[X]]"},
+    integers={"s": "F.timestamp_seconds({0})", "ms": "F.timestamp_millis({0})", "us": "F.timestamp_micros({0})"},
+    floats='F.timestamp_micros(F.round(F.col({0}).cast("double") * {1}).cast("bigint"))',
     date='F.col({0}).cast("timestamp")',
+    of_day="F.make_timestamp(date=F.col({1}), time=F.col({0}))",
+    as_text='F.col({0}).cast("string")',
     shown=lambda name: repr(name if name.isidentifier() else quoted(name)),
 )
 WATERMARK = "spark.watermarkDelayMs"

@@ -6,15 +6,11 @@ import copy
 import pickle
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from datetime import datetime, timedelta
 from typing import Any
 
-import duckdb
-import pandas
 import pandas as pd
 import polars as pl
-import pyarrow
 import pyarrow as pa
 import pytest
 
@@ -128,111 +124,6 @@ def test_a_column_comes_before_an_index_of_its_name() -> None:
         sessions(twice, time="at")
 
 
-SECONDS = [0.0, 60.123456, 1800.0]
-NEW_YEAR = int(datetime(2026, 1, 1, 8, tzinfo=UTC).timestamp())
-EPOCHS = [NEW_YEAR + seconds for seconds in SECONDS]
-CAST = pa.table(
-    {
-        "user": ["ann", "ann", "bob"],
-        "text": [str(time) for time in TIMES],
-        "zoned": [f"{time.isoformat()}+02:00" for time in TIMES],
-        "s": pa.array(map(int, EPOCHS), pa.int64()),
-        "int": pa.array(map(int, EPOCHS), pa.int32()),
-        "ms": [round(epoch * 10**3) for epoch in EPOCHS],
-        "us": [round(epoch * 10**6) for epoch in EPOCHS],
-        "ns": [round(epoch * 10**6) * 1000 for epoch in EPOCHS],
-        "float": EPOCHS,
-        "float ms": [1000 * epoch for epoch in EPOCHS],
-        "decimal": pa.array([Decimal(f"{epoch:.6f}") for epoch in EPOCHS]),
-        "us date": ["01/31/2026 5:00 PM", "1/31/2026 05:01 PM", "01/31/2026 5:30 PM"],
-        "us date only": ["12/31/2025", "12/31/2025", "1/1/2026"],
-        "us date, seconds": ["01/31/2026 17:00:00", "01/31/2026 17:01:00", "01/31/2026 17:30:00"],
-        "european": ["31.01.2026 17:00", "31.01.2026 17:01", "31.01.2026 17:30"],
-        "day first": ["03/01/2026 17:00", "03/01/2026 17:01", "13/01/2026 17:30"],
-        "date": [date(2026, 1, 1), date(2026, 1, 1), date(2026, 1, 2)],
-    }
-)
-FIRST = {
-    "text": TIMES[0],
-    "us date": datetime(2026, 1, 31, 17),
-    "us date only": datetime(2025, 12, 31),
-    "us date, seconds": datetime(2026, 1, 31, 17),
-    "european": datetime(2026, 1, 31, 17),
-    "day first": datetime(2026, 1, 3, 17),
-    "date": datetime(2026, 1, 1),
-    "zoned": TIMES[0] - timedelta(hours=2),
-}
-"""The first time of each column; eight o'clock in the others."""
-
-
-def cast_of(data: Any, column: str) -> str:
-    """The cast that the error of a time column names."""
-    with pytest.raises(TypeError, match=rf"^time: column '{column}' has type .*; allowed: a timestamp") as raised:
-        wr.group_by(data, "user", time=column)
-    _, known, cast = str(raised.value).partition("a timestamp, with or without a zone: ")
-    assert known
-    return cast.partition(" if it counts ")[0]
-
-
-@pytest.mark.parametrize("column", CAST.column_names[1:])
-@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "duckdb"])
-def test_a_time_of_another_type_names_the_cast_and_the_cast_works(library: str, column: str) -> None:
-    table, frame = CAST, CAST.to_pandas()
-    data: Any = {"pyarrow": CAST, "polars": pl.from_arrow(CAST), "pandas": frame, "duckdb": duckdb.from_arrow(CAST)}
-    cast = cast_of(data[library], column)
-    known = {"table": table, "frame": frame, "pyarrow": pyarrow, "pandas": pandas, "pl": pl}
-    made: Any
-    if library == "duckdb":
-        made = data[library].project(f'"user", {cast} AS ts')
-    elif library == "polars":
-        made = data[library].with_columns(eval(cast, known).alias("ts"))
-    elif library == "pandas":
-        made = frame.assign(ts=eval(cast, known))
-    else:
-        made = CAST.append_column("ts", eval(cast, known))
-    assert sessions(made) == EXPECTED
-    first, second, _ = (time.replace(tzinfo=None) for time in in_utc(arrow(made)["ts"]))
-    assert first == FIRST.get(column, TIMES[0])
-    if column == "ms":
-        assert second == TIMES[0] + timedelta(seconds=60, milliseconds=123)
-    elif column in ("us", "ns", "float", "float ms", "decimal"):
-        assert second == TIMES[0] + timedelta(seconds=60, microseconds=123456)
-
-
-def in_utc(column: Any) -> list[datetime]:
-    kind = pa.timestamp("us", "UTC")
-    times: list[datetime] = (column.cast(kind) if column.type.tz else column.cast(pa.timestamp("us"))).to_pylist()
-    return times
-
-
-def test_the_cast_of_a_number_is_chosen_by_its_size() -> None:
-    for name, unit in {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}.items():
-        with pytest.raises(TypeError, match=rf'timestamp\("{name}"\)\) if it counts {unit} since 1970$'):
-            wr.group_by(CAST, "user", time=name)
-    bounds = {10**11 - 1: "seconds", 10**11: "milliseconds", 10**14 - 1: "milliseconds", -(10**14): "microseconds"}
-    for number, unit in bounds.items():
-        with pytest.raises(TypeError, match=f"if it counts {unit} since 1970$"):
-            wr.group_by(pa.table({"user": [1], "t": [number]}), "user", time="t")
-    unread = CAST.to_reader()
-    with pytest.raises(TypeError, match="counts seconds since 1970, or .* if it counts milliseconds since 1970$"):
-        wr.group_by(unread, "user", time="s")
-    assert unread.read_all().num_rows == 3
-    with pytest.raises(TypeError, match=r"of ISO 8601, or pyarrow.*strptime.*of '01/31/2026 5:00 PM'$"):
-        wr.group_by(CAST.to_reader(), "user", time="us date")
-
-
-def test_text_without_a_known_format_is_shown() -> None:
-    odd = pa.table({"user": ["ann"], "t": ["half past eight"]})
-    with pytest.raises(TypeError, match="of ISO 8601; other text, such as 'half past eight', needs its format$"):
-        wr.group_by(odd, "user", time="t")
-    uuids = duckdb.sql("SELECT 1 AS \"user\", '6c1ff4e5-3f0b-4a94-9c1e-0d3c7e1c2a5b'::UUID AS t")
-    with pytest.raises(TypeError, match="other text, such as '6c1ff4e5-.*', needs its format$"):
-        wr.group_by(uuids, "user", time="t")
-    mixed = pa.table({"user": ["ann", "ann"], "t": ["01/31/2026", "31/01/2026"]})
-    with pytest.raises(TypeError, match="'01/31/2026', needs its format$"):
-        wr.group_by(mixed, "user", time="t")
-
-
 def test_times_in_an_index_without_a_name_are_named_first() -> None:
     frame = CLICKS.to_pandas().set_index("ts").rename_axis(None)
     with pytest.raises(ValueError, match=r"^time: got 'ts'; allowed: the index, .*: frame\.rename_axis\(.ts.\), or"):
@@ -242,11 +133,6 @@ def test_times_in_an_index_without_a_name_are_named_first() -> None:
         wr.group_by(frame.reset_index(drop=True), "user", time="when")
     with pytest.raises(ValueError, match=r"^keys: got 'usr'; .*\(did you mean 'user'\?\)"):
         wr.group_by(frame, "usr", time="ts")
-
-
-def test_a_time_that_no_cast_makes_names_none() -> None:
-    with pytest.raises(TypeError, match="a timestamp, with or without a zone$"):
-        sessions(CLICKS, time="tick")
 
 
 def test_a_duration_for_a_column_of_gaps_names_with_gap() -> None:

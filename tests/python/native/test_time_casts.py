@@ -1,0 +1,264 @@
+"""A time column of another type: the error shows a cast, which makes the right times of that very data."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pandas
+import pandas as pd
+import polars as pl
+import pyarrow
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+from ..harness.tables import arrow
+
+GAP = wr.SessionWindows.with_gap("5 minutes")
+EIGHT = datetime(2026, 1, 31, 8)
+TIMES = [EIGHT, EIGHT + timedelta(seconds=60, microseconds=123456), EIGHT + timedelta(minutes=30)]
+WHOLE = [at.replace(microsecond=0) for at in TIMES]
+DAYS = [datetime(2026, 1, 31), datetime(2026, 1, 31), datetime(2026, 2, 1)]
+UTC_SECONDS = [at.replace(tzinfo=UTC).timestamp() for at in TIMES]
+TICKS = [round(seconds * 10**6) for seconds in UTC_SECONDS]
+USERS = ["ann", "ann", "bob"]
+
+
+def written(form: str, times: list[datetime] = WHOLE) -> list[str]:
+    return [at.strftime(form) for at in times]
+
+
+CASES: dict[str, tuple[Any, list[datetime]]] = {
+    "text": (written("%Y-%m-%d %H:%M:%S"), WHOLE),
+    "text in views": (pa.array(written("%Y-%m-%d %H:%M:%S"), pa.string_view()), WHOLE),
+    "large text": (pa.array(written("%Y-%m-%d %H:%M:%S"), pa.large_string()), WHOLE),
+    "categories": (pa.array(written("%Y-%m-%dT%H:%M:%S")).dictionary_encode(), WHOLE),
+    "microseconds": ([at.isoformat() for at in TIMES], TIMES),
+    "minutes": (written("%Y-%m-%d %H:%M"), [at.replace(second=0) for at in WHOLE]),
+    "days": (written("%Y-%m-%d", DAYS), DAYS),
+    "some are days": ([*written("%Y-%m-%dT%H:%M")[:2], "2026-02-01"], [*WHOLE[:1], WHOLE[1], DAYS[2]]),
+    "zoned": (written("%Y-%m-%dT%H:%M:%S+02:00"), [at - timedelta(hours=2) for at in WHOLE]),
+    "in UTC": (written("%Y-%m-%dT%H:%M:%SZ"), WHOLE),
+    "short zone": (written("%Y-%m-%dT%H:%M:%S-03"), [at + timedelta(hours=3) for at in WHOLE]),
+    "two zones": ([*written("%Y-%m-%dT%H:%M:%SZ")[:2], "2026-01-31T10:30:00+02:00"], WHOLE),
+    "compact": (written("%Y%m%dT%H%M%S"), WHOLE),
+    "compact in UTC": (written("%Y%m%dT%H%M%SZ"), WHOLE),
+    "compact zoned": (written("%Y%m%dT%H%M%S+0200"), [at - timedelta(hours=2) for at in WHOLE]),
+    "compact with a space": (written("%Y%m%d %H%M%S"), WHOLE),
+    "compact minutes": (written("%Y%m%dT%H%M"), [at.replace(second=0) for at in WHOLE]),
+    "compact digits": (written("%Y%m%d%H%M%S"), WHOLE),
+    "compact days": (written("%Y%m%d", DAYS), DAYS),
+    "days as integers": ([int(day) for day in written("%Y%m%d", DAYS)], DAYS),
+    "digits as integers": ([int(day) for day in written("%Y%m%d%H%M%S")], WHOLE),
+    "slashes": (written("%Y/%m/%d %H:%M:%S"), WHOLE),
+    "days with slashes": (written("%Y/%m/%d", DAYS), DAYS),
+    "us date": (["01/31/2026 8:00 AM", "1/31/2026 08:01 AM", "01/31/2026 8:30 AM"], WHOLE),
+    "us date only": (["12/31/2025", "12/31/2025", "1/1/2026"], [datetime(2025, 12, 31)] * 2 + [datetime(2026, 1, 1)]),
+    "us date, seconds": (written("%m/%d/%Y %H:%M:%S"), WHOLE),
+    "european": (written("%d.%m.%Y %H:%M"), WHOLE),
+    "short year": (written("%d.%m.%y %H:%M"), WHOLE),
+    "day first": (["03/01/2026", "03/01/2026", "13/01/2026"], [datetime(2026, 1, 3)] * 2 + [datetime(2026, 1, 13)]),
+    "s": (pa.array(map(int, UTC_SECONDS), pa.int64()), WHOLE),
+    "int32": (pa.array(map(int, UTC_SECONDS), pa.int32()), WHOLE),
+    "ms": ([at // 1000 for at in TICKS], [at.replace(microsecond=at.microsecond // 1000 * 1000) for at in TIMES]),
+    "us": (TICKS, TIMES),
+    "uint64": (pa.array(TICKS, pa.uint64()), TIMES),
+    "ns": ([at * 1000 for at in TICKS], TIMES),
+    "float": (UTC_SECONDS, TIMES),
+    "float ms": ([1000 * at for at in UTC_SECONDS], TIMES),
+    "float us": ([float(at) for at in TICKS], TIMES),
+    "float ns": ([float(at * 1000) for at in TICKS], TIMES),
+    "decimal": (pa.array([Decimal(f"{at:.6f}") for at in UTC_SECONDS]), TIMES),
+    "date": (pa.array(DAYS).cast(pa.date32()), DAYS),
+}
+"""A column of each kind, and its times."""
+
+
+def cast_of(data: Any, column: str) -> str:
+    """The cast that the error of a time column names."""
+    with pytest.raises(TypeError, match=rf"^time: column '{column}' has type .*; allowed: a timestamp") as raised:
+        wr.group_by(data, "user", time=column)
+    _, known, cast = str(raised.value).partition("a timestamp, with or without a zone: ")
+    assert known
+    return cast.partition(" if it counts ")[0]
+
+
+def of_library(library: str, table: pa.Table) -> Any:
+    made = {"polars": pl.from_arrow, "pandas": pa.Table.to_pandas, "duckdb": duckdb.from_arrow}
+    return made[library](table) if library in made else table
+
+
+def converted(library: str, data: Any, cast: str) -> Any:
+    """The data with the times `ts` that a cast makes."""
+    known = {"table": data, "frame": data, "pyarrow": pyarrow, "pandas": pandas, "pl": pl}
+    if library == "duckdb":
+        return data.project(f"*, {cast} AS ts")
+    made = eval(cast, known)
+    if library == "polars":
+        return data.with_columns(made.alias("ts"))
+    return data.assign(ts=made) if library == "pandas" else data.append_column("ts", made)
+
+
+def times_of(made: Any) -> list[datetime]:
+    """The column `ts` in UTC."""
+    column = arrow(made)["ts"]
+    ticks = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()).drop_null()
+    times: list[datetime] = ticks.cast(pa.timestamp("us")).to_pylist()
+    return times
+
+
+def sessions(made: Any) -> list[tuple[str, int]]:
+    """The users and the number of their records."""
+    result = arrow(wr.group_by(made, "user", time="ts").windowed_by(GAP).count())
+    return sorted(zip(result["user"].to_pylist(), result["count"].to_pylist(), strict=True))
+
+
+LIBRARIES = ["pyarrow", "polars", "pandas", "duckdb"]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_time_of_another_type_names_the_cast_and_the_cast_works(library: str, case: str) -> None:
+    values, times = CASES[case]
+    data = of_library(library, pa.table({"user": USERS, "at": values}))
+    made = converted(library, data, cast_of(data, "at"))
+    assert times_of(made) == times
+    assert sessions(made) == [("ann", 2), ("bob", 1)]
+
+
+@pytest.mark.parametrize("zone", ["", "Z", "+02:00"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_text_with_nanoseconds_keeps_them(library: str, zone: str) -> None:
+    texts = [f"2026-01-31 08:00:00.5{zone}", f"2026-01-31 08:01:00.123456789{zone}", f"2026-01-31 08:30:00{zone}"]
+    data = of_library(library, pa.table({"user": USERS, "at": texts}))
+    made = converted(library, data, cast_of(data, "at"))
+    assert sessions(made) == [("ann", 2), ("bob", 1)]
+    ticks = arrow(made)["ts"].cast(pa.int64()).to_pylist()
+    eight = datetime(2026, 1, 31, 6 if zone.startswith("+") else 8, tzinfo=UTC)
+    after = [500_000_000, 60_123_456_789, 1_800_000_000_000]
+    assert ticks == [int(eight.timestamp()) * 10**9 + nanoseconds for nanoseconds in after]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_values_without_a_time_stay_without_one(library: str) -> None:
+    texts = pa.table({"user": USERS, "at": [None, *written("%Y%m%dT%H%M%SZ")[1:]]})
+    floats = pa.table({"user": USERS, "at": [float("nan"), *UTC_SECONDS[1:]]})
+    for table, times in ((texts, WHOLE[1:]), (floats, TIMES[1:])):
+        data = of_library(library, table)
+        made = converted(library, data, cast_of(data, "at"))
+        assert times_of(made) == times
+        with pytest.warns(wr.LeftOut, match="null_times 1"):
+            assert sessions(made) == [("ann", 1), ("bob", 1)]
+
+
+@pytest.mark.parametrize("kind", [pa.time64("us"), pa.time64("ns"), pa.time32("s"), pa.time32("ms")], ids=str)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_time_of_day_is_added_to_its_date(library: str, kind: pa.DataType) -> None:
+    of_day = pa.array([at.time() for at in WHOLE], pa.time64("us")).cast(kind)
+    table = pa.table({"user": USERS, "at": of_day, "day": pa.array(DAYS).cast(pa.date32())})
+    data = of_library(library, table)
+    made = converted(library, data, cast_of(data, "at"))
+    assert times_of(made) == [datetime.combine(day, at.time()) for day, at in zip(DAYS, WHOLE, strict=True)]
+    assert sessions(made) == [("ann", 2), ("bob", 1)]
+    alone = of_library(library, table.drop_columns(["day"]))
+    named = cast_of(alone, "at").removeprefix("a time of day needs a date: ").removesuffix(", with a column of dates")
+    dated = converted(library, of_library(library, table.rename_columns({"day": "date"})), named)
+    assert times_of(dated) == times_of(made)
+
+
+@pytest.mark.parametrize("frequency", ["M", "D", "h", "min"])
+def test_a_period_of_pandas_begins_at_a_time(frequency: str) -> None:
+    frame = pd.DataFrame({"user": USERS, "month": pd.PeriodIndex(WHOLE, freq=frequency)})
+    cast = cast_of(frame, "month")
+    assert cast == "frame['month'].dt.to_timestamp()"
+    begins = {"M": datetime(2026, 1, 1), "D": DAYS[0], "h": EIGHT, "min": EIGHT}
+    assert times_of(converted("pandas", frame, cast))[0] == begins[frequency]
+
+
+def test_the_cast_of_text_gives_one_unit_whatever_its_digits() -> None:
+    units = set()
+    for texts in (["2026-05-04 23:50:00"], ["2026-05-04 23:50:00.5"], ["2026-05-04"], ["20260504"], ["05/04/2026"]):
+        frame = pd.DataFrame({"user": ["ann"], "at": texts})
+        cast = cast_of(frame, "at")
+        assert cast.endswith('.dt.as_unit("us")')
+        units.add(str(converted("pandas", frame, cast)["ts"].dtype))
+    assert units == {"datetime64[us]"}
+
+
+def test_the_cast_of_a_number_is_chosen_by_its_size() -> None:
+    for name, unit in {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}.items():
+        with pytest.raises(TypeError, match=rf'timestamp\("{name}"\)\) if it counts {unit} since 1970$'):
+            wr.group_by(pa.table({"user": USERS, "at": CASES[name][0]}), "user", time="at")
+    bounds = {10**11 - 1: "seconds", 10**11: "milliseconds", 10**14 - 1: "milliseconds", -(10**14): "microseconds"}
+    for number, unit in bounds.items():
+        with pytest.raises(TypeError, match=f"if it counts {unit} since 1970$"):
+            wr.group_by(pa.table({"user": [1], "t": [number]}), "user", time="t")
+    with pytest.raises(TypeError, match="with or without a zone$"):
+        wr.group_by(pa.table({"user": [1], "t": pa.array([2**63], pa.uint64())}), "user", time="t")
+
+
+def test_casts_of_unread_data_are_offered_by_what_it_may_hold() -> None:
+    unread = pa.table({"user": USERS, "s": CASES["s"][0], "text": CASES["us date"][0]}).to_reader()
+    with pytest.raises(TypeError, match="seconds since 1970, or .* milliseconds .*, or .* nanoseconds since 1970$"):
+        wr.group_by(unread, "user", time="s")
+    for name in ("text", "us date", "compact in UTC"):
+        values, times = CASES[name]
+        table = pa.table({"user": USERS, "text": values})
+        casts = cast_of(table.to_reader(), "text").split(", or ")
+        assert [cast.partition(" of ")[2] for cast in casts] == [
+            "ISO 8601 with `-` and `:`",
+            "'01/31/2026 5:00 PM'",
+            "'20260131T170000Z'",
+        ]
+        chosen = {"text": 0, "us date": 1, "compact in UTC": 2}[name]
+        assert times_of(converted("pyarrow", table, casts[chosen].partition(" of ")[0])) == times
+    assert unread.read_all().num_rows == 3
+
+
+def test_text_without_a_known_format_is_shown() -> None:
+    for odd in ("half past eight", "2026-W19-1", "2026-01-31 08:00:00,5", "31/Jan/2026:08:00:00 +0000", "1769846400"):
+        shown = re.escape(f'"...", unit="us") with the format of text such as {odd!r}')
+        with pytest.raises(TypeError, match=f"strptime.*{shown}$"):
+            wr.group_by(pa.table({"user": ["ann", "ann"], "t": ["2026-01-31", odd]}), "user", time="t")
+    uuids = duckdb.sql("SELECT 1 AS \"user\", '6c1ff4e5-3f0b-4a94-9c1e-0d3c7e1c2a5b'::UUID AS t")
+    with pytest.raises(TypeError, match="with the format of text such as '6c1ff4e5-.*'$"):
+        wr.group_by(uuids, "user", time="t")
+    mixed = pa.table({"user": ["ann", "ann"], "t": ["01/31/2026", "31/01/2026"]})
+    with pytest.raises(TypeError, match="with the format of text such as '01/31/2026'$"):
+        wr.group_by(mixed, "user", time="t")
+    partly = pa.table({"user": ["ann", "ann"], "t": ["2026-01-31 08:00", "2026-01-31 08:00Z"]})
+    with pytest.raises(TypeError, match="offset from UTC in all rows or in none; it has '.*Z' and '2026-01-31 08:00'$"):
+        wr.group_by(partly, "user", time="t")
+
+
+@pytest.mark.parametrize("values", [[True], [timedelta(hours=9)], [{"a": 1}], [[1]], [b"x"]], ids=repr)
+def test_a_time_that_no_cast_makes_names_none(values: list[Any]) -> None:
+    with pytest.raises(TypeError, match="a timestamp, with or without a zone$"):
+        wr.group_by(pa.table({"user": [1], "t": values}), "user", time="t")
+
+
+def test_a_share_of_booleans_is_named_with_the_aggregates_that_count_them() -> None:
+    table = pa.table({"user": USERS, "ts": WHOLE, "bought it": [True, None, False]})
+    for library in LIBRARIES:
+        windowed = wr.group_by(of_library(library, table), "user", time="ts").windowed_by(GAP)
+        for aggregate, answers in ((wr.sum, [[1, 0]]), (wr.mean, [[0.5, 0.0], [1.0, 0.0]])):
+            with pytest.raises(TypeError, match='column "bought it" has type bool.*; count_if') as raised:
+                windowed.agg(n=aggregate("bought it"))
+            hints = re.findall(r"count_if\(\S+ \S+\)(?: / count\([^)]*\))?", str(raised.value))
+            for hint, answer in zip(hints, answers, strict=True):
+                made = eval(hint, {"count_if": wr.count_if, "count": wr.count})
+                rows = arrow(windowed.agg(n=made)).sort_by("user")
+                assert rows["n"].to_pylist() == answer
+    with pytest.raises(TypeError, match="38 digits and durations .day-time intervals.$"):
+        wr.group_by(table, "user", time="ts").windowed_by(GAP).agg(n=wr.sum_distinct("bought it"))
+
+
+def test_a_time_of_day_beside_other_columns_names_the_first_date() -> None:
+    rows = {"user": ["ann"], "at": [time(9)], "when": [EIGHT], "day": [date(2026, 1, 31)], "due": [date(2026, 2, 1)]}
+    with pytest.raises(TypeError, match=r"pl\.col\('day'\)\.dt\.combine\(pl\.col\('at'\)\)$"):
+        wr.group_by(pl.DataFrame(rows), "user", time="at")
