@@ -22,6 +22,7 @@
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
 //! | `changed_query`, `duration_words`, `value_words` | how the query of a saved state differs, in words |
+//! | `wider_types` | the types of columns that may grow |
 //! | [`open_query`] | what a table of open windows belongs to, and which queries may continue it |
 
 pub(crate) mod aggregate;
@@ -44,6 +45,7 @@ pub(crate) mod rule_sources;
 pub(crate) mod source_column;
 pub mod spec;
 mod value_words;
+mod wider_types;
 mod window_id;
 pub(crate) mod window_lengths;
 pub mod window_spec;

@@ -3,16 +3,19 @@
 //!
 //! | part of the query | another query |
 //! |---|---|
-//! | keys, `cut_on`, their types, the time's unit, the kind of windows, the number of inputs | must have the same |
+//! | keys, `cut_on`, the time's unit, the kind of windows, the number of inputs | must have the same |
+//! | the types of columns | may have wider ones ([`super::wider_types`]), and those of values narrower ones where results stay the same |
 //! | a fixed gap | may have a longer one |
 //! | aggregates | may lack some, and may have more |
 //! | `every` | may have another one. Updates cannot lose it, because rows of a window may wait |
 //! | all others | may differ |
 
+use arrow_schema::DataType;
 use serde_json::{Value, json};
 
 use super::changed_query::{self, ROWS, RULES, Specification};
 use super::fingerprint::{Fingerprint, hash, unnamed};
+use super::wider_types::{narrower_keys, widen};
 
 /// Whether rows have the emissions of their windows: of a query with `every`.
 const PACED: &str = "paced";
@@ -30,6 +33,8 @@ pub(crate) struct Continuation {
     pub shorter_gap: Option<i64>,
     /// Whether the other query has a pace of updates.
     pub is_paced: bool,
+    /// For each key its type in the other query, if that is narrower.
+    pub narrower_keys: Vec<Option<DataType>>,
 }
 
 impl Fingerprint {
@@ -60,6 +65,8 @@ impl Fingerprint {
             return Err("every was there, is none, so rows that wait would never leave".into());
         }
         let own = relevant(own);
+        let narrower_keys = narrower_keys(&saved, &own);
+        widen(&mut saved, &own);
         let (windows, shorter_gap) = longer_gap(&saved, &own);
         let fixed = |specification: &Specification, windows: Option<Value>| {
             let mut fixed = specification.clone();
@@ -87,6 +94,7 @@ impl Fingerprint {
             aggregates,
             shorter_gap,
             is_paced,
+            narrower_keys,
         })
     }
 }
@@ -113,7 +121,7 @@ fn relevant(mut specification: Specification) -> Specification {
 }
 
 /// The types of the columns whose values are in windows: keys, and those whose change ends a session.
-fn fixed_types(specification: &Specification) -> Specification {
+pub(super) fn fixed_types(specification: &Specification) -> Specification {
     let types = specification.get("types").and_then(Value::as_object);
     let windows = specification.get("windows");
     let lists = [
@@ -146,14 +154,14 @@ fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, Opt
 
 /// An aggregate, with all that its states depend on.
 #[derive(Clone, PartialEq)]
-struct Definition {
+pub(super) struct Definition {
     name: Value,
-    is_function: bool,
+    pub(super) is_function: bool,
     /// The aggregate without its name, the type of its result, and those of its columns.
-    states: (Value, Value, Specification),
+    pub(super) states: (Value, Value, Specification),
 }
 
-fn aggregates(specification: &Specification) -> Vec<Definition> {
+pub(super) fn aggregates(specification: &Specification) -> Vec<Definition> {
     let list = |name: &str| {
         let list = specification.get(name).and_then(Value::as_array);
         list.cloned().unwrap_or_default()
@@ -222,10 +230,10 @@ fn matches(saved: &Specification, own: &Specification) -> Result<Vec<Option<usiz
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn sessions(gap: i64, aggregates: &[(&str, &str, &str)]) -> Value {
+    pub(in crate::plan) fn sessions(gap: i64, aggregates: &[(&str, &str, &str)]) -> Value {
         let results: Vec<&str> = aggregates.iter().map(|_| "int64").collect();
         let aggregates: Vec<Value> = aggregates
             .iter()
@@ -241,7 +249,7 @@ mod tests {
         })
     }
 
-    fn of(saved: &Value, own: &Value) -> Result<Continuation, String> {
+    pub(in crate::plan) fn of(saved: &Value, own: &Value) -> Result<Continuation, String> {
         let own = Fingerprint {
             text: own.to_string(),
             hash: String::new(),
@@ -249,7 +257,7 @@ mod tests {
         own.continues(&saved.to_string())
     }
 
-    fn with(mut specification: Value, name: &str, value: Value) -> Value {
+    pub(in crate::plan) fn with(mut specification: Value, name: &str, value: Value) -> Value {
         specification[name] = value;
         specification
     }

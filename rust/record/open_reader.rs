@@ -7,17 +7,19 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_cast::display::array_value_to_string;
+use arrow_schema::Field;
 
 use super::open_rows::{self, RUN_ID_LEN, Section, UNKNOWN, run_id};
 use super::state_store::StateStore;
 use super::windows::Windows;
-use crate::array::result_array;
+use crate::array::{convert, result_array};
 use crate::core::aggregate::slot::Slot;
 use crate::core::aggregate::unknown_results::UnknownResults;
 use crate::core::error::{Error, Result};
 use crate::core::operator::pace::Emission;
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
+use crate::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::plan::open_query::Continuation;
 use crate::plan::query::Query;
 use crate::state::emissions;
@@ -41,6 +43,8 @@ pub(super) struct OpenReader<'c> {
     gap: Option<Span>,
     /// Whether payloads end with the emission of their window.
     is_paced: bool,
+    /// The key columns of the table and how they sort, if some have narrower types than in the query.
+    narrower: Option<(Vec<Field>, SortKeys)>,
 }
 
 impl<'c> OpenReader<'c> {
@@ -70,6 +74,7 @@ impl<'c> OpenReader<'c> {
             kind,
             gap: gap.filter(|_| continued.shorter_gap.is_some()),
             is_paced: continued.is_paced,
+            narrower: narrower(state, continued)?,
         })
     }
 
@@ -92,7 +97,7 @@ impl<'c> OpenReader<'c> {
         let [starts, ends, states] = rest else {
             return Err(Error::Internal("a table of open windows lacks a column"));
         };
-        let names = state.sort_keys.of(keys)?;
+        let names = self.names(state, keys)?;
         let (starts, ends) = (
             starts.as_primitive_opt::<Int64Type>(),
             ends.as_primitive_opt::<Int64Type>(),
@@ -148,6 +153,19 @@ impl<'c> OpenReader<'c> {
             .map(|(name, column)| (name, column, true));
         let rows = RecordBatch::try_from_iter_with_nullable(columns)?;
         Ok(StoredWindows::of(self.kind, rows, query.keys.len()))
+    }
+
+    /// The sort keys of rows as the table has them.
+    fn names(&self, state: &StateStore, keys: &[ArrayRef]) -> Result<SortKeyRows> {
+        let Some((fields, sort_keys)) = &self.narrower else {
+            return state.sort_keys.of(keys);
+        };
+        let columns = keys.iter().zip(fields);
+        let columns = columns.map(|(key, field)| convert::cast(key, field.data_type()));
+        let columns = columns.collect::<Result<Vec<_>>>().map_err(|error| {
+            unreadable(format!("a key does not fit the type that it had: {error}"))
+        })?;
+        sort_keys.of(&columns)
     }
 
     /// The columns of states in the order of pages. Each of `payloads` has the states of a window.
@@ -246,6 +264,26 @@ impl<'c> OpenReader<'c> {
             query.show(Time(self.clock.written))
         ))
     }
+}
+
+/// The key columns of a table and how they sort, if some have narrower types than in the query.
+fn narrower(
+    state: &StateStore,
+    continued: &Continuation,
+) -> Result<Option<(Vec<Field>, SortKeys)>> {
+    if continued.narrower_keys.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let own = state.sort_keys.fields().into_iter();
+    let fields: Vec<Field> = own
+        .zip(&continued.narrower_keys)
+        .map(|(field, kind)| match kind {
+            Some(kind) => field.with_data_type(kind.clone()),
+            None => field,
+        })
+        .collect();
+    let sort_keys = SortKeys::new(&fields)?;
+    Ok(Some((fields, sort_keys)))
 }
 
 /// The content of a payload.

@@ -55,8 +55,8 @@ impl Operator {
             unreadable(format!(
                 "the open windows are of another query: {difference}; allowed: the same keys and windows; grace, \
                  late, shards, emit, every and aggregates may differ, and the gap may now be longer, but updates cannot \
-                 lose every; a column has one type in all runs, also in a run where it has no values; or None to \
-                 begin anew"
+                 lose every; a column has the same type in all runs, or a wider one, also in a run where it has no \
+                 values; or None to begin anew"
             ))
         })?;
         clock.check_time(time)?; // not before, as another unit of time has other ticks

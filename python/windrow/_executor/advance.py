@@ -31,7 +31,8 @@ from windrow._executor.run_blocks import (
     packed_rows,
     shards_of,
 )
-from windrow._native import Operator, Query, join_clocks
+from windrow._native import Operator, Query, join_clocks, read_clock
+from windrow._plan.earlier_types import refused
 
 
 def advance(
@@ -55,9 +56,26 @@ def advance(
         sorter = Query.of_rows(specs["records"], columns).sorter()
         records = joined([rows for _, rows in sorted_rows(sorter, iter(parts[RECORDS]))], columns)
         rows = run(operator, None if is_first else opened, records, to, plan)
-        clock = yield from _sent(rows, shard)
+        try:
+            clock = yield from _sent(rows, shard)
+        except ValueError as error:
+            before = read_clock(opened.clocks[0][0]) if len(opened.clocks) == 1 else None
+            raise error if before is None else refused(error, before, columns, plan["time"], _cast) from error
         counted |= operator_counters(operator)
         yield packed_rows([(CLOCK, 0, clock), (COUNTERS, shard, json.dumps(counted).encode())])
+
+
+_NAMES = {"int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "bool": "boolean"} | {
+    "date32[day]": "date",
+    "timestamp[us]": "timestamp_ntz",
+    "timestamp[us, tz=UTC]": "timestamp",
+}
+"""Spark's names of types that Arrow calls otherwise."""
+
+
+def _cast(column: str, kind: pa.DataType) -> str:
+    name = f"decimal({kind.precision},{kind.scale})" if isinstance(kind, pa.Decimal128Type) else str(kind)
+    return f'F.col({column!r}).cast("{_NAMES.get(name, name)}")'
 
 
 def _sent(rows: Rows, shard: int) -> Rows:

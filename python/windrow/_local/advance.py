@@ -64,16 +64,22 @@ def with_bounds(closed: pa.Table) -> pa.Table:
 
 def specification_of(table: Columns) -> Mapping[str, Any] | None:
     """The query that left the windows of a table open; None if it cannot be read before the run."""
+    clock = clock_of(table)
+    found: Mapping[str, Any] | None = None if clock is None else json.loads(json.loads(clock)["specification"])
+    return found
+
+
+def clock_of(table: Columns) -> str | None:
+    """The clock row of a table, JSON; None if it cannot be read before the run."""
     if table.is_read_once or list(table.names).count(STATE) != 1:
         return None
     try:
         states = stream_reader(table.stream([list(table.names).index(STATE)])).read_all()
         batches = pa.table({STATE: binary_states(states[0])}).to_batches()
         clocks = [batch[0][place].as_py() for batch in batches for place in tally_open(batch)[0]]
-        found: Mapping[str, Any] = json.loads(json.loads(read_clock(*clocks))["specification"])
+        return read_clock(*clocks)
     except (TypeError, ValueError, pa.ArrowException):  # the run says what is wrong with the table
         return None
-    return found
 
 
 def opened_of(plan: Plan, table: Columns, aggregates: list[pa.Field[Any]]) -> OpenWindows:

@@ -26,11 +26,13 @@ class Columns(ABC):
         language: the library of its expressions.
         kind: what kind of data it is, with an article.
         is_read_once: whether it is a stream, whose rows are gone when they are read.
+        has_floats_for_nulls: whether integers beside nulls may have become floats.
     """
 
     language = PYARROW
     kind = "Arrow data"
     is_read_once = False
+    has_floats_for_nulls = False
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
         """The same with columns that the library of the data computes, all of its language; None if Arrow does."""
@@ -57,6 +59,10 @@ class Columns(ABC):
     def time_casts(self) -> TimeCasts:
         """How the library converts other columns to timestamps."""
         return ARROW_CASTS
+
+    def cast(self, column: str, kind: pa.DataType) -> str:
+        """How the library gives a column another type, in Python; in SQL for a relation."""
+        return f"table[{column!r}].cast({arrow_words(kind)})"
 
     @property
     def rows(self) -> int | None:
@@ -167,6 +173,19 @@ class HeldColumns(TableColumns):
         rows = appended(self._of.shown(self._table), added)
         own = {name: name for name in rows.column_names if rows.column_names.count(name) == 1 and name in self.names}
         return self._of.result(rows, {**self._of.dtypes(own), **kinds}, counted)
+
+
+def arrow_words(kind: Any) -> str:
+    """A type as a user of pyarrow writes it."""
+    if pa.types.is_timestamp(kind):
+        zone = "" if kind.tz is None else f', "{kind.tz}"'
+        return f'pyarrow.timestamp("{kind.unit}"{zone})'
+    if pa.types.is_decimal(kind):
+        return f"pyarrow.decimal128({kind.precision}, {kind.scale})"
+    if pa.types.is_duration(kind):
+        return f'pyarrow.duration("{kind.unit}")'
+    names = {"double": "float64", "float": "float32", "bool": "bool_", "date32[day]": "date32"}
+    return f"pyarrow.{names.get(str(kind), str(kind))}()"
 
 
 def appended(rows: pa.Table, added: pa.Table) -> pa.Table:

@@ -74,6 +74,12 @@ class RelationColumns(Columns):
     def time_casts(self) -> TimeCasts:
         return _CASTS
 
+    def cast(self, column: str, kind: pa.DataType) -> str:
+        import duckdb
+
+        named = duckdb.from_arrow(pa.table({column: pa.array([], kind)}))
+        return f"CAST({_quoted(column)} AS {named.types[0]})"
+
     @property
     def names(self) -> Sequence[str]:
         names: list[str] = self._relation.columns

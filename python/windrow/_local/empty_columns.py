@@ -5,13 +5,13 @@ Their own types say nothing. Each column gets the first type with which all aggr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from windrow._plan.earlier_types import plain, retyped, time_type, types_of
 from windrow._plan.plan import Plan
 from windrow._windows.session import DynamicGap, SessionWindows
 
@@ -24,7 +24,6 @@ _KINDS = (
     pa.timestamp("us"),
     pa.duration("us"),
 )
-_WITH_ARGUMENTS = re.compile(r"(timestamp|duration|decimal)\((\w+)(?:,(\w+))?\)")
 
 
 def fitted(plan: Plan, check: Callable[[Plan], object], holds_nothing: Callable[[str], bool]) -> Plan:
@@ -50,12 +49,12 @@ def fitted(plan: Plan, check: Callable[[Plan], object], holds_nothing: Callable[
         fits = [
             kind
             for kind in (_KINDS if columns else ())
-            if _passes(_retyped(one, {**dict.fromkeys(columns, kind), **flags}), check)
+            if _passes(retyped(one, {**dict.fromkeys(columns, kind), **flags}), check)
         ]
         for column in columns:
             allowed[column] = [kind for kind in allowed.get(column, fits) if kind in fits]
         allowed |= {column: [kind] for column, kind in flags.items()}
-    return _retyped(plan, {column: kinds[0] for column, kinds in allowed.items() if kinds})
+    return retyped(plan, {column: kinds[0] for column, kinds in allowed.items() if kinds})
 
 
 def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], object], nothing: Sequence[str]) -> Plan:
@@ -67,55 +66,24 @@ def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], ob
         check: raises `TypeError` for a plan whose columns have types that its aggregates refuse.
         nothing: the columns without values.
     """
-    kinds = {name: _named(text) for name, text in earlier["types"].items() if name in nothing}
+    kinds = {name: kind for name, kind in types_of(earlier).items() if name in nothing}
     if plan.time in nothing:
-        unit = earlier["time_type"].removeprefix("timestamp(").partition(",")[0]
-        kinds[plan.time] = pa.timestamp(unit, earlier["time_zone"])
+        kinds[plan.time] = time_type(earlier)
     fields = {field.name: field.type for field in plan.schema}
-    other = _retyped(plan, {name: kind for name, kind in kinds.items() if _plain(fields[name]) != _plain(kind)})
+    other = retyped(plan, {name: kind for name, kind in kinds.items() if plain(fields[name]) != plain(kind)})
     return other if _passes(other, check) else plan
 
 
-def _plain(kind: Any) -> Any:
-    """One type for those that the core gives one name."""
-    if kind is not None and pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if isinstance(kind, pa.TimestampType) and kind.tz is not None:
-        return pa.timestamp(kind.unit, "UTC")
-    for name in ("string", "binary"):
-        if str(kind) in (f"large_{name}", f"{name}_view"):
-            return pa.type_for_alias(name)
-    return kind
-
-
-def _named(text: object) -> pa.DataType | None:
-    """The type that the core names; None if it is nested."""
-    found = _WITH_ARGUMENTS.fullmatch(str(text))
-    try:
-        if found is None:
-            alias: Any = text
-            return pa.type_for_alias(alias) if isinstance(text, str) else None
-        groups: Any = found.groups()
-        kind, first, second = groups
-        if kind == "decimal":
-            return pa.decimal128(int(first), int(second))
-        return pa.duration(first) if kind == "duration" else pa.timestamp(first, None if second == "none" else second)
-    except ValueError:
-        return None
-
-
 def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in the columns of a plan. Columns without values have their types there."""
-    columns = [
-        column if column.type == field.type else pa.nulls(batch.num_rows, field.type)
-        for column, field in zip(batch.columns, schema, strict=True)
-    ]
+    """The batch in the columns of a plan. Some have other types there: those without values, and those of a job."""
+
+    def typed(column: Any, kind: Any) -> Any:
+        if column.type == kind:
+            return column
+        return pa.nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)
+
+    columns = [typed(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _retyped(plan: Plan, kinds: Mapping[str, pa.DataType | None]) -> Plan:
-    fields = ((field, kinds.get(field.name)) for field in plan.schema)
-    return replace(plan, schema=pa.schema([field if kind is None else field.with_type(kind) for field, kind in fields]))
 
 
 def _passes(plan: Plan, check: Callable[[Plan], object]) -> bool:

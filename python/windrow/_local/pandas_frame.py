@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
-from windrow._local.columns import SAMPLE, Columns
+from windrow._local.columns import SAMPLE, Columns, arrow_words
 from windrow._local.counters import ATTRIBUTE
 from windrow._local.results import Kinds, of_type, without_views
 from windrow._plan.time_casts import TimeCasts
@@ -41,6 +41,7 @@ class PandasColumns(Columns):
     """The columns, then the named index levels that no column shadows. NaN and NaT become nulls."""
 
     kind = "a pandas frame"
+    has_floats_for_nulls = True
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -57,6 +58,18 @@ class PandasColumns(Columns):
     @property
     def time_casts(self) -> TimeCasts:
         return _CASTS
+
+    def cast(self, column: str, kind: pa.DataType) -> str:
+        if isinstance(kind, pa.TimestampType):
+            is_zoned = getattr(self._frame[column].dtype, "tz", None) is not None
+            zone = ".dt.tz_convert(None)" if is_zoned and not kind.tz else ""
+            zone = f'.dt.tz_localize("{kind.tz}")' if kind.tz and not is_zoned else zone
+            return f'frame[{column!r}]{zone}.dt.as_unit("{kind.unit}")'
+        if pa.types.is_integer(kind):
+            return f'frame.astype({{{column!r}: "{str(kind).replace("i", "I").replace("u", "U")}"}})'
+        if pa.types.is_floating(kind):
+            return f'frame.astype({{{column!r}: "float{kind.bit_width}"}})'
+        return f"frame[{column!r}].astype(pandas.ArrowDtype({arrow_words(kind)}))"
 
     @property
     def names(self) -> Sequence[str]:

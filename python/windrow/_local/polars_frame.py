@@ -72,6 +72,12 @@ class PolarsColumns(Columns):
     def time_casts(self) -> TimeCasts:
         return _CASTS
 
+    def cast(self, column: str, kind: pa.DataType) -> str:
+        import polars as pl
+
+        named: Any = pl.from_arrow(pa.table({column: pa.array([], kind)}))
+        return f"pl.col({column!r}).cast(pl.{named.dtypes[0]!r})"
+
     @property
     def names(self) -> Sequence[str]:
         return self._names

@@ -21,6 +21,7 @@ from windrow._executor.free_memory import free_memory
 from windrow._local.advance import rows_of, specification_of, with_bounds
 from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
+from windrow._local.earlier_run import holds_integers, refusal, with_earlier_types
 from windrow._local.empty_columns import continued, fitted, of_schema
 from windrow._local.entries import Entries
 from windrow._local.expressions import output_name, with_expressions
@@ -127,8 +128,15 @@ class LocalInput(Input[Any]):
             for name, kind in zip(plan.schema.names, own.types, strict=True)
             if not pa.types.is_timestamp(kind) and self.holds_nothing(name)  # nobody makes timestamps by accident
         ]
-        earlier = specification_of(columns_of(opened, "open")) if nothing and opened is not None else None
-        return plan if earlier is None else continued(plan, earlier, _checked, nothing)
+        earlier = None if opened is None else specification_of(columns_of(opened, "open"))
+        if earlier is None:
+            return plan
+        plan = continued(plan, earlier, _checked, nothing)
+        return with_earlier_types(plan, earlier, self._source, self._table)
+
+    def holds_integers(self, column: str) -> bool:
+        """Whether a column of floats holds integers, as pandas has no integers beside nulls."""
+        return holds_integers(self._source, self._table, column)
 
     @property
     def in_order(self) -> bool:
@@ -186,7 +194,10 @@ class LocalInput(Input[Any]):
         before = None if opened is None else columns_of(opened, "open")
         query = Query.of_rows(plan.spec_in_order, plan.schema)
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, Entries(plan))))
-        rows, of_run = rows_of(plan, before, records, to)
+        try:
+            rows, of_run = rows_of(plan, before, records, to)
+        except ValueError as error:
+            raise refusal(error, plan, before, self._source, self._table) from error
         warn_left_out(read)
         counted = _reported(plan, {**read, **of_run})
         rows = shown(plan, rows)

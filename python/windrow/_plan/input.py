@@ -173,6 +173,10 @@ class Input(ABC, Generic[Result]):
         """The plan of a daily job. Columns that hold nothing have the types of the run that left windows open."""
         return plan
 
+    def holds_integers(self, column: str) -> bool:
+        """Whether a column of another type holds integers, and is read as them."""
+        return False
+
     @property
     def in_order(self) -> bool:
         """Whether rows have an order, in which a stream would bring them."""

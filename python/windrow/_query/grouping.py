@@ -108,7 +108,7 @@ def integer_field(argument: str, opened: Input[Result], column: str, example: st
     """The column of integers that `argument` names."""
     column_field = opened.field(argument, column)
     if not pa.types.is_integer(column_field.type) or pa.types.is_uint64(column_field.type):
-        if opened.holds_nothing(column):
+        if opened.holds_nothing(column) or opened.holds_integers(column):
             return column_field.with_type(pa.int64())
         raise bad_column_type(argument, column, column_field.type, f"integers of at most 64 bits, {example}")
     return column_field

@@ -14,6 +14,7 @@ Nothing runs before the caller runs an action.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
+    DataType,
     IntegerType,
     LongType,
     StringType,
@@ -30,6 +32,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from windrow._aggregates.call import OF_COLUMN
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, listed
 from windrow._executor.advance import advance, rows_of_run
 from windrow._executor.open_windows import END, START, shown_aggregates
@@ -38,13 +41,14 @@ from windrow._executor.run import run_schema
 from windrow._executor.run_blocks import heads, pack_open, packed_schema
 from windrow._executor.shipping import shipped
 from windrow._native import Operator
+from windrow._plan.earlier_types import is_wider
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STATUS, STREAM_TIME, bounds_of
 from windrow._plan.plan import Plan
 from windrow._spark import release
 from windrow._spark.declared import schema_of
 from windrow._spark.frame import numbered
-from windrow._spark.types import arrow_field
+from windrow._spark.types import arrow_field, spark_type
 
 PACKED_RUN = StructType(
     [
@@ -141,7 +145,10 @@ def open_columns(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) ->
     for number, name in enumerate(plan.key_names):
         at = place(name)
         _check_type(schema.fields[at], fields[number])
-        selected.append(F.col(f"_{at}"))
+        is_narrow = is_wider(fields[number].type, arrow_field("open", schema.fields[at], compared=True).type)
+        column = F.col(f"_{at}")
+        wide: Any = spark_type(fields[number].type)
+        selected.append(column.cast(wide) if is_narrow else column)
     if not plan.key_names:
         selected.append(F.lit(0))
     is_flat = bounds_of(plan, names) == BOUNDS
@@ -171,6 +178,26 @@ def open_columns(plan: Plan, opened: object, aggregates: list[pa.Field[Any]]) ->
     return release.sendable(frame), pa.schema([*fields, start, end, *shown, stream_time, pa.field(STATE, pa.binary())])
 
 
+def wider_types(plan: Plan, opened: object) -> dict[str, DataType]:
+    """The types of the columns of a query that a table of open windows has in a wider type, as far as it shows them.
+
+    It shows the types of keys, and of values that results have unchanged, such as those of `max`.
+    """
+    if not release.is_frame(opened):
+        return {}
+    shown = schema_of(opened)
+    columns = list(zip(plan.key_names, plan.keys, strict=False))
+    columns += [(name, call.columns[0]) for name, call in plan.aggregates if call.function in OF_COLUMN]
+    wider = dict[str, DataType]()
+    for name, column in columns:
+        fields = [field for field in shown.fields if field.name.casefold() == name.casefold()]
+        with suppress(TypeError):  # a type that Arrow does not have, which the run refuses
+            kinds = [arrow_field("open", field, compared=False).type for field in fields]
+            if len(kinds) == 1 and is_wider(kinds[0], plan.schema.field(column).type):
+                wider[column] = fields[0].dataType
+    return wider
+
+
 def _has_type(field: StructField, wanted: pa.Field[Any]) -> bool:
     try:
         return bool(arrow_field("open", field, compared=False).type == wanted.type)
@@ -180,8 +207,9 @@ def _has_type(field: StructField, wanted: pa.Field[Any]) -> bool:
 
 def _check_type(field: StructField, wanted: pa.Field[Any]) -> None:
     kind = arrow_field("open", field, compared=True).type
-    if kind != wanted.type:
-        allowed = f"{wanted.type}, as the key of the query"
+    if kind != wanted.type and not is_wider(wanted.type, kind):
+        fix = f'F.col({field.name!r}).cast("{field.dataType.simpleString()}") in its data'
+        allowed = f"{wanted.type}, as the key of the query, or a narrower type of the same kind, such as after {fix}"
         raise bad_value("open", f"the column {field.name!r} of type {kind}", allowed)
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import pyarrow as pa
@@ -31,6 +31,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BinaryType,
+    DataType,
     IntegerType,
     LongType,
     StringType,
@@ -47,6 +48,7 @@ from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
 from windrow._executor.run_blocks import pack_day
 from windrow._executor.shipping import shipped
+from windrow._plan.earlier_types import retyped
 from windrow._plan.flat import WINDOW
 from windrow._plan.input import Run
 from windrow._plan.observation import Observation, is_observation
@@ -54,7 +56,7 @@ from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 from windrow._plan.plan import BATCH_COUNTERS, INPUT, Origins, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._spark import release
-from windrow._spark.advance import PACKED_RUN, RUN_COUNTERS, output_of, rows_of
+from windrow._spark.advance import PACKED_RUN, RUN_COUNTERS, output_of, rows_of, wider_types
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, numbered, projected, shown, shown_rows, with_names
@@ -131,6 +133,11 @@ class BatchInput(FrameInput):
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[DataFrame]:
         """One run of a daily job, as lazy frames."""
+        wider = wider_types(plan, opened)
+        if wider:
+            source = self._cast(wider)
+            kinds = {name: source.field("open", name).type for name in wider}
+            return source.advance(retyped(plan, kinds), opened, to)
         output = output_of(plan, self._output(plan, counted=True), self._type(plan.time))
         _, observed = self._query(plan, output, RUN_COUNTERS)
         step = shipped(
@@ -142,6 +149,16 @@ class BatchInput(FrameInput):
         is_closed, op = F.col(STATUS) == "closed", ["op"] if plan.options.op else []
         closed = _without(rows.where(is_closed), [STREAM_TIME, STATE, STATUS])
         return Run(closed, _without(rows.where(~is_closed), [STATUS, *op]), rows)
+
+    def _cast(self, types: Mapping[str, DataType]) -> Self:
+        """The same with other types of columns."""
+        columns, fields = list[Any](), list[StructField]()
+        for number, field in enumerate(self._schema.fields):
+            kind = types.get(field.name)
+            columns.append(F.col(f"_{number}") if kind is None else F.col(f"_{number}").cast(kind))
+            fields.append(field if kind is None else StructField(field.name, kind, field.nullable, field.metadata))
+        frame = numbered(self._frame).select(*columns).toDF(*self.columns)
+        return self._over(frame, StructType(fields), self.expressions)
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All rows, each with its window, as a lazy frame."""

@@ -66,7 +66,11 @@ fn resolve(call: &FunctionCall<'_>) -> Result<(NumberKind, MeanType, ResultType)
             Ok((NumberKind::Int, mean_type, ResultType::OF_COLUMN))
         }
         ValueType::Boolean => {
-            let column = call.columns.first().map(|column| column.name).unwrap_or_default();
+            let column = call
+                .columns
+                .first()
+                .map(|column| column.name)
+                .unwrap_or_default();
             let hint = format!(
                 "count_if({column:?}) / count() is the share of records in which it is true, and \
                  count_if({column:?}) / count({column:?}) that without nulls"

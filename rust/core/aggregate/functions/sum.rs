@@ -44,7 +44,10 @@ pub(super) fn sum_type(call: &FunctionCall<'_>) -> Result<(NumberKind, i128, Res
         ValueType::Float => Ok((NumberKind::Float, 0, ResultType::FLOAT64)),
         ValueType::Boolean if call.function == SUM.name => {
             let counted = call.columns.first().map(|column| column.name);
-            let hint = format!("count_if({:?}) counts those that are true", counted.unwrap_or_default());
+            let hint = format!(
+                "count_if({:?}) counts those that are true",
+                counted.unwrap_or_default()
+            );
             Err(call.refused_type(0, &format!("{ADDABLE}; {hint}")))
         }
         _ => Err(call.refused_type(0, ADDABLE)),

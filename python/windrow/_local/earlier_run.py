@@ -1,0 +1,83 @@
+"""How the columns of in-process data continue those of an earlier run, whose types were narrower, wider or others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from windrow._executor.batches import stream_reader
+from windrow._local.advance import clock_of
+from windrow._local.columns import Columns
+from windrow._plan.earlier_types import is_wider, refused, retyped, types_of
+from windrow._plan.plan import Plan
+
+_EXACT = 2**53
+"""Floats from here on may stand for several integers."""
+
+
+def with_earlier_types(plan: Plan, earlier: Mapping[str, Any], source: Columns, table: Columns) -> Plan:
+    """The plan with the types of an earlier run where the columns have narrower ones.
+
+    Args:
+        plan: a plan.
+        earlier: the specification of the earlier run.
+        source: the columns, with those of expressions.
+        table: the columns of the data, which know their library.
+    """
+
+    def chosen(column: str, was: pa.DataType) -> pa.DataType | None:
+        own = plan.schema.field(column).type
+        if is_wider(was, own):
+            return was
+        if not table.has_floats_for_nulls:
+            return None
+        if pa.types.is_float64(own) and pa.types.is_integer(was):
+            return next((kind for kind in (was, pa.int64()) if fits(source, column, kind)), None)
+        return was if pa.types.is_integer(own) and pa.types.is_float64(was) and fits(source, column, was) else None
+
+    types = {name: was for name, was in types_of(earlier).items() if name in plan.schema.names}
+    return retyped(plan, {name: chosen(name, was) for name, was in types.items()})
+
+
+def holds_integers(source: Columns, table: Columns, column: str) -> bool:
+    """Whether a column of floats holds integers, as the library has no integers beside nulls."""
+    if not table.has_floats_for_nulls:
+        return False
+    kind = source.schema([list(source.names).index(column)]).field(0).type
+    return pa.types.is_float64(kind) and fits(source, column, pa.int64())
+
+
+def fits(source: Columns, column: str, kind: pa.DataType) -> bool:
+    """Whether all values of a column of numbers are exactly values of another type, and less than 2**53 in size."""
+    values = _values(source, column)
+    if not _casts(values, kind):
+        return False
+    largest = pc.max(pc.abs(values.cast(pa.float64(), safe=False))).as_py()
+    return largest is None or largest < _EXACT
+
+
+def refusal(error: ValueError, plan: Plan, before: Columns | None, source: Columns, table: Columns) -> ValueError:
+    """The error of a run; it begins with the column of another type and shows its cast, if that is the reason."""
+    clock = None if before is None else clock_of(before)
+
+    def cast(column: str, kind: pa.DataType) -> str | None:
+        is_own = column in table.names and _casts(_values(source, column), kind)
+        return table.cast(column, kind) if is_own else None
+
+    return error if clock is None else refused(error, clock, plan.schema, plan.time, cast)
+
+
+def _values(source: Columns, column: str) -> Any:
+    return stream_reader(source.stream([list(source.names).index(column)])).read_all()[0]
+
+
+def _casts(values: Any, kind: pa.DataType) -> bool:
+    """Whether Arrow casts all values and changes none."""
+    with suppress(pa.ArrowException):
+        values.cast(kind)
+        return True
+    return False

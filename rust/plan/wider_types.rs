@@ -1,0 +1,214 @@
+//! The types of columns that may grow between two runs of a query: all values of the narrower type are
+//! values of the wider one, have the same canonical bytes, and so the same states and shards.
+
+use arrow_schema::DataType;
+use serde_json::{Value, json};
+
+use super::changed_query::Specification;
+use super::open_query::{aggregates, fixed_types};
+
+/// The digits that a decimal may have.
+const MAX_PRECISION: u8 = 38;
+
+/// The type of a column.
+fn type_of<'s>(specification: &'s Specification, column: &str) -> Option<&'s str> {
+    specification.get("types")?.get(column)?.as_str()
+}
+
+/// For each key its type in `saved`, if that is narrower than in `own`.
+pub(super) fn narrower_keys(saved: &Specification, own: &Specification) -> Vec<Option<DataType>> {
+    let keys = own.get("keys").and_then(Value::as_array);
+    let narrower = |key: &Value| {
+        let (was, is) = (type_of(saved, key.as_str()?)?, type_of(own, key.as_str()?)?);
+        is_wider(is, was).then(|| named(was)).flatten()
+    };
+    keys.into_iter().flatten().map(narrower).collect()
+}
+
+/// Gives the columns of `saved` the types of `own` where states stay the same: wider ones, and for the
+/// values of aggregates narrower ones. Results may have wider types then, but no narrower ones.
+pub(super) fn widen(saved: &mut Specification, own: &Specification) {
+    let fixed = fixed_types(saved);
+    let was = aggregates(saved);
+    let read = was.iter().flat_map(|each| each.states.2.keys());
+    let columns: Vec<&String> = read.chain(fixed.keys()).collect();
+    let types = |name: &&String| Some((type_of(saved, name)?, type_of(own, name)?));
+    let grows = |name: &&String| types(name).is_some_and(|(was, is)| is_wider(is, was));
+    let shrinks = |name: &&String| types(name).is_some_and(|(was, is)| is_wider(was, is));
+    let is = aggregates(own);
+    let results = was.iter().map(|each| {
+        let mut columns = each.states.2.keys();
+        let own = is.iter().find(|own| own.states.0 == each.states.0);
+        match own {
+            Some(own)
+                if !each.is_function
+                    && columns.clone().any(|name| grows(&name))
+                    && !columns.any(|name| shrinks(&name)) =>
+            {
+                own.states.1.clone()
+            }
+            _ => each.states.1.clone(),
+        }
+    });
+    let results = Value::Array(results.collect());
+    let alike = |name: &&String| grows(name) || (!fixed.contains_key(*name) && shrinks(name));
+    let alike = columns.into_iter().filter(alike);
+    let types: Specification = alike
+        .filter_map(|name| Some((name.clone(), json!(type_of(own, name)?))))
+        .collect();
+    if let Some(Value::Object(saved)) = saved.get_mut("types") {
+        saved.extend(types);
+    }
+    if let Some(saved) = saved.get_mut("results") {
+        *saved = results;
+    }
+}
+
+/// Whether all values of a type are values of another one, both by their names in a specification.
+fn is_wider(name: &str, than: &str) -> bool {
+    let [Some(wide), Some(narrow)] = [name, than].map(named) else {
+        return false;
+    };
+    match (&narrow, &wide) {
+        (&DataType::Decimal128(few, scale), &DataType::Decimal128(many, other)) => {
+            scale == other && few < many
+        }
+        (DataType::Float32, DataType::Float64) => true,
+        _ => {
+            let ranges = (integers(&narrow), integers(&wide));
+            matches!(ranges, (Some(few), Some(many)) if few != many && many.0 <= few.0 && few.1 <= many.1)
+        }
+    }
+}
+
+/// The type with a name in a specification, if it may grow or is what such a type grows to.
+fn named(name: &str) -> Option<DataType> {
+    Some(match name {
+        "int8" => DataType::Int8,
+        "int16" => DataType::Int16,
+        "int32" => DataType::Int32,
+        "int64" => DataType::Int64,
+        "uint8" => DataType::UInt8,
+        "uint16" => DataType::UInt16,
+        "uint32" => DataType::UInt32,
+        "float32" => DataType::Float32,
+        "float64" => DataType::Float64,
+        decimal => {
+            let digits = decimal.strip_prefix("decimal(")?.strip_suffix(')')?;
+            let (precision, scale) = digits.split_once(',')?;
+            let precision = precision.parse().ok()?;
+            if precision > MAX_PRECISION {
+                return None;
+            }
+            DataType::Decimal128(precision, scale.parse().ok()?)
+        }
+    })
+}
+
+/// The smallest and the largest integer of a type. The canonical bytes of `uint64` are others.
+fn integers(kind: &DataType) -> Option<(i64, i64)> {
+    Some(match kind {
+        DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DataType::Int64 => (i64::MIN, i64::MAX),
+        DataType::UInt8 => (0, u8::MAX.into()),
+        DataType::UInt16 => (0, u16::MAX.into()),
+        DataType::UInt32 => (0, u32::MAX.into()),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::open_query::tests::{of, sessions, with};
+
+    #[test]
+    fn only_types_that_keep_all_values_and_their_bytes_are_wider() {
+        let signed = ["int8", "int16", "int32", "int64"];
+        for (place, narrow) in signed.iter().enumerate() {
+            for (other, wide) in signed.iter().enumerate() {
+                assert_eq!(is_wider(wide, narrow), place < other, "{narrow} {wide}");
+            }
+            assert!(!is_wider("uint32", narrow), "{narrow}");
+        }
+        for (narrow, wide) in [
+            ("uint8", "int16"),
+            ("uint16", "int32"),
+            ("uint32", "int64"),
+            ("uint8", "uint32"),
+            ("float32", "float64"),
+            ("decimal(9,2)", "decimal(10,2)"),
+            ("decimal(9,2)", "decimal(38,2)"),
+            ("decimal(5,-2)", "decimal(6,-2)"),
+        ] {
+            assert!(is_wider(wide, narrow), "{narrow} {wide}");
+            assert!(!is_wider(narrow, wide), "{wide} {narrow}");
+        }
+        for (narrow, other) in [
+            ("uint8", "int8"),
+            ("uint32", "int32"),
+            ("int64", "uint64"),
+            ("uint32", "uint64"),
+            ("boolean", "int64"),
+            ("int64", "float64"),
+            ("int64", "decimal(20,0)"),
+            ("decimal(9,2)", "decimal(10,3)"),
+            ("decimal(9,2)", "decimal(39,2)"),
+            ("decimal(9,2)", "float64"),
+            ("float16", "float32"),
+            ("date32", "timestamp(us,none)"),
+            ("timestamp(us,none)", "timestamp(ns,none)"),
+            ("list(int32)", "list(int64)"),
+            ("string", "binary"),
+            ("int64", "int64"),
+        ] {
+            assert!(!is_wider(other, narrow), "{narrow} {other}");
+        }
+    }
+
+    #[test]
+    fn columns_may_get_wider_types() {
+        let typed = |user: &str, x: &str, result: &str| {
+            let query = with(
+                sessions(9, &[("a", "max", "x")]),
+                "types",
+                json!({"user": user, "x": x}),
+            );
+            with(query, "results", json!([result]))
+        };
+        let saved = typed("int32", "decimal(9,2)", "decimal(9,2)");
+        let found = of(&saved, &typed("int64", "decimal(12,2)", "decimal(12,2)")).unwrap();
+        assert_eq!(found.aggregates, [Some(0)]);
+        assert_eq!(found.narrower_keys, [Some(DataType::Int32)]);
+        let same = of(&saved, &saved).unwrap();
+        assert_eq!(same.narrower_keys, [None]);
+        for (own, says) in [
+            (
+                typed("int16", "decimal(9,2)", "decimal(9,2)"),
+                "column \"user\" was int32, is int16",
+            ),
+            (
+                typed("uint64", "decimal(9,2)", "decimal(9,2)"),
+                "column \"user\" was int32, is uint64",
+            ),
+            (
+                typed("int32", "decimal(9,3)", "decimal(9,3)"),
+                "column \"x\" was decimal(9,2), is decimal(9,3)",
+            ),
+        ] {
+            let refused = of(&saved, &own).unwrap_err();
+            assert!(refused.contains(says), "{refused}");
+        }
+        // A sum has one type for all integers, so a narrower column changes nothing.
+        let counts = |x: &str| typed("int64", x, "int64");
+        let found = of(&counts("int64"), &counts("int32")).unwrap();
+        assert_eq!(found.aggregates, [Some(0)]);
+        let shrunk = of(
+            &typed("int64", "int64", "int64"),
+            &typed("int64", "int32", "int32"),
+        );
+        assert!(shrunk.is_err());
+    }
+}
