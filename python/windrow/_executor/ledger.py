@@ -47,7 +47,7 @@ class Ledger:
         self._unit = TIME_UNITS[kind.unit]
         record = pa.struct([schema.field(column).with_name(name).with_nullable(True) for name, column in self._record])
         kinds: dict[str, Any] = {"time": kind, "late_by": pa.duration(kind.unit), "stream_time": kind, "record": record}
-        names = ledger_columns(self._input is not None)
+        names = ledger_columns(self._input is not None, self._record)
         self.fields: list[pa.Field[Any]] = [pa.field(name, kinds.get(name, pa.string())) for name in names]
         """The columns that come before `op`."""
         self.window_columns = pa.schema(list(schema)[: plan["left_out"]["columns"]])
@@ -117,7 +117,8 @@ class Ledger:
             made[name] = pa.nulls(count, kind) if ticks is None else ticks.cast(kind)
         if self._input is not None:
             made[INPUT] = pa.array(self._inputs, pa.string()).take(records.column(self._input))
-        made["record"] = pa.StructArray.from_arrays(arrays, fields=list(self.fields[-1].type))
+        if self._record:
+            made["record"] = pa.StructArray.from_arrays(arrays, fields=list(self.fields[-1].type))
         return pa.RecordBatch.from_arrays([*made.values()], names=[*made])
 
     def _reasons(self, rows: pa.RecordBatch) -> Any:

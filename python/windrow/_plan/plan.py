@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -46,7 +46,8 @@ class Options:
         every: how far stream time moves between two updates of a window, in microseconds; None without a pace.
         sequence: whether a column orders the rows of each window.
         late: what happens to late records.
-        left_out: the columns of records in no window, which come back as separate rows; None for no such rows.
+        left_out: the columns of records in no window, which come back as separate rows; None for no such rows, empty
+            for rows without columns of records.
         overflow: what happens to results that do not fit their type.
         shards: how many ranges of key hashes the work is cut into.
         threads: how many threads an in-process query uses; None for one for each core.
@@ -88,9 +89,10 @@ INPUT = "input"
 """The column that names the input of each record, where those of a cogroup come back."""
 
 
-def ledger_columns(of_cogroup: bool) -> tuple[str, ...]:
-    """The columns that `left_out("emit")` adds before `op`."""
-    return ("time", "reason", "late_by", "stream_time", *((INPUT,) if of_cogroup else ()), "record")
+def ledger_columns(of_cogroup: bool, record: Collection[object]) -> tuple[str, ...]:
+    """The columns that `left_out("emit")` adds before `op`; the last one if records come back with columns."""
+    last = ("record",) if record else ()
+    return ("time", "reason", "late_by", "stream_time", *((INPUT,) if of_cogroup else ()), *last)
 
 
 BATCH_COUNTERS = ("records", "null_keys", "null_times", "null_ties", "bad_gaps", "clamped_gaps", "ticks", "overflows")

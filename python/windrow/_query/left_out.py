@@ -36,17 +36,18 @@ class LeftOutRecords(Generic[Result]):
         * `late_by` (a duration): how much more grace a `late` or `refused` record needed.
         * `stream_time`: the stream time that judged such a record.
         * `input`: for a cogroup, the name of the record's input.
-        * `record`: a struct of `columns`, as the record has them.
+        * `record`: a struct of `columns`, as the record has them; only with `columns`.
 
         If `late("emit")` returns a late record, it does not come back here again. `docs/how-to/left-out-records.md`
         writes these rows to a table. Kafka Streams only counts such records.
 
         Args:
             policy: `"drop"` or `"emit"`.
-            columns: the columns of `record`, at least one; in a cogroup with their input, as in `"clicks.url"`.
+            columns: the columns of `record`, at least one; in a cogroup with their input, as in `"clicks.url"`. None
+                gives the rows without `record`.
 
         Raises:
-            ValueError: another word, `"emit"` without columns, `"drop"` with them, a column twice, or a key with the
+            ValueError: another word, an empty list of columns, `"drop"` with columns, a column twice, or a key with the
                 name of a column that this option adds. `agg` raises it for a column that the data does not have.
             TypeError: `columns` is not a list of names.
 
@@ -66,9 +67,9 @@ class LeftOutRecords(Generic[Result]):
             if columns is not None:
                 raise bad_value("columns", columns, "none with left_out('drop'), which returns no records")
             return self._with(left_out=None)
-        allowed = "the columns of the records to return, at least one, such as ['amount']"
+        allowed = "the columns of the records to return, at least one, such as ['amount'], or None for none"
         if columns is None:
-            raise bad_value("columns", None, allowed)
+            return self._with(left_out=())._checked_op("left_out('emit')")
         if not isinstance(columns, list | tuple) or not all(isinstance(column, str) for column in columns):
             raise bad_type("columns", columns, f"a list of names: {allowed}")
         repeated = next((column for column in columns if columns.count(column) > 1), None)

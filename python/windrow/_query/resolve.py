@@ -109,7 +109,7 @@ def _left_out(
 
 def _after(grouped: Grouping[Any], options: Options) -> tuple[str, ...]:
     """The columns of a result after its aggregates."""
-    of_ledger = () if options.left_out is None else ledger_columns(grouped._origins(()) is not None)
+    of_ledger = () if options.left_out is None else ledger_columns(grouped._origins(()) is not None, options.left_out)
     return (*of_ledger, *(("op",) if options.op else ()))
 
 
@@ -135,7 +135,7 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
     if options.op:
         added["op"] = "the column that emit('update'), late('emit') and left_out('emit') add"
     if options.left_out is not None:
-        added |= dict.fromkeys(ledger_columns(is_cogroup), "a column that left_out('emit') adds")
+        added |= dict.fromkeys(ledger_columns(is_cogroup, options.left_out), "a column that left_out('emit') adds")
     if options.sequence:
         added[SEQUENCE] = "the column that emit('update', sequence=True) adds"
     if not rows:

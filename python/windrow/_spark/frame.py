@@ -242,7 +242,7 @@ class FrameInput(Input[DataFrame]):
         record = StructType([StructField(name, self._type(column)) for name, column in plan.left_out.record])
         of_time = ("time", "stream_time")
         kinds = {**dict.fromkeys(of_time, self._type(plan.time)), "late_by": DayTimeIntervalType(), "record": record}
-        names = ledger_columns(plan.origins is not None)
+        names = ledger_columns(plan.origins is not None, plan.left_out.record)
         return [StructField(name, kinds.get(name, StringType())) for name in names]
 
     def _window_columns(self, plan: Plan, arrow: pa.Schema, *, may_be_null: bool = True) -> list[StructField]:

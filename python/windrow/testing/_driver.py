@@ -390,8 +390,8 @@ class StreamDriver:
     def _changes(self, batches: list[pa.RecordBatch]) -> list[Change]:
         batches = batches if self._finish is None else list(self._finish.batches(iter(batches)))
         self._unread += [batch for batch in batches if batch.num_rows]
-        keys, final = self._plan.key_names, self._plan.options.emit == "close"
-        ledger = [] if self._plan.left_out is None else ledger_columns(self._plan.origins is not None)
+        keys, final, out = self._plan.key_names, self._plan.options.emit == "close", self._plan.left_out
+        ledger = [] if out is None else ledger_columns(self._plan.origins is not None, out.record)
         return [change for batch in batches for change in changes_of(batch, keys, ledger, final=final)]
 
     @property

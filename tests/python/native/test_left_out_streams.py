@@ -51,6 +51,26 @@ def test_every_record_of_many_streams_is_in_a_window_or_comes_back(soaked: Calla
     soaked(f"{LONG} streams conserve their records; left out: {dict(found)}")
 
 
+def test_without_columns_a_stream_says_why_and_when() -> None:
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="0 minutes")
+
+    def definition(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).left_out("emit").agg(n=wr.count())
+
+    stream = StreamDriver(definition, SCHEMA)
+    assert stream.pipe(user="ann", ts=at(0)) == []
+    stream.pipe(user="bob", ts=at(30))
+    [late] = stream.pipe(user="ann", ts=at(1))
+    assert (late.kind, late.key, late.values["reason"], late.values["time"]) == (
+        "left_out",
+        {"user": "ann"},
+        "late",
+        at(1),
+    )
+    assert late.values["late_by"] == timedelta(minutes=24)
+    assert "record" not in late.values
+
+
 def driver(windows: Any, *, late: Any = "drop", emit: Any = "close", **options: Any) -> StreamDriver:
     wall_clock = options.pop("wall_clock", None)
 
