@@ -12,6 +12,7 @@ windrow sliding clicks.csv --key user --time ts --difference "10 minutes" --agg 
 | `inputs` | files, folders, patterns and the standard input |
 | `file` | the format of a file |
 | `chunks` | opens text files, and reads them in chunks of whole lines |
+| `comments` | copies of text files without their comment lines |
 | `csv_rows`, `json_rows`, `parquet_rows` | the rows of a file; values of text are text |
 | `column_type` | the types of text columns |
 | `columns` | what a query reads, and as which type |

@@ -143,6 +143,9 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         help="text in the input that means null; repeat it for several",
     )
     parser.add_argument(
+        "--comment", metavar="TEXT", help="skip the lines of text files that begin with this, such as '#' (none)"
+    )
+    parser.add_argument(
         "--type",
         action="append",
         default=[],

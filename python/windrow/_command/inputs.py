@@ -6,7 +6,6 @@ import glob
 import os
 import shutil
 import sys
-from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO, cast
@@ -14,6 +13,7 @@ from urllib.parse import unquote
 
 from windrow._arguments.errors import bad_value
 from windrow._command.chunks import open_text
+from windrow._command.comments import first_line
 from windrow._command.file import ALLOWED, Compression, File, Format
 
 ARGUMENT = "FILE"
@@ -21,13 +21,16 @@ STANDARD_INPUT = "-"
 _TABLES = {"_delta_log": "Delta", ".hoodie": "Hudi", "metadata": "Iceberg"}
 """Folders in tables whose files are not all part of the table."""
 _COMPRESSIONS: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd"}
+_COMMENTS = 1 << 20
+"""How many bytes of a stream to look at for a line that is no comment."""
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
-def input_files(paths: Sequence[str], kind: Format | None, spool: Path) -> list[File]:
+def input_files(paths: Sequence[str], kind: Format | None, spool: Path, comment: str | None = None) -> list[File]:
     """The files of the arguments, in order; the files of a folder or a pattern are in the order of their names.
 
-    A stream, such as the standard input, is copied to the folder `spool`, because it is read more than once.
+    A stream, such as the standard input, is copied to the folder `spool`, because it is read more than once. Its first
+    line that does not begin with `comment` shows its format.
 
     Raises `ValueError` for a path that is not there, a folder without files, and a table of Delta, Iceberg or Hudi.
     """
@@ -36,16 +39,16 @@ def input_files(paths: Sequence[str], kind: Format | None, spool: Path) -> list[
         allowed = "a standard input that is open" if stdin is None else "the standard input once"
         raise bad_value(ARGUMENT, STANDARD_INPUT, allowed)
     for path in paths:
-        files += _of(path, kind, spool / str(len(files)))
+        files += _of(path, kind, spool / str(len(files)), comment)
     return files
 
 
-def _of(path: str, kind: Format | None, copy: Path) -> list[File]:
+def _of(path: str, kind: Format | None, copy: Path, comment: str | None) -> list[File]:
     place = Path(path)
     if path == STANDARD_INPUT or (place.exists() and not place.is_file() and not place.is_dir()):
         with sys.stdin.buffer if path == STANDARD_INPUT else place.open("rb") as stream, copy.open("wb") as spooled:
             shutil.copyfileobj(stream, spooled, 1 << 20)
-        return [_sniffed(copy, "standard input" if path == STANDARD_INPUT else path, kind)]
+        return [_sniffed(copy, "standard input" if path == STANDARD_INPUT else path, kind, comment)]
     if place.is_file():
         return [File.of(ARGUMENT, path, kind)]
     if place.is_dir():
@@ -64,15 +67,16 @@ def _of(path: str, kind: Format | None, copy: Path) -> list[File]:
     raise bad_value(ARGUMENT, path, "a file that exists")
 
 
-def _sniffed(path: Path, label: str, kind: Format | None) -> File:
+def _sniffed(path: Path, label: str, kind: Format | None, comment: str | None) -> File:
     """The file of a stream without a name: its first bytes show its format."""
     with path.open("rb") as stream:
         begin = stream.read(4)
     compression = next((each for magic, each in _COMPRESSIONS.items() if begin.startswith(magic)), None)
     implicit: Format = "parquet" if begin == b"PAR1" else "csv"
     if implicit == "csv":
-        text = open_text(File(path, "csv", compression))[1].read(64).removeprefix(BOM_UTF8)
-        implicit = "jsonl" if text.lstrip().startswith(b"{") else "csv"
+        text = open_text(File(path, "csv", compression))[1].read(64 if comment is None else _COMMENTS)
+        begins = first_line(text.decode(errors="replace"), comment).lstrip()
+        implicit = "jsonl" if begins.startswith("{") else "csv"
     return File(path, kind or implicit, compression, label=label)
 
 

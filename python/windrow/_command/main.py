@@ -18,6 +18,7 @@ from windrow._command.aggregate import calls
 from windrow._command.arguments import arguments
 from windrow._command.column_type import type_of
 from windrow._command.columns import Columns
+from windrow._command.comments import without_comments
 from windrow._command.csv_rows import TextFormat
 from windrow._command.file import File
 from windrow._command.gap_column import GapColumn
@@ -79,16 +80,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(options: Namespace) -> None:
     """Reads, windows and writes what the arguments ask for. Raises an error if an argument is wrong."""
     with TemporaryDirectory(prefix="windrow-", ignore_cleanup_errors=True) as spool:  # Arrow may read it still
-        _run(options, input_files(options.files, options.format, Path(spool)))
+        _run(options, input_files(options.files, options.format, Path(spool), options.comment), Path(spool))
 
 
-def _run(options: Namespace, files: list[File]) -> None:
+def _run(options: Namespace, files: list[File], spool: Path) -> None:
     out = Sink.of(options.out, options.out_format, options.delimiter, options.decimal)
     out.check(files)
     aggregates = calls(options.agg)
     if not options.keys and any(call.name == SERIES for call in aggregates):
         raise bad_value("--agg", SERIES, "another name without --key")
     _check_text(options, files)
+    comments = 0
+    if options.comment is not None:
+        files, comments = without_comments(files, options.comment, options.delimiter, spool)
     source = Source(files, _text_format(options))
     form = None if options.time_format is None else TimeFormat(options.time_format)
     columns = source.columns(TimeColumn(tuple(options.times), form, options.time_unit), gap_of(options))
@@ -119,6 +123,7 @@ def _run(options: Namespace, files: list[File]) -> None:
         drawn.save(options.timeline_out)
     if not options.quiet:
         lines = _summary(counted_rows, str(out))
+        lines += [f"windrow: {counted(comments, 'comment line')} skipped"] if comments else []
         lines += [f"windrow: picture: {options.timeline_out}"] if drawn is not None else []
         print("\n".join(lines), file=sys.stderr)
 
@@ -135,6 +140,8 @@ def _check_text(options: Namespace, files: list[File]) -> None:
     """Raises `ValueError` for options that files of these formats do not have."""
     if options.nulls and all(file.format == "parquet" for file in files):
         raise bad_value("--null", options.nulls[0], "none with Parquet, which has its own nulls")
+    if options.comment is not None and all(file.format == "parquet" for file in files):
+        raise bad_value("--comment", options.comment, "none with Parquet, which has no lines")
     if options.columns is not None and any(file.format in ("parquet", "jsonl") for file in files):
         raise bad_value("--columns", options.columns, "none with Parquet and JSON Lines, which name their columns")
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import gzip
+import io
 import json
+import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -98,6 +102,7 @@ CASES: dict[str, dict[str, list[tuple[list[str], Check]]]] = {
         "--tie": [],
         "--columns": [],
         "--null": [],
+        "--comment": [],
         "--format": [],
         "--delimiter": [],
         "--decimal": [],
@@ -235,6 +240,94 @@ def test_options_of_text(command: str, folder: Path, capsys: pytest.CaptureFixtu
     for option, value in (("--null", "2.5"), ("--columns", "a,b")):
         assert main([command, "rows.parquet", *BASE[command], option, value]) == 2
         assert f"{option}: got '{value}'; allowed: none with Parquet" in capsys.readouterr().err
+
+
+ZEEK = """#separator \\x09
+#fields\tuser\tts\tnote
+ann\t2026-05-04 09:00:00\t#1
+ann\t2026-05-04 09:01:00\ta"b
+#close\t2026-05-04-10-00-00
+ann\t2026-05-04 09:30:00\t-
+"""
+IIS = """#Software: Internet Information Services
+#Fields: day at user
+2026-05-04 09:00:00 ann
+#Fields: day at user
+2026-05-04 09:01:00 ann
+
+2026-05-04 09:30:00 "#ann"
+"""
+JSON = """# exported
+{"user": "ann", "ts": "2026-05-04 09:00:00"}
+  # not at the beginning of a line"""
+COMMENTED = {
+    "zeek.tsv": (ZEEK, ["--columns", "user,ts,note", "--time", "ts"], 3, [(0, 1, "2"), (30, 30, "1")]),
+    "iis.log": (IIS, ["--columns", "day,at,user", "--time", "day", "--time", "at"], 3, [(30, 30, "1"), (0, 1, "2")]),
+    "rows.jsonl": (JSON.rpartition("\n")[0], ["--time", "ts"], 1, [(0, 0, "1")]),
+    "header.csv": ("# a\nuser,ts\n#\nann,2026-05-04 09:00:00", ["--time", "ts"], 2, [(0, 0, "1")]),
+    "none.csv": ("user,ts\nann,2026-05-04 09:00:00\n", ["--time", "ts"], 0, [(0, 0, "1")]),
+}
+
+
+@pytest.mark.parametrize("name", COMMENTED)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_lines_that_begin_with_the_comment_are_skipped_and_counted(
+    name: str, packed: bool, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, arguments, skipped, answer = COMMENTED[name]
+    source = folder / (f"{name}.gz" if packed else name)
+    source.write_bytes(gzip.compress(text.encode()) if packed else BOM_UTF8 + text.encode())
+    base = ["sessions", "--key", "user", "--gap", "5 minutes", "--sort", "--comment", "#"]
+    run = ran(folder, capsys, str(source), *base, *arguments)
+    assert run.rows == answer
+    said = {0: "", 1: "windrow: 1 comment line skipped\n"}.get(skipped, f"windrow: {skipped} comment lines skipped\n")
+    assert run.err.partition("\n")[2] == said
+
+
+@pytest.mark.parametrize(
+    ("fields", "note", "skipped"),
+    [
+        ('"x\n# kept",1', "x\n# kept", 2),
+        ('"""\n# kept\n""",1', '"\n# kept\n"', 2),
+        ('"a,""b""\n# kept ""\n",1', 'a,"b"\n# kept "\n', 2),
+        ('5",6"\n# skipped', '5"', 3),
+        ('"x",1\n# skipped', "x", 3),
+    ],
+)
+def test_a_line_within_a_quoted_field_is_no_comment(
+    fields: str, note: str, skipped: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"# skipped\nuser,ts,note,more\nann,2026-05-04 09:00:00,{fields}\n# skipped\n"
+    (folder / "notes.csv").write_text(text)
+    arguments = ["--comment", "#", "--agg", "note=first:note", "--out", "o.jsonl"]
+    run = ran(folder, capsys, "notes.csv", "sessions", *BASE["sessions"], *arguments)
+    assert [row["note"] for row in lines((folder / "o.jsonl").read_text())] == [note]
+    assert f"windrow: {skipped} comment lines skipped" in run.err
+
+
+def test_comments_of_the_standard_input_do_not_hide_its_format(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "# a\n" * 100 + '{"user": "ann", "ts": "2026-05-04 09:00:00"}\n'
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert ran(folder, capsys, "-", "sessions", *BASE["sessions"], "--comment", "#").rows == [(0, 0, "1")]
+
+
+def test_what_is_no_comment_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "odd.jsonl").write_text(JSON)
+    (folder / "odd.csv").write_text("# a\nuser,ts\nann,2026-05-04 09:00:00\n# b\nann\n")
+    for source, comment, says in (
+        ("odd.jsonl", "#", "odd.jsonl: line 3: Expecting value at character 3"),
+        ("odd.csv", "#", "odd.csv: CSV parse error: Expected 2 columns, got 1: ann"),
+        ("rows.csv", "", "--comment: got ''; allowed: the text with which lines to skip begin"),
+        ("rows.csv", "#\n", "--comment: got '#\\n'; allowed: the text"),
+        ("rows.parquet", "#", "--comment: got '#'; allowed: none with Parquet, which has no lines"),
+    ):
+        assert main(["sessions", source, *BASE["sessions"], "--comment", comment]) == 2
+        assert says in capsys.readouterr().err
+    assert main(["sessions", "rows.csv", *BASE["sessions"], "--comment", "#", "--out", "rows.csv"]) == 2
+    assert "rows.csv" in capsys.readouterr().err
+    assert (folder / "rows.csv").read_text().count("\n") == 5
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
