@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::duration_words::duration;
+use super::length_unit::in_words;
 use super::value_words::{listed, quoted, short, text};
 
 /// A specification as JSON.
@@ -39,6 +40,7 @@ const OF_RECORDS: [&str; 2] = ["ends", "begins"];
 
 /// The differences between a saved specification and this one, on one line.
 pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
+    let (saved, own) = &in_words(saved, own);
     let mut differences = of_windows(saved.get("windows"), own.get("windows"));
     differences.extend(changed(
         "retention",

@@ -13,8 +13,11 @@ const UNITS: [(&str, i64); 7] = [
     ("microsecond", 1),
 ];
 
-/// A duration in microseconds as words, such as `1 hour 30 minutes`; `none` without one.
+/// A duration in microseconds as words, such as `1 hour 30 minutes`; `none` without one. Words stay.
 pub(super) fn duration(value: Option<&Value>) -> String {
+    if let Some(words) = value.and_then(Value::as_str) {
+        return words.into();
+    }
     let Some(mut rest) = value.and_then(Value::as_i64) else {
         return "none".into();
     };

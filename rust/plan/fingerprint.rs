@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::changed_query;
+use super::length_unit;
 use super::query::Query;
 use super::spec::Spec;
 use crate::core::error::{Error, Result};
@@ -47,6 +48,7 @@ impl Fingerprint {
         MAY_CHANGE
             .iter()
             .for_each(|name| drop(specification.remove(*name)));
+        length_unit::in_widest_unit(&mut specification);
         let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));
         let inputs = query.inputs.iter().map(|input| &input.field);
         let cut_on = query.columns.rules.cut_on.iter().map(|(_, field)| field);

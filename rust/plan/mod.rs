@@ -7,6 +7,7 @@
 //! | [`function_failure`] | failures of functions of the user, as errors |
 //! | [`window_lengths`] | the kind of windows, with its lengths in ticks of the time column |
 //! | [`aggregate`] | one aggregate of a query |
+//! | `length_unit` | the unit of lengths of time |
 //! | [`frame_spec`] | the frame of an aggregate as the user wrote it |
 //! | [`left_out_spec`] | how records in no window come back |
 //! | [`frames`] | the aggregates of a query by the times that they cover |
@@ -35,6 +36,7 @@ pub(crate) mod frames;
 pub(crate) mod function_failure;
 pub(crate) mod input_column;
 pub mod left_out_spec;
+mod length_unit;
 pub(crate) mod limits;
 pub(crate) mod open_query;
 pub mod query;

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::changed_query::{self, ROWS, RULES, Specification};
 use super::fingerprint::{Fingerprint, hash, unnamed};
+use super::length_unit::{in_one_unit, is_in_nanoseconds};
 use super::wider_types::{narrower_keys, widen};
 
 /// Whether rows have the emissions of their windows: of a query with `every`.
@@ -29,10 +30,12 @@ pub(crate) struct Continuation {
     /// For each aggregate the place of its states among those of the other query. `None` if the other
     /// query has none.
     pub aggregates: Vec<Option<usize>>,
-    /// The gap of the other query in microseconds, if the gap of sessions is longer than that.
+    /// The gap of the other query, if the gap of sessions is longer than that.
     pub shorter_gap: Option<i64>,
     /// Whether the other query has a pace of updates.
     pub is_paced: bool,
+    /// Whether this gap is in nanoseconds, not in microseconds.
+    pub in_nanoseconds: bool,
     /// For each key its type in the other query, if that is narrower.
     pub narrower_keys: Vec<Option<DataType>>,
 }
@@ -64,7 +67,8 @@ impl Fingerprint {
         if is_paced && own.get("emit") == Some(&json!("update")) && !has_pace(&own) {
             return Err("every was there, is none, so rows that wait would never leave".into());
         }
-        let own = relevant(own);
+        let mut own = relevant(own);
+        in_one_unit(&mut saved, &mut own);
         let narrower_keys = narrower_keys(&saved, &own);
         widen(&mut saved, &own);
         let (windows, shorter_gap) = longer_gap(&saved, &own);
@@ -94,6 +98,7 @@ impl Fingerprint {
             aggregates,
             shorter_gap,
             is_paced,
+            in_nanoseconds: is_in_nanoseconds(&own),
             narrower_keys,
         })
     }

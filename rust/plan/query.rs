@@ -173,7 +173,8 @@ impl Query {
             });
         };
         let is_zoned = zone.is_some();
-        let windows = WindowLengths::in_ticks(&spec.windows, *unit)?;
+        let lengths = spec.length_unit(*unit)?;
+        let windows = WindowLengths::in_ticks(&spec.windows, lengths)?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
         let columns = QuerySources {
             keys: key_columns,
@@ -221,14 +222,14 @@ impl Query {
                 AggregatePlan::new(
                     &aggregate,
                     input,
-                    *unit,
+                    lengths,
                     &mut inputs,
                     &mut python,
                     spec.overflow,
                 )
             })
             .collect::<Result<Vec<_>>>()?;
-        let frames = frames::resolve(&mut aggregates, spec, windows, *unit)?;
+        let frames = frames::resolve(&mut aggregates, spec, windows, lengths)?;
 
         let bound = |name| Field::new(name, time.data_type().clone(), false);
         let window = DataType::Struct(Fields::from(vec![bound("start"), bound("end")]));

@@ -21,7 +21,7 @@ pub(crate) const MOST_SHARDS: u32 = 1 << 16;
 /// The largest number of inputs. Each has its own stream time, which is part of the state.
 pub(crate) const MOST_INPUTS: u32 = 1 << 16;
 
-/// A query. Times are in microseconds.
+/// A query. Lengths of time are in microseconds, unless it says nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -37,6 +37,9 @@ pub struct Spec {
     pub tick: Option<String>,
     /// The kind of windows.
     pub windows: WindowSpec,
+    /// Whether lengths of time are in nanoseconds, as times are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nanoseconds: bool,
     /// The aggregates, in the order of their columns.
     pub aggregates: Vec<AggregateSpec>,
     /// Whether the result has an `op` column.

@@ -143,7 +143,8 @@ pub(crate) fn cut(spec: &Spec, unit: TimeUnit, is_zoned: bool) -> Result<Option<
         }),
         (None, None) => None,
     };
-    let longest = longest.map(|micros| one_tick("max_duration", micros, unit));
+    let lengths = spec.length_unit(unit)?;
+    let longest = longest.map(|micros| one_tick("max_duration", micros, lengths));
     let cut = Cut {
         longest: longest.transpose()?,
         most: *most,

@@ -15,6 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use arrow_array::RecordBatch;
+use arrow_schema::TimeUnit;
 
 use super::open_reader::OpenReader;
 use super::open_rows;
@@ -75,6 +76,11 @@ impl Operator {
             return Ok(Span(0));
         };
         let unit = events::unit(state.query.time.data_type())?;
+        let unit = if continued.in_nanoseconds {
+            TimeUnit::Microsecond
+        } else {
+            unit
+        };
         let (was, is) = (to_ticks(was, unit), sessions.windows.gap.longest());
         Ok(Span(is.0.saturating_sub(was.unwrap_or(is).0)))
     }

@@ -50,7 +50,8 @@ impl Windows {
     /// Creates an empty store of the query's kind of windows. Each of `inputs` inputs has its own
     /// stream time.
     pub(crate) fn new(spec: &Spec, query: &Query, inputs: usize) -> Result<Self> {
-        let unit = events::unit(query.time.data_type())?;
+        let times = events::unit(query.time.data_type())?;
+        let unit = spec.length_unit(times)?;
         let ticks = |argument: &str, micros: i64| {
             let wrong = || Error::Argument {
                 argument: argument.into(),
@@ -82,7 +83,7 @@ impl Windows {
                     _ => grace,
                 };
                 let segment = match gap {
-                    Gap::Dynamic { longest: None } => Some(ticks("gap", SEGMENT)?),
+                    Gap::Dynamic { longest: None } => to_ticks(SEGMENT, times),
                     _ => None,
                 };
                 if let Some(cut) = query.cut {

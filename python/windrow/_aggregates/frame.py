@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
-from windrow._arguments.duration import TIME_UNITS, Duration, microseconds, words
+from windrow._arguments.duration import TIME_UNITS, Duration, Microseconds, microseconds, words
 from windrow._arguments.errors import bad_value, unknown_word
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -26,9 +26,9 @@ class Frame:
         delay: the distance from its later bound to the record, in microseconds.
     """
 
-    difference: int
+    difference: Microseconds
     closed: Closed
-    delay: int
+    delay: Microseconds
 
     @classmethod
     def of(cls, difference: Duration, closed: Closed, delay: Duration | None) -> Frame:
@@ -53,7 +53,7 @@ class Frame:
         if not isinstance(windows, SlidingWindows):
             allowed = "SlidingWindows.with_time_difference(...) with the longest length of an aggregate"
             raise bad_value(over, windows, allowed)
-        unit = windows.resolution or TIME_UNITS[time.type.unit].microseconds
+        unit = windows.resolution or TIME_UNITS[time.type.unit].tick
         for name, length in (("difference", self.difference), ("delay", self.delay)):
             if length % unit:
                 raise bad_value(f"{over}({name}=)", words(length), f"a multiple of the resolution, {words(unit)}")

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall
-from windrow._arguments.duration import Duration, microseconds, words
+from windrow._arguments.duration import Duration, Microseconds, microseconds, words
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.expression import column_reference, condition_reference
 from windrow._arguments.integer import index_of, integer
@@ -143,7 +143,7 @@ class Funnel(AggregateCall):
     """
 
     values: tuple[str | int, ...] = field(default=(), kw_only=True)
-    within: int | None = field(default=None, kw_only=True)
+    within: Microseconds | None = field(default=None, kw_only=True)
     strict: bool = field(default=False, kw_only=True)
 
     def plan(self, name: str) -> dict[str, object]:

@@ -149,7 +149,8 @@ class Ledger:
         windows, end = self._plan["windows"], time.cast(pa.int64())
         start = end
         if windows["kind"] == "sliding":
-            difference, resolution = (self._unit.ticks(windows.get(name) or 0) for name in ("difference", "resolution"))
+            unit = TIME_UNITS["us"] if self._plan.get("nanoseconds") else self._unit  # ticks are nanoseconds, too
+            difference, resolution = (unit.ticks(windows.get(name) or 0) for name in ("difference", "resolution"))
             end = _floor(end, resolution or 1)
             start = pc.subtract(pc.max_element_wise(end, _LEAST + difference, skip_nulls=False), difference)
             early = pc.and_(pc.greater_equal(end, 0), pc.less(start, 0))

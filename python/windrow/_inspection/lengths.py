@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.duration import TIME_UNITS
+from windrow._arguments.duration import TIME_UNITS, Microseconds
 from windrow._windows.session import DynamicGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -37,7 +37,7 @@ class Lengths:
     def of(cls, windows: SessionWindows | SlidingWindows, time: pa.Field[Any]) -> Lengths:
         """The lengths of windows over a time column."""
 
-        def ticks(microseconds: int | None) -> int | None:
+        def ticks(microseconds: Microseconds | None) -> int | None:
             return None if microseconds is None else TIME_UNITS[time.type.unit].ticks(microseconds)
 
         if isinstance(windows, SlidingWindows):

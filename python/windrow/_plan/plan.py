@@ -12,8 +12,10 @@ import pyarrow as pa
 from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.evaluation import Finish
 from windrow._aggregates.user_function import Accumulation, Reduction
+from windrow._arguments.duration import Microseconds
 from windrow._arguments.errors import aggregate_argument, bad_value
 from windrow._folds.fold import Fold
+from windrow._plan.length_unit import in_one_unit
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -60,7 +62,7 @@ class Options:
 
     emit: Emit = "close"
     every_record: bool = False
-    every: int | None = None
+    every: Microseconds | None = None
     sequence: bool = False
     late: Late = "drop"
     left_out: tuple[str, ...] | None = None
@@ -267,26 +269,28 @@ class Plan:
         return json.dumps(json.loads(self.spec_in_order) | stream)
 
     def to_dict(self) -> dict[str, object]:
-        """`spec` as a dict."""
-        return {
-            "keys": list(self.keys),
-            "time": self.time,
-            "tick": self.tick,
-            "tie": self.tie,
-            "windows": self.windows._plan(),
-            "grace": self.windows.grace,
-            "until": self.windows.retention,
-            "aggregates": [aggregate.plan(name) for name, aggregate in self.aggregates],
-            "op": self.options.op,
-            "emit": self.options.emit,
-            "every_record": self.options.every_record,
-            "every": self.options.every,
-            "late": self.options.late,
-            "overflow": self.options.overflow,
-            "shards": self.options.shards,
-            "inputs": self._inputs(one_time=False),
-            **self._left_out(),
-        }
+        """`spec` as a dict. Its lengths are in microseconds, or in nanoseconds if one is a fraction."""
+        return in_one_unit(
+            {
+                "keys": list(self.keys),
+                "time": self.time,
+                "tick": self.tick,
+                "tie": self.tie,
+                "windows": self.windows._plan(),
+                "grace": self.windows.grace,
+                "until": self.windows.retention,
+                "aggregates": [aggregate.plan(name) for name, aggregate in self.aggregates],
+                "op": self.options.op,
+                "emit": self.options.emit,
+                "every_record": self.options.every_record,
+                "every": self.options.every,
+                "late": self.options.late,
+                "overflow": self.options.overflow,
+                "shards": self.options.shards,
+                "inputs": self._inputs(one_time=False),
+                **self._left_out(),
+            }
+        )
 
     def _left_out(self) -> dict[str, object]:
         if self.left_out is None:

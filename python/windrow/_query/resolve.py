@@ -11,9 +11,11 @@ from windrow import functions
 from windrow._aggregates.aggregate import Aggregate, call_of
 from windrow._aggregates.call import AggregateCall, Computed
 from windrow._aggregates.ended_by import EndedBy
+from windrow._aggregates.journeys import Funnel
 from windrow._aggregates.row_numbers import RowNumber
 from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._arguments.column import check_prefix
+from windrow._arguments.duration import check_whole
 from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
 from windrow._arguments.expression import ColumnExpression, Reference, column_reference
 from windrow._arguments.other_names import aggregate_like
@@ -69,6 +71,8 @@ def resolved(
             call.frame.check(argument, windows, rows, fields[grouped.time])
         if grouped._tie is not None:
             _check_tie(grouped._tie, argument, call, windows)
+        if isinstance(call, Funnel) and call.within is not None:
+            check_whole(f"{argument}: funnel(within=)", call.within, fields[grouped.time])
         resolved_parts[name] = grouped._resolved(argument, call)
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from windrow._aggregates import builtin
 from windrow._aggregates.aggregate import Aggregate
-from windrow._arguments.duration import Duration, microseconds
+from windrow._arguments.duration import Duration, of_clock
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
@@ -111,7 +111,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         >>> sorted(sessions.max_ahead("1 hour").count()["count"].to_pylist())
         [1, 2]
         """
-        return self._with(max_ahead=microseconds("duration", duration, zero=True))
+        return self._with(max_ahead=of_clock("duration", duration, zero=True))
 
     def flat(self) -> WindowedData[Result]:
         """Returns the columns `window_start` and `window_end` in place of the struct `window`.

@@ -217,6 +217,6 @@ def open_spec(plan: Plan, columns: pa.Schema) -> str:
     """A plan for the rows of open windows, which a packer brings to the shards of their keys."""
     name = packed_schema(columns).names[-1]
     columns_of_records = {"tick": None, "tie": None, "inputs": None, "time": name}
-    records = {"windows": {"kind": "session", "gap": 1_000_000}} | columns_of_records
+    records = {"windows": {"kind": "session", "gap": 1_000_000}, "nanoseconds": False} | columns_of_records
     counted = [{"name": "n", "function": "count", "columns": []}]
     return json.dumps(json.loads(plan.spec_in_order) | records | {"aggregates": counted, "op": False})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from windrow._arguments.duration import Duration, microseconds
+from windrow._arguments.duration import Duration, of_clock
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._spark.environment import check_session
 
@@ -54,7 +54,7 @@ def ticks(
     DataFrame[ts: timestamp, tick: boolean]
     """
     check_session(spark)
-    period, behind = microseconds("every", every), microseconds("delay", delay, zero=True)
+    period, behind = of_clock("every", every), of_clock("delay", delay, zero=True)
     if period % _SECOND:
         raise bad_value("every", every, "whole seconds, such as '10 seconds'")
     for argument, name in (("time", time), ("tick", tick)):

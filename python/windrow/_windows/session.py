@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, Self, get_args
 
 import pyarrow as pa
 
-from windrow._arguments.duration import LONGEST, Duration, microseconds, words
+from windrow._arguments.duration import LONGEST, Duration, Microseconds, microseconds, words
 from windrow._arguments.errors import bad_type, bad_value, positional_options, unknown_option, unknown_word
 from windrow._arguments.expression import column_reference
 from windrow._windows.session_rules import RuleArguments, SessionRules
@@ -37,11 +37,11 @@ class DynamicGap:
     """
 
     column: Any
-    max_gap: int | None
+    max_gap: Microseconds | None
     invalid: InvalidGap
 
     @property
-    def max_gap_on_stream(self) -> int:
+    def max_gap_on_stream(self) -> Microseconds:
         """The longest gap on a stream, one day by default. A stream needs it to know when a session ends."""
         return _DAY if self.max_gap is None else self.max_gap
 
@@ -57,7 +57,7 @@ class SessionWindows(Windows):
         rules: where sessions end before their gap has passed.
     """
 
-    gap: int | DynamicGap
+    gap: Microseconds | DynamicGap
     rules: SessionRules
 
     @classmethod
@@ -278,12 +278,12 @@ class SessionWindows(Windows):
         return self._of(**{**vars(self), "gap": replace(self.gap, max_gap=self.gap.max_gap_on_stream)})
 
     @property
-    def _least_retention(self) -> tuple[int, str]:
+    def _least_retention(self) -> tuple[Microseconds, str]:
         if isinstance(self.gap, DynamicGap):
             return self.gap.max_gap_on_stream + (self.grace or 0), "max_gap + grace"
         return self.gap + (self.grace or 0), "gap + grace"
 
-    def _lengths(self) -> dict[str, tuple[int, str]]:
+    def _lengths(self) -> dict[str, tuple[Microseconds, str]]:
         gap = {"max_gap": self.gap.max_gap} if isinstance(self.gap, DynamicGap) else {"gap": self.gap}
         lengths = {**gap, "max_duration": self.rules.max_duration}
         ticks = {argument: (length, "one tick") for argument, length in lengths.items() if length is not None}

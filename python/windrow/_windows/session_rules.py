@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import time
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from windrow._arguments.duration import Duration, microseconds, words
+from windrow._arguments.duration import Duration, Microseconds, microseconds, words
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.expression import column_reference, column_references
 from windrow._arguments.integer import integer
@@ -50,7 +50,7 @@ class SessionRules:
         max_records: the largest number of records; None for any.
     """
 
-    max_duration: int | None
+    max_duration: Microseconds | None
     end_when: Any
     start_when: Any
     cut_on: tuple[Any, ...]

@@ -7,7 +7,7 @@ from typing import Any, Never, Self
 
 import pyarrow as pa
 
-from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, microseconds, words
+from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, Microseconds, microseconds, words
 from windrow._arguments.errors import bad_value, positional_options
 from windrow._windows.specification import Windows
 
@@ -28,8 +28,8 @@ class SlidingWindows(Windows):
         resolution: the step to which windowing floors times, in microseconds; None for one unit of the time column.
     """
 
-    difference: int
-    resolution: int | None
+    difference: Microseconds
+    resolution: Microseconds | None
 
     @classmethod
     def with_time_difference(
@@ -81,10 +81,10 @@ class SlidingWindows(Windows):
         return cls._of(grace=late, retention=None, difference=width, resolution=tick)._with_retention(retention)
 
     @property
-    def _least_retention(self) -> tuple[int, str]:
+    def _least_retention(self) -> tuple[Microseconds, str]:
         return 2 * self.difference + (self.grace or 0), "2 x difference + grace"
 
-    def _lengths(self) -> dict[str, tuple[int, str]]:
+    def _lengths(self) -> dict[str, tuple[Microseconds, str]]:
         lengths = {"difference": self.difference, "resolution": self.resolution, "grace": self.grace}
         ticks = {argument: (length, "ticks") for argument, length in lengths.items() if length is not None}
         return {**super()._lengths(), **ticks}
@@ -103,9 +103,9 @@ class SlidingWindows(Windows):
                 raise bad_value(argument, words(length), allowed)
         return self._of(**{**vars(self), "resolution": tick})
 
-    def _plan(self) -> dict[str, int | str]:
+    def _plan(self) -> dict[str, Microseconds | str]:
         """The plan of these windows for the core."""
-        tick: dict[str, int | str] = {} if self.resolution is None else {"resolution": self.resolution}
+        tick: dict[str, Microseconds | str] = {} if self.resolution is None else {"resolution": self.resolution}
         return {"kind": "sliding", "difference": self.difference, **tick}
 
     def __repr__(self) -> str:

@@ -9,21 +9,21 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from windrow._arguments.duration import TIME_UNITS, Duration, check_counted, microseconds, words
+from windrow._arguments.duration import TIME_UNITS, Duration, Microseconds, check_counted, microseconds, words
 from windrow._arguments.errors import bad_value
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Windows(ABC):
-    """What both kinds of windows have. Durations are whole microseconds.
+    """What both kinds of windows have. Durations are in microseconds.
 
     Attributes:
         grace: how far behind stream time a record may be; None where none was given.
         retention: how long windows stay visible, in microseconds; None for as long as the rules need.
     """
 
-    grace: int | None
-    retention: int | None
+    grace: Microseconds | None
+    retention: Microseconds | None
 
     def __init__(self, *_args: object, **_fields: object) -> None:
         """Refuses: windows are made by the class methods, which take durations."""
@@ -50,7 +50,7 @@ class Windows(ABC):
 
     @property
     @abstractmethod
-    def _least_retention(self) -> tuple[int, str]:
+    def _least_retention(self) -> tuple[Microseconds, str]:
         """The shortest retention, in microseconds, and its terms in words."""
 
     def _check_time(self, time: pa.Field[Any]) -> None:
@@ -59,10 +59,10 @@ class Windows(ABC):
         counts = f"as the time column {time.name!r} counts in {unit.name}s"
         for argument, (length, kind) in self._lengths().items():
             check_counted(argument, length, time)
-            if kind == "ticks" and length % unit.microseconds:
+            if kind == "ticks" and length % unit.tick:
                 way = f': resolution="1 {unit.name}"' if argument == "resolution" else ""
                 raise bad_value(argument, words(length), f"a multiple of 1 {unit.name}, {counts}{way}")
-            if kind == "one tick" and length < unit.microseconds:
+            if kind == "one tick" and length < unit.tick:
                 raise bad_value(argument, words(length), f"at least 1 {unit.name}, {counts}")
 
     def _check_stream(self) -> None:
@@ -78,7 +78,7 @@ class Windows(ABC):
         """These windows with a stream's defaults; `time` is the time column."""
         return self
 
-    def _lengths(self) -> dict[str, tuple[int, str]]:
+    def _lengths(self) -> dict[str, tuple[Microseconds, str]]:
         """The lengths of time, by argument, and whether each is whole ticks, at least one tick, or any."""
         lengths = {"grace": self.grace, "retention": self.retention}
         return {argument: (length, "any") for argument, length in lengths.items() if length is not None}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, microseconds
+from windrow._arguments.duration import LONGEST, TIME_UNITS, Duration, of_clock
 from windrow._arguments.errors import bad_value
 from windrow.testing._feed import SourcedRows, taken
 from windrow.testing._values import cell_of
@@ -33,7 +33,7 @@ class WallClock:
         if self._now is None:
             raise bad_value("wall_clock", None, _NEEDED)
         if isinstance(by, str | timedelta):
-            to = self._now + microseconds("duration_or_time", by, zero=True)
+            to = self._now + of_clock("duration_or_time", by, zero=True)
         else:
             to = self._ticks("duration_or_time", by)
         if not self._now <= to <= LONGEST:
