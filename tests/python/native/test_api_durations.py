@@ -1,10 +1,12 @@
-"""Durations: words and `timedelta` in, whole microseconds out, everything else refused with the reason."""
+"""Durations: words and `timedelta` in, microseconds out, everything else refused with the reason."""
 
 from __future__ import annotations
 
 from datetime import timedelta
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -63,6 +65,11 @@ def test_words_are_durations(text: str, length: int) -> None:
         (timedelta(minutes=5), 5 * MINUTE),
         (timedelta(days=1, microseconds=1), 86_400_000_001),
         (pd.Timedelta("90 minutes"), 90 * MINUTE),
+        (np.timedelta64(90, "m"), 90 * MINUTE),
+        (np.timedelta64(2, "W"), 14 * 1440 * MINUTE),
+        (np.timedelta64(3, "5m"), 15 * MINUTE),
+        (np.timedelta64(3_000, "ns"), 3),
+        (pd.Timedelta(3_000, "ns"), 3),
     ],
 )
 def test_a_timedelta_is_a_duration(value: timedelta, length: int) -> None:
@@ -105,7 +112,8 @@ def test_a_bare_number_has_no_unit() -> None:
         ("5 M", "for minutes"),
         ("1h5M", "for minutes"),
         ("5MS", "words such as"),
-        ("5ns", "microseconds or longer units"),
+        ("0.5ns", "; only the seconds of an ISO 8601 duration may have decimals"),
+        ("5ps", "words such as"),
         ("5m 3min", "'minute' appears twice"),
         ("1.5h", '; only the seconds of an ISO 8601 duration may have decimals, as in "PT1.5S"'),
         ("5m30", "words such as"),
@@ -120,7 +128,7 @@ def test_a_bare_number_has_no_unit() -> None:
         ("PT1.5H", '; only the seconds of an ISO 8601 duration may have decimals, as in "PT1.5S"'),
         ("PT-5M", "words such as"),
         ("pt5m", "words such as"),
-        ("PT0.0000001S", "microseconds or longer units"),
+        ("PT0.0000000001S", "a whole number of nanoseconds"),
         ("PT0S", "longer than zero"),
         ("-PT5M", "longer than zero"),
         ("P" + "9" * 30 + "D", "292,000 years"),
@@ -128,7 +136,15 @@ def test_a_bare_number_has_no_unit() -> None:
         ("-5 minutes", "longer than zero"),
         (timedelta(0), "longer than zero"),
         (timedelta(microseconds=-1), "longer than zero"),
-        (pd.Timedelta(1, "ns"), "a whole number of microseconds"),
+        (pd.Timedelta(-1, "ns"), "longer than zero"),
+        (np.timedelta64(-1, "ns"), "longer than zero"),
+        (np.timedelta64(0, "D"), "longer than zero"),
+        (np.timedelta64("NaT"), "words such as"),
+        (np.timedelta64(1), "a numpy.timedelta64 of weeks to nanoseconds"),
+        (np.timedelta64(1, "M"), "a month has no fixed length"),
+        (np.timedelta64(1, "Y"), "a year has no fixed length"),
+        (np.timedelta64(1000, "ps"), "a numpy.timedelta64 of weeks to nanoseconds"),
+        (np.timedelta64(2**62, "W"), "292,000 years"),
         (f"{LONGEST + 1} microseconds", "292,000 years"),
         ("9" * 5_000 + " days", "292,000 years"),
         (timedelta.max, "292,000 years"),
@@ -144,6 +160,17 @@ def test_the_longest_duration_is_allowed_and_one_more_is_not() -> None:
     assert microseconds("gap", f"{LONGEST} microseconds") == LONGEST
     with pytest.raises(ValueError, match="gap"):
         microseconds("gap", f"{LONGEST + 1} microseconds")
+
+
+@pytest.mark.parametrize("nanoseconds", [1, 500, 999, 1_000, 1_001, 86_400_000_000_001, 2**63 - 1])
+def test_a_length_may_be_a_number_of_nanoseconds(nanoseconds: int) -> None:
+    length = Fraction(nanoseconds, 1_000)
+    spelled = (f"{nanoseconds}ns", f"{nanoseconds} nanoseconds", f"PT{nanoseconds // 10**9}.{nanoseconds % 10**9:09}S")
+    for value in (*spelled, pd.Timedelta(nanoseconds, "ns"), np.timedelta64(nanoseconds, "ns")):
+        made = microseconds("gap", value)
+        assert made == length
+        assert isinstance(made, int) == (nanoseconds % 1_000 == 0)
+        assert microseconds("gap", words(made)) == length
 
 
 def test_zero_is_allowed_where_it_is_asked_for() -> None:

@@ -15,7 +15,6 @@ from itertools import permutations
 from typing import Any
 
 import duckdb
-import numpy as np
 import pandas
 import pandas as pd
 import polars as pl
@@ -189,8 +188,7 @@ def test_integers_beside_an_empty_field_of_pandas_are_integers(column: str, reve
     [row] = [row for row in closed.to_dict("records") if row["user"] == 7]
     assert (row["n"], row["total"], row["last"]) == (2, 3, 2)
     if not reverse:
-        assert closed["user"].dtype == np.int64
-        assert closed["total"].dtype == np.int64
+        assert all(pd.api.types.is_integer_dtype(closed[name]) for name in ("user", "total", "last"))
 
 
 def _no_warning() -> Any:
@@ -210,17 +208,19 @@ REFUSED: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-@pytest.mark.parametrize("library", [*LIBRARIES])
+# DuckDB has one unit of intervals, and whole floats of pandas are read as integers.
+_NEVER = (("duckdb", "unit"), ("pandas", "int to float"))
+_CASES = [(library, case) for library in LIBRARIES for case in REFUSED if (library, case) not in _NEVER]
+
+
+@pytest.mark.parametrize(("library", "case"), _CASES)
 def test_another_type_is_refused_with_the_column_and_a_cast_that_works(library: str, case: str) -> None:
     was, now = REFUSED[case]
-    if library == "pandas" and case == "int to float":
-        return  # whole floats are read as integers
     before, after = (day(number, pa.int64()).set_column(2, "x", kind) for number, kind in ((1, was), (2, now)))
     first = windowed(LIBRARIES[library](before)).advance(None, to=ENDS[1], n=wr.count(), most=wr.max("x"))
     data = LIBRARIES[library](after)
     with pytest.raises(
-        ValueError, match=r"^open: column 'x' was \S+ in the run before, and is .* now; allowed: "
+        ValueError, match=r"^open: column 'x' was .+ in the run before, and is .* now; allowed: "
     ) as refused:
         windowed(data).advance(first.still_open, to=ENDS[2], n=wr.count(), most=wr.max("x"))
     cast = str(refused.value).partition("such as ")[2].partition(" gives; or None to begin anew")[0]
@@ -237,7 +237,7 @@ def test_another_type_is_refused_with_the_column_and_a_cast_that_works(library: 
         else:
             made = data.set_column(2, "x", made)
     again = windowed(made).advance(first.still_open, to=ENDS[2], n=wr.count(), most=wr.max("x"))
-    assert [row["n"] for row in rows(again)] == [4, 2, 1]
+    assert [row["n"] for row in rows(again)] == [4, 1, 1, 1]
 
 
 @pytest.mark.parametrize("fraction", [0.5, 2.0**53, float("inf")])
@@ -248,7 +248,7 @@ def test_floats_that_are_no_integers_are_refused(fraction: float) -> None:
     with pytest.raises(ValueError, match="^open: column 'y' was int64 in the run before, and is double now"):
         windowed(frame).advance(first.still_open, to=ENDS[2], total=wr.sum("y"))
     frame.loc[0, "y"] = min(2.0**53 - 1, 9.0)
-    assert len(rows(windowed(frame).advance(first.still_open, to=ENDS[2], total=wr.sum("y")))) == 3
+    assert len(rows(windowed(frame).advance(first.still_open, to=ENDS[2], total=wr.sum("y")))) == 4
 
 
 def test_times_of_another_unit_are_refused_with_the_cast() -> None:
@@ -259,7 +259,7 @@ def test_times_of_another_unit_are_refused_with_the_cast() -> None:
         windowed(finer).advance(first.still_open, to=ENDS[2], n=wr.count())
     cast = str(refused.value).partition("such as ")[2].partition(" gives")[0]
     again = finer.set_column(1, "ts", eval(cast, {"table": finer, "pyarrow": pyarrow}))
-    assert len(rows(windowed(again).advance(first.still_open, to=ENDS[2], n=wr.count()))) == 3
+    assert len(rows(windowed(again).advance(first.still_open, to=ENDS[2], n=wr.count()))) == 4
 
 
 def test_a_changed_key_of_a_widened_table_is_found() -> None:

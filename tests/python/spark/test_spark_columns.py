@@ -160,10 +160,14 @@ def test_a_time_of_another_type_names_the_cast_and_the_cast_works(spark: SparkSe
         "id + 0.25D AS float",
         "CAST(id + 0.25D AS DECIMAL(20, 6)) AS decimal",
         "DATE '1970-01-01' AS date",
+        "1000000 * id AS us",
+        "date_format(timestamp_seconds(id), \"yyyyMMdd'T'HHmmss'Z'\") AS compact",
+        "'19700101' AS day",
         "id AS `s.at`",
     )
-    places = {"us date": 1, "ms": 1}  # Spark shows no values before an action, so there are two casts
-    for column in ("text", "us date", "s", "ms", "float", "decimal", "date", "s.at"):
+    # Spark shows no values before an action, so there are several casts.
+    places = {"us date": 1, "compact": 2, "day": 2, "ms": 1, "us": 2}
+    for column in ("text", "us date", "compact", "day", "s", "ms", "us", "float", "decimal", "date", "s.at"):
         with pytest.raises(TypeError, match=f"^time: column '{column}' has type .*; allowed: a timestamp") as raised:
             wr.group_by(data, "k", time=column)
         _, _, cast = str(raised.value).partition("with or without a zone: ")
