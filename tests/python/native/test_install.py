@@ -21,9 +21,10 @@ OF_THIS_RUN = ("MAKE", "MFLAGS", "PYO3_", "PYSPARK_", "PYTHON", "RUSTFLAGS", "SP
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(OF_THIS_RUN)}
 
 
-def run(command: list[str], folder: Path) -> str:
-    """What a command prints, without the settings of this test run."""
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+def run(command: list[str], folder: Path, active: Path | None = None) -> str:
+    """What a command prints, without the settings of this test run, perhaps in an active environment."""
+    own = {} if active is None else {"PATH": f"{active}{os.pathsep}{ENVIRONMENT['PATH']}"}
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT | own, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
     return done.stdout
 
@@ -67,7 +68,7 @@ def check_example(commands: Path, folder: Path) -> None:
     (example,) = examples(ROOT / "README.md")
     assert example.prints is not None
     code = f"{example.code}\nimport sys\nprint(wr.__file__.startswith(sys.prefix))"
-    printed = rows(run([str(commands / "python"), "-c", code], folder))
+    printed = rows(run([str(commands / "python"), "-c", code], folder, active=commands))
     assert printed == [*rows(example.prints), "True"]
 
 
