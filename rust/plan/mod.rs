@@ -23,6 +23,7 @@
 //! | [`limits`] | how many rows and bytes wait before they move on |
 //! | [`fingerprint`] | what a saved state belongs to |
 //! | `changed_query`, `duration_words`, `value_words` | how the query of a saved state differs, in words |
+//! | `stored_aggregates` | what the states of a saved query depend on |
 //! | `wider_types` | the types of columns that may grow |
 //! | [`open_query`] | what a table of open windows belongs to, and which queries may continue it |
 
@@ -46,6 +47,7 @@ pub(crate) mod rows_with_windows;
 pub(crate) mod rule_sources;
 pub(crate) mod source_column;
 pub mod spec;
+mod stored_aggregates;
 mod value_words;
 mod wider_types;
 mod window_id;

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::changed_query::{self, ROWS, RULES, Specification};
 use super::fingerprint::{Fingerprint, hash, unnamed};
 use super::length_unit::{in_one_unit, is_in_nanoseconds};
+use super::stored_aggregates::{Definition, aggregates, fixed_types};
 use super::wider_types::{narrower_keys, widen};
 
 /// Whether rows have the emissions of their windows: of a query with `every`.
@@ -125,21 +126,6 @@ fn relevant(mut specification: Specification) -> Specification {
     specification
 }
 
-/// The types of the columns whose values are in windows: keys, and those whose change ends a session.
-pub(super) fn fixed_types(specification: &Specification) -> Specification {
-    let types = specification.get("types").and_then(Value::as_object);
-    let windows = specification.get("windows");
-    let lists = [
-        specification.get("keys"),
-        windows.and_then(|windows| windows.get("cut_on")),
-    ];
-    let names = lists.into_iter().filter_map(|list| list?.as_array());
-    let names = names.flatten().filter_map(Value::as_str);
-    names
-        .filter_map(|name| Some((name.to_owned(), types?.get(name)?.clone())))
-        .collect()
-}
-
 /// The windows of `saved`, with the gap of `own` if that is longer, and the gap that it had.
 fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, Option<i64>) {
     let [mut windows, is] = [saved, own].map(|each| each.get("windows").cloned());
@@ -155,40 +141,6 @@ fn longer_gap(saved: &Specification, own: &Specification) -> (Option<Value>, Opt
         windows.insert("gap".into(), json!(is));
     }
     (windows, longer.map(|(was, _)| was))
-}
-
-/// An aggregate, with all that its states depend on.
-#[derive(Clone, PartialEq)]
-pub(super) struct Definition {
-    name: Value,
-    pub(super) is_function: bool,
-    /// The aggregate without its name, the type of its result, and those of its columns.
-    pub(super) states: (Value, Value, Specification),
-}
-
-pub(super) fn aggregates(specification: &Specification) -> Vec<Definition> {
-    let list = |name: &str| {
-        let list = specification.get(name).and_then(Value::as_array);
-        list.cloned().unwrap_or_default()
-    };
-    let types = specification.get("types").and_then(Value::as_object);
-    let with_result = list("aggregates").into_iter().zip(list("results"));
-    let definitions = with_result.map(|(mut aggregate, result)| {
-        let columns = aggregate.get("columns").and_then(Value::as_array);
-        let columns = columns.into_iter().flatten();
-        let read = columns.chain(aggregate.get("where"));
-        let read = read.filter_map(Value::as_str);
-        let columns = read.filter_map(|name| Some((name.to_owned(), types?.get(name)?.clone())));
-        let columns = columns.collect();
-        let fields = aggregate.as_object_mut();
-        let name = fields.and_then(|fields| fields.remove("name"));
-        Definition {
-            name: name.unwrap_or_default(),
-            is_function: aggregate.get("function") == Some(&json!("python")),
-            states: (aggregate, result, columns),
-        }
-    });
-    definitions.collect()
 }
 
 /// A specification of one aggregate only.
@@ -235,10 +187,10 @@ fn matches(saved: &Specification, own: &Specification) -> Result<Vec<Option<usiz
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
-    pub(in crate::plan) fn sessions(gap: i64, aggregates: &[(&str, &str, &str)]) -> Value {
+    fn sessions(gap: i64, aggregates: &[(&str, &str, &str)]) -> Value {
         let results: Vec<&str> = aggregates.iter().map(|_| "int64").collect();
         let aggregates: Vec<Value> = aggregates
             .iter()
@@ -254,7 +206,7 @@ pub(super) mod tests {
         })
     }
 
-    pub(in crate::plan) fn of(saved: &Value, own: &Value) -> Result<Continuation, String> {
+    fn of(saved: &Value, own: &Value) -> Result<Continuation, String> {
         let own = Fingerprint {
             text: own.to_string(),
             hash: String::new(),
@@ -262,7 +214,7 @@ pub(super) mod tests {
         own.continues(&saved.to_string())
     }
 
-    pub(in crate::plan) fn with(mut specification: Value, name: &str, value: Value) -> Value {
+    fn with(mut specification: Value, name: &str, value: Value) -> Value {
         specification[name] = value;
         specification
     }
@@ -365,6 +317,50 @@ pub(super) mod tests {
             (found.aggregates, found.shorter_gap),
             (vec![Some(0)], Some(9))
         );
+    }
+
+    #[test]
+    fn columns_may_get_wider_types() {
+        let typed = |user: &str, x: &str, result: &str| {
+            let query = with(
+                sessions(9, &[("a", "max", "x")]),
+                "types",
+                json!({"user": user, "x": x}),
+            );
+            with(query, "results", json!([result]))
+        };
+        let saved = typed("int32", "decimal(9,2)", "decimal(9,2)");
+        let found = of(&saved, &typed("int64", "decimal(12,2)", "decimal(12,2)")).unwrap();
+        assert_eq!(found.aggregates, [Some(0)]);
+        assert_eq!(found.narrower_keys, [Some(DataType::Int32)]);
+        let same = of(&saved, &saved).unwrap();
+        assert_eq!(same.narrower_keys, [None]);
+        for (own, says) in [
+            (
+                typed("int16", "decimal(9,2)", "decimal(9,2)"),
+                "column \"user\" was int32, is int16",
+            ),
+            (
+                typed("uint64", "decimal(9,2)", "decimal(9,2)"),
+                "column \"user\" was int32, is uint64",
+            ),
+            (
+                typed("int32", "decimal(9,3)", "decimal(9,3)"),
+                "column \"x\" was decimal(9,2), is decimal(9,3)",
+            ),
+        ] {
+            let refused = of(&saved, &own).unwrap_err();
+            assert!(refused.contains(says), "{refused}");
+        }
+        // A sum has one type for all integers, so a narrower column changes nothing.
+        let counts = |x: &str| typed("int64", x, "int64");
+        let found = of(&counts("int64"), &counts("int32")).unwrap();
+        assert_eq!(found.aggregates, [Some(0)]);
+        let shrunk = of(
+            &typed("int64", "int64", "int64"),
+            &typed("int64", "int32", "int32"),
+        );
+        assert!(shrunk.is_err());
     }
 
     /// A query with these options of `emit`.

@@ -5,7 +5,7 @@ use arrow_schema::DataType;
 use serde_json::{Value, json};
 
 use super::changed_query::Specification;
-use super::open_query::{aggregates, fixed_types};
+use super::stored_aggregates::{aggregates, fixed_types};
 
 /// The digits that a decimal may have.
 const MAX_PRECISION: u8 = 38;
@@ -122,7 +122,6 @@ fn integers(kind: &DataType) -> Option<(i64, i64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::open_query::tests::{of, sessions, with};
 
     #[test]
     fn only_types_that_keep_all_values_and_their_bytes_are_wider() {
@@ -166,49 +165,5 @@ mod tests {
         ] {
             assert!(!is_wider(other, narrow), "{narrow} {other}");
         }
-    }
-
-    #[test]
-    fn columns_may_get_wider_types() {
-        let typed = |user: &str, x: &str, result: &str| {
-            let query = with(
-                sessions(9, &[("a", "max", "x")]),
-                "types",
-                json!({"user": user, "x": x}),
-            );
-            with(query, "results", json!([result]))
-        };
-        let saved = typed("int32", "decimal(9,2)", "decimal(9,2)");
-        let found = of(&saved, &typed("int64", "decimal(12,2)", "decimal(12,2)")).unwrap();
-        assert_eq!(found.aggregates, [Some(0)]);
-        assert_eq!(found.narrower_keys, [Some(DataType::Int32)]);
-        let same = of(&saved, &saved).unwrap();
-        assert_eq!(same.narrower_keys, [None]);
-        for (own, says) in [
-            (
-                typed("int16", "decimal(9,2)", "decimal(9,2)"),
-                "column \"user\" was int32, is int16",
-            ),
-            (
-                typed("uint64", "decimal(9,2)", "decimal(9,2)"),
-                "column \"user\" was int32, is uint64",
-            ),
-            (
-                typed("int32", "decimal(9,3)", "decimal(9,3)"),
-                "column \"x\" was decimal(9,2), is decimal(9,3)",
-            ),
-        ] {
-            let refused = of(&saved, &own).unwrap_err();
-            assert!(refused.contains(says), "{refused}");
-        }
-        // A sum has one type for all integers, so a narrower column changes nothing.
-        let counts = |x: &str| typed("int64", x, "int64");
-        let found = of(&counts("int64"), &counts("int32")).unwrap();
-        assert_eq!(found.aggregates, [Some(0)]);
-        let shrunk = of(
-            &typed("int64", "int64", "int64"),
-            &typed("int64", "int32", "int32"),
-        );
-        assert!(shrunk.is_err());
     }
 }

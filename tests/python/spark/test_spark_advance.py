@@ -248,3 +248,58 @@ def test_a_day_that_runs_again_with_more_records_replaces_its_rows_alone(spark: 
     ]
     with pytest.raises(AssertionError):
         names["run"](clicks, "2026-05-05", "2026-05-05")
+
+
+WIDTHS = [("int", "bigint"), ("smallint", "int"), ("float", "double"), ("decimal(9,2)", "decimal(20,2)")]
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["wider", "narrower"])
+@pytest.mark.parametrize(("narrow", "wide"), WIDTHS)
+def test_a_day_of_other_widths_continues(spark: SparkSession, narrow: str, wide: str, reverse: bool) -> None:
+    gap = wr.SessionWindows.with_gap("30 minutes")
+    aggregates = {"n": wr.count(), "least": wr.min("x"), "total": wr.sum("y")}
+
+    def runs(kinds: tuple[str, str]) -> list[list[Any]]:
+        found, still_open = [], None
+        for minutes, to, kind in zip(
+            ([0, 5], [20, 90]), (ENDS[0] - timedelta(minutes=25), ENDS[3]), kinds, strict=True
+        ):
+            ids = spark.createDataFrame([(minute, minute % 2 + 1) for minute in minutes], "minute int, id int")
+            zero = int(START.timestamp())
+            day = ids.selectExpr(
+                f"CAST(1 AS {kind}) AS k",
+                f"timestamp_seconds({zero} + 60 * minute) AS ts",
+                f"CAST(id AS {kind}) AS x",
+                "id AS y",
+            )
+            run = wr.group_by(day, "k", time="ts").windowed_by(gap).advance(still_open, to=to, **aggregates)
+            found.append(
+                sorted((int(row.k), row.window.start, row.n, int(row.least), row.total) for row in run.closed.collect())
+            )
+            still_open = run.still_open
+        types = dict(still_open.dtypes)
+        assert (types["k"], types["least"]) == (wide, wide)
+        return found
+
+    expected = runs((wide, wide))
+    assert runs((wide, narrow) if reverse else (narrow, wide)) == expected
+    assert expected[1][0][2] == 3
+
+
+def test_another_type_of_a_value_is_refused_in_spark_with_its_cast(spark: SparkSession) -> None:
+    gap = wr.SessionWindows.with_gap("30 minutes")
+
+    def day(minute: int, kind: str) -> DataFrame:
+        at = int(START.timestamp()) + 60 * minute
+        return spark.range(1).selectExpr("1 AS k", f"timestamp_seconds({at}) AS ts", f"CAST(id AS {kind}) AS x")
+
+    def run(before: Any, data: DataFrame, to: datetime) -> Any:
+        return wr.group_by(data, "k", time="ts").windowed_by(gap).advance(before, to=to, s=wr.sum("x"))
+
+    first = run(None, day(0, "bigint"), START + timedelta(minutes=1))
+    with pytest.raises(
+        Exception, match=r"open: column 'x' was int64 in the run before.*F\.col\('x'\)\.cast\(\"bigint\"\)"
+    ):
+        run(first.still_open, day(2, "double"), ENDS[3]).closed.collect()
+    again = run(first.still_open, day(2, "double").withColumn("x", F.col("x").cast("bigint")), ENDS[3])
+    assert [row.s for row in again.closed.collect()] == [0]
