@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -32,7 +32,7 @@ _CASTS = TimeCasts(
 
 
 class PolarsColumns(Columns):
-    """The projection is collected when the query runs. `lazy`: whether results are lazy frames."""
+    """The columns that a query needs are collected when it runs. `lazy`: whether results are lazy frames."""
 
     language = POLARS
     kind = "a Polars frame"
@@ -41,27 +41,15 @@ class PolarsColumns(Columns):
         self._given = frame
         self._lazy = lazy
         self._frame = frame.lazy()
-        self._expressions: tuple[str, ...] = ()
+        self._expressions: Mapping[str, ColumnExpression] = {}
         self._rows: int | None = getattr(frame, "height", None)  # a lazy frame has none
         self._names: list[str] = self._frame.collect_schema().names()
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns:
-        import polars as pl
-        from polars import selectors
-
-        other, frame = copy(self), self._frame
-        for place, (name, expression) in enumerate(expressions.items(), len(self._names)):
-            computed = _polars_expression(expression).alias(name)
-            if expression.input is not None:  # a cogroup may name columns by the name of the input
-                frame = frame.with_columns(pl.all().name.prefix(f"{expression.input}."))
-            if _is_aggregate(computed, frame):
-                raise ValueError("it gives one value for all rows, not one for each")
-            frame = frame.select(selectors.by_index(*range(place)), computed)
-        other._frame, other._names = frame, frame.collect_schema().names()
-        other._expressions = (
-            *self._expressions,
-            *(str(each) for each in expressions.values() if each.language == POLARS),
-        )
+        if any(_is_aggregate(expression, self._frame.collect_schema()) for expression in expressions.values()):
+            raise ValueError("it gives one value for all rows, not one for each")
+        other = copy(self)
+        other._expressions = {**self._expressions, **expressions}
         return other
 
     @property
@@ -80,26 +68,26 @@ class PolarsColumns(Columns):
 
     @property
     def names(self) -> Sequence[str]:
-        return self._names
+        return [*self._names, *self._expressions]
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return _reader(self._projected(positions).head(0).collect()).schema
+        return _reader(self._collected(positions, 0)).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.
-        return _reader(self._collected(self._projected(positions)))
+        return _reader(self._collected(positions))
 
     @property
     def is_empty(self) -> bool:
         return (self._frame.head(1).collect().height if self._rows is None else self._rows) == 0
 
     def sample(self, position: int) -> list[Any]:
-        head = self._collected(self._projected([position]).head(SAMPLE))
-        values: list[Any] = head.to_series().drop_nulls().to_list()
+        column = self._collected([position], None if position >= len(self._names) else SAMPLE).to_series()
+        values: list[Any] = column.head(SAMPLE).drop_nulls().to_list()
         return values
 
     def dtype(self, position: int) -> Any:
-        return self._frame.collect_schema().dtypes()[position]
+        return self._collected([position], 0).dtypes[0]
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         frame = polars_frame(rows, kinds)
@@ -117,26 +105,69 @@ class PolarsColumns(Columns):
         frame = self._given.hstack(polars_frame(added, kinds).get_columns())
         return frame.lazy() if self._lazy else frame
 
-    def _collected(self, frame: Any) -> Any:
-        """The rows. Raises `ValueError` if an expression does not give one value for each."""
+    def _collected(self, positions: Sequence[int], most: int | None = None) -> Any:
+        """These columns of all rows, or of the first so many. Expressions need all rows, or none for their types."""
         import polars as pl
 
-        try:
-            return frame.collect()
-        except pl.exceptions.ShapeError as error:
-            if not self._expressions:
-                raise
-            allowed = f"expressions that give one value for each row ({error})"
-            raise bad_value("expression", ", ".join(self._expressions), allowed) from error
-
-    def _projected(self, positions: Sequence[int]) -> Any:
         # pl.col reads "*" and "^...$" as patterns; selectors take columns by position.
         from polars import selectors
 
-        projected = self._frame.select(selectors.by_index(*positions))
-        if any(kind.is_object() for kind in projected.collect_schema().dtypes()):
-            raise pa.ArrowTypeError("Polars' type Object holds addresses of Python objects, not Arrow data")
-        return projected
+        count, names = len(self._names), self.names
+        computed = {names[place]: self._expressions[names[place]] for place in positions if place >= count}
+        read = {place for place in positions if place < count}.union(
+            *(_places_read(expression, self._names) for expression in computed.values())
+        )
+        frame = self._frame.select(selectors.by_index(*sorted(read or [*range(count)][:1])))
+        _check_types(frame.collect_schema().dtypes())
+        rows = (frame if most is None else frame.head(most)).collect()
+        columns = []
+        for name in (names[place] for place in positions):
+            if name not in computed:
+                columns.append(rows.get_column(name))
+            elif most == 0:  # a literal has values even then
+                columns.append(_values(computed[name], rows).alias(name).clear())
+            else:
+                columns.append(_one_for_each_row(computed[name], rows).alias(name))
+        _check_types(column.dtype for column in columns)
+        return pl.DataFrame(columns)
+
+
+def _check_types(kinds: Iterable[Any]) -> None:
+    if any(kind.is_object() for kind in kinds):
+        raise pa.ArrowTypeError("Polars' type Object holds addresses of Python objects, not Arrow data")
+
+
+def _places_read(expression: ColumnExpression, names: list[str]) -> set[int]:
+    """The places of the columns that an expression may read."""
+    found = _polars_expression(expression).meta
+    if found.has_multiple_outputs():  # it has a selector
+        return {*range(len(names))}
+    prefix = "" if expression.input is None else f"{expression.input}."
+    roots = (root if root in names else root.removeprefix(prefix) for root in found.root_names())
+    return {names.index(root) for root in roots if root in names}
+
+
+def _values(expression: ColumnExpression, rows: Any) -> Any:
+    """The values of an expression over rows.
+
+    It is computed by itself: next to other columns, Polars' engines repeat a single value, or drop a single row.
+    """
+    import polars as pl
+
+    if expression.input is not None:  # a cogroup may name columns by the name of the input
+        rows = rows.with_columns(pl.all().name.prefix(f"{expression.input}."))
+    return rows.select(_polars_expression(expression).alias("windrow")).to_series()
+
+
+def _one_for_each_row(expression: ColumnExpression, rows: Any) -> Any:
+    """The column of an expression. Raises `ValueError` if it has another number of values than there are rows."""
+    values = _values(expression, rows)
+    if values.len() == rows.height:
+        return values
+    if _is_constant(_polars_expression(expression)):
+        return values.new_from_index(0, rows.height)
+    allowed = f"an expression that gives one value for each row (it gives {values.len()} for {rows.height} rows)"
+    raise bad_value("expression", str(expression), allowed)
 
 
 def _reader(frame: Any) -> pa.RecordBatchReader:
@@ -163,17 +194,25 @@ def _polars_expression(expression: ColumnExpression) -> Any:
     return found
 
 
-def _is_aggregate(computed: Any, frame: Any) -> bool:
-    """Whether an expression over columns gives one value, which Polars would repeat in every row."""
+def _is_aggregate(expression: ColumnExpression, schema: Any) -> bool:
+    """Whether an expression gives one value for all rows, which is no literal."""
     import polars as pl
 
-    if not computed.meta.root_names():
-        return False
     try:
-        values: int = pl.DataFrame(schema=frame.collect_schema()).clear(2).select(computed).height
+        values = _values(expression, pl.DataFrame(schema=schema).clear(2))
+        return values.len() == 1 and not _is_constant(_polars_expression(expression))
     except Exception:  # the query itself shows what is wrong with it
         return False
-    return values == 1
+
+
+def _is_constant(computed: Any) -> bool:
+    """Whether an expression, such as a literal, gives one value that no row has a part in."""
+    import polars as pl
+
+    if computed.meta.root_names() or computed.meta.has_multiple_outputs():
+        return False
+    none, two = (pl.DataFrame({"row": [None] * rows}).select(computed) for rows in (0, 2))
+    return none.height == two.height == 1 and none.equals(two)
 
 
 def polars_frame(rows: pa.Table, kinds: Kinds) -> Any:

@@ -89,12 +89,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "fewer values than rows in Polars": (
         lambda: sessions(pl.from_arrow(COMPUTED)).agg(n=wr.sum(pl.col("twice").filter(pl.col("twice") > 3))),
         ValueError,
-        "allowed: expressions that give one value for each row (",
+        "allowed: an expression that gives one value for each row (it gives 4 for 6 rows)",
     ),
     "fewer times than rows in Polars": (
         lambda: wr.group_by(pl.from_arrow(COMPUTED), "user", time=pl.col("twice").filter(pl.col("twice") > 3)),
         ValueError,
-        "allowed: expressions that give one value for each row (",
+        "allowed: an expression that gives one value for each row (it gives 4 for 6 rows)",
     ),
     "one value for all rows of an input": (
         lambda: both(pl.from_arrow(COMPUTED)).agg(n=wr.sum(pl.col("a.twice").sum())),
