@@ -59,8 +59,7 @@ def _own_name(expression: ColumnExpression) -> str:
     if expression.language == FIELD:
         return str(expression.value[-1])
     if expression.language == POLARS:
-        # A literal Series has no name, and the name of what a selector finds depends on the data.
-        return str(expression.value.meta.output_name(raise_if_undetermined=False) or expression)
+        return str(expression.value.meta.output_name() or expression)  # a literal Series has no name
     return str(expression.value.get_name() if expression.language == DUCKDB else expression)
 
 

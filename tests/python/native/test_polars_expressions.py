@@ -80,7 +80,7 @@ def test_a_filter_that_keeps_each_row_or_has_none_is_an_expression(kind: str, pl
 WHOLE: dict[str, tuple[str, pl.Expr]] = {
     "mean": ("value", pl.col("amount").mean()),
     "number of rows": ("value", pl.len()),
-    "sum of a selector": ("value", pl.sum_horizontal(pl.selectors.integer()).sum()),
+    "sum of a selector": ("value", pl.sum_horizontal(pl.selectors.integer()).sum().alias("total")),
     "last key": ("keys", pl.col("user").last()),
     "latest time": ("time", pl.col("ts").max()),
     "longest gap": ("gap", pl.col("gap").max()),
@@ -103,7 +103,7 @@ ONE_FOR_EACH: dict[str, tuple[pl.Expr, list[int | None]]] = {
     "less the mean": (pl.col("minute") - pl.col("minute").mean().cast(int), [-1, 0, 1]),
     "shift": (pl.col("minute").shift(), [None, 0, 1]),
     "running sum": (pl.col("minute").cum_sum(), [0, 1, 3]),
-    "of a selector": (pl.sum_horizontal(pl.selectors.integer()), [0, 3, 2]),
+    "of a selector": (pl.sum_horizontal(pl.selectors.integer()).alias("total"), [0, 3, 2]),
     "number of the row": (pl.int_range(pl.len()), [0, 1, 2]),
     "literal": (pl.lit(7), [7, 7, 7]),
     "literal of several values": (pl.lit(pl.Series([4, 5, 6])), [4, 5, 6]),
