@@ -113,9 +113,16 @@ class PandasColumns(Columns):
         return PandasColumns(self._frame[mask.to_numpy(zero_copy_only=False)])
 
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
-        frame = self._frame.assign()  # a copy, as deep as this pandas needs
-        for name in added.column_names:
-            frame[name] = pandas_column(added[name], kinds.get(name), arrow=self._is_arrow).array
+        import pandas as pd
+
+        names: Any = added.column_names
+        own = self._frame.columns
+        if isinstance(own, pd.MultiIndex):
+            names = pd.MultiIndex.from_tuples([(name, *[""] * (own.nlevels - 1)) for name in names])
+        new = pandas_frame(added, kinds, arrow=self._is_arrow).set_axis(self._frame.index).set_axis(names, axis=1)
+        # One by one, pandas warns from the hundredth column on.
+        frame = pd.concat([self._frame, new.rename_axis(own.names, axis=1)], axis=1)
+        frame = frame.__finalize__(self._frame)  # attrs, and what subclasses keep
         frame.attrs[ATTRIBUTE] = dict(counted)
         return frame
 

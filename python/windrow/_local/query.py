@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
 from typing import Any, Self, TypeVar
@@ -16,18 +16,19 @@ from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import bad_type
 from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import final_windows, folds_in_order
-from windrow._executor.batches import Batches, conformed, no_rows, rebased, rebased_stream, stream_reader
+from windrow._executor.batches import Batches, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._local.advance import rows_of, specification_of, with_bounds
 from windrow._local.columns import Columns
 from windrow._local.counters import counters, warn_left_out
+from windrow._local.dictionaries import Dictionaries
 from windrow._local.earlier_run import holds_integers, refusal, with_earlier_types
 from windrow._local.empty_columns import continued, fitted, of_schema
 from windrow._local.entries import Entries
 from windrow._local.expressions import output_name, with_expressions
 from windrow._local.progress import Progress
-from windrow._local.reader import packed, reader_of
-from windrow._local.results import Kinds, is_null, pyarrow_table, schema_without_views
+from windrow._local.reader import packed, reader_of, typed_reader
+from windrow._local.results import Kinds, is_null, pyarrow_table
 from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import BOUNDS, flat, shown
@@ -153,14 +154,23 @@ class LocalInput(Input[Any]):
 
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         """The result in batches. Its schema metadata has the counters of records."""
-        reader = self._reader(plan, Tally(), Entries(plan))
+        dictionaries = Dictionaries()
+        reader = self._reader(plan, Tally(), Entries(plan), dictionaries)
         _reported(plan, counters(reader))
-        return _without_views(reader)
+        columns = self._of_columns(plan, reader.schema.names)
+        types = {
+            name: self._source.schema([self.columns.index(column)]).field(0).type for name, column in columns.items()
+        }
+        kinds = {name: dictionaries.fitting(columns[name], kind) for name, kind in types.items()}
+        return typed_reader(reader, kinds)
 
-    def _reader(self, plan: Plan, tally: Tally, entries: Entries) -> pa.RecordBatchReader:
+    def _reader(
+        self, plan: Plan, tally: Tally, entries: Entries, dictionaries: Dictionaries | None = None
+    ) -> pa.RecordBatchReader:
         with ExitStack() as failed:
             progress = failed.enter_context(_progress(plan))
-            stream = stream_reader(self._stream(plan, progress, entries))
+            stream: Iterable[pa.RecordBatch] = stream_reader(self._stream(plan, progress, entries))
+            stream = stream if dictionaries is None else dictionaries.reading(stream)
             blocks, counters = self._read(progress, lambda: packed(plan.of_windows, stream))
             reader = reader_of(plan.of_windows, blocks, counters, progress, tally=tally, entries=entries)
             failed.pop_all()  # the bar stays while the reader is read
@@ -284,14 +294,18 @@ class LocalInput(Input[Any]):
 
     def _kinds(self, plan: Plan, rows: pa.Table, retyped: Collection[str] = ()) -> Kinds:
         """The own types of the result columns that hold values of a column of the data, except `retyped` ones."""
+        columns = self._of_columns(plan, rows.column_names)
+        return self._source.dtypes({name: column for name, column in columns.items() if column not in retyped})
+
+    def _of_columns(self, plan: Plan, names: Sequence[str]) -> dict[str, str]:
+        """The result columns, of those with these names, that hold values of a column of the data, and that column."""
         columns = dict(zip(plan.key_names, plan.keys, strict=False))
         columns |= dict.fromkeys(BOUNDS if plan.options.flat else (), plan.time)
         columns |= {} if plan.left_out is None else {"time": plan.time}
         for name, call in plan.aggregates:
-            if name in rows.column_names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
+            if name in names and (call.function in OF_COLUMN or isinstance(call, Reduction)):
                 columns[name] = call.columns[0]
-        kept = {name: column for name, column in columns.items() if name in rows.column_names and column not in retyped}
-        return self._source.dtypes(kept)
+        return {name: column for name, column in columns.items() if name in names}
 
     def _read(self, progress: Progress | None, work: Callable[[], Read]) -> Read:
         """Runs `work`, which reads the rows. If Python code raises while producing rows, raises that error itself."""
@@ -380,10 +394,3 @@ def _typed(stream: Any, schema: pa.Schema) -> Any:
         return stream
     reader = stream_reader(stream)
     return pa.RecordBatchReader.from_batches(schema, (of_schema(batch, schema) for batch in reader))
-
-
-def _without_views(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
-    schema = schema_without_views(reader.schema)
-    if schema.equals(reader.schema):
-        return reader
-    return pa.RecordBatchReader.from_batches(schema, (conformed(batch, schema) for batch in reader))

@@ -18,11 +18,12 @@ import pyarrow as pa
 
 from windrow._aggregates.evaluation import Tally
 from windrow._executor.batch import folded, merged
-from windrow._executor.batches import rebased
+from windrow._executor.batches import no_rows, rebased
 from windrow._executor.blocks import Blocks, pushed
 from windrow._local.counters import metadata
 from windrow._local.entries import Entries
 from windrow._local.progress import Progress
+from windrow._local.results import Kinds, pyarrow_table
 from windrow._native import Operator, Query
 from windrow._plan.flat import shown, shown_schema
 from windrow._plan.plan import Plan
@@ -82,6 +83,18 @@ def reader_of(
                 progress.close()
 
     return pa.RecordBatchReader.from_batches(output, batches())
+
+
+def typed_reader(reader: pa.RecordBatchReader, kinds: Kinds) -> pa.RecordBatchReader:
+    """A reader whose columns have the types of the data, as `pyarrow_table` gives them."""
+    schema = pyarrow_table(pa.Table.from_batches([no_rows(reader.schema)]), kinds).schema.with_metadata(
+        reader.schema.metadata
+    )
+    if schema.equals(reader.schema):
+        return reader
+    tables = (pyarrow_table(pa.Table.from_batches([batch]), kinds).combine_chunks() for batch in reader)
+    batches = (batch for table in tables for batch in pa.Table.from_arrays(table.columns, schema=schema).to_batches())
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

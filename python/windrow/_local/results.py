@@ -11,6 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._local.dictionaries import capacity, widened
+
 Kinds = Mapping[str, Any]
 """Types of a library by the name of the result column."""
 
@@ -72,8 +74,8 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     if not pa.types.is_dictionary(column.type):
         column = encoded_values(column.cast(kind.value_type))
     chunks: Any = column.chunks
-    if any(len(part.dictionary) > 2**7 for part in chunks):
-        kind = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)  # the data has a dictionary for each chunk
+    if any(len(part.dictionary) > capacity(kind) for part in chunks):
+        kind = widened(kind)  # the data has a dictionary for each chunk
     parts = [(part.indices.cast(kind.index_type), part.dictionary.cast(kind.value_type)) for part in chunks]
     of_parts: Any = pa.DictionaryArray.from_arrays
     encoded: pa.ChunkedArray[Any] = pa.chunked_array([of_parts(*part, ordered=kind.ordered) for part in parts])

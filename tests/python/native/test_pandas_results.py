@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+import warnings
 from typing import Any
 
 import pandas as pd
@@ -227,3 +228,41 @@ def test_the_metadata_of_pandas_stays_in_a_table_of_pyarrow() -> None:
     pd.testing.assert_frame_equal(back[list(data.columns)], data)
     assert plain(back["n"]) == COUNTS
     assert sessions(table, "string").count().to_pandas()["string"].dtype == data["string"].dtype
+
+
+class Kept(pd.DataFrame):
+    """A frame with an attribute of its own."""
+
+    _metadata = ["unit"]
+
+    @property
+    def _constructor(self) -> type[Kept]:
+        return Kept
+
+
+def test_many_columns_are_added_at_once_and_the_frame_keeps_what_is_its_own() -> None:
+    index = pd.MultiIndex.from_tuples([("x", 1), ("x", 1), ("y", 2)], names=["shop", "till"])
+    data = Kept({"user": ["ann", "ann", "bob"], "ts": all_at(0, 1, 2), "amount": [1.0, 2.0, 3.0]}, index=index)
+    data = pd.concat([data, data[["amount"]]], axis=1).rename_axis("columns", axis=1)
+    data.unit, data.attrs["mine"] = "EUR", ["kept"]
+    features = {f"n_{n}": wr.count().over(f"{n} minutes") for n in range(1, 121)}
+    query = wr.group_by(data, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("2 hours"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # pandas warns of columns that are added one by one
+        answer = query.with_columns(**features)
+    assert (type(answer), answer.unit, answer.attrs["mine"]) == (Kept, "EUR", ["kept"])
+    assert list(answer.columns) == [*data.columns, "window", *features]
+    assert answer.columns.name == "columns"
+    assert answer.index.equals(index)
+    assert answer["n_1"].tolist() == [1, 2, 1]
+    pd.testing.assert_frame_equal(answer.iloc[:, :4], data)
+    for names in (["user", "ts", "amount", 7], pd.CategoricalIndex(["user", "ts", "amount", "other"])):
+        named = query_of(data.set_axis(names, axis=1)).with_columns(n=wr.count())
+        assert list(named.columns) == [*names, "window", "n"]
+    flagged = data.iloc[:, :3].reset_index(drop=True).set_flags(allows_duplicate_labels=False)
+    assert not query_of(flagged).with_columns(n=wr.count()).flags.allows_duplicate_labels
+    assert query_of(data[:0]).with_columns(n=wr.count()).shape == (0, 6)
+
+
+def query_of(data: pd.DataFrame) -> wr.WindowedData[pd.DataFrame]:
+    return wr.group_by(data, "user", time="ts").windowed_by(GAP)
