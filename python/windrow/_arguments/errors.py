@@ -29,6 +29,11 @@ def bad_type(argument: str, got: object, allowed: str) -> TypeError:
     return TypeError(f"{argument}: got {shown}; allowed: {allowed}")
 
 
+def class_of(got: object) -> str:
+    """The class of an object with its module, as several libraries have a `Table`."""
+    return f"a {type(got).__module__}.{type(got).__qualname__}"
+
+
 def returns_none(argument: str, function: object, allowed: str) -> TypeError:
     """A function returns no value."""
     code = getattr(function, "__code__", None)

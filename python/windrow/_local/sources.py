@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from weakref import WeakSet
 
 import pyarrow as pa
 
-from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.errors import bad_type, bad_value, class_of
 from windrow._executor.batches import stream_reader
+from windrow._local.capsule_frame import FrameColumns, ReaderColumns, batch_of, is_read_once, opened
 from windrow._local.columns import Columns, TableColumns, without_metadata
 from windrow._local.duckdb_relation import RelationColumns
+from windrow._local.foreign_tables import foreign_call
 from windrow._local.pandas_frame import PandasColumns
 from windrow._local.polars_frame import PolarsColumns
 from windrow._local.results import Kinds
 from windrow._plan.input import ALLOWED, libraries_of
 from windrow._plan.plan import INPUT, Origins
-
-_spent: WeakSet[pa.RecordBatchReader] = WeakSet()
 
 
 def columns_of(data: Any, argument: str = "data", allowed: str = ALLOWED) -> Columns:
@@ -28,7 +27,7 @@ def columns_of(data: Any, argument: str = "data", allowed: str = ALLOWED) -> Col
     if isinstance(data, pa.RecordBatch):
         return TableColumns(pa.Table.from_batches([data]))
     if isinstance(data, pa.RecordBatchReader):
-        return _Reader(data, argument)
+        return ReaderColumns(data, argument)
     if isinstance(data, list | tuple) and data and all(isinstance(each, pa.RecordBatch | pa.Table) for each in data):
         return TableColumns(_joined(data, argument))
     kind, libraries = type(data).__name__, libraries_of(data)
@@ -38,11 +37,15 @@ def columns_of(data: Any, argument: str = "data", allowed: str = ALLOWED) -> Col
         return RelationColumns(data)
     if "pandas" in libraries and hasattr(data, "iloc") and hasattr(data, "columns"):
         return PandasColumns(data)
-    if hasattr(data, "__arrow_c_stream__") and not isinstance(data, type):
-        try:
-            return _Reader(stream_reader(data), argument)
-        except pa.ArrowException as error:
-            raise bad_type(argument, data, f"{ALLOWED} of columns with names ({error})") from error
+    if hasattr(type(data), "__arrow_c_stream__"):
+        if is_read_once(data):
+            return ReaderColumns(opened(data, argument), argument)
+        return FrameColumns(data, argument)
+    if hasattr(type(data), "__arrow_c_array__"):
+        return TableColumns(pa.Table.from_batches([batch_of(data, argument)]))
+    instead = foreign_call(data)
+    if instead is not None:
+        raise TypeError(f"{argument}: got {class_of(data)}; allowed: {instead}")
     raise bad_type(argument, data, _instead(data) or allowed)
 
 
@@ -68,48 +71,6 @@ def _instead(data: object) -> str | None:
     if isinstance(data, list | tuple) and data and all(isinstance(row, dict) for row in data):
         return "pyarrow.Table.from_pylist(rows), for a list of dicts"
     return None
-
-
-class _Reader(Columns):
-    """A reader can be read once. A second query over it would see nothing, so it is an error."""
-
-    is_read_once = True
-
-    def __init__(self, reader: pa.RecordBatchReader, argument: str) -> None:
-        self._reader = reader
-        self._argument = argument
-        self._names = reader.schema.names
-        self._raised: BaseException | None = None
-
-    @property
-    def names(self) -> Sequence[str]:
-        return self._names
-
-    @property
-    def raised(self) -> BaseException | None:
-        return self._raised
-
-    def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return without_metadata(self._reader.schema, positions)
-
-    def stream(self, positions: Sequence[int]) -> Any:
-        if self._reader in _spent:
-            raise ValueError(
-                f"{self._argument}: got a stream that an earlier query has read; allowed: a table, or a new stream"
-            )
-        _spent.add(self._reader)
-        schema = self.schema(positions)
-        return pa.RecordBatchReader.from_batches(schema, self._projected(list(positions), schema))
-
-    def _projected(self, positions: list[int], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in self._reader:
-                yield pa.RecordBatch.from_arrays([batch.column(i) for i in positions], schema=schema)
-        except GeneratorExit:  # a query that fails reads no further
-            raise
-        except BaseException as raised:
-            self._raised = raised
-            raise
 
 
 class Union(Columns):

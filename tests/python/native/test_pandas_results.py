@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import pyarrow as pa
@@ -233,7 +232,7 @@ def test_the_metadata_of_pandas_stays_in_a_table_of_pyarrow() -> None:
 class Kept(pd.DataFrame):
     """A frame with an attribute of its own."""
 
-    _metadata = ["unit"]
+    _metadata: ClassVar[list[str]] = ["unit"]
 
     @property
     def _constructor(self) -> type[Kept]:
