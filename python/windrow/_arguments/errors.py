@@ -31,7 +31,7 @@ def bad_type(argument: str, got: object, allowed: str) -> TypeError:
 
 def class_of(got: object) -> str:
     """The class of an object with its module, as several libraries have a `Table`."""
-    return f"a {type(got).__module__}.{type(got).__qualname__}"
+    return f"{type(got).__module__}.{type(got).__qualname__}"
 
 
 def returns_none(argument: str, function: object, allowed: str) -> TypeError:

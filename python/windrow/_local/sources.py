@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.errors import bad_type, bad_value, class_of
+from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batches import stream_reader
 from windrow._local.capsule_frame import FrameColumns, ReaderColumns, batch_of, is_read_once, opened
 from windrow._local.columns import Columns, TableColumns, without_metadata
 from windrow._local.duckdb_relation import RelationColumns
-from windrow._local.foreign_tables import foreign_call
+from windrow._local.foreign_tables import wrong_table
 from windrow._local.pandas_frame import PandasColumns
 from windrow._local.polars_frame import PolarsColumns
 from windrow._local.results import Kinds
@@ -43,10 +43,9 @@ def columns_of(data: Any, argument: str = "data", allowed: str = ALLOWED) -> Col
         return FrameColumns(data, argument)
     if hasattr(type(data), "__arrow_c_array__"):
         return TableColumns(pa.Table.from_batches([batch_of(data, argument)]))
-    instead = foreign_call(data)
-    if instead is not None:
-        raise TypeError(f"{argument}: got {class_of(data)}; allowed: {instead}")
-    raise bad_type(argument, data, _instead(data) or allowed)
+    if isinstance(data, type) or type(data).__module__ == "builtins" or isinstance(data, Iterator):
+        raise bad_type(argument, data, _instead(data) or allowed)
+    raise wrong_table(argument, data, allowed)
 
 
 def _joined(data: Sequence[pa.RecordBatch | pa.Table], argument: str) -> pa.Table:

@@ -8,15 +8,13 @@ from typing import Any
 
 from windrow._arguments.column import check_prefix
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._plan.input import Input, check_table, libraries_of
+from windrow._plan.input import ALLOWED, Input, check_table, libraries_of
 from windrow._query.scans import Scan
 
 _FILE = (
     "the data in it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), duckdb.read_parquet(path), "
     "spark.read.parquet(path), spark.table(name), or pyarrow.dataset.dataset(path).scanner().to_reader()"
 )
-_FILES = ("ParquetFile", "ParquetDataset", "Dataset", "Scanner")
-"""Classes of pyarrow that read files and, so far, give no Arrow stream."""
 
 
 def open_input(data: object, schema: object = None, streaming: bool | None = None) -> Input[Any]:
@@ -44,6 +42,10 @@ def _opened(data: object, schema: object, streaming: bool | None) -> Input[Any]:
     if isinstance(data, str | os.PathLike):
         raise bad_type("data", data, _FILE)
     libraries = libraries_of(data)
+    if type(data).__module__.startswith("pyspark.pandas"):
+        from windrow._local.foreign_tables import wrong_table
+
+        raise wrong_table("data", data, ALLOWED)
     if "pyspark" in libraries:
         from windrow._spark.environment import check_pyspark
 
@@ -62,9 +64,6 @@ def _opened(data: object, schema: object, streaming: bool | None) -> Input[Any]:
 
         return BatchInput.of(data, columns)
     _check_undeclared(schema, streaming, "None for data in this process, which has a schema")
-    is_file = "pyarrow" in libraries and any(kind.__name__ in _FILES for kind in type(data).__mro__)
-    if is_file and not hasattr(data, "__arrow_c_stream__"):
-        raise bad_type("data", data, _FILE)
     from windrow._local.query import LocalInput
 
     return LocalInput.of(data)
