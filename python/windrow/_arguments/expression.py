@@ -8,11 +8,14 @@
 | DuckDB | an `Expression`: `duckdb.SQLExpression("amount * 2")` |
 | SQL | text in `where`, for Spark and DuckDB: `"amount > 3"` |
 
+An expression of pandas (`pd.col("amount")`) is taken if it is a plain column: pandas gives no public way to compute one.
+
 There are two more: a field of a struct, which is a name with dots, and the constant key of a query without keys.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     ColumnName = str | Column | pl.Expr | pc.Expression
     """The name of a column, or an expression over columns: `F.col("amount") * 2`, `pl.col("amount") * 2`."""
 
-SPARK, POLARS, PYARROW, DUCKDB = "Spark", "Polars", "pyarrow", "DuckDB"
+SPARK, POLARS, PYARROW, DUCKDB, PANDAS = "Spark", "Polars", "pyarrow", "DuckDB", "pandas"
 SQL, FIELD, CONSTANT = "SQL", "field", "constant"
 
 EXAMPLES = {
@@ -45,6 +48,7 @@ _CLASSES = {
     ("pyarrow", "Expression"): PYARROW,
     ("duckdb", "Expression"): DUCKDB,
     ("_duckdb", "Expression"): DUCKDB,
+    ("pandas", "Expression"): PANDAS,
 }
 _NAME = "the name of a column"
 _PATH = re.compile(r"\w+(\.\w+)*")
@@ -107,7 +111,7 @@ Reference = str | ColumnExpression
 def column_reference(argument: str, column: Any, allowed: str = _NAME) -> Reference:
     """The name or expression in `argument`; `TypeError` for anything else.
 
-    A plain column of Polars or pyarrow is its name.
+    A plain column of Polars, pyarrow or pandas is its name.
 
     >>> column_reference("time", "ts")
     'ts'
@@ -131,7 +135,7 @@ def column_reference(argument: str, column: Any, allowed: str = _NAME) -> Refere
     if len(fields) > 1 and column.equals(_pyarrow_field(*fields)):
         return ColumnExpression(FIELD, fields)
     plain = _plain(language, column)
-    if plain is not None and language in (POLARS, PYARROW):
+    if plain is not None and language in (POLARS, PYARROW, PANDAS):
         return plain
     return ColumnExpression(language, column, plain)
 
@@ -188,10 +192,20 @@ def _plain(language: str, column: Any) -> str | None:
         name: str | None = column.meta.output_name() if column.meta.is_column() else None
         return name
     text = str(column)
+    if language == PANDAS:
+        return _plain_pandas(text)
     if language == DUCKDB:
         match = _PLAIN_DUCKDB.fullmatch(text)
         return match[1] if match is not None and column.get_name() == match[1] else None
     return text if column.equals(_pyarrow_field(text)) else None
+
+
+def _plain_pandas(text: str) -> str | None:
+    """The label in `col('amount')`, as text."""
+    try:
+        return str(ast.literal_eval(text.removeprefix("col(").removesuffix(")")))
+    except (SyntaxError, ValueError):
+        return None
 
 
 def _spark_text(column: Any) -> str:
