@@ -8,7 +8,7 @@
 | DuckDB | an `Expression`: `duckdb.SQLExpression("amount * 2")` |
 | SQL | text in `where`, for Spark and DuckDB: `"amount > 3"` |
 
-An expression of pandas (`pd.col("amount")`) is taken if it is a plain column: pandas gives no public way to compute one.
+Of pandas a plain column is taken, `pd.col("amount")`: pandas has no public function that computes an expression.
 
 There are two more: a field of a struct, which is a name with dots, and the constant key of a query without keys.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +35,16 @@ _OBJECTS = (-62_104_060_800, 253_370_764_800)
 """The first seconds of the years 2 and 9999: in some zone, other times are in no year of Python."""
 _FIRST_CHANGE = -9_223_372_036
 """The first second in nanoseconds. pandas crashes if it makes objects of earlier times in a zone with changes."""
+
+
+class Geometry(NamedTuple):
+    """The type of a column of geometries of GeoPandas, whose dtype lacks their system of coordinates."""
+
+    crs: Any
+
+
+WKB = {"ARROW:extension:name": "geoarrow.wkb"}
+"""The Arrow type of geometries, as GeoPandas names it. Their bytes have no order."""
 
 
 class PandasColumns(Columns):
@@ -76,7 +86,14 @@ class PandasColumns(Columns):
         return self._names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return pa.Schema.from_pandas(self._projected(positions), preserve_index=False).remove_metadata()
+        schema = pa.Schema.from_pandas(self._projected(positions), preserve_index=False).remove_metadata()
+        kinds = [self.dtype(position) for position in positions]
+        return pa.schema(
+            [
+                field.with_metadata(WKB) if isinstance(kind, Geometry) else field
+                for field, kind in zip(schema, kinds, strict=True)
+            ]
+        )
 
     def stream(self, positions: Sequence[int]) -> Any:
         schema = self.schema(positions)
@@ -95,7 +112,8 @@ class PandasColumns(Columns):
 
     def dtype(self, position: int) -> Any:
         if position < self._columns:
-            return self._frame.dtypes.iloc[position]
+            kind = self._frame.dtypes.iloc[position]
+            return Geometry(self._frame.iloc[:0, position].array.crs) if str(kind) == "geometry" else kind
         level, _ = self._levels[position - self._columns]
         return self._frame.index.get_level_values(level).dtype
 
@@ -132,8 +150,11 @@ class PandasColumns(Columns):
         return any(str(kind).startswith("timestamp[") for kind in self._frame.dtypes)
 
     def _projected(self, positions: Sequence[int]) -> Any:
+        import pandas as pd
+
         of_frame = [position for position in positions if position < self._columns]
-        frame = self._frame.iloc[:, of_frame].set_axis([self._names[position] for position in of_frame], axis=1)
+        plain = pd.DataFrame(self._frame)  # a GeoDataFrame warns of a geometry that is bytes
+        frame = plain.iloc[:, of_frame].set_axis([self._names[position] for position in of_frame], axis=1)
         for position in positions:
             if position >= self._columns:
                 level, name = self._levels[position - self._columns]
@@ -143,9 +164,11 @@ class PandasColumns(Columns):
 
 
 def _is_stored(kind: Any) -> bool:
-    """Whether `_stored` converts a dtype: its Arrow type depends on the versions of pandas and pyarrow."""
+    """Whether `_stored` converts a dtype, because pyarrow does not, or in another way in each version."""
     import pandas as pd
 
+    if str(kind) == "geometry":
+        return True
     if isinstance(kind, pd.CategoricalDtype):
         categories = kind.categories
         is_nested = isinstance(categories, pd.MultiIndex) or any(isinstance(each, tuple) for each in categories)
@@ -156,9 +179,13 @@ def _is_stored(kind: Any) -> bool:
 
 
 def _stored(column: Any) -> Any:
-    """Intervals, or categories of pandas' own types, as their storage in Arrow."""
+    """Geometries, intervals, or categories of pandas' own types, as their storage in Arrow."""
     import pandas as pd
 
+    if str(column.dtype) == "geometry":
+        import geopandas
+
+        return pd.arrays.ArrowExtensionArray(pa.array(geopandas.array.to_wkb(column.array).tolist(), pa.binary()))
     is_category = isinstance(column.dtype, pd.CategoricalDtype)
     values: Any = pa.array(pd.Series(column.cat.categories) if is_category else column)
     values = values.storage if isinstance(values, pa.ExtensionArray) else values
@@ -180,6 +207,10 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
     """A Series of a dtype of pandas, or if that is None of the one that changes no value."""
     import pandas as pd
 
+    if isinstance(kind, Geometry):
+        import geopandas
+
+        return pd.Series(geopandas.array.from_wkb(_storage(column).to_pylist(), crs=kind.crs))
     column = column.cast(without_views(column.type))
     if isinstance(kind, pd.CategoricalDtype):
         return _categories(column, kind)
@@ -200,6 +231,11 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         return pd.Series(_objects(column), dtype=object)
     exact = isinstance(kind, pd.api.extensions.ExtensionDtype) or not column.null_count or series.dtype.kind in "mM"
     return series.astype(kind) if exact else series
+
+
+def _storage(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """The values of an extension type that another library has registered."""
+    return column.cast(column.type.storage_type) if isinstance(column.type, pa.BaseExtensionType) else column
 
 
 def _categories(column: pa.ChunkedArray[Any], kind: Any) -> Any:
