@@ -8,8 +8,37 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _LISTS: Any = (pa.ListType, pa.LargeListType, pa.MapType, pa.FixedSizeListType)
+
+
+_VIEWS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+
+
+def is_encoded(kind: Any) -> bool:
+    """Whether a type is another layout of another type's values: runs, or a view of lists. pyarrow 14 has no views."""
+    return pa.types.is_run_end_encoded(kind) or str(kind).startswith(("list_view<", "large_list_view<"))
+
+
+def decoded(kind: Any) -> Any:
+    """The type in the layouts that keys have: without runs, and with lists in place of their views, at any depth.
+
+    >>> decoded(pa.run_end_encoded(pa.int32(), pa.string()))
+    DataType(string)
+    """
+    if pa.types.is_run_end_encoded(kind) or (
+        pa.types.is_dictionary(kind) and decoded(kind.value_type) != kind.value_type
+    ):
+        return _VIEWS.get(str(kind.value_type), decoded(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([kind.field(i).with_type(decoded(kind.field(i).type)) for i in range(kind.num_fields)])
+    if is_encoded(kind) or isinstance(kind, pa.ListType | pa.LargeListType):
+        large = str(kind).startswith("large")
+        return (pa.large_list if large else pa.list_)(kind.value_field.with_type(decoded(kind.value_type)))
+    if isinstance(kind, pa.FixedSizeListType):
+        return pa.list_(kind.value_field.with_type(decoded(kind.value_type)), kind.list_size)
+    return kind
 
 
 def has_lists(kind: Any) -> bool:
@@ -39,9 +68,25 @@ def rebuilt(array: Any, kind: Any) -> Any:
         return pa.nulls(0, kind)
     if own == kind and not has_lists(kind):
         return array
+    if pa.types.is_run_end_encoded(own) and not pa.types.is_run_end_encoded(kind):
+        places = pa.RunEndEncodedArray.from_arrays(array.run_ends, pa.array(range(len(array.run_ends))))
+        return rebuilt(array.values, kind).take(pc.run_end_decode(places.slice(array.offset, len(array))))
+    if is_encoded(own) and not is_encoded(kind):
+        name = "large_list_view" if str(kind).startswith("large") else "list_view"
+        values = [rebuilt(array.values, kind.value_type)]
+        views = getattr(pa, name)(kind.value_field)
+        lists = pa.Array.from_buffers(views, len(array), array.buffers()[:3], array.null_count, array.offset, values)
+        lengths = pc.fill_null(pc.list_value_length(lists), 0)
+        ends = pc.cumulative_sum(pa.concat_arrays([pa.array([0], lengths.type), lengths]))
+        validity = array.is_valid().buffers()[1] if array.null_count else None
+        return pa.Array.from_buffers(
+            kind, len(array), [validity, ends.buffers()[1]], array.null_count, children=[lists.flatten()]
+        )
+    if pa.types.is_dictionary(own) and decoded(own.value_type) != own.value_type and not pa.types.is_dictionary(kind):
+        return rebuilt(array.dictionary, kind).take(array.indices)
     if pa.types.is_dictionary(own) and not pa.types.is_dictionary(kind):
         # pyarrow casts no dictionary of views or of nested values, and takes no views.
-        plain = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}.get(str(own.value_type))
+        plain = _VIEWS.get(str(own.value_type))
         values = array.dictionary if plain is None else array.dictionary.cast(plain)
         return rebuilt(values.take(array.indices), kind)
     if pa.types.is_struct(own) and pa.types.is_struct(kind):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_column_type, bad_value, listed
 from windrow._executor.batches import rebased, stream_reader
-from windrow._executor.empty_arrays import rebuilt
+from windrow._executor.empty_arrays import decoded, is_encoded, rebuilt
 from windrow._executor.open_windows import END, START, OpenWindows, shown_aggregates
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._local.columns import Columns
@@ -160,6 +160,8 @@ def binary_states(column: Any) -> Any:
 def _cast(name: str, column: Any, kind: pa.DataType) -> Any:
     if pa.types.is_dictionary(column.type):  # of views, which pyarrow cannot decode
         column = decoded_values(of_type(column, without_views(column.type)))
+    if is_encoded(column.type):
+        column = pa.chunked_array([rebuilt(part, decoded(part.type)) for part in column.chunks], decoded(column.type))
     try:
         return column if column.type == kind else column.cast(kind)
     except pa.ArrowException as error:

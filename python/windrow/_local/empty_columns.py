@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._executor.empty_arrays import decoded, rebuilt
 from windrow._plan.earlier_types import plain, retyped, time_type, types_of
 from windrow._plan.plan import Plan
 from windrow._windows.session import DynamicGap, SessionWindows
@@ -75,11 +76,11 @@ def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], ob
 
 
 def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in the columns of a plan. Some have other types there: those without values, and those of a job."""
+    """The batch in the columns of a plan. Some have other types there: keys in layouts of their own, those without values, and those of a job."""
 
     def typed(column: Any, kind: Any) -> Any:
-        if column.type == kind:
-            return column
+        if kind in (column.type, decoded(column.type)):
+            return rebuilt(column, kind)
         return pa.nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)
 
     columns = [typed(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]

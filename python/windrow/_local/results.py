@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from windrow._executor.empty_arrays import decoded, is_encoded
 from windrow._local.dictionaries import capacity, widened
 
 Kinds = Mapping[str, Any]
@@ -66,6 +68,10 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     """The column in a type that holds its values, such as a dictionary of them."""
     if column.type == kind:
         return column
+    if is_encoded(kind):
+        return column if is_encoded(column.type) else _encoded(column, kind)
+    if pa.types.is_dictionary(kind) and column.type == decoded(kind.value_type):
+        kind = pa.dictionary(kind.index_type, column.type, kind.ordered)
     if is_null(kind) or not len(column):
         nulls: Any = pa.nulls(len(column), kind)
         return pa.chunked_array([nulls])
@@ -82,6 +88,24 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     return encoded
 
 
+def _encoded(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
+    """Decoded values as runs or list views."""
+    values: Any = column.type
+    parts: Any = column.chunks
+    if pa.types.is_run_end_encoded(kind):
+        runs: Any = pa.RunEndEncodedArray.from_arrays
+        encoded = [runs(pa.array(range(1, len(part) + 1), kind.run_end_type), part) for part in parts]
+        return pa.chunked_array(encoded, pa.run_end_encoded(kind.run_end_type, values))
+    of_lists: Any = pa.large_list_view if str(kind).startswith("large") else pa.list_view
+    kind, encoded = of_lists(values.value_field), []
+    for part in parts:
+        sizes = pc.fill_null(part.value_lengths(), 0)
+        starts = pc.subtract(pc.cumulative_sum(sizes), sizes)
+        buffers = [part.is_valid().buffers()[1] if part.null_count else None, starts.buffers()[1], sizes.buffers()[1]]
+        encoded.append(pa.Array.from_buffers(kind, len(part), buffers, part.null_count, children=[part.flatten()]))
+    return pa.chunked_array(encoded, kind)
+
+
 def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
     """A table whose columns have the types of the data, without views."""
     schema = schema_without_views(rows.schema)
@@ -89,7 +113,9 @@ def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:
     for place, (field, column) in enumerate(zip(schema, rows.columns, strict=True)):
         kind = kinds.get(field.name, field.type)
         # A column of nulls may have values in another input of a cogroup.
-        is_kept = column.null_count == len(column) if is_null(kind) else pa.types.is_dictionary(kind)
+        is_kept = (
+            column.null_count == len(column) if is_null(kind) else pa.types.is_dictionary(kind) or is_encoded(kind)
+        )
         if not is_kept:
             kind = field.type
         columns[place] = of_type(column, without_views(kind))

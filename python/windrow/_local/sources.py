@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batches import stream_reader
+from windrow._executor.empty_arrays import rebuilt
 from windrow._local.capsule_frame import FrameColumns, ReaderColumns, batch_of, is_read_once, opened
 from windrow._local.columns import Columns, TableColumns, without_metadata
 from windrow._local.duckdb_relation import RelationColumns
@@ -145,7 +146,7 @@ class Union(Columns):
                         columns.append(pa.repeat(pa.scalar(number, field.type), batch.num_rows))
                     elif field.name in places:
                         column = batch.column(places[field.name])
-                        columns.append(column if column.type == field.type else column.cast(field.type))
+                        columns.append(rebuilt(column, field.type))
                     else:
                         columns.append(pa.nulls(batch.num_rows, field.type))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.expression import Reference, column_reference, column_references
+from windrow._executor.empty_arrays import decoded
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Stream, StreamTime
@@ -234,6 +235,8 @@ _KEYS = (
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
     field = opened.field("keys", key, compared=True)
     if not groupable(field.type):
+        if groupable(decoded(field.type)):
+            return field.with_type(decoded(field.type))
         if opened.holds_nothing(key):
             return field.with_type(pa.string())
         raise bad_column_type("keys", key, field.type, _KEYS)
