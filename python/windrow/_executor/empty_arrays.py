@@ -70,14 +70,19 @@ def rebuilt(array: Any, kind: Any) -> Any:
         return array
     if pa.types.is_run_end_encoded(own) and not pa.types.is_run_end_encoded(kind):
         places = pa.RunEndEncodedArray.from_arrays(array.run_ends, pa.array(range(len(array.run_ends))))
-        return rebuilt(array.values, kind).take(pc.run_end_decode(places.slice(array.offset, len(array))))
+        # The stubs of pyarrow lack this function.
+        decode: Any = pc.run_end_decode  # type: ignore[attr-defined]
+        return rebuilt(array.values, kind).take(decode(places.slice(array.offset, len(array))))
     if is_encoded(own) and not is_encoded(kind):
         name = "large_list_view" if str(kind).startswith("large") else "list_view"
         values = [rebuilt(array.values, kind.value_type)]
         views = getattr(pa, name)(kind.value_field)
-        lists = pa.Array.from_buffers(views, len(array), array.buffers()[:3], array.null_count, array.offset, values)
-        lengths = pc.fill_null(pc.list_value_length(lists), 0)
-        ends = pc.cumulative_sum(pa.concat_arrays([pa.array([0], lengths.type), lengths]))
+        lists: Any = pa.Array.from_buffers(
+            views, len(array), array.buffers()[:3], array.null_count, array.offset, values
+        )
+        lengths: Any = pc.fill_null(pc.list_value_length(lists), 0)
+        nothing: Any = pa.array([0], lengths.type)
+        ends = pc.cumulative_sum(pa.concat_arrays([nothing, lengths]))
         validity = array.is_valid().buffers()[1] if array.null_count else None
         return pa.Array.from_buffers(
             kind, len(array), [validity, ends.buffers()[1]], array.null_count, children=[lists.flatten()]

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 def capacity(kind: Any) -> int:
     """The most values of a dictionary of this type."""
-    index = kind.index_type
-    return 1 << (index.bit_width - (0 if pa.types.is_unsigned_integer(index) else 1))
+    bits: int = kind.index_type.bit_width
+    return 1 << (bits if pa.types.is_unsigned_integer(kind.index_type) else bits - 1)
 
 
 def widened(kind: Any) -> Any:

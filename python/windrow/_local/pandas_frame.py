@@ -43,7 +43,7 @@ class Geometry(NamedTuple):
     crs: Any
 
 
-WKB = {"ARROW:extension:name": "geoarrow.wkb"}
+WKB: dict[bytes | str, bytes | str] = {"ARROW:extension:name": "geoarrow.wkb"}
 """The Arrow type of geometries, as GeoPandas names it. Their bytes have no order."""
 
 
@@ -153,7 +153,7 @@ class PandasColumns(Columns):
         import pandas as pd
 
         of_frame = [position for position in positions if position < self._columns]
-        plain = pd.DataFrame(self._frame)  # a GeoDataFrame warns of a geometry that is bytes
+        plain: Any = pd.DataFrame(self._frame)  # a GeoDataFrame warns of a geometry that is bytes
         frame = plain.iloc[:, of_frame].set_axis([self._names[position] for position in of_frame], axis=1)
         for position in positions:
             if position >= self._columns:

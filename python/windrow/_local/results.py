@@ -92,10 +92,14 @@ def _encoded(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     """Decoded values as runs or list views."""
     values: Any = column.type
     parts: Any = column.chunks
+    of_parts: Any = pa.chunked_array
+    encoded: list[Any]
     if pa.types.is_run_end_encoded(kind):
         runs: Any = pa.RunEndEncodedArray.from_arrays
-        encoded = [runs(pa.array(range(1, len(part) + 1), kind.run_end_type), part) for part in parts]
-        return pa.chunked_array(encoded, pa.run_end_encoded(kind.run_end_type, values))
+        ends: Any = pa.int32() if kind.run_end_type == pa.int16() else kind.run_end_type  # a result may have more rows
+        encoded = [runs(pa.array(range(1, len(part) + 1), ends), part) for part in parts]
+        made: pa.ChunkedArray[Any] = of_parts(encoded, pa.run_end_encoded(ends, values))
+        return made
     of_lists: Any = pa.large_list_view if str(kind).startswith("large") else pa.list_view
     kind, encoded = of_lists(values.value_field), []
     for part in parts:
@@ -103,7 +107,8 @@ def _encoded(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
         starts = pc.subtract(pc.cumulative_sum(sizes), sizes)
         buffers = [part.is_valid().buffers()[1] if part.null_count else None, starts.buffers()[1], sizes.buffers()[1]]
         encoded.append(pa.Array.from_buffers(kind, len(part), buffers, part.null_count, children=[part.flatten()]))
-    return pa.chunked_array(encoded, kind)
+    views: pa.ChunkedArray[Any] = of_parts(encoded, kind)
+    return views
 
 
 def pyarrow_table(rows: pa.Table, kinds: Kinds) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Frames of other libraries: those that give Arrow streams are queried again and again, others are named in the error."""
+"""Frames of other libraries: those with Arrow streams are queried again and again, errors name the others."""
 
 from __future__ import annotations
 

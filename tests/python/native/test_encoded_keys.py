@@ -106,6 +106,21 @@ def test_a_daily_job_and_a_cogroup_take_such_keys(name: str) -> None:
     assert "09:00" in found
 
 
+def test_runs_of_int16_may_have_more_rows_in_a_result() -> None:
+    count = 40_000
+    parts = [
+        pa.RunEndEncodedArray.from_arrays(
+            pa.array(range(1, count // 2 + 1), pa.int16()), pa.array(range(start, start + count // 2))
+        )
+        for start in (0, count // 2)
+    ]
+    table = pa.table({"ts": pa.array([TIMES[0]] * count), "v": pa.chunked_array(parts)})
+    query = wr.group_by(table, "v", time="ts").windowed_by(GAP)
+    for result in (query.count(), query.to_reader(n=wr.count()).read_all()):
+        result.validate(full=True)
+        assert sorted(result["v"].to_pylist()) == list(range(count))
+
+
 def test_times_and_ties_are_not_decoded_and_the_error_says_so() -> None:
     table = pa.table({"ts": runs(pa.array(TIMES[:3])), "v": COLUMNS["runs"]})
     with pytest.raises(TypeError, match="time: column 'ts' has type run_end_encoded<.*; allowed: a timestamp"):
