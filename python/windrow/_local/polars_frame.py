@@ -129,7 +129,9 @@ class PolarsColumns(Columns):
             else:
                 columns.append(_one_for_each_row(computed[name], rows).alias(name))
         _check_types(column.dtype for column in columns)
-        return pl.DataFrame(columns)
+        collected = pl.DataFrame(columns)
+        collected.columns = [names[place] for place in positions]  # it renames ""
+        return collected
 
 
 def _check_types(kinds: Iterable[Any]) -> None:
