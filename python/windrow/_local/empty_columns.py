@@ -76,7 +76,7 @@ def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], ob
 
 
 def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in the columns of a plan. Some have other types there: encoded keys, those without values, those of a job."""
+    """The batch in the columns of a plan. Encoded keys, columns without values and those of a job have other types there."""
 
     def typed(column: Any, kind: Any) -> Any:
         if kind in (column.type, decoded(column.type)):
