@@ -76,7 +76,7 @@ def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], ob
 
 
 def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch in the columns of a plan. Encoded keys, columns without values and those of a job have other types there."""
+    """The batch in the columns of a plan, where encoded keys, columns without values and those of a job differ."""
 
     def typed(column: Any, kind: Any) -> Any:
         if kind in (column.type, decoded(column.type)):
