@@ -1,13 +1,11 @@
 //! How two specifications differ, in the words of the API.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::duration_words::duration;
 use super::length_unit::in_words;
+use super::spec::Specification;
 use super::value_words::{listed, quoted, short, text};
-
-/// A specification as JSON.
-pub(super) type Specification = Map<String, Value>;
 
 /// The hidden aggregate of sessions that return their records.
 pub(super) const ROWS: &str = "windrow.rows";

@@ -4,8 +4,7 @@
 use arrow_schema::TimeUnit;
 use serde_json::{Value, json};
 
-use super::changed_query::Specification;
-use super::spec::Spec;
+use super::spec::{Spec, Specification};
 use crate::core::error::{Error, Result};
 
 /// Whether lengths are in nanoseconds.

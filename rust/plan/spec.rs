@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::frame_spec::FrameSpec;
 use super::left_out_spec::LeftOutSpec;
@@ -20,6 +20,9 @@ pub(crate) const MOST_SHARDS: u32 = 1 << 16;
 
 /// The largest number of inputs. Each has its own stream time, which is part of the state.
 pub(crate) const MOST_INPUTS: u32 = 1 << 16;
+
+/// A query as JSON, for what compares queries.
+pub(super) type Specification = Map<String, Value>;
 
 /// A query. Lengths of time are in microseconds, unless it says nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

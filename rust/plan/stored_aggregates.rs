@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::changed_query::Specification;
+use super::spec::Specification;
 
 /// The types of the columns whose values are in windows: keys, and those whose change ends a session.
 pub(super) fn fixed_types(specification: &Specification) -> Specification {

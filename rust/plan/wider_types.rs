@@ -4,7 +4,7 @@
 use arrow_schema::DataType;
 use serde_json::{Value, json};
 
-use super::changed_query::Specification;
+use super::spec::Specification;
 use super::stored_aggregates::{aggregates, fixed_types};
 
 /// The digits that a decimal may have.
