@@ -14,6 +14,7 @@ from windrow._executor.batch import finished
 from windrow._executor.batches import Batches
 from windrow._executor.blocks import in_order
 from windrow._executor.declared import checked
+from windrow._executor.nullability import with_nullability
 from windrow._native import __version__
 
 _P = ParamSpec("_P")
@@ -91,4 +92,15 @@ def shipped(
         return done if finish is None else load_finished()(done, finish, observed or {})
 
     task.__name__ = task.__qualname__ = f"windrow_{step.__name__}"
+    return task
+
+
+def returning(step: Callable[[Batches], Batches], output: bytes, version: str = __version__) -> Callable[..., Batches]:
+    """The shipped step, with what the serialized columns `output` declare NOT NULL in its batches."""
+    load = remote(with_nullability, version)
+
+    def task(batches: Batches) -> Batches:
+        return load()(step(batches), output)
+
+    task.__name__ = task.__qualname__ = step.__name__
     return task

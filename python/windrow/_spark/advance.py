@@ -48,6 +48,7 @@ from windrow._plan.plan import Plan
 from windrow._spark import release
 from windrow._spark.declared import schema_of
 from windrow._spark.frame import numbered
+from windrow._spark.step import mapped
 from windrow._spark.types import arrow_field, spark_type
 
 PACKED_RUN = StructType(
@@ -89,12 +90,13 @@ def rows_of(
     finish, finish_broadcasts = pickled_finish(plan, core)
     parts = list[DataFrame]()
     one = packed.sparkSession.range(0, 1, 1, 1)
-    parts.append(one.mapInArrow(shipped(heads, shards), PACKED_RUN))
+    parts.append(mapped(one, shipped(heads, shards), PACKED_RUN))
     specs, schemas = {"run": plan.spec_of_run, "records": plan.spec_in_order}, {"records": schema}
     if opened is not None:
         open_frame, columns = open_columns(plan, opened, shown_aggregates(plan, output_schema))
         specs["open"], schemas["open"] = open_spec(plan, columns), columns.serialize().to_pybytes()
-        parts.append(open_frame.mapInArrow(shipped(pack_open, specs["open"], schemas["open"], shards), PACKED_RUN))
+        pack = shipped(pack_open, specs["open"], schemas["open"], shards)
+        parts.append(mapped(open_frame, pack, PACKED_RUN))
     for part in parts:
         packed = packed.union(part)
     packed, order = release.in_order(packed.repartition("shard"), ("shard", "kind", "first"))
@@ -110,8 +112,8 @@ def rows_of(
         broadcasts=finish_broadcasts,
     )
     counters = [StructField(name, LongType()) for name in observed.values()]
-    rows = packed.mapInArrow(step, PACKED_RUN).repartition("shard")
-    return rows.mapInArrow(of_run, StructType([*output.fields, *counters]))
+    windows = mapped(packed, step, PACKED_RUN).repartition("shard")
+    return mapped(windows, of_run, StructType([*output.fields, *counters]))
 
 
 def output_of(plan: Plan, core: StructType, time: Any) -> StructType:

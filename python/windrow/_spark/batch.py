@@ -60,6 +60,7 @@ from windrow._spark.advance import PACKED_RUN, RUN_COUNTERS, output_of, rows_of,
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, numbered, projected, shown, shown_rows, with_names
+from windrow._spark.step import mapped
 
 _PACKED = (
     StructField("shard", IntegerType(), nullable=False),
@@ -95,7 +96,7 @@ class BatchInput(FrameInput):
             is_wanted |= equal
         rows = numbered(self._frame).where(is_wanted).select(*places.values())
         step = shipped(ipc_streams, schema.serialize().to_pybytes(), declared=self._declared(schema))
-        collected = release.sendable(rows).mapInArrow(step, StructType([StructField("stream", BinaryType())])).collect()
+        collected = mapped(release.sendable(rows), step, StructType([StructField("stream", BinaryType())])).collect()
         batches = (pa.ipc.open_stream(row[0]).read_next_batch() for row in collected)
         return pa.Table.from_batches(batches, schema)
 
@@ -115,19 +116,17 @@ class BatchInput(FrameInput):
         packed = StructType([*_PACKED, *_nullable_longs(observed), *left_out])
         blocks = self._packed(steps[0], plan.schema, *query, tuple(observed), output=packed).repartition("shard")
         blocks, order = release.in_order(blocks, ORDER)
-        result = blocks.mapInArrow(
-            shipped(
-                steps[1],
-                *query,
-                observed,
-                *of_functions,
-                order=order,
-                finish=finish,
-                observed=observed,
-                broadcasts=(*finish_broadcasts, *broadcasts),
-            ),
-            StructType([*output.fields, *_nullable_longs(observed.values())]),
+        step = shipped(
+            steps[1],
+            *query,
+            observed,
+            *of_functions,
+            order=order,
+            finish=finish,
+            observed=observed,
+            broadcasts=(*finish_broadcasts, *broadcasts),
         )
+        result = mapped(blocks, step, StructType([*output.fields, *_nullable_longs(observed.values())]))
         windows = F.col("window") if plan.left_out is None else F.when(F.col("op") != "left_out", F.col("window"))
         return shown(plan, _result(plan, result, observed, F.count(windows).alias("windows")))
 
@@ -143,7 +142,7 @@ class BatchInput(FrameInput):
         step = shipped(
             pack_day, plan.spec_in_order, plan.schema.serialize().to_pybytes(), declared=self._declared(plan.schema)
         )
-        packed = self._rows(plan.schema.names).mapInArrow(step, PACKED_RUN)
+        packed = mapped(self._rows(plan.schema.names), step, PACKED_RUN)
         rows = rows_of(plan, packed, opened, to=to, output=output, observed=observed)
         rows = shown(plan, _result(plan, rows, observed))
         is_closed, op = F.col(STATUS) == "closed", ["op"] if plan.options.op else []
@@ -185,7 +184,7 @@ class BatchInput(FrameInput):
         # Rows whose keys are all null have no window. There may be many, so they are spread by time.
         apart = F.when(lacks_key, columns[plan.time])
         schema = StructType([*output.fields, *_nullable_longs(observed.values())])
-        return _result(plan, rows.repartition(*keys, apart).mapInArrow(step, schema), observed)
+        return _result(plan, mapped(rows.repartition(*keys, apart), step, schema), observed)
 
     def _rows(self, names: Sequence[str]) -> DataFrame:
         """These columns of all rows, for `mapInArrow`."""
@@ -193,7 +192,7 @@ class BatchInput(FrameInput):
 
     def _packed(self, step: Callable[..., Batches], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
         """What the first step makes of these columns."""
-        return self._rows(schema.names).mapInArrow(shipped(step, *query, declared=self._declared(schema)), output)
+        return mapped(self._rows(schema.names), shipped(step, *query, declared=self._declared(schema)), output)
 
     def _query(
         self, plan: Plan, output: StructType, counted: Sequence[str] = BATCH_COUNTERS

@@ -12,6 +12,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.scan.row_groups import PLANNED
 from windrow._executor.shipping import shipped
+from windrow._spark.step import mapped
 from windrow._spark.types import spark_type
 
 Planner = Callable[..., list[dict[str, Any]]]
@@ -31,7 +32,8 @@ def planner(spark: Any) -> Planner:
 
 def planned(frame: Any, step: Callable[..., Any], *query: Any) -> list[dict[str, Any]]:
     """The rows of `PLANNED` that a step gives, in order. `RuntimeError` for a file with an error."""
-    rows = frame.mapInArrow(shipped(step, *query), spark_type(pa.struct(list(PLANNED)))).collect()
+    output: Any = spark_type(pa.struct(list(PLANNED)))
+    rows = mapped(frame, shipped(step, *query), output).collect()
     return in_order([row.asDict() for row in rows])
 
 

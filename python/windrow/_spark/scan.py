@@ -30,6 +30,7 @@ from windrow._executor.shipping import shipped
 from windrow._spark.batch import BatchInput
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import projected
+from windrow._spark.step import mapped
 from windrow._spark.types import arrow_field, returned_type
 
 AnyPart = TypeVar("AnyPart", bound=Part)
@@ -81,8 +82,7 @@ class Files:
         columns = pa.schema([field for field in self.arrow if field.name in read_names])
         source: Source = (self.tasks, columns.serialize().to_pybytes(), tuple(names), self.filter.pickled)
         numbers = self.spark.range(0, len(self.tasks), 1, max(len(self.tasks), 1))
-        result: DataFrame = numbers.mapInArrow(shipped(step, source, *query), output)
-        return result
+        return mapped(numbers, shipped(step, source, *query), output)
 
     def rows(self, names: Sequence[str]) -> DataFrame:
         """These columns of all rows."""

@@ -26,6 +26,7 @@ from windrow._native import Operator, read_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
 from windrow._spark.advance import PACKED_RUN, open_columns, open_spec
+from windrow._spark.step import mapped
 
 _ENTRIES = StructType(
     [
@@ -66,7 +67,7 @@ class Start:
         else:
             frame, self._columns = open_columns(plan, plan.options.start, aggregates)
             spec, schema = open_spec(plan, self._columns), self._columns.serialize().to_pybytes()
-            self._packed = frame.mapInArrow(shipped(pack_open, spec, schema, plan.options.shards), PACKED_RUN)
+            self._packed = mapped(frame, shipped(pack_open, spec, schema, plan.options.shards), PACKED_RUN)
             time, state = (F.col(name) for name in frame.columns[-2:])
             clocks = frame.select(time, state).where(time.isNotNull() & state.isNotNull()).limit(_CLOCKS).toArrow()
             opened = OpenWindows.counted(*clocks.columns)
@@ -83,5 +84,4 @@ class Start:
         """The entries of the states of all shards."""
         plan, schema = self._plan, self._columns.serialize().to_pybytes()
         step = shipped(first_pages, shipment, open_spec(plan, self._columns), schema)
-        by_shard: DataFrame = self._packed.repartition("shard").sortWithinPartitions("shard", "kind", "first")
-        return by_shard.mapInArrow(step, _ENTRIES)
+        return mapped(self._packed.repartition("shard").sortWithinPartitions("shard", "kind", "first"), step, _ENTRIES)

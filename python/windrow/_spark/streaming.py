@@ -58,6 +58,7 @@ from windrow._spark.frame import FrameInput, projected, shown, shown_rows
 from windrow._spark.processor import CHANGED, changed
 from windrow._spark.release import is_frame
 from windrow._spark.start import Start
+from windrow._spark.step import mapped
 from windrow._spark.types import returned_type
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -167,7 +168,7 @@ class StreamInput(FrameInput):
         observed = _observed(plan, output)
         packed = StructType([StructField(field.name, _TYPES[str(field.type)], field.nullable) for field in PACKED])
         declared = shipment["schema"] if self.declared else None
-        blocks = frame.mapInArrow(shipped(pack, shipment, self.declared, declared=declared), packed)
+        blocks = mapped(frame, shipped(pack, shipment, self.declared, declared=declared), packed)
         changes = changed(blocks, shipment, None if start is None else start.entries(shipment))
         sentence = sentence_on_state_store(frame.sparkSession)
         if sentence is not None:
@@ -175,11 +176,11 @@ class StreamInput(FrameInput):
         name, counters = _metrics(plan), _counters(self._type(plan.time), observed)
         if observed:
             columns = StructType([*output.fields, *(StructField(column, LongType()) for column in observed.values())])
-            rows = changes.mapInArrow(unpack, columns).observe(name, *counters)
+            rows = mapped(changes, unpack, columns).observe(name, *counters)
             rows = rows.where(F.col(observed[SUMS[0]]).isNull()).drop(*observed.values())
             return with_schema(rows, output.fields)
         changed_blocks = with_schema(changes.observe(name, *counters).select("block"), CHANGED.fields[:1])
-        return changed_blocks.mapInArrow(unpack, output)
+        return mapped(changed_blocks, unpack, output)
 
     def _shipment(self, plan: Plan, output: StructType, start: Start | None) -> tuple[Shipment, DataFrame]:
         """The query for executors, and the frame of the columns that it reads."""

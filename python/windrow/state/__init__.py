@@ -96,14 +96,15 @@ def read(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: i
     """
     from pyspark.sql.types import StructType
 
+    from windrow._spark.step import mapped
+
     stored, _ = entries(spark, checkpoint, operator)
     stored_query = stored.where(stored["name"] == QUERY).head(1)
     if not stored_query:
         raise ValueError(NO_SHARDS)
     query = StoredQuery.open(stored_query[0]["page"])
     result = StructType.fromJson(json.loads(query.result))
-    task = shipped(open_windows_of_shards)
-    return stored.sortWithinPartitions("shard").mapInArrow(task, result)
+    return mapped(stored.sortWithinPartitions("shard"), shipped(open_windows_of_shards), result)
 
 
 def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, operator: int = 0) -> DataFrame:

@@ -23,6 +23,8 @@ def open_frame(stored: DataFrame, batch: int) -> DataFrame:
     """The table, from the entries that a micro-batch has left."""
     from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
+    from windrow._spark.step import mapped
+
     shards = dict[int, dict[str, str]]()
     for row in stored.where(stored["name"].isin([INDEX, QUERY])).collect():
         shards.setdefault(row["shard"], {})[row["name"]] = row["page"]
@@ -34,8 +36,8 @@ def open_frame(stored: DataFrame, batch: int) -> DataFrame:
     schema = table_schema(query).serialize().to_pybytes()
     kinds: Any = {"kind": IntegerType(), "shard": IntegerType(), "block": BinaryType()}
     packed = StructType([StructField(name, kind, False) for name, kind in kinds.items()])
-    rows = stored.sortWithinPartitions("shard").mapInArrow(shipped(pack_shards, schema, batch), packed)
-    return rows.repartition("shard").mapInArrow(shipped(rows_of_table, schema, len(shards)), _columns(query))
+    rows = mapped(stored.sortWithinPartitions("shard"), shipped(pack_shards, schema, batch), packed)
+    return mapped(rows.repartition("shard"), shipped(rows_of_table, schema, len(shards)), _columns(query))
 
 
 def _columns(query: StoredQuery) -> StructType:
