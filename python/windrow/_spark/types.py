@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import types as spark
 
 from windrow._arguments.errors import bad_column_type
+from windrow._spark.quoted_name import quoted
 
 _SIMPLE: tuple[tuple[type[spark.DataType], pa.DataType], ...] = (
     (spark.BooleanType, pa.bool_()),
@@ -45,7 +46,7 @@ def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> p
     """
     kind = field.dataType.simpleString()
     for part in parts(field.dataType):
-        allowed = _allowed(part, compared)
+        allowed = _allowed(part, compared, _named(field.name) if part is field.dataType else "s")
         if allowed:
             raise bad_column_type(argument, field.name, kind, allowed)
     converted = _arrow_type(returned_type(field.dataType))
@@ -57,15 +58,38 @@ def arrow_field(argument: str, field: spark.StructField, *, compared: bool) -> p
     return pa.field(field.name, converted)
 
 
-def _allowed(part: spark.DataType, compared: bool) -> str | None:
-    """The allowed alternative to a refused type, else None. Applies to nested types, too."""
-    if compared and getattr(part, "collation", _BINARY_COLLATION) != _BINARY_COLLATION:
-        return "strings of the collation UTF8_BINARY where values are compared (cast with COLLATE UTF8_BINARY)"
+def _allowed(part: spark.DataType, compared: bool, name: str) -> str | None:
+    """The allowed alternative to a refused type, also a nested one, else None. SQL calls the values `name`."""
+    collation = str(getattr(part, "collation", _BINARY_COLLATION))
+    if compared and collation != _BINARY_COLLATION:
+        return f"strings of the collation UTF8_BINARY where values are compared ({_regrouped(name, collation)})"
     if compared and isinstance(part, _VARIANTS):
         return "types with an order where values are compared, unlike variants"
     if isinstance(part, spark.StructType) and len(set(part.names)) < len(part.names):
         return "structs with distinct field names, because Spark hands over no others"
     return None
+
+
+def _named(name: str) -> str:
+    return name if name.isidentifier() else quoted(name)
+
+
+def _regrouped(name: str, collation: str) -> str:
+    """How to make strings that form the same groups as `groupBy` makes of this collation."""
+    collation = collation.rpartition(".")[2]
+    family, binary = collation.removesuffix("_RTRIM"), f"{name} COLLATE {_BINARY_COLLATION}"
+    if family == "UTF8_LCASE":
+        # The collation takes both forms of the small sigma as one letter, lower() does not.
+        same, cast = f"replace(lower({name}) COLLATE {_BINARY_COLLATION}, '\u03c2', '\u03c3')", "'A' and 'a' two groups"
+    elif family == _BINARY_COLLATION:
+        same, cast = binary, "'a' and 'a ' two groups"
+    else:
+        return (
+            f'in a batch withColumn(..., F.expr("min({binary}) OVER (PARTITION BY {name})")) makes the groups of '
+            f"groupBy, and no function of one row does; a cast alone makes each spelling of {collation} a group"
+        )
+    same = same if family == collation else f"rtrim({same})"
+    return f'F.expr("{same}") makes the groups of groupBy; a cast alone makes {cast}'
 
 
 def parts(data_type: spark.DataType) -> Iterator[spark.DataType]:

@@ -6,7 +6,9 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import windrow
@@ -94,3 +96,34 @@ def _globals(pickled: bytes) -> set[tuple[str, str]]:
 
     Reader(io.BytesIO(pickled)).load()
     return found
+
+
+def test_a_step_returns_what_may_be_null_as_it_declares_at_any_depth() -> None:
+    def of(nullable: bool) -> pa.Schema:
+        def field(name: str, kind: pa.DataType) -> pa.Field[Any]:
+            return pa.field(name, kind, nullable=nullable)
+
+        pair = pa.struct([field("start", pa.int64()), field("end", pa.int64())])
+        map_of_fields: Any = pa.map_
+        items = map_of_fields(pa.field("key", pa.string(), nullable=False), field("value", pair))
+        kinds = {"key": pa.string(), "window": pair, "list": pa.list_(field("element", pair)), "map": items}
+        return pa.schema([field(name, kind) for name, kind in kinds.items()])
+
+    bounds = {"start": 1, "end": 2}
+    row = {"key": "a", "window": bounds, "list": [bounds, bounds], "map": [("k", bounds)]}
+    for held, declared in ((True, False), (False, True), (True, True)):
+        for rows in ([], [row], [row] * 3):
+            batch = pa.RecordBatch.from_pylist([row, *rows], of(held)).slice(1)
+            task = shipping.returning(lambda batches: batches, of(declared).serialize().to_pybytes())
+            (found,) = task(iter([batch]))
+            found.validate(full=True)
+            assert found.schema == of(declared)
+            assert found.to_pylist() == batch.to_pylist() == rows
+
+
+def test_a_field_without_a_value_keeps_its_nulls() -> None:
+    declared = pa.schema([pa.field("key", pa.string(), nullable=False), pa.field("n", pa.int64())])
+    batch = pa.RecordBatch.from_pydict({"key": ["a", "b"], "n": pa.array([None, 1], pa.int64())})
+    (found,) = shipping.returning(lambda batches: batches, declared.serialize().to_pybytes())(iter([batch]))
+    assert found.schema == declared
+    assert found["n"].to_pylist() == [None, 1]

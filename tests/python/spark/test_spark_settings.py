@@ -16,11 +16,13 @@ import windrow as wr
 from windrow._spark import release
 from windrow._spark.configure import SETTINGS
 
+from ..harness.spark_scenes import SetConf
 from ..harness.spark_tables import frame_of
 from ..harness.streams import Folder, Run, source, start
 from .test_stream_options import DDL, GAP, short, table, tick
 
 PARTITIONS = "spark.sql.shuffle.partitions"
+VALIDATE = "spark.sql.execution.arrow.pyspark.validateSchema.enabled"
 
 
 class Refusing:
@@ -117,3 +119,74 @@ def test_sparks_own_error_about_the_state_store_has_a_sentence_of_windrow(
     with pytest.raises(StreamingQueryException, match=r"HDFSBackedStateStoreProvider is not supported") as raised:
         query.awaitTermination()
     assert "windrow: a stream needs the state store org.apache.spark" in str(raised.value)
+
+
+def answers(spark: SparkSession, folder: Path) -> dict[str, Callable[[], DataFrame]]:
+    """Queries of each step that Spark runs, over a batch."""
+    rows = [("ann", 0, 1), ("ann", 3, 2), ("bob", 20, 3), (None, 21, 4)]
+    data = spark.createDataFrame(rows, "user string, minute int, amount int").selectExpr(
+        "user", "timestamp_seconds(minute * 60) AS ts", "amount"
+    )
+    data.write.parquet(f"{folder}/files")
+    aggregates = {
+        "n": wr.count(),
+        "listed": wr.collect_list("amount"),
+        "most": wr.top_k("amount", 2),
+        "half": wr.approx_percentile("amount", [0.5]),
+    }
+
+    def windowed(given: Any = data) -> Any:
+        return wr.group_by(given, "user", time="ts").windowed_by(GAP)
+
+    def opened() -> DataFrame:
+        frame: DataFrame = windowed().advance(None, to="1970-01-01 00:01", **aggregates).still_open
+        return frame
+
+    return {
+        "agg": lambda: windowed().agg(**aggregates),
+        "count": lambda: windowed().count(),
+        "flat": lambda: windowed().flat().count(),
+        "two keys": lambda: wr.group_by(data, "user", "amount", time="ts").windowed_by(GAP).count(),
+        "functions": lambda: windowed().agg(most=wr.reduce("amount", max)),
+        "then": lambda: windowed().agg(half=wr.count() / 2),
+        "observed": lambda: windowed().observe(wr.Observation()).agg(**aggregates),
+        "left out": lambda: windowed().left_out("emit").agg(**aggregates),
+        "rows": lambda: windowed().with_columns(**aggregates),
+        "closed": lambda: windowed().advance(opened(), to="1970-01-01 12:00", **aggregates).closed,
+        "open": opened,
+        "scan": lambda: windowed(wr.scan_parquet(spark, f"{folder}/files")).agg(**aggregates),
+        "rows of a scan": lambda: windowed(wr.scan_parquet(spark, f"{folder}/files")).with_columns(**aggregates),
+    }
+
+
+@pytest.mark.needs("PySpark 4.3 or later")
+def test_a_spark_that_checks_the_batches_of_python_gets_the_same_rows_and_columns(
+    spark: SparkSession, set_conf: SetConf, tmp_path: Path
+) -> None:
+    queries = answers(spark, tmp_path)
+
+    def found() -> dict[str, Any]:
+        frames = {name: query() for name, query in queries.items()}
+        return {name: (frame.schema, sorted(map(str, frame.collect()))) for name, frame in frames.items()}
+
+    unchecked = found()
+    set_conf(VALIDATE, "true")
+    assert found() == unchecked
+    assert not unchecked["agg"][0]["user"].nullable
+    assert all(rows for _, rows in unchecked.values())
+
+
+@pytest.mark.needs("PySpark 4.3 or later")
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_spark_that_checks_the_batches_of_python_runs_streams(
+    spark: SparkSession, set_conf: SetConf, tmp_path: Path, rows: bool
+) -> None:
+    set_conf(VALIDATE, "true")
+    folder, run = Folder(tmp_path / "in"), Run()
+    for each in (table(("ann", 0), ("ann", 4)), tick(20)):
+        folder.add(each)
+    windowed = wr.group_by(source(spark, folder, DDL), "user", time="ts", tick="tick").windowed_by(GAP).shards(2)
+    query = windowed.with_columns(n=wr.count()) if rows else windowed.agg(n=wr.count())
+    start(query, run, tmp_path / "checkpoint").awaitTermination()
+    assert len(run.rows) == (2 if rows else 1)
+    assert {row["n"] for row in run.rows} == {2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -283,3 +284,51 @@ def test_strings_that_are_no_text_fail_in_words(spark: SparkSession) -> None:
     sessions = wr.group_by(cells, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes")).count()
     with pytest.raises(Exception, match='column "k": .*not UTF-8'):
         sessions.collect()
+
+
+SPELLINGS = [
+    "A",
+    "a",
+    "a ",
+    "A  ",
+    "\u00c4",
+    "\u00e4",
+    "a\u0308",
+    "\u03a3",
+    "\u03c3",
+    "\u03c2",
+    "\u0391\u03a3",
+    "\u03b1\u03c2",
+]
+SPELLINGS += ["\u0130", "i\u0307", "i", "\u00df", "SS", "\ufb01", "fi", " ", ""]
+
+
+@pytest.mark.needs("PySpark 4.0 or later")
+@pytest.mark.parametrize("name", ["k", "a key"])
+@pytest.mark.parametrize(
+    "collation", ["UTF8_LCASE", "UTF8_LCASE_RTRIM", "UTF8_BINARY_RTRIM", "UNICODE", "UNICODE_CI", "UNICODE_CI_AI"]
+)
+def test_the_error_for_a_collated_key_names_what_gives_the_groups_of_group_by(
+    spark: SparkSession, collation: str, name: str
+) -> None:
+    spelled = spark.createDataFrame([(each,) for each in SPELLINGS], "spelling string")
+    events = spelled.selectExpr(
+        "spelling", f"spelling COLLATE {collation} AS `{name}`", "TIMESTAMP '2026-05-04 09:00:00' AS ts"
+    )
+    try:
+        events.groupBy(name).count().collect()
+    except Exception as error:
+        if "COLLATION_INVALID_NAME" not in str(error):
+            raise
+        return  # RTRIM is later than 4.0
+    with pytest.raises(TypeError, match="allowed: strings of the collation UTF8_BINARY") as raised:
+        wr.group_by(events, name, time="ts")
+    advice = re.findall(r'F.expr\("(.*?)"\)', str(raised.value))
+    assert len(advice) == 1
+    keyed = events.withColumn("key", F.expr(advice[0]))
+    windowed = wr.group_by(keyed, "key", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    found = windowed.agg(spellings=wr.collect_list("spelling"))
+    wanted = events.groupBy(name).agg(F.collect_list("spelling").alias("spellings"))
+    groups, of_spark = (sorted(sorted(row["spellings"]) for row in frame.collect()) for frame in (found, wanted))
+    assert groups == of_spark
+    assert len(groups) < len(SPELLINGS)
