@@ -153,7 +153,8 @@ def scan_delta(spark: SparkSession, table: object, *, filesystem: fs.FileSystem 
         ImportError: no `deltalake`.
         TypeError: no session, no table, a nested column with column mapping, a column that windrow cannot read, or no
             filesystem of pyarrow.
-        ValueError: a path without a table, or a filesystem that cannot be sent to executors.
+        ValueError: a path without a table, a table with a feature that deltalake lacks (type widening, shredded
+            variants), or a filesystem that cannot be sent to executors.
         RuntimeError: a file that is missing, or is not as the log of the table says. The error names the file.
 
     >>> import tempfile

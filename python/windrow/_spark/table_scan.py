@@ -29,6 +29,7 @@ from windrow._spark.types import spark_type
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
 """What colours a terminal, in errors of deltalake."""
 _PHYSICAL = "delta.columnMapping.physicalName"
+_BY_SPARK = "spark.read.format('delta')"
 
 
 def delta_parts(
@@ -40,7 +41,7 @@ def delta_parts(
         ImportError: no `deltalake`.
         TypeError: not a table, a nested column with column mapping, a column that windrow cannot read, or no
             filesystem.
-        ValueError: a path without a table.
+        ValueError: a path without a table, or a table with a feature that deltalake lacks, such as type widening.
         RuntimeError: a file that is not as the log says.
     """
     library = _library("scan_delta", "deltalake", "deltalake")
@@ -49,8 +50,8 @@ def delta_parts(
         try:
             table = library.DeltaTable(path)
         except (library.exceptions.DeltaError, OSError) as error:
-            reason = " ".join(_COLOURS.sub("", str(error)).split())
-            raise bad_value("table", path, f"the path of a Delta table ({reason})") from error
+            allowed = f"the path of a Delta table ({_reason(error)}); for features that deltalake lacks {_BY_SPARK}"
+            raise bad_value("table", path, allowed) from error
     if not isinstance(table, library.DeltaTable):
         raise bad_type("table", table, "a deltalake.DeltaTable, or the path of a table")
     opened: Any = table
@@ -58,10 +59,14 @@ def delta_parts(
     names = {}
     for field in schema.fields:
         if _PHYSICAL in json.dumps(field.dataType.jsonValue()):
-            allowed = "column mapping of columns that are not nested; for others spark.read.format('delta')"
+            allowed = f"column mapping of columns that are not nested; for others {_BY_SPARK}"
             raise bad_column_type("table", field.name, field.dataType.simpleString(), allowed)
         names[field.name] = (field.metadata or {}).get(_PHYSICAL, field.name)
-    vectors = stream_reader(opened.deletion_vectors()).read_all()
+    try:
+        vectors = stream_reader(opened.deletion_vectors()).read_all()
+    except library.exceptions.DeltaError as error:  # the first call that asks whether deltalake has all features
+        allowed = f"a Delta table with features that deltalake has ({_reason(error)}); for others {_BY_SPARK}"
+        raise bad_value("table", opened.table_uri, allowed) from error
     masks = {
         _path(path.as_py()): pa.array(mask.as_py(), pa.bool_())
         for path, mask in zip(vectors["filepath"], vectors["selection_vector"], strict=True)
@@ -159,6 +164,10 @@ def _is_refused(kind: Any) -> bool:
 def _fitting(scan: Any, error: Exception) -> str:
     names = ", ".join(repr(name) for name in scan.table_metadata.schema().column_names)
     return f"what fits the columns of the table and their types ({error}); it has {names}"
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(_COLOURS.sub("", str(error)).split())
 
 
 def _partition(actions: pa.Table, row: int, names: dict[str, str]) -> bytes | None:

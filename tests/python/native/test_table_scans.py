@@ -291,6 +291,18 @@ def test_an_iceberg_file_of_another_format_is_refused(table: Any, monkeypatch: p
         iceberg_parts(table)
 
 
+@pytest.mark.parametrize("feature", ["typeWidening", "variantShredding", "typeWidening-preview", "somethingNew"])
+def test_a_delta_table_with_a_feature_that_deltalake_lacks_is_left_to_spark(tmp_path: Path, feature: str) -> None:
+    path = tmp_path / "table"
+    deltalake.write_deltalake(str(path), events(0, 3))
+    assert len(rows(delta_parts(str(path)))) == 3
+    features = {"readerFeatures": [feature], "writerFeatures": [feature]}
+    protocol = {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}
+    (path / "_delta_log" / f"{1:020}.json").write_text(json.dumps(protocol))
+    with pytest.raises(ValueError, match=r"table: got .*[Ff]eature.*; for .* spark\.read\.format\('delta'\)"):
+        delta_parts(str(path))
+
+
 def test_wrong_arguments_are_named(tmp_path: Path, table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="table: got .*allowed: the path of a Delta table"):
         delta_parts(tmp_path / "nothing")
