@@ -178,3 +178,33 @@ def test_what_keeps_no_counters_is_refused_with_the_reason(lost: str) -> None:
     converted = make(query().count())
     with pytest.raises(error, match=message):
         wr.counters(converted)
+
+
+MOMENT = datetime(2026, 5, 4, 9, 3, 0, 123000)
+OF_STREAM = {"records": 3, "late": 0, "windows_open": 1, "state_bytes": 90, "stream_time": MOMENT}
+
+
+def connect_row(stream_time: int | None = round(MOMENT.timestamp() * 1000)) -> dict[str, Any]:
+    """A row of metrics as the progress of Spark Connect 4.1 to 4.3 has it."""
+    kinds = {name: "timestamp" if name == "stream_time" else "long" for name in OF_STREAM}
+    fields = [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in kinds.items()]
+    return {"values": [3, 0, 1, 90, stream_time], "schema": {"type": "struct", "fields": fields}}
+
+
+def test_counters_of_a_progress_are_read_in_the_forms_of_classic_spark_and_of_connect() -> None:
+    for row, wanted in (
+        (OF_STREAM, OF_STREAM),
+        (connect_row(), OF_STREAM),
+        (connect_row(None), OF_STREAM | {"stream_time": None}),
+    ):
+        progress = {"runId": "x", "observedMetrics": {"other": {"n": 1}, "windrow": row, "none": None}}
+        assert wr.counters(progress) == wr.counters(progress, "windrow") == wanted
+    assert wr.counters({"runId": "x", "observedMetrics": {"other": {"n": 1}}}) == {}
+    assert wr.counters({"runId": "x", "observedMetrics": {}}) == {}
+
+
+def test_counters_of_a_progress_in_an_unknown_form_are_an_error() -> None:
+    cut = connect_row() | {"values": [3]}
+    for row in (cut, {"row": OF_STREAM}, {"names": [*OF_STREAM], "data": [3, 0, 1, 90, None]}):
+        with pytest.raises(ValueError, match="result: got a progress whose metrics 'windrow' have the form"):
+            wr.counters({"runId": "x", "observedMetrics": {"windrow": row}})

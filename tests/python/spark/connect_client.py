@@ -102,7 +102,13 @@ def begun(spark: Any, data: Any, place: str) -> list[list[Any]]:
     windows = wr.SessionWindows.with_gap("10 minutes", grace="0 seconds")
     finals = windowing(stream)(windows).shards(2).start_from(opened).agg(n=wr.count())
     writer = finals.writeStream.option("checkpointLocation", f"{place}/checkpoint").trigger(availableNow=True)
-    writer.start(f"{place}/finals", format="parquet").awaitTermination()
+    query = writer.start(f"{place}/finals", format="parquet")
+    query.awaitTermination()
+    counted = [wr.counters(progress) for progress in query.recentProgress]
+    assert (
+        sum(each["records"] for each in counted if each)
+        == later.count() - later.where("user IS NULL OR ts IS NULL").count()
+    )
     rows = spark.read.parquet(f"{place}/finals")
     assert windrow.state.read(spark, f"{place}/checkpoint").columns == ["user", "window", "n", "stream_time"]
     bounds = [f"unix_micros(window.{bound})" for bound in ("start", "end")]
