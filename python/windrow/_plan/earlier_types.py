@@ -99,7 +99,8 @@ def refused(
     """
     earlier = json.loads(json.loads(clock)["specification"])
     kinds = types_of(earlier)
-    said = {f'column "{name}" was ': name for name in schema.names if name in kinds}
+    typed = [name for name, kind in kinds.items() if name in schema.names and not pa.types.is_null(kind)]
+    said = {f'column "{name}" was ': name for name in typed}
     name = next((name for words, name in said.items() if words in str(error)), None)
     if "the type of the time column was " in str(error):
         name, kinds = time, {time: time_type(earlier)}
