@@ -45,8 +45,8 @@ def funnel(
     """How many steps of an ordered funnel the records of a window got through, as an int64 (in Spark a bigint).
 
     The count goes from the first step on: each next step needs a record that follows in the order of time.
-    ClickHouse calls it `windowFunnel`. 0 if no record is the first step. A record that fits several steps counts as one
-    of them. Records of one time count in the order of the funnel.
+    ClickHouse calls it `windowFunnel`, with the mode `strict_once`. 0 if no record is the first step. A record that
+    fits several steps counts as one of them. Records of one time count in the order of the funnel.
 
     The state of a window holds the time of each record that fits a step, or with `strict` of every record. Without
     `strict` it holds nothing more once the funnel is complete.
@@ -58,8 +58,9 @@ def funnel(
         column: the column of the values: strings, or numbers without a scale.
         within: the longest time from the first step to the last one, inclusive: zero or more; None for any.
         strict: whether the funnel, once it has begun, ends at the first record that fits neither the next step nor one
-            that was reached (ClickHouse's `strict_order`). The window then has the steps up to that record, even if the
-            funnel begins again later. Among records of one time, the ones that fit no step come first.
+            that was reached (ClickHouse's `strict_order`, if no record fits two steps). The window then has the steps up
+            to that record, even if the funnel begins again later. Among records of one time, the ones that fit no step
+            come first.
 
     Raises:
         TypeError: `steps` is not a list, a step is neither text, integer nor expression, `within` is not a duration, or
