@@ -25,5 +25,8 @@ for nulls in ("LAST", "FIRST"):
 PYTHON
 "$folder/venv/bin/python" -W ignore "$folder/run.py" | tee "$folder/output"
 diff "$folder/output" - <<'EXPECTED'
-
+chdb 4.4.0 nulls LAST ['1,1', '9,1', '\\N,2']
+duckdb 2.0.0 nulls LAST [(1, 1), (9, 1), (None, 1)]
+chdb 4.4.0 nulls FIRST ['1,1', '9,1', '\\N,1']
+duckdb 2.0.0 nulls FIRST [(1, 1), (9, 1), (None, 1)]
 EXPECTED

@@ -46,7 +46,7 @@ folder = Path(tempfile.mkdtemp())
 events = spark.readStream.schema("user string, ts timestamp").json(str(folder / "in"))
 sessions = events.withWatermark("ts", "0 seconds").groupBy("user", F.session_window("ts", "5 seconds").alias("w")).count()
 rows = sessions.select("user", F.second("w.start"), F.second("w.end"), "count")
-query = rows.writeStream.foreachBatch(lambda batch, _: [print("  ", *row) for row in batch.collect()])
+query = rows.writeStream.foreachBatch(lambda batch, _: [print("  ", *row) for row in sorted(batch.collect())])
 query = query.option("checkpointLocation", str(folder / "checkpoint")).start()
 for number, batch in enumerate([[("a", 18)], [("b", 20)], [("a", 14)], [("b", 50)]]):
     lines = (json.dumps({"user": user, "ts": f"2026-01-01 00:00:{second}"}) for user, second in batch)
@@ -57,5 +57,9 @@ query.stop()
 PYTHON
 "$folder/venv/bin/python" -W ignore "$folder/run.py" | tee "$folder/output"
 diff "$folder/output" - <<'EXPECTED'
-
+apache-beam 2.77.0
+   a [Timestamp(18), Timestamp(23)) 1
+pyspark 4.3.0
+   a 18 23 1
+   b 20 25 1
 EXPECTED

@@ -36,5 +36,17 @@ for name, behavior in (("exactly once", pw.temporal.exactly_once_behavior()), ("
 PYTHON
 "$folder/venv/bin/python" -W ignore "$folder/run.py" | tee "$folder/output"
 diff "$folder/output" - <<'EXPECTED'
-
+pathway 0.33.0
+exactly once tumbling, 10
+   [0, 10, 1]
+   [100, 110, 1]
+exactly once session, gap 5
+   [0, 3, 2]
+   [100, 100, 1]
+cutoff 0 tumbling, 10
+   [0, 10, 1]
+   [100, 110, 1]
+cutoff 0 session, gap 5
+   [0, 3, 2]
+   [100, 100, 1]
 EXPECTED

@@ -62,5 +62,14 @@ run(lambda clicks: clicks.session_window(10, 99).agg(n=agg.Count()).current(), [
 PYTHON
 "$folder/venv/bin/python" -W ignore "$folder/run.py" | tee "$folder/output"
 diff "$folder/output" - <<'EXPECTED'
-
+quixstreams 3.28.1
+sliding, 10
+   100 -> [90, 100) 1
+   110 -> [100, 110) 2
+tumbling, 10
+   100 -> [100, 110) 1
+   110 -> [110, 120) 1
+session, gap 10
+   100 -> [100, 101) 1
+   110 -> [100, 111) 2
 EXPECTED

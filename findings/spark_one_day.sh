@@ -35,5 +35,15 @@ print("  ", events.select((F.min("ts") + F.expr("INTERVAL 24 HOURS")).cast("stri
 PYTHON
 "$folder/venv/bin/python" -W ignore "$folder/run.py" | tee "$folder/output"
 diff "$folder/output" - <<'EXPECTED'
-
+pyspark 4.3.0
+window, 1 day
+   2026-10-24 02:00:00 to 2026-10-25 02:00:00 1
+   2026-10-25 02:00:00 to 2026-10-26 01:00:00 1
+session_window, 1 day
+   2026-10-24 12:00:00 to 2026-10-26 12:00:00 2
+session_window, 24 hours
+   2026-10-24 12:00:00 to 2026-10-25 11:00:00 1
+   2026-10-25 12:00:00 to 2026-10-26 12:00:00 1
+ts + INTERVAL 24 HOURS
+   2026-10-25 12:00:00
 EXPECTED
