@@ -23,6 +23,12 @@ _ACCURACY = {"approx_count_distinct": ("rsd", 0.05), "approx_percentile": ("accu
 OF_COLUMN = ("min", "max", "first", "last", "any_value", "min_by", "max_by", "mode", "bit_and", "bit_or", "bit_xor")
 """The functions whose result is of the type of their first column."""
 
+LISTS_OF_COLUMN = ("collect_list", "collect_set", "path")
+"""The functions whose result is a list of values of their column."""
+
+RANKS = ("min", "max", "min_by", "max_by", "mode", "top_k")
+"""The functions that need the order of the values that they compare, not only their equality."""
+
 _SIGNS = {arithmetic.total: "+", arithmetic.difference: "-", arithmetic.product: "*", arithmetic.quotient: "/"}
 
 

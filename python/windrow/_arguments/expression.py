@@ -10,7 +10,8 @@
 
 Of pandas a plain column is taken, `pd.col("amount")`: pandas has no public function that computes an expression.
 
-There are two more: a field of a struct, which is a name with dots, and the constant key of a query without keys.
+There are three more: a field of a struct, which is a name with dots, the constant key of a query without keys, and the
+duration of a DuckDB INTERVAL, for a dynamic gap.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     """The name of a column, or an expression over columns: `F.col("amount") * 2`, `pl.col("amount") * 2`."""
 
 SPARK, POLARS, PYARROW, DUCKDB, PANDAS = "Spark", "Polars", "pyarrow", "DuckDB", "pandas"
-SQL, FIELD, CONSTANT = "SQL", "field", "constant"
+SQL, FIELD, CONSTANT, DURATION = "SQL", "field", "constant", "duration"
 
 EXAMPLES = {
     SPARK: "a Column of Spark, such as F.col('amount') * 2",
@@ -67,7 +68,8 @@ class ColumnExpression:
 
     Attributes:
         language: the library that computes it, or what else it is.
-        value: the expression itself; for SQL the text, for a field the path, for a constant its value.
+        value: the expression itself; for SQL the text, for a field the path, for a constant its value, for
+            a duration the name of the column.
         column: its column, if it is one plain name; Spark may need the expression to choose between two of one name.
         input: the input of a cogroup whose columns it may name with the input's name before them; None elsewhere.
     """

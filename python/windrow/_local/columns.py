@@ -7,16 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_type
 from windrow._arguments.expression import PYARROW, ColumnExpression
 from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
+from windrow._plan.input import Need
 from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 
 SAMPLE = 1_000
 """How many rows to look at for a hint."""
+
+
+_INFINITY = 2**63 - 1
 
 
 class Columns(ABC):
@@ -27,12 +32,14 @@ class Columns(ABC):
         kind: what kind of data it is, with an article.
         is_read_once: whether it is a stream, whose rows are gone when they are read.
         has_floats_for_nulls: whether integers beside nulls may have become floats.
+        has_infinity: whether the last and the first value of its timestamps mean that they have no finite time.
     """
 
     language = PYARROW
     kind = "Arrow data"
     is_read_once = False
     has_floats_for_nulls = False
+    has_infinity = False
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
         """The same with columns that the library of the data computes, all of its language; None if Arrow does."""
@@ -91,6 +98,18 @@ class Columns(ABC):
     def dtype(self, position: int) -> Any:
         """The library's own type of a column; None if that is the closest to its Arrow type."""
         return self.schema([position]).field(0).type
+
+    def instead(self, position: int, need: Need, written: str) -> str | None:
+        """What is allowed in place of a column, which is `written` in SQL; None if Arrow compares it as the library."""
+        return None
+
+    def duration_of(self, position: int) -> ColumnExpression | None:
+        """The durations of a column of another type; None if it has durations itself, or has none."""
+        return None
+
+    def listed(self, kind: Any, function: str) -> Any:
+        """The library's own type of the list that an aggregate makes of values of this type; None if it is Arrow's."""
+        return None
 
     def dtypes(self, columns: Mapping[str, str]) -> Kinds:
         """The library's own types of result columns. `columns` has the column of the data that each comes from."""
@@ -161,7 +180,7 @@ class HeldColumns(TableColumns):
     def __init__(self, of: Columns, table: pa.Table) -> None:
         super().__init__(table)
         self._of = of
-        self.language, self.kind = of.language, of.kind
+        self.language, self.kind, self.has_infinity = of.language, of.kind, of.has_infinity
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
         return self._of.over(self._table).with_expressions(expressions)
@@ -186,6 +205,23 @@ def arrow_words(kind: Any) -> str:
         return f'pyarrow.duration("{kind.unit}")'
     names = {"double": "float64", "float": "float32", "bool": "bool_", "date32[day]": "date32"}
     return f"pyarrow.{names.get(str(kind), str(kind))}()"
+
+
+def finite(reader: pa.RecordBatchReader, time: str) -> pa.RecordBatchReader:
+    """The same with null in place of infinite times."""
+    place, schema = reader.schema.get_field_index(time), reader.schema
+    batches = (batch.set_column(place, schema.field(place), _finite(batch.column(place))) for batch in reader)
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _finite(times: pa.Array[Any]) -> pa.Array[Any]:
+    ticks: Any = times.cast(pa.int64())
+    bounds: Any = pc.min_max(ticks).as_py()
+    if bounds["max"] != _INFINITY and bounds["min"] != -_INFINITY:
+        return times
+    is_infinite: Any = pc.is_in(ticks, pa.array([_INFINITY, -_INFINITY]))
+    finite_times: pa.Array[Any] = pc.if_else(is_infinite, pa.scalar(None, times.type), times)
+    return finite_times
 
 
 def appended(rows: pa.Table, added: pa.Table) -> pa.Table:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from windrow._arguments.expression import DUCKDB, FIELD, ColumnExpression
+from windrow._arguments.expression import DUCKDB, DURATION, FIELD, ColumnExpression
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
+from windrow._local.duckdb_types import crossing, instead, listed, literal, quoted, returned
 from windrow._local.results import Kinds
+from windrow._plan.input import Need
 from windrow._plan.time_casts import TimeCasts
 
 _CASTS = TimeCasts(
@@ -33,8 +34,11 @@ _CASTS = TimeCasts(
     as_text="CAST({0} AS VARCHAR)",
     without_nan="nullif({0}, 'NaN')",
 )
-_AS_TEXT = {"BIT", "TIME WITH TIME ZONE"}
-"""Types that DuckDB reads from Arrow with other bits, or without the zone that they had."""
+_DURATION = """
+    CASE WHEN extract(year FROM {0}) = 0 AND extract(month FROM {0}) = 0
+    THEN coalesce(TRY(epoch_us({0})), CASE WHEN extract(day FROM {0}) > 0 THEN 9223372036854775807 ELSE -1 END) END
+"""
+"""The microseconds of an INTERVAL, at most those of 64 bits; null if it has months, whose length is not fixed."""
 
 _VIEW = "windrow_data"
 _RELATION = (
@@ -46,29 +50,36 @@ _RELATION = (
 class RelationColumns(Columns):
     language = DUCKDB
     kind = "a DuckDB relation"
+    has_infinity = True
 
-    def __init__(self, relation: Any) -> None:
+    def __init__(self, relation: Any, durations: Collection[str] = ()) -> None:
+        """Of a relation. `durations` are its columns of microseconds that go to Arrow as durations."""
         self._relation = relation
+        self._names, self._types = relation.columns, relation.types  # DuckDB makes new lists on every access
+        self._durations = frozenset(durations)
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns:
         import duckdb
 
-        relation = self._relation
+        relation, durations = self._relation, set(self._durations)
         for name, expression in expressions.items():
             relation = relation if expression.input is None else relation.set_alias(expression.input)
             computed: Any = expression.value
             if expression.language == FIELD:
                 column, *fields = expression.value
-                computed = _quoted(column)
+                computed = quoted(column)
                 for field in fields:
-                    computed = f"struct_extract({computed}, {_literal(field)})"
+                    computed = f"struct_extract({computed}, {literal(field)})"
+            if expression.language == DURATION:
+                computed = _DURATION.format(quoted(expression.value))
+                durations.add(name)
             if expression.language != DUCKDB:
                 computed = duckdb.SQLExpression(str(computed))
             relation = relation.select(duckdb.StarExpression(), computed.alias(name))
-        return RelationColumns(relation)
+        return RelationColumns(relation, durations)
 
     def over(self, table: pa.Table) -> Columns:
-        return RelationColumns(duckdb_relation(self._relation, table, {}))
+        return RelationColumns(duckdb_relation(self._relation, table, self.dtypes({name: name for name in self.names})))
 
     @property
     def time_casts(self) -> TimeCasts:
@@ -78,72 +89,68 @@ class RelationColumns(Columns):
         import duckdb
 
         named = duckdb.from_arrow(pa.table({column: pa.array([], kind)}))
-        return f"CAST({_quoted(column)} AS {named.types[0]})"
+        return f"CAST({quoted(column)} AS {named.types[0]})"
 
     @property
     def names(self) -> Sequence[str]:
-        names: list[str] = self._relation.columns
+        names: list[str] = self._names
         return names
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return stream_reader(self.stream(positions).limit(0)).schema
+        return self._with_durations(stream_reader(self._projected(positions).limit(0))).schema
 
     def stream(self, positions: Sequence[int]) -> Any:
-        if list(positions) == list(range(len(self.names))) and not _AS_TEXT & {*map(str, self._relation.types)}:
-            return self._relation  # two columns may have one name
-        return self._relation.project(", ".join(self._column(position) for position in positions))
+        projected = self._projected(positions)
+        return self._with_durations(stream_reader(projected)) if self._durations else projected
 
     @property
     def is_empty(self) -> bool:
-        return not self._relation.limit(1).fetchall()
+        return not self._relation.project("1").limit(1).fetchall()
 
     def sample(self, position: int) -> list[Any]:
-        rows = self._relation.project(self._column(position)).limit(SAMPLE).fetchall()
+        rows = self._projected([position]).limit(SAMPLE).fetchall()
         return [value for (value,) in rows if value is not None]
 
     def dtype(self, position: int) -> Any:
-        return self._relation.types[position]
+        return self._types[position]
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         return duckdb_relation(self._relation, rows, kinds)
 
-    def _column(self, position: int) -> str:
-        quoted = _quoted(self.names[position])
-        return f"CAST({quoted} AS VARCHAR) AS {quoted}" if str(self.dtype(position)) in _AS_TEXT else quoted
+    def instead(self, position: int, need: Need, written: str) -> str | None:
+        return instead(self.dtype(position), need, written)
 
+    def duration_of(self, position: int) -> ColumnExpression | None:
+        is_interval = self.dtype(position).id == "interval"
+        return ColumnExpression(DURATION, self.names[position]) if is_interval else None
 
-def _with_values(kind: Any, column: Any) -> str:
-    """A type; its ENUMs with the values that they lack, as the data of a day may lack keys of open windows."""
-    text = str(kind)
-    if "ENUM(" not in text:
-        return text
-    if kind.id == "enum":
-        ((_, values),) = kind.children
-        values = dict.fromkeys([*values, *column.unique().drop_null().to_pylist()])
-        return f"ENUM({', '.join(_literal(value) for value in values)})"
-    if kind.id == "struct":
-        fields = enumerate(kind.children)
-        parts = (f"{_quoted(name)} {_with_values(part, pc.struct_field(column, [at]))}" for at, (name, part) in fields)
-        return f"STRUCT({', '.join(parts)})"
-    if kind.id in ("list", "array"):
-        return _with_values(kind.children[0][1], pc.list_flatten(column)) + text[text.rindex("[") :]
-    return text
+    def listed(self, kind: Any, function: str) -> Any:
+        return listed(kind, function)
 
+    def _projected(self, positions: Sequence[int]) -> Any:
+        """Some columns in the types that cross Arrow, by position, as two columns may have one name."""
+        columns = []
+        for position in positions:
+            name, kind, column = self.names[position], crossing(self.dtype(position)), f"#{position + 1}"
+            if kind is not None and self.names.count(name) > 1:
+                raise TypeError(f"two columns have the name {name!r}, and one of them the type {self.dtype(position)}")
+            columns.append(f"{column if kind is None else f'CAST({column} AS {kind})'} AS {quoted(name)}")
+        return self._relation.project(", ".join(columns))
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    def _with_durations(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+        fields = [
+            field.with_type(pa.duration("us")) if field.name in self._durations else field for field in reader.schema
+        ]
+        schema = pa.schema(fields)
+        return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in reader))
 
 
 def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
     """A relation on the connection of `relation`."""
     columns = [
-        f"{column} AS {_quoted(name)}"
+        f"{column} AS {quoted(name)}"
         for place, name in enumerate(rows.column_names)
-        for column in [f"CAST(c{place} AS {_with_values(kinds[name], rows[name])})" if name in kinds else f"c{place}"]
+        for column in [f"CAST(c{place} AS {returned(kinds[name], rows[name])})" if name in kinds else f"c{place}"]
     ]
     # DuckDB finds the table by the name of this variable, and the relation keeps it.
     windrow_result_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841

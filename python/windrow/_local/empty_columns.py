@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._executor.batches import stream_reader
 from windrow._executor.empty_arrays import decoded, rebuilt
 from windrow._plan.earlier_types import plain, retyped, time_type, types_of
 from windrow._plan.plan import Plan
@@ -35,7 +36,7 @@ def fitted(plan: Plan, check: Callable[[Plan], object], holds_nothing: Callable[
         check: raises `TypeError` for a plan whose columns have types that its aggregates refuse.
         holds_nothing: whether a column of an aggregate has no value.
     """
-    if _passes(plan, check):
+    if passes(plan, check):
         return plan
     windows = plan.windows
     gap = windows.gap if isinstance(windows, SessionWindows) else None
@@ -50,7 +51,7 @@ def fitted(plan: Plan, check: Callable[[Plan], object], holds_nothing: Callable[
         fits = [
             kind
             for kind in (_KINDS if columns else ())
-            if _passes(retyped(one, {**dict.fromkeys(columns, kind), **flags}), check)
+            if passes(retyped(one, {**dict.fromkeys(columns, kind), **flags}), check)
         ]
         for column in columns:
             allowed[column] = [kind for kind in allowed.get(column, fits) if kind in fits]
@@ -72,7 +73,19 @@ def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], ob
         kinds[plan.time] = time_type(earlier)
     fields = {field.name: field.type for field in plan.schema}
     other = retyped(plan, {name: kind for name, kind in kinds.items() if plain(fields[name]) != plain(kind)})
-    return other if _passes(other, check) else plan
+    return other if passes(other, check) else plan
+
+
+def typed_stream(stream: Any, schema: pa.Schema) -> Any:
+    """A stream in the types of a plan, which differ from its own for columns without values."""
+    own = stream.schema if isinstance(stream, pa.Table) else None
+    if own is None:
+        stream = stream_reader(stream)
+        own = stream.schema
+    if own.types == schema.types:
+        return stream
+    reader = stream_reader(stream)
+    return pa.RecordBatchReader.from_batches(schema, (of_schema(batch, schema) for batch in reader))
 
 
 def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -87,7 +100,7 @@ def of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _passes(plan: Plan, check: Callable[[Plan], object]) -> bool:
+def passes(plan: Plan, check: Callable[[Plan], object]) -> bool:
     try:
         check(plan)
     except TypeError:

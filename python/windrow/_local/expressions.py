@@ -26,7 +26,7 @@ from windrow._arguments.expression import (
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import Columns
 from windrow._local.results import Kinds
-from windrow._plan.input import libraries_of
+from windrow._plan.input import Need, libraries_of
 from windrow._plan.time_casts import TimeCasts
 
 _ANY = (FIELD, CONSTANT)
@@ -76,7 +76,7 @@ class Computed(Columns):
         """Over a table; the expressions are of pyarrow, fields or constants."""
         self._table = table
         self._expressions = expressions
-        self.kind = table.kind
+        self.kind, self.has_infinity = table.kind, table.has_infinity
         self._raised: BaseException | None = None
 
     @property
@@ -106,6 +106,14 @@ class Computed(Columns):
     def dtype(self, position: int) -> Any:
         """The library's own type of a column of the table; None for an expression, which has Arrow's."""
         return self._table.dtype(position) if position < len(self._table.names) else None
+
+    def instead(self, position: int, need: Need, written: str) -> str | None:
+        """As the table, for a column of it."""
+        return self._table.instead(position, need, written) if position < len(self._table.names) else None
+
+    def listed(self, kind: Any, function: str) -> Any:
+        """As the table."""
+        return self._table.listed(kind, function)
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the table."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
 from windrow._executor.batches import stream_reader
-from windrow._plan.plan import Callback
+from windrow._plan.plan import Callback, Plan
 
 RECORDS, WINDOWS = "records", "windows"
 """The steps of a query: it reads records, then computes windows. Both count records."""
@@ -172,3 +173,18 @@ def _bar() -> _Shown:
     except ImportError:
         return _Line()
     return _Bars(tqdm)
+
+
+def progress_of(plan: Plan) -> AbstractContextManager[Progress | None]:
+    """Shows the progress of a plan, if it asks for that."""
+    show = plan.options.progress
+    return Progress(show) if show else nullcontext()
+
+
+def with_progress(plan: Plan, work: Callable[[Plan, Progress | None], Any]) -> Any:
+    """The result of `work`, with its progress reported to the end."""
+    with progress_of(plan) as progress:
+        made = work(plan, progress)
+        if progress is not None:
+            progress.end()
+        return made

@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._aggregates.call import OF_COLUMN
+from windrow._aggregates.call import LISTS_OF_COLUMN, OF_COLUMN
 from windrow._aggregates.evaluation import Finish, Tally
 from windrow._aggregates.user_function import Reduction
-from windrow._arguments.errors import bad_type
+from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_type
 from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import final_windows, folds_in_order
 from windrow._executor.batches import Batches, no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._local.advance import rows_of, specification_of, with_bounds
-from windrow._local.columns import Columns
+from windrow._local.columns import Columns, finite
 from windrow._local.counters import counters, warn_left_out
 from windrow._local.dictionaries import Dictionaries
+from windrow._local.duckdb_types import quoted
 from windrow._local.earlier_run import holds_integers, refusal, with_earlier_types
-from windrow._local.empty_columns import continued, fitted, of_schema
+from windrow._local.empty_columns import continued, fitted, passes, typed_stream
 from windrow._local.entries import Entries
 from windrow._local.expressions import output_name, with_expressions
-from windrow._local.progress import Progress
-from windrow._local.reader import packed, reader_of, typed_reader
+from windrow._local.progress import Progress, progress_of, with_progress
+from windrow._local.reader import hands_lists, packed, reader_of, typed_reader
 from windrow._local.results import Kinds, is_null, pyarrow_table
 from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import BOUNDS, flat, shown
-from windrow._plan.input import Input, Run
+from windrow._plan.input import Input, Need, Run
 from windrow._plan.observation import is_observation, report
 from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 from windrow._plan.plan import Origins, Plan
@@ -102,7 +104,7 @@ class LocalInput(Input[Any]):
 
     def run(self, plan: Plan) -> Any:
         """The result in the kind of the data. Warns if records were left out."""
-        if _hands_lists(plan):
+        if hands_lists(plan):
             tally = Tally()
             entries = Entries(plan)
             windows = self._reader(plan, tally, entries).read_all()
@@ -110,7 +112,7 @@ class LocalInput(Input[Any]):
             counts = {**counters(windows), "overflows": tally.overflows, "windows": of_windows}
             counted = _reported(plan, counts)
             return self._table.result(windows, self._kinds(plan, windows), counted)
-        return _with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
+        return with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
 
     def holds_nothing(self, column: str) -> bool:
         """Whether a column has no value: its type has none, or there are no rows."""
@@ -119,7 +121,14 @@ class LocalInput(Input[Any]):
 
     def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
         """The plan with types that its aggregates allow for the columns that hold nothing."""
-        return fitted(plan, lambda each: _checked(each, rows=rows), holds_nothing)
+        made = fitted(plan, lambda each: _checked(each, rows=rows), holds_nothing)
+        for name, call in made.aggregates:
+            for column in set(call.columns).intersection(self.columns):
+                allowed = self._instead(column, "number")
+                if allowed is not None and not passes(replace(made, aggregates=((name, call),)), _checked):
+                    argument = f"{aggregate_argument(name)}: {call.maker}"
+                    raise bad_column_type(argument, column, self._source.dtype(self.columns.index(column)), allowed)
+        return made
 
     def continued(self, plan: Plan, opened: Any) -> Plan:
         """The plan of a daily job. Columns that hold nothing have the types of the run that left windows open."""
@@ -147,8 +156,7 @@ class LocalInput(Input[Any]):
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time
-        stream = _typed(self._source.stream([self.columns.index(name) for name in schema.names]), schema)
-        reader = stream_reader(rebased_stream(stream, schema))
+        reader = stream_reader(rebased_stream(self._rows(self._source, schema), schema))
         # pyarrow's `take` fails on an empty batch with an offset into its buffers.
         return pa.Table.from_batches([batch for batch in reader if batch.num_rows], reader.schema)
 
@@ -168,7 +176,7 @@ class LocalInput(Input[Any]):
         self, plan: Plan, tally: Tally, entries: Entries, dictionaries: Dictionaries | None = None
     ) -> pa.RecordBatchReader:
         with ExitStack() as failed:
-            progress = failed.enter_context(_progress(plan))
+            progress = failed.enter_context(progress_of(plan))
             stream: Iterable[pa.RecordBatch] = stream_reader(self._stream(plan, progress, entries))
             stream = stream if dictionaries is None else dictionaries.reading(stream)
             blocks, counters = self._read(progress, lambda: packed(plan.of_windows, stream))
@@ -222,7 +230,7 @@ class LocalInput(Input[Any]):
 
     def with_windows(self, plan: Plan) -> Any:
         """All rows in their order, with `window` and the aggregates. Counters as in `run`."""
-        return _with_progress(plan, self._with_windows)
+        return with_progress(plan, self._with_windows)
 
     def _with_windows(self, plan: Plan, progress: Progress | None) -> Any:
         held = self._read(progress, self._held)
@@ -237,8 +245,7 @@ class LocalInput(Input[Any]):
             ticks = pc.sum(is_tick).as_py() or 0
             held = held.filtered(pc.invert(is_tick))
             computed = self._computed(held)
-        places = [self.columns.index(name) for name in plan.schema.names]
-        stream = _typed(computed._source.stream(places), plan.schema)
+        stream = self._rows(computed._source, plan.schema, plan.time)
         counted_rows = stream if progress is None else progress.reading(stream, held.rows)
         read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
@@ -295,7 +302,13 @@ class LocalInput(Input[Any]):
     def _kinds(self, plan: Plan, rows: pa.Table, retyped: Collection[str] = ()) -> Kinds:
         """The own types of the result columns that hold values of a column of the data, except `retyped` ones."""
         columns = self._of_columns(plan, rows.column_names)
-        return self._source.dtypes({name: column for name, column in columns.items() if column not in retyped})
+        lists = {name: call for name, call in plan.aggregates if call.function in (*LISTS_OF_COLUMN, "top_k")}
+        columns |= {name: call.columns[0] for name, call in lists.items() if name in rows.column_names}
+        kinds = dict(self._source.dtypes({name: own for name, own in columns.items() if own not in retyped}))
+        of_lists = {
+            name: self._source.listed(kinds.pop(name), call.function) for name, call in lists.items() if name in kinds
+        }
+        return {**kinds, **{name: kind for name, kind in of_lists.items() if kind is not None}}
 
     def _of_columns(self, plan: Plan, names: Sequence[str]) -> dict[str, str]:
         """The result columns, of those with these names, that hold values of a column of the data, and that column."""
@@ -317,12 +330,31 @@ class LocalInput(Input[Any]):
         raise failed if raised is None else raised
 
     def _stream(self, plan: Plan, progress: Progress | None, entries: Entries) -> Any:
-        stream = _typed(self._source.stream([self.columns.index(name) for name in plan.schema.names]), plan.schema)
+        stream = self._rows(self._source, plan.schema, plan.time)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
         return rebased_stream(entries.reading(counted), plan.of_windows.schema)
 
-    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
-        del compared  # Arrow strings have only one order
+    def _rows(self, source: Columns, schema: pa.Schema, time: str | None = None) -> Any:
+        """These columns of a source as a stream. A record of an infinite time has none."""
+        stream = typed_stream(source.stream([self.columns.index(name) for name in schema.names]), schema)
+        return stream if time is None or not source.has_infinity else finite(stream_reader(stream), time)
+
+    def duration_of(self, column: str) -> ColumnExpression | None:
+        """The durations of a DuckDB INTERVAL."""
+        columns = list(self.columns)
+        return self._source.duration_of(columns.index(column)) if columns.count(column) == 1 else None
+
+    def _instead(self, column: str, need: Need) -> str | None:
+        """What is allowed in place of a column of the data that Arrow cannot compare as its library does."""
+        reference = self.reference(column)
+        written = quoted(column) if isinstance(reference, str) else str(reference)
+        return self._source.instead(self.columns.index(column), need, written)
+
+    def _field_at(self, argument: str, position: int, compared: Need | None) -> pa.Field[Any]:
+        column = self.columns[position]
+        allowed = None if compared is None else self._instead(column, compared)
+        if allowed is not None:
+            raise bad_column_type(argument, column, self._source.dtype(self.columns.index(column)), allowed)
         try:
             return self._source.schema([position]).field(0)
         except (pa.ArrowException, TypeError, OverflowError) as error:
@@ -350,28 +382,6 @@ def _table(finish: Finish | None, batches: Batches, core: pa.Schema) -> pa.Table
     return pa.Table.from_batches(finish.batches(batches), schema=finish.schema(core))
 
 
-def _progress(plan: Plan) -> AbstractContextManager[Progress | None]:
-    show = plan.options.progress
-    return Progress(show) if show else nullcontext()
-
-
-def _with_progress(plan: Plan, work: Callable[[Plan, Progress | None], Any]) -> Any:
-    """The result of `work`, with its progress reported to the end."""
-    with _progress(plan) as progress:
-        made = work(plan, progress)
-        if progress is not None:
-            progress.end()
-        return made
-
-
-def _hands_lists(plan: Plan) -> bool:
-    """Whether lists of overlapping windows go only to functions, not into the result. All together may be too large."""
-    if plan.finish is None or plan.functions:  # with Python functions, windows come a few at a time
-        return False
-    lists = Query(plan.spec, plan.schema).overlapping_lists
-    return bool(lists) and set(lists) <= set(plan.finish.parts)
-
-
 def _overflows(of_core: int, finish: Finish | None) -> dict[str, int]:
     """The counter of results that do not fit their type: those of the core and those that are computed."""
     return {"overflows": of_core + (0 if finish is None else finish.tally.overflows)}
@@ -382,15 +392,3 @@ def _reported(plan: Plan, counted: Mapping[str, int]) -> Mapping[str, int]:
     if plan.options.observation is not None:
         report(plan.options.observation, counted)
     return counted
-
-
-def _typed(stream: Any, schema: pa.Schema) -> Any:
-    """A stream in the types of a plan, which differ from its own for columns without values."""
-    own = stream.schema if isinstance(stream, pa.Table) else None
-    if own is None:
-        stream = stream_reader(stream)
-        own = stream.schema
-    if own.types == schema.types:
-        return stream
-    reader = stream_reader(stream)
-    return pa.RecordBatchReader.from_batches(schema, (of_schema(batch, schema) for batch in reader))

@@ -109,3 +109,11 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             rows, size = rows + batch.num_rows, size + batch.nbytes
     if short:
         yield from pa.Table.from_batches(short).combine_chunks().to_batches()
+
+
+def hands_lists(plan: Plan) -> bool:
+    """Whether lists of overlapping windows go only to functions, not into the result. All together may be too large."""
+    if plan.finish is None or plan.functions:  # with Python functions, windows come a few at a time
+        return False
+    lists = Query(plan.spec, plan.schema).overlapping_lists
+    return bool(lists) and set(lists) <= set(plan.finish.parts)

@@ -81,6 +81,7 @@ class Union(Columns):
         self._inputs = inputs
         self._schema = schema
         self._origins = origins
+        self.has_infinity = any(table.has_infinity for table in inputs)
 
     @property
     def names(self) -> Sequence[str]:
@@ -102,6 +103,10 @@ class Union(Columns):
             return None
         kinds = [table.dtype(place) for table, place in found]
         return kinds[0] if all(repr(kind) == repr(kinds[0]) for kind in kinds) else None
+
+    def listed(self, kind: Any, function: str) -> Any:
+        """As the first input."""
+        return self._inputs[0].listed(kind, function)
 
     def result(self, rows: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
         """Rows in the kind of the first input."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 import pyarrow as pa
 
@@ -17,6 +17,9 @@ from windrow._plan.plan import Origins, Plan
 from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
+
+Need = Literal["equality", "order", "number"]
+"""What a query needs of the values of a column: to compare them with each other, or to calculate."""
 
 Result = TypeVar("Result")
 """The result of a query over an input: a Spark `DataFrame`, or in-process the kind of the data."""
@@ -192,7 +195,7 @@ class Input(ABC, Generic[Result]):
         raise bad_type("data", self, "data in this process, or a Spark DataFrame that is not a stream")
 
     @abstractmethod
-    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+    def _field_at(self, argument: str, position: int, compared: Need | None) -> pa.Field[Any]:
         """The Arrow field of one column, or `TypeError` where it has none."""
 
     def position(self, argument: str, column: str) -> int:
@@ -230,8 +233,8 @@ class Input(ABC, Generic[Result]):
         """Whether a user may write `name` for a column or field called `other`."""
         return name == other
 
-    def field(self, argument: str, column: str, *, compared: bool = False) -> pa.Field[Any]:
-        """The Arrow field of the column that `argument` names. `compared`: whether values are compared."""
+    def field(self, argument: str, column: str, *, compared: Need | None = None) -> pa.Field[Any]:
+        """The Arrow field of the column that `argument` names. `compared`: how values are compared, if they are."""
         if not isinstance(column, str):
             raise bad_type(argument, column, "the name of a column")
         field = self._field_at(argument, self.position(argument, column), compared)
@@ -243,9 +246,11 @@ class Input(ABC, Generic[Result]):
     @property
     def allowed_gaps(self) -> str:
         """The types of a gap column, and how to make one."""
-        return (
-            "a duration (cast integers to pa.duration(...); for a DuckDB INTERVAL, cast epoch_us(...) in the same way)"
-        )
+        return "a duration (cast integers to pa.duration(...); in DuckDB, an INTERVAL, such as to_seconds(...))"
+
+    def duration_of(self, column: str) -> ColumnExpression | None:
+        """The durations of a gap column of another type; None if the column has durations itself, or has none."""
+        return None
 
     @property
     def time_casts(self) -> TimeCasts:
@@ -265,7 +270,7 @@ class Input(ABC, Generic[Result]):
         if column not in self.columns:
             return None
         try:
-            kind = self._field_at("column", list(self.columns).index(column), False).type
+            kind = self._field_at("column", list(self.columns).index(column), None).type
         except TypeError:  # it cannot be read as Arrow data
             return None
         return kind if isinstance(kind, pa.StructType) else None

@@ -23,7 +23,7 @@ from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import ColumnExpression, Reference
 from windrow._plan.cogroup_rows import by_name, check_type
 from windrow._plan.flat import WINDOW
-from windrow._plan.input import Input, Result, Run
+from windrow._plan.input import Input, Need, Result, Run
 from windrow._plan.plan import SERIES, Origins, Plan, Stream
 from windrow._query.grouped import GroupedData
 from windrow._query.grouping import gap_field
@@ -114,7 +114,7 @@ class CogroupedData(GroupedData[Result]):
         if isinstance(column, str) and _split(column)[0] in self.inputs:
             raise bad_value("column", column, "a column that every input has, by its own name")
         projections = self._projections()
-        own = {name: projection.name(f"{name}: column", column) for name, projection in projections.items()}
+        own = {name: projection.gap(f"{name}: column", column) for name, projection in projections.items()}
         grouped = self._over(projections)
         of_inputs = {name: each._input for name, each in grouped.inputs.items()}
         gaps = {name: (each, gap_field(f"{name}: column", each, own[name])) for name, each in of_inputs.items()}
@@ -293,7 +293,7 @@ class _Inputs(Input[Result]):
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         raise bad_type("inputs", self, "what group_by(...) returned")
 
-    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+    def _field_at(self, argument: str, position: int, compared: Need | None) -> pa.Field[Any]:
         name, column = _split(self.columns[position])
         field = self._inputs[name].field(argument, column, compared=compared)
         return field.with_name(f"{name}.{column}").with_nullable(True)

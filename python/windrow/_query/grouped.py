@@ -233,7 +233,7 @@ _KEYS = (
 
 
 def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
-    field = opened.field("keys", key, compared=True)
+    field = opened.field("keys", key, compared="equality")
     if not groupable(field.type):
         if groupable(decoded(field.type)):
             return field.with_type(decoded(field.type))

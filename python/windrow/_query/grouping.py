@@ -46,7 +46,9 @@ class Grouping(ShownInNotebooks, Generic[Result]):
 
     def _with_gap(self, column: Reference) -> tuple[Self, str]:
         """The same with the column of the records' own gaps among those that are read, and its name."""
-        grouped, (name,) = self._projected([("column", column)])
+        projections = self._projections()
+        name = projections[""].gap("column", column)
+        grouped = self._over(projections)
         return replace(grouped, _fields=(*self._fields, gap_field("column", grouped._input, name))), name
 
     def _with_rule(self, argument: str, column: Reference) -> tuple[Self, str]:
@@ -96,7 +98,7 @@ def boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field
 
 def value_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
     """The column that `argument` names, whose values are compared."""
-    column_field = opened.field(argument, column, compared=True)
+    column_field = opened.field(argument, column, compared="equality")
     if not groupable(column_field.type):
         if opened.holds_nothing(column):
             return column_field.with_type(pa.string())

@@ -71,6 +71,12 @@ class Projection(Generic[Result]):
             return name, shown
         return self._computed("keys", ColumnExpression(FIELD, (name,)), shown)
 
+    def gap(self, argument: str, column: Reference) -> str:
+        """The name of a column of dynamic gaps. If it has another type than durations, the name of its durations."""
+        name = self.name(argument, column)
+        durations = self.input.duration_of(name)
+        return name if durations is None else self._computed(argument, durations, name)[0]
+
     def series(self) -> str:
         """The name of a constant key."""
         return self._computed("keys", ColumnExpression(CONSTANT, 0), SERIES)[0]

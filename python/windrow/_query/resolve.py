@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from windrow import functions
 from windrow._aggregates.aggregate import Aggregate, call_of
-from windrow._aggregates.call import AggregateCall, Computed
+from windrow._aggregates.call import RANKS, AggregateCall, Computed
 from windrow._aggregates.ended_by import EndedBy
 from windrow._aggregates.journeys import Funnel
 from windrow._aggregates.row_numbers import RowNumber
@@ -22,7 +22,7 @@ from windrow._arguments.other_names import aggregate_like
 from windrow._native import compares
 from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
-from windrow._plan.input import Input
+from windrow._plan.input import Input, Need
 from windrow._plan.open_table import check_reserved
 from windrow._plan.plan import INPUT, LeftOut, Options, Plan, ledger_columns
 from windrow._plan.sequence import SEQUENCE
@@ -182,7 +182,10 @@ def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows
 def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> Iterator[pa.Field[pa.DataType]]:
     """The columns that an aggregate reads."""
     for position, (reader, column) in enumerate(aggregate.read_by):
-        compared = position < len(aggregate.columns) and compares(aggregate.function, position)
+        is_compared = position < len(aggregate.columns) and compares(aggregate.function, position)
+        compared: Need | None = None
+        if is_compared:
+            compared = "order" if aggregate.function in RANKS else "equality"
         yield grouped._input.field(f"{argument}: {reader}", column, compared=compared)
 
 

@@ -33,7 +33,7 @@ from windrow._arguments.expression import SPARK, ColumnExpression
 from windrow._executor.ledger import Ledger
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
-from windrow._plan.input import Input
+from windrow._plan.input import Input, Need
 from windrow._plan.plan import Origins, Plan, ledger_columns
 from windrow._plan.time_casts import TimeCasts
 from windrow._spark.declared import declared_frame, renamed, schema_of, with_schema
@@ -211,8 +211,8 @@ class FrameInput(Input[DataFrame]):
         finish = replace(plan.finish, columns=(*passed, *columns))
         return replace(plan, finish=finish), arrow, _finished(finish, arrow, output)
 
-    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
-        return arrow_field(argument, self._schema.fields[position], compared=compared)
+    def _field_at(self, argument: str, position: int, compared: Need | None) -> pa.Field[Any]:
+        return arrow_field(argument, self._schema.fields[position], compared=compared is not None)
 
     def _arrow_output(self, plan: Plan) -> pa.Schema:
         """The columns of the core's result, with those of the ledger."""

@@ -180,8 +180,8 @@ class SessionWindows(Windows):
         sessions are those of `with_gap`.
 
         Args:
-            column: the column of the gaps, or an expression: a day-time interval in Spark, a duration in Arrow. Gaps
-                count in units of the time column, rounded down.
+            column: the column of the gaps, or an expression: a day-time interval in Spark, a duration in Arrow, an
+                INTERVAL without months in DuckDB. Gaps count in units of the time column, rounded down.
             grace: as in `with_gap`.
             max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts no gap; on a stream it means one
                 day (KIP-362's retention).

@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow._arguments.column import check_prefix
 from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import CONSTANT, ColumnExpression
-from windrow._plan.input import Input
+from windrow._plan.input import Input, Need
 from windrow._plan.plan import Origins, Plan
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -116,7 +116,7 @@ class Blank(Input[Answer]):
         """There are no columns of values."""
         raise _step(f"[{column!r}]", "on the data")
 
-    def _field_at(self, argument: str, position: int, compared: bool) -> pa.Field[Any]:
+    def _field_at(self, argument: str, position: int, compared: Need | None) -> pa.Field[Any]:
         return self._schema.field(position)
 
 
