@@ -5,7 +5,7 @@
 | BIT | text | equality, order |
 | UHUGEINT, BIGNUM, TIMETZ | text | equality |
 | INTERVAL | text | |
-| MAP, UNION, VARIANT | as DuckDB hands it over | |
+| MAP, UNION, VARIANT, NULL in another type | as DuckDB hands it over | |
 | ENUM | alone as DuckDB hands it over, in other types text | equality |
 | GEOMETRY | as DuckDB hands it over | equality |
 | all others | as DuckDB hands it over | equality, order |
@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from windrow._plan.input import Need
 
 _TEXT = ("bit", "uhugeint", "bignum", "time with time zone", "interval")
-_NO_EQUALITY = ("interval", "map", "union", "variant")
+_NO_EQUALITY = ("interval", "map", "union", "variant", "null")
 _NO_ORDER = (*_NO_EQUALITY, "uhugeint", "bignum", "time with time zone", "enum", "geometry")
 _LIKE = {
     ("interval", "equality"): "epoch_us({})",
@@ -68,7 +68,7 @@ def instead(kind: Any, need: Need, written: str) -> str | None:
     """What is allowed in place of a column of this type, which is `written` in SQL; None if it has what is needed."""
     lacking: tuple[str, ...] = {"equality": _NO_EQUALITY, "order": _NO_ORDER, "number": _TEXT}[need]
     parts = {part.id for part in _parts(kind)}
-    if not parts.intersection(lacking):
+    if kind.id == "null" or parts.isdisjoint(lacking):
         return None
     cast = _LIKE.get((kind.id, need))
     if cast is None and need == "number":
