@@ -58,9 +58,9 @@ def funnel(
         column: the column of the values: strings, or numbers without a scale.
         within: the longest time from the first step to the last one, inclusive: zero or more; None for any.
         strict: whether the funnel, once it has begun, ends at the first record that fits neither the next step nor one
-            that was reached (ClickHouse's `strict_order`, if no record fits two steps). The window then has the steps up
-            to that record, even if the funnel begins again later. Among records of one time, the ones that fit no step
-            come first.
+            that was reached (ClickHouse's `strict_order`, if no record fits two steps). The window then has the steps
+            up to that record, even if the funnel begins again later. Among records of one time, the ones that fit no
+            step come first.
 
     Raises:
         TypeError: `steps` is not a list, a step is neither text, integer nor expression, `within` is not a duration, or
