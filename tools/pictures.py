@@ -2,8 +2,9 @@
 
     python tools/pictures.py [FOLDER]
 
-`windrow.plot` draws the windows. This script draws the diagrams of stream time in the same style, and what
-`make bench-grow` has measured. A test compares all pictures with the stored files.
+`windrow.plot` draws the windows. This script draws the diagrams of stream time in the same style, and what the benches
+have measured. `rule_pictures`, `stream_pictures`, `table_pictures` and `room_picture` draw the others. A test compares
+all pictures with the stored files, and one compares the figures of speed with README.
 """
 
 from __future__ import annotations
@@ -11,12 +12,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+import room_picture
+import rule_pictures
+import stream_pictures
+import table_pictures
+from canvas import NARROW, diagram, events, text
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -24,27 +30,15 @@ import windrow as wr
 from windrow.plot import Timeline, timeline
 from windrow.plot._style import BAR, CLOSE, DASHED, EVENT, INK, LATE, LINE, SMALL, styled
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "pictures"
 GROWTH = ROOT / "benches" / "growth.json"
+SPEED = ROOT / "benches" / "speed.json"
 CONTRAST = f"""<style>
 [style*="fill: {INK}"] {{ fill: #24292f !important }}
 @media (prefers-color-scheme: dark) {{ [style*="fill: {INK}"] {{ fill: #e6edf3 !important }} }}
 </style>"""
 """A style for better contrast: darker text on light pages and lighter text on dark pages."""
-
-
-def at(text: str) -> datetime:
-    """A time on the day of all pictures."""
-    return datetime.fromisoformat(f"2026-05-04 {text}")
-
-
-def events(*rows: tuple[str, str]) -> pa.Table:
-    """Events as (user, time), in order of arrival."""
-    return pa.table({"user": [user for user, _ in rows], "ts": pa.array([at(time) for _, time in rows])})
 
 
 CLICKS = events(("ann", "09:00"), ("ann", "09:11"), ("ann", "09:05"), ("bob", "09:03"))
@@ -56,6 +50,11 @@ STREAM = events(
 def sessions() -> Timeline:
     """The README example: an event exactly one gap later joins the session."""
     return picture(CLICKS, wr.SessionWindows.with_gap("5 minutes"), ["ann", "bob"])
+
+
+def tutorial() -> Timeline:
+    """The clicks of the tutorials. The first one saves this picture."""
+    return picture(STREAM, wr.SessionWindows.with_gap("5 minutes"), ["ann", "bob"])
 
 
 def sliding() -> Timeline:
@@ -153,7 +152,7 @@ def quiet_partition() -> Timeline:
     for name, y, start, end in (("start", 0.78, 2.0, 4.0), ("backoff", 0.78, 4.0, 4.8), ("end", 0.5, 2.0, 6.4)):
         axes.plot([start, end], [y, y], color=LINE, marker="|")
         axes.text((start + end) / 2, y - 0.16, name, fontsize=SMALL, ha="center")
-    for x, y, text, side in (
+    for x, y, words, side in (
         (0.4, 3.62, "stream time ↑", "left"),
         (7.88, 0.76, "wall clock →", "right"),
         (0.4, 3.17, "last event + gap + grace", "left"),
@@ -162,17 +161,8 @@ def quiet_partition() -> Timeline:
         (0.32, 0.11, "record (one out of order)", "left"),
         (3.02, 0.11, "control message: last event + time since then - allowance", "left"),
     ):
-        axes.text(x, y, text, fontsize=SMALL, ha=side)
+        axes.text(x, y, words, fontsize=SMALL, ha=side)
     return made
-
-
-def diagram(title: str, height: float) -> tuple[Timeline, Axes]:
-    """An empty picture, eight inches wide. Its units are inches."""
-    figure = Figure((8, height))
-    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 8), ylim=(0, height))
-    axes.set_axis_off()
-    axes.text(0.12, height - 0.2, title, fontsize=12, va="center")
-    return Timeline(figure, title), axes
 
 
 def growth(name: str) -> Timeline:
@@ -202,6 +192,27 @@ def growth(name: str) -> Timeline:
     return Timeline(figure, curve["title"])
 
 
+def speed() -> Timeline:
+    """How many times as fast as others windrow is, in bars of one scale, with a line where both are as fast."""
+    measured: list[dict[str, Any]] = json.loads(SPEED.read_text(encoding="utf-8"))
+    made, axes = diagram("Sessions: windrow is … times as fast as", 3.1, NARROW)
+    y, left, unit = 2.5, 2.15, 0.45
+    for group in measured:
+        text(axes, 0.12, y, f"{group['data']} ({group['date']}, {group['commit']})")
+        lowest = y - 0.3 * len(group["ratios"]) - 0.16
+        axes.plot([left + unit] * 2, [lowest, y - 0.14], color=LINE, linestyle=":", zorder=1)
+        for peer, ratio in group["ratios"].items():
+            y -= 0.3
+            color = BAR if ratio >= 1 else LATE
+            text(axes, 0.12, y, peer)
+            axes.barh(y, unit * ratio, 0.2, left, color=color, zorder=2)
+            text(axes, left + unit * ratio + 0.08, y, f"{ratio} \N{MULTIPLICATION SIGN}", fontweight="bold")
+        y -= 0.38
+    text(axes, left + unit, 0.28, "as fast", ha="center")
+    text(axes, NARROW - 0.12, 0.28, "2 cores of a virtual machine", ha="right")
+    return made
+
+
 def short(size: float) -> str:
     """1,000,000 as 1 M."""
     for least, name in ((1e6, " M"), (1e3, " k")):
@@ -219,6 +230,12 @@ PICTURES: dict[str, Callable[[], Timeline]] = {
     "partitions.svg": partitions,
     "pace.svg": pace,
     "quiet-partition.svg": quiet_partition,
+    "tutorial.svg": tutorial,
+    "speed.svg": speed,
+    **stream_pictures.PICTURES,
+    **rule_pictures.PICTURES,
+    **table_pictures.PICTURES,
+    **room_picture.PICTURES,
     **{f"growth-{name}.svg": partial(growth, name) for name in json.loads(GROWTH.read_text(encoding="utf-8"))},
 }
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -279,8 +281,10 @@ def test_the_package_imports_no_matplotlib() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
 
 
-def tool() -> ModuleType:
+@pytest.fixture
+def pictures(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """`tools/pictures.py`, as a module."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
     spec = importlib.util.spec_from_file_location("pictures", ROOT / "tools" / "pictures.py")
     assert spec is not None
     assert spec.loader is not None
@@ -289,11 +293,34 @@ def tool() -> ModuleType:
     return module
 
 
-def test_the_pictures_of_the_docs_are_made_by_this_package(tmp_path: Path) -> None:
-    made = tool()
-    made.main(tmp_path)
-    assert set(made.PICTURES) == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
-    for name in made.PICTURES:
+def test_the_pictures_of_the_docs_are_made_by_this_package(pictures: ModuleType, tmp_path: Path) -> None:
+    pictures.main(tmp_path)
+    assert set(pictures.PICTURES) == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
+    for name in pictures.PICTURES:
         assert (tmp_path / name).read_text() == (ROOT / "docs" / "pictures" / name).read_text(), (
             f"{name}: make pictures"
         )
+
+
+def test_every_picture_is_on_a_page_with_a_text_that_says_what_one_sees(pictures: ModuleType) -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    shown = [
+        (name, words)
+        for page in pages
+        for words, name in re.findall(r"!\[([^\]]*)\]\([\w./]*pictures/([\w-]+\.svg)\)", page.read_text("utf-8"))
+    ]
+    assert {name for name, _ in shown} == set(pictures.PICTURES)
+    assert not [name for name, words in shown if len(words.split()) < 5]
+
+
+def test_the_bars_of_speed_are_the_figures_of_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme[readme.index("## Speed") : readme.index("## More")]
+    measured = json.loads((ROOT / "benches" / "speed.json").read_text(encoding="utf-8"))
+    bars = [(peer, str(ratio)) for group in measured for peer, ratio in group["ratios"].items()]
+    rows = re.findall(r"^\| ([^,|]+).*\| ([\d.]+) \N{MULTIPLICATION SIGN} as fast \|$", section, re.MULTILINE)
+    assert [(peer.replace("`", "").strip(), ratio) for peer, ratio in rows] == bars
+    assert {ratio for _, ratio in bars if float(ratio) < 1}  # one row where windrow is behind
+    for group in measured:
+        assert {group["date"], group["commit"]} <= set(re.findall(r"[\w-]+", section)), group
+        assert group["data"] in section
