@@ -159,7 +159,7 @@ def changes() -> Timeline:
             bar(axes, start, end, y - 0.1 * (most - 1))
         y -= 0.2 * most + 0.15
     text(axes, 0.12, 0.16, "+ upsert, - delete, = final")
-    text(axes, 5.88, 0.16, "each line is a micro-batch", ha="right")
+    text(axes, 5.88, 0.16, "a micro-batch between two lines", ha="right")
     return made
 
 

@@ -81,3 +81,12 @@ def test_examples_of_a_page_run_and_print_what_it_says(
             exec(code, program)
         if block.prints is not None:
             assert rows(printed.getvalue()) == rows(block.prints), f"{named(page)}, line {block.line}"
+    for saved in tmp_path.glob("*.svg"):
+        assert saved.read_text() in shown(page), f"{named(page)}: the page does not show {saved.name}"
+
+
+def shown(page: Path) -> set[str]:
+    """The pictures of a page, without the style that `tools/pictures.py` adds."""
+    names = re.findall(r"!\[[^\]]*\]\((.*?\.svg)\)", page.read_text(encoding="utf-8"))
+    style = re.compile(r"<style>\n\[style.*?</style>\n ", re.DOTALL)
+    return {style.sub("", (page.parent / name).read_text(encoding="utf-8")) for name in names}

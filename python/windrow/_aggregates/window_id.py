@@ -17,11 +17,17 @@ if TYPE_CHECKING:
 def window_id() -> Aggregate:
     """A number for the window: the same in every run, in Spark and in-process.
 
-    An int64 (in Spark a bigint), never null in a window: the 64-bit hash xxh3 of the key and the start of the window.
-    With rules, sessions may share a start (`group_by(tie=)`). Then the number includes the session's place among them.
-    Two windows have the same number with a probability of one in 10^19. The hash takes the start in nanoseconds, so
-    time columns with different units give the same numbers. It depends on the type of a key but not on its width: an
-    int32 and an int64 with the same value have the same hash.
+    An int64 (in Spark a bigint), never null in a window. Two windows have the same number with a probability of one in
+    10^19.
+
+    The number is the hash `xxh3_64` (seed 0) of these bytes, little-endian:
+
+    * 8 bytes: the hash of the key, as section 4 of the page on design says. It depends on the type of a key but not on
+      its width: an int32 and an int64 with the same value have the same hash.
+    * 16 bytes: the start of the window in nanoseconds since 1970. So time columns with different units give the same
+      numbers.
+    * 4 bytes, for a session with earlier sessions of its key at the same start: how many these are. Only sessions with
+      rules and `group_by(tie=)` may share a start.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa

@@ -344,8 +344,8 @@ def test_files_of_other_types_do_not_go_together(folder: Path, capsys: pytest.Ca
 
 def test_the_command_of_the_tutorial(folder: Path) -> None:
     page = (ROOT / "docs" / "tutorial" / "batch.md").read_text(encoding="utf-8")
-    (rows,) = re.findall(r'write_text\(\n    """(.*?)"""', page, re.DOTALL)
-    (folder / "clicks.csv").write_text(rows)
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(blocks[0] + next(block for block in blocks if "write_csv" in block), {})
     ((command, printed),) = re.findall(r"```sh\nwindrow (sessions .*?)\n```\n\n```text\n(.*?)```", page, re.DOTALL)
     arguments = [sys.executable, "-m", "windrow", *shlex.split(command)]
     ran = subprocess.run(arguments, capture_output=True, text=True, check=True)
