@@ -107,9 +107,9 @@ def refused(
     if name is None or "are of another query" not in str(error):
         return error
     was, made = kinds[name], cast(name, kinds[name])
-    fix = "" if made is None else f", such as {made} gives"
-    own = plain(schema.field(name).type)
+    fix = "" if made is None else f": {made}"
+    allowed = f"a {was}" if name == time else f"{was} or a wider type of the same kind"
     return ValueError(
-        f"open: column {name!r} was {was} in the run before, and is {own} now; allowed: {was}, or a wider type of the "
-        f"same kind{fix}; or None to begin anew"
+        f"open: column {name!r} was {was} in the run before, and is {plain(schema.field(name).type)} now; "
+        f"allowed: {allowed}{fix}; or None to begin anew"
     )

@@ -69,12 +69,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a dataset": (
         lambda: grouped(data=dataset.dataset(DATA)),
         TypeError,
-        r"data: got .*, an InMemoryDataset; .*\.scanner\(\)\.to_reader\(\)",
+        r"data: got pyarrow\._dataset\.InMemoryDataset; allowed: data\.scanner\(\)\.to_reader\(\)$",
     ),
     "a scanner": (
         lambda: grouped(data=dataset.dataset(DATA).scanner()),
         TypeError,
-        r"data: got .*, a Scanner; .*read_table",
+        r"data: got pyarrow\._dataset\.Scanner; allowed: data\.to_reader\(\)$",
     ),
     "grouped twice": (lambda: grouped(data=grouped()), TypeError, "data: got GroupedData, which is grouped already"),
     "windowed twice": (lambda: grouped(data=sessions()), TypeError, "data: got WindowedData, which is grouped already"),
@@ -119,11 +119,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "keys: column 'user_id' has type list<item: map<",
     ),
-    "runs as key": (
-        lambda: grouped(data=pa.table({"user_id": pa.nulls(1, pa.run_end_encoded(pa.int32(), pa.int64()))})),
-        TypeError,
-        "keys: column 'user_id' has type run_end_encoded<",
-    ),
     "an empty struct as key": (
         lambda: grouped(data=pa.table({"user_id": pa.array([{}], pa.struct([]))})),
         TypeError,
@@ -152,7 +147,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "source: got 'op'; allowed: each source column once",
     ),
     "a pandas series": (lambda: grouped(data=pd.Series([1])), TypeError, "data: got .*; allowed: a Spark DataFrame"),
-    "a polars series": (lambda: grouped(data=pl.Series([1])), TypeError, "data: got .*; allowed: a Spark DataFrame"),
+    "a polars series": (
+        lambda: grouped(data=pl.Series([1])),
+        TypeError,
+        "data: got a Series; allowed: data of columns",
+    ),
     "a column of mixed objects": (
         lambda: grouped(data=pd.DataFrame({"user_id": [1, "x"], "ts": pd.to_datetime([0, 1])})),
         TypeError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -295,31 +296,39 @@ def test_times_may_have_another_zone(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "one", "other", "says"),
+    ("one", "other", "says"),
     [
-        (ZONES["none"], ZONES["UTC"], {}, {}, r"the time column was timestamp\(us,none\), is timestamp\(us,UTC\)"),
-        (UNITS["us"], UNITS["ns"], {}, {}, r"the time column was timestamp\(us,none\), is timestamp\(ns,none\)"),
-        (UNITS["ns"], UNITS["us"], {}, {}, r"the time column was timestamp\(ns,none\), is timestamp\(us,none\)"),
-        (UNITS["ms"], UNITS["s"], {}, {}, r"the time column was timestamp\(ms,none\), is timestamp\(s,none\)"),
-        (ZONES["UTC"], ZONES["UTC"], {"cut_on": ["page"]}, {"cut_on": ["place"]}, "cut_on was 'page', is 'place'"),
-        (ZONES["UTC"], ZONES["UTC"], {"end_when": "end"}, {}, "end_when was 'end', is none"),
-        (ZONES["UTC"], ZONES["UTC"], {}, {"start_when": "begin"}, "start_when was none, is 'begin'"),
-        (ZONES["UTC"], ZONES["UTC"], {"max_records": 9, "tie": "seq"}, {"max_records": 9}, "tie was 'seq', is none"),
+        ({"cut_on": ["page"]}, {"cut_on": ["place"]}, "cut_on was 'page', is 'place'"),
+        ({"end_when": "end"}, {}, "end_when was 'end', is none"),
+        ({}, {"start_when": "begin"}, "start_when was none, is 'begin'"),
+        ({"max_records": 9, "tie": "seq"}, {"max_records": 9}, "tie was 'seq', is none"),
     ],
 )
-def test_what_windows_hold_is_the_same(
-    before: pa.DataType, after: pa.DataType, one: dict[str, Any], other: dict[str, Any], says: str
-) -> None:
-    history = visits(before, 5, 25)
+def test_what_windows_hold_is_the_same(one: dict[str, Any], other: dict[str, Any], says: str) -> None:
+    history = visits(ZONES["UTC"], 5, 25)
     with pytest.raises(ValueError, match=f"open: the open windows are of another query: .*{says}"):
-        continued(history, visits(after), one, other)
+        continued(history, visits(ZONES["UTC"]), one, other)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(ZONES["none"], ZONES["UTC"]), (UNITS["us"], UNITS["ns"]), (UNITS["ns"], UNITS["us"]), (UNITS["ms"], UNITS["s"])],
+)
+def test_times_of_another_type_are_refused_with_a_cast_that_works(before: pa.DataType, after: pa.DataType) -> None:
+    history, table = visits(before, 5, 25), visits(after, 35)
+    says = f"open: column 'ts' was {before} in the run before, and is {after} now; allowed: a {before}: "
+    with pytest.raises(ValueError, match=f"^{re.escape(says)}") as refused:
+        continued(history, table, {}, {})
+    cast = str(refused.value).removeprefix(says).removesuffix("; or None to begin anew")
+    place = table.column_names.index("ts")
+    continued(history, table.set_column(place, "ts", eval(cast, {"table": table, "pyarrow": pa})), {}, {})
 
 
 def test_a_time_with_more_digits_than_the_next_query_has_is_no_damage() -> None:
     history = visits(UNITS["ns"], 5)
     times = pa.array([5 * 60 * 10**9 + 1], pa.int64()).cast(pa.timestamp("ns"))
     history = history.set_column(history.column_names.index("ts"), "ts", times)
-    with pytest.raises(ValueError, match=r"the time column was timestamp\(ns,none\), is timestamp\(us,none\)"):
+    with pytest.raises(ValueError, match=r"was timestamp\[ns\] in the run before, and is timestamp\[us\] now"):
         continued(history, visits(UNITS["us"]), {}, {})
 
 
