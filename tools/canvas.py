@@ -77,7 +77,10 @@ def stretch(axes: Axes, left: float, right: float, y: float, words: str, *, is_g
     color, style, size = (CLOSE, DASHED, 9) if is_grace else (LINE, "solid", 6)
     axes.plot([left, right], [y, y], color=color, linestyle=style, solid_capstyle="butt", zorder=2)
     axes.plot([right], [y], "|", color=color, markersize=size, zorder=2)
-    text(axes, (left + right) / 2, y + 0.13, words, ha="center")
+    if is_grace:
+        text(axes, left + 0.05, y + 0.14, words)
+    else:
+        text(axes, (left + right) / 2, y + 0.13, words, ha="center")
 
 
 def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:

@@ -208,7 +208,7 @@ def speed() -> Timeline:
             axes.barh(y, unit * ratio, 0.2, left, color=color, zorder=2)
             text(axes, left + unit * ratio + 0.08, y, f"{ratio} \N{MULTIPLICATION SIGN}", fontweight="bold")
         y -= 0.38
-    text(axes, left + unit, 0.28, "as fast", ha="center")
+    text(axes, left + unit, 0.28, "as fast as each", ha="center")
     text(axes, NARROW - 0.12, 0.28, "2 cores of a virtual machine", ha="right")
     return made
 
