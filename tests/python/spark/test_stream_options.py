@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 
 import windrow as wr
 
+from ..harness import recipes
 from ..harness.spark_scenes import SetConf
-from ..harness.spark_tables import table_of
 from ..harness.streams import Folder, Run, play, source, start
 from ..scenes import MIDNIGHT, utc
 
@@ -240,28 +240,11 @@ def test_a_cogroup_closes_by_its_slowest_input(spark: SparkSession, tmp_path: Pa
 
 
 def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
-    """The sink of docs/tutorial/stream.md: upserts and deletes, idempotent by the number of the micro-batch."""
+    """The sink of docs/how-to/sinks.md: upserts and deletes, and each micro-batch once for a checkpoint."""
     file = str(tmp_path / "sessions.duckdb")
+    sinks = recipes.program("sinks.md")
     with duckdb.connect(file) as db:
-        db.execute("create table sessions (user text, start timestamptz, stop timestamptz, n bigint)")
-        db.execute("create table done (batch bigint)")
-
-    def sink(frame: DataFrame, number: int) -> None:
-        changes = frame.select(
-            "user", F.col("window.start").alias("start"), F.col("window.end").alias("stop"), "n", "op"
-        )
-        rows = table_of(changes)  # noqa: F841 (DuckDB finds it); once: each action would compute the frame again
-        with duckdb.connect(file) as db:
-            if db.execute("select count(*) from done where batch = ?", [number]).fetchone() != (0,):
-                return
-            db.execute("begin")
-            db.execute(
-                "delete from sessions using rows where sessions.user is not distinct from rows.user "
-                "and sessions.start = rows.start and sessions.stop = rows.stop"
-            )
-            db.execute("insert into sessions select user, start, stop, n from rows where op = 'upsert'")
-            db.execute("insert into done values (?)", [number])
-            db.execute("commit")
+        db.execute(sinks["TABLES"])
 
     folder = Folder(tmp_path / "in")
     tables = [table(("ann", 0), ("ann", 8), ("bob", 1)), table(("ann", 4)), table(("bob", 3), ("cem", 5))]
@@ -269,17 +252,23 @@ def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:
         folder.add(each)
     windows = wr.SessionWindows.with_gap("5 minutes", grace="1 hour")
     windowed = wr.group_by(source(spark, folder, DDL), "user", time="ts").windowed_by(windows).shards(2)
-    result = windowed.emit("update").agg(n=wr.count())
+    result = windowed.emit("update").agg(clicks=wr.count(), spend=wr.sum("amount"))
     writer = result.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+    write = sinks["write_into"](file, "first")
+
+    def sink(frame: DataFrame, number: int) -> None:
+        frame.persist()
+        write(frame, number)
+        write(frame, number)  # as after a failure
+
     writer.foreachBatch(sink).start().awaitTermination()
+    columns = "user, epoch(window_start)::bigint, epoch(window_end)::bigint, clicks, spend"
     with duckdb.connect(file) as db:
-        got = db.execute(
-            "select user, epoch(start)::bigint, epoch(stop)::bigint, n from sessions order by all"
-        ).fetchall()
-    batch = wr.group_by(pa.concat_tables(tables), "user", time="ts").windowed_by(GAP).agg(n=wr.count())
+        got = db.execute(f"select {columns} from sessions order by all").fetchall()
+    batch = wr.group_by(pa.concat_tables(tables), "user", time="ts").windowed_by(GAP)
     expected = [
-        (row["user"], *(int(bound.timestamp()) for bound in row["window"].values()), row["n"])
-        for row in batch.to_pylist()
+        (row["user"], *(int(bound.timestamp()) for bound in row["window"].values()), row["n"], row["spend"])
+        for row in batch.agg(n=wr.count(), spend=wr.sum("amount")).to_pylist()
     ]
     assert got == sorted(expected)
 
