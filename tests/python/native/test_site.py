@@ -98,6 +98,29 @@ def test_the_home_page_begins_with_two_tabs_of_code_and_has_the_speed(site: Path
     assert "session_window" in text[text.index('id="speed"') : text.index('id="where-to-go"')]
 
 
+def test_items_of_lists_are_not_lines_of_a_paragraph(site: Path) -> None:
+    """As behind an indented paragraph or table without an empty line; GitHub shows a list there, the site does not."""
+    pages = {
+        page: re.sub(r"<pre>.*?</pre>", "", page.read_text("utf-8"), flags=re.DOTALL) for page in site.rglob("*.html")
+    }
+    assert len(pages) >= 15
+    found = {page: re.findall(r"^(?:\*|\d+\.) .*", text, re.MULTILINE) for page, text in pages.items()}
+    assert not {page.parent.name: lines for page, lines in found.items() if lines}
+
+
+def test_every_rule_has_its_number_on_the_site(site: Path) -> None:
+    rules = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    shown = (site / "rules" / "index.html").read_text(encoding="utf-8").split("<h2 ")[1:]
+    assert len(rules) == len(shown) >= 9
+    for rule, section in zip(rules, shown, strict=True):
+        numbers, depth, lists = re.findall(r"\n(\d+)\. ", rule), 0, [0]
+        for tag in re.findall(r"<(/?[ou]l|li)\b", section):
+            depth += {"ol": 1, "ul": 1, "/ol": -1, "/ul": -1}.get(tag, 0)
+            lists[-1] += tag == "li" and depth == 1
+            lists += [0] * (tag == "/ol" and depth == 0)
+        assert [*map(str, range(1, lists[0] + 1))] == numbers, rule.partition("\n")[0]
+
+
 def test_python_on_the_site_has_85_columns(site: Path) -> None:
     blocks = [
         words(block)
