@@ -8,7 +8,7 @@ from typing import Any
 
 from windrow._arguments.column import check_prefix
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._plan.input import ALLOWED, Input, check_table, libraries_of
+from windrow._plan.input import Input, check_table, libraries_of
 from windrow._query.scans import Scan
 
 _FILE = (
@@ -45,7 +45,7 @@ def _opened(data: object, schema: object, streaming: bool | None) -> Input[Any]:
     if type(data).__module__.startswith("pyspark.pandas"):
         from windrow._local.foreign_tables import wrong_table
 
-        raise wrong_table("data", data, ALLOWED)
+        raise wrong_table("data", data, "a DataFrame that is not grouped")
     if "pyspark" in libraries:
         from windrow._spark.environment import check_pyspark
 
