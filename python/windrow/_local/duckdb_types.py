@@ -113,14 +113,13 @@ def _columns(kind: Any, column: Any) -> list[Any]:
     """The Arrow values of the parts of a nested column."""
     if kind.id in ("list", "array"):
         return [pc.list_flatten(column)]
-    if kind.id in ("struct", "tuple"):
-        return [pc.struct_field(column, [place]) for place in range(column.type.num_fields)]
-    chunks = column.chunks
+    chunks, types = column.chunks, [column.type.field(place).type for place in range(column.type.num_fields)]
     if kind.id == "map":
         of_chunks = [[chunk.keys for chunk in chunks], [chunk.items for chunk in chunks]]
         types = [column.type.key_type, column.type.item_type]
     else:
-        types = [column.type.field(place).type for place in range(column.type.num_fields)]
+        if kind.id != "union":
+            chunks = [chunk.drop_null() for chunk in chunks]  # the parts of a null may have values
         of_chunks = [[chunk.field(place) for chunk in chunks] for place in range(len(types))]
     return [pa.chunked_array(*part) for part in zip(of_chunks, types, strict=True)]
 

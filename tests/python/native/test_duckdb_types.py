@@ -64,14 +64,13 @@ WITHIN = {
     "MAP key": ("MAP({t}, INTEGER)", "MAP{{{v}: 1}}"),
     "UNION": ("UNION(n INTEGER, u {t})", "union_value(u := {v})"),
     "LIST of STRUCT": ("STRUCT(a {t}[])[]", "[{{'a': [{v}]}}, NULL]"),
+    "STRUCT of UNION": ("STRUCT(a UNION(n INTEGER, u {t}))", "{{'a': union_value(u := {v})}}"),
     "STRUCT of MAP": ("STRUCT(m MAP(VARCHAR, {t}[]))", "{{'m': MAP{{'k': [{v}]}}}}"),
 }
 LEFT = (
     ("BIGNUM", "MAP key"),
     ('"NULL"', "MAP key"),
-    ('"NULL"', "UNION"),
-    ("GEOMETRY", "UNION"),
-    ("VARIANT", "UNION"),
+    *((kind, way) for kind in ('"NULL"', "GEOMETRY", "VARIANT") for way in ("UNION", "STRUCT of UNION")),
 )
 """DuckDB makes no maps of these keys. A UNION with one of these types is no column of a daily job."""
 
