@@ -40,7 +40,7 @@ class TimeCasts(NamedTuple):
         integers: for integers that count a unit since 1970, by unit. A unit without an entry is not offered.
         floats: for floats and decimals that count a unit since 1970; `{1}` is the number of microseconds in one.
         date: for dates.
-        of_day: for times of day; `{1}` is the column of their dates.
+        of_day: for times of day; `{1}` is the column of their dates, `{2}` the unit.
         as_text: text of integers and categories.
         offset_format: for text with offsets from UTC; None if that is `format`.
         without_nan: floats with nulls in place of NaN.
@@ -83,7 +83,8 @@ class TimeCasts(NamedTuple):
         if str(kind) in ("string", "large_string", "string_view"):
             return self._of_text(column, [str(value) for value in known])  # DuckDB gives UUIDs for text
         if pa.types.is_time(kind):
-            of_day = self.of_day.format(column, self._column(dates[0] if dates else "date"))
+            unit = "ns" if kind == pa.time64("ns") else "us"
+            of_day = self.of_day.format(column, self._column(dates[0] if dates else "date"), unit)
             return of_day if dates else f"a time of day needs a date: {of_day}, with a column of dates"
         if getattr(kind, "extension_name", "") == "pandas.period" and self.period is not None:
             return self.period.format(column)
@@ -191,8 +192,8 @@ ARROW_CASTS = TimeCasts(
     ),
     date='{0}.cast(pyarrow.timestamp("us"))',
     of_day=(
-        'pyarrow.compute.add({1}.cast(pyarrow.timestamp("us")), '
-        '{0}.cast(pyarrow.time64("us")).cast("int64").cast(pyarrow.duration("us")))'
+        'pyarrow.compute.add({1}.cast(pyarrow.timestamp("{2}")), '
+        '{0}.cast(pyarrow.time64("{2}")).cast("int64").cast(pyarrow.duration("{2}")))'
     ),
     as_text='{0}.cast("string")',
     without_nan="pyarrow.compute.if_else(pyarrow.compute.is_nan({0}), None, {0})",

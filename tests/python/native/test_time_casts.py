@@ -258,6 +258,14 @@ def test_a_share_of_booleans_is_named_with_the_aggregates_that_count_them() -> N
         wr.group_by(table, "user", time="ts").windowed_by(GAP).agg(n=wr.sum_distinct("bought it"))
 
 
+def test_the_cast_of_a_time_of_day_keeps_its_nanoseconds() -> None:
+    table = pa.table({"at": pa.array([9, None], pa.time64("ns")), "day": pa.array(DAYS[:2]).cast(pa.date32())})
+    table = table.append_column("user", pa.array(USERS[:2]))
+    made = converted("pyarrow", table, cast_of(table, "at"))["ts"]
+    assert made.type == pa.timestamp("ns")
+    assert made.cast(pa.int64()).to_pylist() == [int(DAYS[0].replace(tzinfo=UTC).timestamp()) * 10**9 + 9, None]
+
+
 def test_a_time_of_day_beside_other_columns_names_the_first_date() -> None:
     rows = {"user": ["ann"], "at": [time(9)], "when": [EIGHT], "day": [date(2026, 1, 31)], "due": [date(2026, 2, 1)]}
     with pytest.raises(TypeError, match=r"pl\.col\('day'\)\.dt\.combine\(pl\.col\('at'\)\)$"):
