@@ -269,3 +269,17 @@ def test_the_longest_interval_reaches_to_the_end_of_time() -> None:
     """)
     sessions = wr.group_by(data, time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("gap")).count()
     assert sessions.project("count").fetchall() == [(2,)]
+
+
+def test_a_union_whose_member_is_null_is_null_as_in_arrow_data_of_duckdb() -> None:
+    connection = duckdb.connect()
+    connection.execute("""
+        CREATE TABLE data AS SELECT 1 u, TIMESTAMP '2026-05-04 09:00' ts, union_value(m := NULL::INTEGER) v
+    """)
+    data = connection.table("data")
+    assert data.project("v IS NULL").fetchall() == [(False,)]
+    assert data.to_arrow_table()["v"].to_pylist() == [None]
+    sessions = windowed(data, "u")
+    for made in (sessions.with_columns(n=wr.count()), sessions.agg(v=wr.first("v"))):
+        assert made.project("v IS NULL").fetchall() == [(True,)]
+    assert sessions.agg(v=wr.collect_list("v")).project("v").fetchall() == [([],)]
