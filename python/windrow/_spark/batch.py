@@ -76,7 +76,7 @@ class BatchInput(FrameInput):
     def of(cls, data: object, schema: StructType | None = None) -> Self:
         """Opens a batch DataFrame, whose schema the user may declare. `TypeError` for other Spark objects."""
         if not release.is_frame(data):
-            raise bad_type("data", data, "a DataFrame that is not grouped (of pandas on Spark: to_spark())")
+            raise bad_type("data", data, "a DataFrame that is not grouped")
         return cls(data, schema, declared=schema is not None)
 
     def check_observation(self, observation: object) -> None:
