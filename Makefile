@@ -71,15 +71,21 @@ $(TOOLS): constraints.txt | toolchain
 	@grep -v ziglang constraints.txt | "$(PY)" -m pip install $(PIP) $(STORED) -r /dev/stdin
 	@touch "$@"
 
-$(PACKAGE): $(TOOLS) Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES) $(if $(MODULE),,missing-module)
+# The stamp of the package that was built last: for tests, or with all optimizations.
+$(PACKAGE) $(PACKAGE).dist: $(TOOLS) Cargo.toml Cargo.lock pyproject.toml $(RUST_SOURCES) $(if $(MODULE),,missing-module)
 	@echo "windrow: building the extension module"
-	@RUSTFLAGS="$(REMAP)" "$(VENV)/bin/maturin" develop --release --locked --quiet
+	@rm -f "$(PACKAGE)" "$(PACKAGE).dist"
+	@RUSTFLAGS="$(REMAP)" "$(VENV)/bin/maturin" develop --profile $(if $(filter %.dist,$@),dist,release) --locked --quiet
 	@touch "$@"
 
 .PHONY: missing-module
 missing-module:
 
 package: toolchain $(PACKAGE)
+
+# As the wheel is compiled; the linker takes minutes.
+.PHONY: dist-package
+dist-package: toolchain $(PACKAGE).dist
 
 $(WHEEL_TOOLS)/.tools: constraints.txt
 	@tools/toolchain.sh build
@@ -89,7 +95,7 @@ $(WHEEL_TOOLS)/.tools: constraints.txt
 
 wheel: $(WHEEL_TOOLS)/.tools ## a wheel in target/wheels: on Linux for glibc 2.28 and later, wherever it is built (needs no .venv)
 	VIRTUAL_ENV="$(WHEEL_TOOLS)" PYO3_PYTHON="$(WHEEL_TOOLS)/bin/python" PATH="$(WHEEL_TOOLS)/bin:$$PATH" RUSTFLAGS="$(REMAP)" \
-		maturin build --release --locked $(MANYLINUX) --out target/wheels
+		maturin build --profile dist --locked $(MANYLINUX) --out target/wheels
 	"$(WHEEL_TOOLS)/bin/python" tools/wheel.py "$$(ls -t target/wheels/*.whl | head -n 1)"
 
 docs: package ## the docs as a site, in target/site, without a warning
@@ -151,9 +157,11 @@ check-core:
 	cargo check --locked --lib
 	cargo clippy --locked --all-targets -- -D warnings
 
-bench: package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
+bench: dist-package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
 	cargo bench --locked --benches -- --quick
 	"$(PY)" benches/python/sessions.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
+	"$(PY)" benches/python/sessions.py --events $$((2 * $(BENCH_EVENTS))) --users $(BENCH_EVENTS) --key i64 \
+		--repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/small.py
 	"$(PY)" benches/python/scan.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/rows.py --repeats $(BENCH_REPEATS)
@@ -163,21 +171,21 @@ bench: package ## the core by layer, then windrow beside Spark, Polars and DuckD
 	"$(PY)" benches/python/records.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
-bench-check: ## the instructions of ten workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
+bench-check: ## the instructions of twelve workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
 	@tools/toolchain.sh callgrind
 	@"$$(tools/toolchain.sh python)" benches/python/instructions.py $(RECORD)
 
-bench-grow: package ## how cost grows with events, keys, records, open sessions, windows in one pass; pictures of it (GROW=)
+bench-grow: dist-package ## how cost grows with events, keys, records, open sessions, windows in one pass; pictures of it (GROW=)
 	"$(PY)" benches/python/growth.py --repeats $(BENCH_REPEATS) $(GROW)
 	@"$(PY)" tools/pictures.py
 
-bench-stream: package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
+bench-stream: dist-package ## streaming sessions beside session_window: micro-batches and open sessions of several sizes (some 40 minutes)
 	"$(PY)" benches/python/streaming.py --repeats $(BENCH_REPEATS)
 
-bench-kafka: package maven ## a topic through Spark and windrow beside Kafka Streams, Spark's own scan of it, idle producers (KAFKA_REPEATS=, some minutes)
+bench-kafka: dist-package maven ## a topic through Spark and windrow beside Kafka Streams, Spark's own scan of it, idle producers (KAFKA_REPEATS=, some minutes)
 	"$(PY)" benches/python/kafka.py --repeats $(KAFKA_REPEATS)
 
-bench-nexmark: package maven ## Nexmark's q11 and q0 by windrow on Spark beside Flink, from Parquet and from Kafka (NEXMARK=)
+bench-nexmark: dist-package maven ## Nexmark's q11 and q0 by windrow on Spark beside Flink, from Parquet and from Kafka (NEXMARK=)
 	"$(PY)" benches/python/nexmark.py --repeats $(BENCH_REPEATS) $(NEXMARK)
 
 soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)

@@ -1,4 +1,4 @@
-//! Ten fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
+//! Twelve fixed workloads of the core on one thread, whose instructions `make bench-check` counts.
 //! `instructions NAME TIMES` prepares a workload and runs it so often: the difference between two
 //! counts is the work alone. Without arguments each workload runs once. Each asserts its answer.
 
@@ -32,6 +32,8 @@ use events::{DISTANCE, Events, GAP, Random, query, rows, run};
 
 /// Events of a workload over a whole input.
 const EVENTS: usize = 200_000;
+/// Events of a workload of many users, half as many as events.
+const OF_MANY: usize = 1_000_000;
 /// Events of a workload over micro-batches, ten for each user. A micro-batch has 65,536.
 const STREAMED: usize = 500_000;
 /// The micro-batch that is measured. Sessions close in it.
@@ -57,12 +59,18 @@ type Work = Box<dyn Fn() -> usize>;
 /// The name of a workload, the rows of its answer, and what prepares it.
 type Workload = (&'static str, usize, fn() -> Work);
 
-const WORKLOADS: [Workload; 10] = [
+const WORKLOADS: [Workload; 12] = [
     ("sessions-in-order-int64", 15_733, || {
         sessions("user", &Events::in_order(EVENTS, 100))
     }),
     ("sessions-shuffled-string", 15_733, || {
         sessions("name", &Events::in_order(EVENTS, 100).shuffled())
+    }),
+    ("sessions-many-keys", 1, || {
+        sessions("user", &of_many_users())
+    }),
+    ("sessions-many-keys-shuffled", 1, || {
+        sessions("user", &of_many_users().shuffled())
     }),
     ("sessions-start-when", 25_061, || {
         sessions_with(r#""begins": "begins""#)
@@ -85,6 +93,15 @@ fn sessions(key: &str, events: &Events) -> Work {
     let aggregates = format!("[{COUNT}, {OF_AMOUNT}]");
     let (query, batches) = (query(key, SESSIONS, &aggregates), events.batches());
     Box::new(move || rows(&run(&query, &batches)))
+}
+
+/// Events of three hours. Most users have one or two of them.
+fn of_many_users() -> Events {
+    let mut random = Random(3);
+    let mut events = Events::in_order(OF_MANY, 100);
+    let users = OF_MANY as u64 / 2;
+    events.users.fill_with(|| random.below(users) as i64);
+    events
 }
 
 /// The first sessions, which a rule ends as well. One record in twenty begins a session, or has

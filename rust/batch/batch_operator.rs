@@ -2,7 +2,7 @@
 
 use arrow_array::RecordBatch;
 
-use super::list_room::{ListRoom, ListSizes};
+use super::list_room::ListSizes;
 use super::shards::SortedByShard;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
@@ -78,23 +78,4 @@ impl ShardRows {
             times,
         }
     }
-}
-
-/// Closes all windows of operators that have all their rows. First checks that all their lists fit.
-pub(super) fn close_all(
-    mut operators: Vec<Box<dyn BatchOperator>>,
-    room: &ListRoom,
-    interrupt: &Interrupt,
-) -> Result<Vec<RecordBatch>> {
-    if room.is_bounded() {
-        for operator in &mut operators {
-            room.ask(operator.list_sizes(interrupt)?)?;
-        }
-    }
-    let mut windows = Vec::new();
-    for mut operator in operators {
-        operator.close(None, &mut |batch| windows.push(batch), interrupt)?;
-        interrupt.part_is_done();
-    }
-    Ok(windows)
 }

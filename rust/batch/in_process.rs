@@ -7,8 +7,8 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::concat::concat_batches;
 
 use super::list_room::ListRoom;
-use super::partition::PARTITIONS;
-use super::{batch_operator, workers};
+use super::partition::PartitionBits;
+use super::workers;
 use crate::array::dictionary::unpacked_field;
 use crate::array::value_bytes::batch_bytes;
 use crate::array::{convert, validate};
@@ -92,7 +92,11 @@ impl Query {
     ) -> Result<Vec<RecordBatch>> {
         let mut operator = self.batch_operator()?;
         inputs.try_for_each(|input| operator.add(input?))?;
-        batch_operator::close_all(vec![operator], room, interrupt)
+        room.ask(|| operator.list_sizes(interrupt))?;
+        let mut windows = Vec::new();
+        operator.close(None, &mut |batch| windows.push(batch), interrupt)?;
+        interrupt.part_is_done();
+        Ok(windows)
     }
 
     /// Runs many rows in one operator per key partition.
@@ -104,7 +108,7 @@ impl Query {
         interrupt: &Interrupt,
     ) -> Result<Vec<RecordBatch>> {
         memory::keep_freed();
-        match threads.min(PARTITIONS) {
+        match threads.min(PartitionBits::RUN.partitions()) {
             0 | 1 => workers::run_on_one_thread(self, inputs, room, interrupt),
             threads => workers::run_on_threads(self, inputs, threads, room, interrupt),
         }

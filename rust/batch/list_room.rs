@@ -28,20 +28,18 @@ impl ListRoom {
         }
     }
 
-    /// Whether there is a limit, so that callers must report sizes.
-    pub(super) fn is_bounded(&self) -> bool {
-        self.most.is_some()
-    }
-
-    /// Requests room for more lists, in addition to all earlier requests of all threads.
+    /// Requests room for more lists, in addition to all earlier requests of all threads. Without a
+    /// limit, nobody needs their sizes.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`] with the total of all requests if it exceeds the limit.
-    pub(super) fn ask(&self, lists: ListSizes) -> Result<()> {
+    /// [`Error::Memory`] with the total of all requests if it exceeds the limit. The errors of
+    /// `sizes`.
+    pub(super) fn ask(&self, sizes: impl FnOnce() -> Result<ListSizes>) -> Result<()> {
         let Some(most) = self.most else {
             return Ok(());
         };
+        let lists = sizes()?;
         let mut requested = self
             .requested
             .lock()
@@ -76,15 +74,14 @@ mod tests {
             lists: ListValues { values: 5, bytes },
         };
         let room = ListRoom::new(Some(30));
-        room.ask(lists(10)).unwrap();
-        room.ask(lists(20)).unwrap();
-        let message = room.ask(lists(1)).unwrap_err().to_string();
+        room.ask(|| Ok(lists(10))).unwrap();
+        room.ask(|| Ok(lists(20))).unwrap();
+        let message = room.ask(|| Ok(lists(1))).unwrap_err().to_string();
         assert!(
             message.contains("the lists of 6 windows have 15 values"),
             "{message}"
         );
         let any = ListRoom::new(None);
-        any.ask(lists(usize::MAX)).unwrap();
-        assert!(room.is_bounded() && !any.is_bounded());
+        any.ask(|| panic!("nobody needs the sizes")).unwrap();
     }
 }

@@ -19,12 +19,13 @@
 //! | [`row_windows`] | runs a query in this process and finds the window of each row |
 //! | `window_batches` | windows in batches, accessed by position |
 //! | `window_columns` | repeats the columns of windows for their rows |
-//! | `partition`, `workers` | partitions rows by key; the threads of a run |
+//! | `partition`, `key_partition`, `workers` | partitions rows by key; the rows of one partition; the threads of a run |
 //! | `list_room` | memory for the lists of overlapping windows |
 
 pub(crate) mod batch_operator;
 mod dispatch;
 mod in_process;
+mod key_partition;
 mod layout;
 pub(crate) mod list_room;
 pub mod merger;

@@ -8,45 +8,97 @@
 
 use arrow_array::UInt32Array;
 
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::input::records::Records;
+use crate::keys::partition_hash::PartitionHash;
+use crate::plan::query::Query;
 
-/// Log2 of the number of partitions.
-const BITS: u32 = 5;
-
-/// The number of partitions.
-pub(super) const PARTITIONS: usize = 1 << BITS;
-
-/// The partition of a key's hash. Uses bits that no hash table uses.
-fn partition(hash: u64) -> usize {
-    (hash >> 32) as usize & (PARTITIONS - 1)
+/// Which bits of a key's hash number its partition. No hash table uses these bits.
+#[derive(Clone, Copy)]
+pub(super) struct PartitionBits {
+    shift: u32,
+    bits: u32,
 }
 
-/// The rows of an input, grouped by partition. Rows of a partition keep their order.
+impl PartitionBits {
+    /// The partitions of a run.
+    pub(super) const RUN: Self = Self { shift: 32, bits: 5 };
+
+    /// `1 << bits` parts of a partition of a run.
+    pub(super) const fn of_part(bits: u32) -> Self {
+        Self {
+            shift: Self::RUN.shift + Self::RUN.bits,
+            bits,
+        }
+    }
+
+    /// The number of partitions.
+    pub(super) const fn partitions(self) -> usize {
+        1 << self.bits
+    }
+
+    fn partition(self, hash: u64) -> usize {
+        (hash >> self.shift) as usize & (self.partitions() - 1)
+    }
+}
+
+/// Splits rows into partitions.
+pub(super) struct Partitioner {
+    hash: PartitionHash,
+    hashes: Vec<u64>,
+}
+
+impl Partitioner {
+    /// Splits rows by the keys of a query.
+    ///
+    /// # Errors
+    ///
+    /// A key of a type that cannot be grouped.
+    pub(super) fn new(query: &Query) -> Result<Self> {
+        Ok(Self {
+            hash: PartitionHash::new(&query.keys)?,
+            hashes: Vec::new(),
+        })
+    }
+
+    /// The hash of each row's key.
+    pub(super) fn hashes(&mut self, rows: &Records) -> Result<&[u64]> {
+        self.hash.hash(&rows.keys, &mut self.hashes)?;
+        Ok(&self.hashes)
+    }
+
+    /// Splits rows.
+    pub(super) fn split(&mut self, rows: Records, by: PartitionBits) -> Result<Partitions> {
+        Ok(Partitions::new(self.hashes(&rows)?, by, rows))
+    }
+}
+
+/// Rows, and the partition of each. Rows of a partition keep their order.
 pub(super) struct Partitions {
     input: Records,
+    /// The rows of the first partition, then those of the next.
+    rows: UInt32Array,
     /// Where the rows of each partition end.
-    ends: [usize; PARTITIONS],
+    ends: Vec<usize>,
 }
 
 impl Partitions {
-    /// Partitions the rows of an input; `hashes` has the hash of each row's key.
-    pub(super) fn new(input: &Records, hashes: &[u64]) -> Result<Self> {
-        let mut counts = [0_usize; PARTITIONS];
+    fn new(hashes: &[u64], by: PartitionBits, input: Records) -> Self {
+        let mut next = vec![0_usize; by.partitions()];
         for &hash in hashes {
-            if let Some(count) = counts.get_mut(partition(hash)) {
+            if let Some(count) = next.get_mut(by.partition(hash)) {
                 *count += 1;
             }
         }
         let mut end = 0;
         // The position of the next row of each partition; finally, the end of its rows.
-        let mut ends = counts.map(|count| {
-            end += count;
-            end - count
-        });
+        for count in &mut next {
+            end += *count;
+            *count = end - *count;
+        }
         let mut rows = vec![0; hashes.len()];
         for (number, &hash) in (0..).zip(hashes) {
-            let Some(next) = ends.get_mut(partition(hash)) else {
+            let Some(next) = next.get_mut(by.partition(hash)) else {
                 continue;
             };
             if let Some(row) = rows.get_mut(*next) {
@@ -54,29 +106,23 @@ impl Partitions {
             }
             *next += 1;
         }
-        // Picks all partitions at once. Otherwise the columns would leave the caches between two
-        // partitions.
-        Ok(Self {
-            input: input.pick(&UInt32Array::from(rows))?,
-            ends,
-        })
+        Self {
+            input,
+            rows: rows.into(),
+            ends: next,
+        }
     }
 
-    /// The rows of a partition, or `None` if it has none. Rows may wait long. A few rows are
-    /// copied, so that they do not keep all others in memory.
+    /// Copies the rows of a partition, or `None` if it has none. They may wait long, so they keep no
+    /// others in memory.
     pub(super) fn rows_of(&self, partition: usize) -> Result<Option<Records>> {
-        let start = partition
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before))
-            .copied()
-            .unwrap_or_default();
-        let rows = start..self.ends.get(partition).copied().unwrap_or_default();
-        Ok(match rows.len() {
-            0 => None,
-            few if few * PARTITIONS * 2 < self.input.rows() => {
-                Some(self.input.pick(&rows.map(|row| row as u32).collect())?)
-            }
-            _ => Some(self.input.slice(rows)?),
-        })
+        let missing = Error::Internal("a partition is out of range");
+        let end = *self.ends.get(partition).ok_or(missing)?;
+        let before = partition.checked_sub(1);
+        let start = before.and_then(|before| self.ends.get(before)).copied();
+        let start = start.unwrap_or_default();
+        (start < end)
+            .then(|| self.input.pick(&self.rows.slice(start, end - start)))
+            .transpose()
     }
 }

@@ -16,14 +16,13 @@ use std::thread::{self, Thread};
 
 use arrow_array::RecordBatch;
 
-use super::batch_operator::{BatchOperator, close_all};
+use super::key_partition::KeyPartition;
 use super::list_room::ListRoom;
-use super::partition::{PARTITIONS, Partitions};
+use super::partition::{PartitionBits, Partitioner, Partitions};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::{INTERVAL, Interrupt};
 use crate::core::memory;
 use crate::input::records::Records;
-use crate::keys::partition_hash::PartitionHash;
 use crate::plan::query::Query;
 
 /// How many steps may wait for the thread that splits them.
@@ -33,62 +32,57 @@ const WAITING: usize = 1;
 struct WorkerPartitions {
     number: usize,
     threads: usize,
-    operators: Vec<Box<dyn BatchOperator>>,
-    most: usize,
+    partitioner: Partitioner,
+    partitions: Vec<KeyPartition>,
 }
 
 impl WorkerPartitions {
     fn new(query: &Arc<Query>, number: usize, threads: usize) -> Result<Self> {
-        let operators = (number..PARTITIONS)
-            .step_by(threads)
-            .map(|_| query.batch_operator())
-            .collect::<Result<_>>()?;
+        let all = PartitionBits::RUN.partitions();
+        let most = query.limits.run_rows / all;
+        let own = (number..all).step_by(threads);
         Ok(Self {
             number,
             threads,
-            operators,
-            most: query.limits.run_rows / PARTITIONS,
+            partitioner: Partitioner::new(query)?,
+            partitions: own.map(|_| KeyPartition::new(query, most)).collect(),
         })
+    }
+
+    fn split(&mut self, step: Records) -> Result<Partitions> {
+        self.partitioner.split(step, PartitionBits::RUN)
     }
 
     /// Adds the rows of this thread's partitions.
     fn add(&mut self, rows: &Partitions, interrupt: &Interrupt) -> Result<()> {
         interrupt.check()?;
         memory::headroom()?;
-        let partitions = (self.number..).step_by(self.threads);
-        for (partition, operator) in partitions.zip(&mut self.operators) {
-            if let Some(input) = rows.rows_of(partition)? {
-                operator.add(input)?;
-                operator.process(self.most, interrupt)?;
+        let numbers = (self.number..).step_by(self.threads);
+        for (number, partition) in numbers.zip(&mut self.partitions) {
+            if let Some(rows) = rows.rows_of(number)? {
+                partition.add(rows, &mut self.partitioner, interrupt)?;
             }
         }
         Ok(())
     }
-}
 
-/// Splits steps into partitions.
-struct Partitioner {
-    hash: PartitionHash,
-    hashes: Vec<u64>,
-}
-
-impl Partitioner {
-    fn new(query: &Query) -> Result<Self> {
-        Ok(Self {
-            hash: PartitionHash::new(&query.keys)?,
-            hashes: Vec::new(),
-        })
-    }
-
-    fn split(&mut self, step: Records) -> Result<Partitions> {
-        self.hash.hash(&step.keys, &mut self.hashes)?;
-        Partitions::new(&step, &self.hashes)
+    /// Closes all windows. First checks that all their lists fit.
+    fn close(mut self, room: &ListRoom, interrupt: &Interrupt) -> Result<Vec<RecordBatch>> {
+        for partition in &mut self.partitions {
+            room.ask(|| partition.list_sizes(interrupt))?;
+        }
+        let mut windows = Vec::new();
+        for partition in self.partitions {
+            let emit = &mut |batch| windows.push(batch);
+            partition.close(&mut self.partitioner, emit, interrupt)?;
+            interrupt.part_is_done();
+        }
+        Ok(windows)
     }
 }
 
 /// One of several threads.
 struct Worker<'r> {
-    partitioner: Partitioner,
     partitions: WorkerPartitions,
     /// The steps that this thread splits.
     steps: Receiver<Records>,
@@ -112,7 +106,7 @@ impl Worker<'_> {
         }
         added?;
         self.interrupt.check()?;
-        let windows = close_all(self.partitions.operators, self.room, &self.interrupt);
+        let windows = self.partitions.close(self.room, &self.interrupt);
         if windows.is_err() {
             self.interrupt.stop();
         }
@@ -126,7 +120,7 @@ impl Worker<'_> {
             match self.steps.recv() {
                 Ok(step) => {
                     self.reader.unpark();
-                    let rows = Arc::new(self.partitioner.split(step)?);
+                    let rows = Arc::new(self.partitions.split(step)?);
                     // A failed send means that the receiver has ended or failed. Joining it reports
                     // that.
                     self.to
@@ -152,10 +146,12 @@ pub(super) fn run_on_one_thread(
     room: &ListRoom,
     interrupt: &Interrupt,
 ) -> Result<Vec<RecordBatch>> {
-    let mut partitioner = Partitioner::new(query)?;
     let mut partitions = WorkerPartitions::new(query, 0, 1)?;
-    steps.try_for_each(|step| partitions.add(&partitioner.split(step?)?, interrupt))?;
-    close_all(partitions.operators, room, interrupt)
+    steps.try_for_each(|step| {
+        let rows = partitions.split(step?)?;
+        partitions.add(&rows, interrupt)
+    })?;
+    partitions.close(room, interrupt)
 }
 
 /// Like [`run_on_one_thread`], but on `threads` threads in addition to the calling one.
@@ -183,7 +179,6 @@ pub(super) fn run_on_threads(
         for (number, (to, from)) in tos.into_iter().zip(froms).enumerate() {
             let (sender, steps) = sync_channel(WAITING);
             let worker = Worker {
-                partitioner: Partitioner::new(query)?,
                 partitions: WorkerPartitions::new(query, number, threads)?,
                 steps,
                 reader: thread::current(),

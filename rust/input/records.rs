@@ -1,13 +1,13 @@
 //! A batch of the user's rows. Columns are selected by name. Rows that cannot be windowed are
 //! excluded and counted.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
 use arrow_buffer::{BooleanBuffer, ScalarBuffer};
+use arrow_select::concat::concat;
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
@@ -17,6 +17,7 @@ use super::read_counters::ReadCounters;
 use super::rule_columns::RuleColumns;
 use crate::array::convert;
 use crate::array::true_values::are_true;
+use crate::array::value_bytes::value_bytes;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
 use crate::core::error::{Error, Result};
@@ -162,36 +163,42 @@ impl Records {
         })
     }
 
-    /// Selects a range of rows.
+    /// Joins rows of one query, in order. Dictionaries are unpacked, because the values of several
+    /// could exceed the index range of one.
     ///
     /// # Errors
     ///
-    /// [`Error::Internal`] if a row lacks a gap or a number that the others have.
-    pub(crate) fn slice(&self, rows: Range<usize>) -> Result<Self> {
-        let missing = || Error::Internal("a row is out of range");
-        let gaps = self.gaps.as_ref().map(|gaps| gaps.get(rows.clone()));
-        let numbers = |numbers: &[u64]| -> Result<Vec<u64>> {
-            match numbers {
-                [] => Ok(Vec::new()),
-                numbers => Ok(numbers.get(rows.clone()).ok_or_else(missing)?.to_vec()),
-            }
+    /// The values of a column are too long for one array.
+    pub(crate) fn concat(parts: &[Self]) -> Result<Self> {
+        let join = |column: &dyn Fn(&Self) -> &[ArrayRef]| {
+            let count = parts.first().map_or(0, |part| column(part).len());
+            let joined = (0..count).map(|nth| {
+                let arrays = parts.iter().filter_map(|part| column(part).get(nth));
+                let arrays = arrays.map(convert::unpack).collect::<Result<Vec<_>>>()?;
+                let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+                Ok(concat(&arrays)?)
+            });
+            joined.collect::<Result<Vec<_>>>()
         };
-        let slice = |array: &ArrayRef| array.slice(rows.start, rows.len());
+        let gaps: Option<Vec<&[Span]>> = parts.iter().map(|part| part.gaps.as_deref()).collect();
+        let times: Vec<&dyn Array> = parts.iter().map(|part| part.times.as_ref()).collect();
         Ok(Self {
-            keys: self.keys.iter().map(slice).collect(),
-            times: slice(&self.times),
-            gaps: match gaps {
-                Some(gaps) => Some(gaps.ok_or_else(missing)?.to_vec()),
-                None => None,
-            },
-            marks: match self.marks.is_empty() {
-                true => ScalarBuffer::default(),
-                false => self.marks.slice(rows.start, rows.len()),
-            },
-            seq_nos: numbers(&self.seq_nos)?,
-            inputs: self.inputs.iter().map(slice).collect(),
-            output: self.output.iter().map(slice).collect(),
+            keys: join(&|part| &part.keys)?,
+            times: concat(&times)?,
+            gaps: gaps.map(|gaps| gaps.concat()),
+            marks: parts.iter().flat_map(Self::marks).copied().collect(),
+            seq_nos: parts.iter().flat_map(Self::seq_nos).copied().collect(),
+            inputs: join(&|part| &part.inputs)?,
+            output: join(&|part| &part.output)?,
         })
+    }
+
+    /// The bytes of the keys and of the inputs when copied.
+    pub(crate) fn bytes(&self) -> usize {
+        let columns = self.keys.iter().chain(&self.inputs);
+        columns
+            .map(|column| value_bytes(column, 0..column.len()))
+            .sum()
     }
 
     /// Number of rows.

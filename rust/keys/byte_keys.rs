@@ -100,6 +100,11 @@ impl ByteTable {
         cell(&self.ends, &self.data, id)
     }
 
+    pub(super) fn reserve(&mut self, keys: usize) {
+        self.table.reserve(keys);
+        self.ends.reserve(keys);
+    }
+
     pub(super) fn clear(&mut self) {
         self.table.clear();
         self.ends.clear();
@@ -211,6 +216,10 @@ impl BytesKeys {
             return Ok(binary);
         }
         convert::cast(&binary, self.field.data_type())
+    }
+
+    pub(super) fn reserve(&mut self, keys: usize) {
+        self.table.reserve(keys);
     }
 
     pub(super) fn clear(&mut self) {

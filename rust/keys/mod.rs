@@ -5,7 +5,7 @@
 //! | `key_column` | a key column: which types can be keys, and how to read the array of a batch |
 //! | [`shard_hash`] | the canonical bytes of a key, and the hash that determines its shard |
 //! | `table`, `seed` | the hash table from words to numbers; its secret seed |
-//! | `primitive` | keys of one column of 32 or 64 bits |
+//! | `primitive` | keys of one column of at most 64 bits |
 //! | `cells`, `byte_keys` | keys of one column of strings or binary |
 //! | `rows` | all other keys |
 //! | `partition_hash` | a fast hash that partitions rows before their keys are numbered |
@@ -135,6 +135,17 @@ impl KeyInterner {
         }
     }
 
+    /// Makes room for the first `keys` keys.
+    pub(crate) fn reserve(&mut self, keys: usize) {
+        self.hashes.reserve(keys);
+        match &mut self.table {
+            InternTable::Int(table) => table.reserve(keys),
+            InternTable::Long(table) => table.reserve(keys),
+            InternTable::Bytes(table) => table.reserve(keys),
+            InternTable::Rows(table) => table.reserve(keys),
+        }
+    }
+
     /// The number of distinct keys.
     pub fn len(&self) -> usize {
         self.hashes.len()
@@ -194,7 +205,15 @@ impl InternTable {
             (DataType::Interval(arrow_schema::IntervalUnit::DayTime), _) => {
                 Self::Rows(RowKeys::new(std::slice::from_ref(column))?)
             }
-            (_, Some(4)) => Self::Int(PrimitiveKeys::new(data_type)),
+            (
+                DataType::Boolean
+                | DataType::Int8
+                | DataType::Int16
+                | DataType::UInt8
+                | DataType::UInt16,
+                _,
+            )
+            | (_, Some(4)) => Self::Int(PrimitiveKeys::new(data_type)),
             (_, Some(8)) => Self::Long(PrimitiveKeys::new(data_type)),
             _ if column.is_bytes() => Self::Bytes(BytesKeys::new(column.field())),
             _ => Self::Rows(RowKeys::new(std::slice::from_ref(column))?),

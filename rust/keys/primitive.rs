@@ -1,4 +1,5 @@
-//! Keys of one column of 32 or 64 bits: integers, dates, timestamps, floats, short decimals.
+//! Keys of one column of 32 or 64 bits: integers, dates, timestamps, floats, short decimals. Short
+//! integers and booleans are widened to 32 bits.
 
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
@@ -8,6 +9,7 @@ use arrow_schema::DataType;
 use super::seed::Seed;
 use super::shard_hash::Number;
 use super::table::{Table, Word};
+use crate::array::convert;
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
 
@@ -32,6 +34,8 @@ impl Bits for u64 {
 /// The distinct keys of a column.
 pub(super) struct PrimitiveKeys<B> {
     data_type: DataType,
+    /// The type of the values: `data_type`, or what it is widened to.
+    wide: DataType,
     number: Number,
     table: Table<B>,
     values: Vec<B>,
@@ -39,9 +43,15 @@ pub(super) struct PrimitiveKeys<B> {
 
 impl<B: Bits> PrimitiveKeys<B> {
     pub(super) fn new(data_type: &DataType) -> Self {
+        let wide = match data_type {
+            DataType::Int8 | DataType::Int16 => DataType::Int32,
+            DataType::Boolean | DataType::UInt8 | DataType::UInt16 => DataType::UInt32,
+            same => same.clone(),
+        };
         Self {
             data_type: data_type.clone(),
-            number: Number::of(data_type),
+            number: Number::of(&wide),
+            wide,
             table: Table::new(Seed::random()),
             values: Vec::new(),
         }
@@ -58,6 +68,7 @@ impl<B: Bits> PrimitiveKeys<B> {
         hashes: &mut Vec<u64>,
         ids: &mut Vec<KeyId>,
     ) -> Result<()> {
+        let array = convert::cast(array, &self.wide)?;
         let data = array.to_data();
         let rows = data
             .buffer::<B>(0)
@@ -116,11 +127,16 @@ impl<B: Bits> PrimitiveKeys<B> {
         for id in ids {
             values.push(value(id)?);
         }
-        let data = ArrayData::builder(self.data_type.clone())
+        let data = ArrayData::builder(self.wide.clone())
             .len(ids.len())
             .nulls(nulls(ids))
             .add_buffer(Buffer::from_vec(values));
-        Ok(make_array(data.build()?))
+        convert::cast(&make_array(data.build()?), &self.data_type)
+    }
+
+    pub(super) fn reserve(&mut self, keys: usize) {
+        self.table.reserve(keys);
+        self.values.reserve(keys);
     }
 
     pub(super) fn clear(&mut self) {

@@ -100,6 +100,10 @@ impl RowKeys {
         Ok(self.converter.convert_rows(rows)?)
     }
 
+    pub(super) fn reserve(&mut self, keys: usize) {
+        self.table.reserve(keys);
+    }
+
     pub(super) fn clear(&mut self) {
         self.table.clear();
     }

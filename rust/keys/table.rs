@@ -89,6 +89,11 @@ impl<W: Word> Table<W> {
         Ok(id)
     }
 
+    pub(super) fn reserve(&mut self, keys: usize) {
+        let seed = self.seed;
+        self.entries.reserve(keys, |entry| entry.0.hash(seed));
+    }
+
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.previous = None;

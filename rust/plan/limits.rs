@@ -5,6 +5,11 @@
 pub struct Limits {
     /// Rows that an in-process run groups at once.
     pub run_rows: usize,
+    /// Bytes of rows that wait in a partition of an in-process run if its keys hardly repeat.
+    pub waiting_bytes: usize,
+    /// Rows of such keys that an in-process run groups at once. Their sessions should
+    /// fit into a core's caches.
+    pub part_rows: usize,
     /// The approximate number of rows that go through all steps of an in-process run together. They
     /// should fit into the caches.
     pub step_rows: usize,
@@ -39,6 +44,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             run_rows: 1 << 24,
+            waiting_bytes: 32 << 20,
+            part_rows: 1 << 13,
             step_rows: 1 << 16,
             step_bytes: 64 << 20,
             pack_rows: 1 << 20,

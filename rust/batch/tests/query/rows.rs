@@ -150,20 +150,22 @@ pub(super) fn rows() -> impl Strategy<Value = Vec<Row>> {
 
 /// Limits small enough to be met.
 pub(super) fn limits() -> impl Strategy<Value = Limits> {
-    let rows = [1..60_usize, 1..20, 1..60, 0..60];
-    (rows, 0..5_usize, 1..3000_usize, 0..6000_usize).prop_map(
-        |(rows, pack_keys, block_bytes, merge_bytes)| {
-            let [run_rows, step_rows, pack_rows, pack_loose] = rows;
-            Limits {
-                run_rows,
-                step_rows,
-                pack_rows,
-                pack_loose,
-                pack_keys,
-                block_bytes,
-                merge_bytes,
-                ..Limits::default()
-            }
-        },
-    )
+    let rows = [1..60_usize, 1..20, 1..20, 1..60, 0..60];
+    let bytes = [0..1000_usize, 1..3000, 0..6000];
+    (rows, 0..5_usize, bytes).prop_map(|(rows, pack_keys, bytes)| {
+        let [run_rows, part_rows, step_rows, pack_rows, pack_loose] = rows;
+        let [waiting_bytes, block_bytes, merge_bytes] = bytes;
+        Limits {
+            run_rows,
+            waiting_bytes,
+            part_rows,
+            step_rows,
+            pack_rows,
+            pack_loose,
+            pack_keys,
+            block_bytes,
+            merge_bytes,
+            ..Limits::default()
+        }
+    })
 }

@@ -1,0 +1,220 @@
+//! The rows of one key partition of a run. If keys hardly repeat, their sessions take more memory
+//! than their rows, and more than a core's caches hold. Then the rows wait and are split again. One
+//! part after the other becomes windows.
+//!
+//! ```text
+//!   first rows wait ─┬─ keys repeat ──────▶ one operator
+//!                    └─ they hardly do ───▶ all rows wait ─┬──▶ part 0 ──▶ windows
+//!                                                          ├──▶ part 1 ──▶ windows
+//!                       too many rows wait:                └──▶ ...
+//!                       an operator for each part
+//! ```
+//!
+//! Only counts of rows and of distinct keys decide. So the same rows always leave in the same order,
+//! on any number of threads.
+
+use std::sync::Arc;
+
+use super::batch_operator::{BatchOperator, BatchSink};
+use super::list_room::ListSizes;
+use super::partition::{PartitionBits, Partitioner};
+use crate::core::error::Result;
+use crate::core::interrupt::Interrupt;
+use crate::input::records::Records;
+use crate::plan::query::{Query, QueryOutput};
+use crate::plan::window_lengths::WindowLengths;
+
+/// Log2 of how many hashes the sample tells apart.
+const HASH_BITS: u32 = 18;
+
+/// Log2 of the most parts of a partition.
+const MOST_PART_BITS: u32 = 6;
+
+/// The rows of one key partition.
+pub(super) struct KeyPartition {
+    query: Arc<Query>,
+    /// About how many rows wait at most.
+    most: usize,
+    waiting: WaitingRows,
+    /// Whether keys hardly repeat. They do repeat as long as too few rows are known.
+    hardly_repeat: bool,
+    /// None as long as all rows wait; one, or one for each part.
+    operators: Vec<Box<dyn BatchOperator>>,
+}
+
+/// Rows in order of arrival.
+#[derive(Default)]
+struct WaitingRows {
+    inputs: Vec<Records>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl KeyPartition {
+    /// Starts without rows. At most about `most` rows wait.
+    pub(super) fn new(query: &Arc<Query>, most: usize) -> Self {
+        Self {
+            query: Arc::clone(query),
+            most,
+            waiting: WaitingRows::default(),
+            hardly_repeat: false,
+            operators: Vec::new(),
+        }
+    }
+
+    /// Adds rows.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the operators.
+    pub(super) fn add(
+        &mut self,
+        rows: Records,
+        partitioner: &mut Partitioner,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        if let [operator] = self.operators.as_mut_slice() {
+            operator.add(rows)?;
+            return operator.process(self.most, interrupt);
+        }
+        self.waiting.add(rows);
+        let limits = self.query.limits;
+        if self.operators.is_empty() && !self.hardly_repeat {
+            if self.waiting.rows < limits.pack_loose.min(self.most) {
+                return Ok(());
+            }
+            self.hardly_repeat =
+                self.has_disjoint_windows() && self.waiting.hardly_repeat(partitioner)?;
+            if !self.hardly_repeat {
+                return self.start_one(interrupt);
+            }
+        }
+        let may_wait = match self.operators.as_slice() {
+            [] => self.waiting.bytes < limits.waiting_bytes,
+            _ => self.waiting.rows < limits.step_rows.min(self.most),
+        };
+        if may_wait {
+            return Ok(());
+        }
+        if self.operators.is_empty() {
+            let operators = (0..1 << MOST_PART_BITS).map(|_| self.query.batch_operator());
+            self.operators = operators.collect::<Result<_>>()?;
+        }
+        self.split(partitioner, interrupt)
+    }
+
+    /// The size of the lists of all windows, if windows overlap.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the operators.
+    pub(super) fn list_sizes(&mut self, interrupt: &Interrupt) -> Result<ListSizes> {
+        if self.operators.is_empty() && !self.hardly_repeat {
+            self.start_one(interrupt)?;
+        }
+        match self.operators.as_mut_slice() {
+            [operator] => operator.list_sizes(interrupt),
+            // Rows are split only for sessions, which do not overlap.
+            _ => Ok(ListSizes::default()),
+        }
+    }
+
+    /// Emits all windows.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the operators.
+    pub(super) fn close(
+        mut self,
+        partitioner: &mut Partitioner,
+        emit: &mut BatchSink<'_>,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        if !self.operators.is_empty() {
+            self.split(partitioner, interrupt)?;
+            let mut operators = self.operators.into_iter();
+            return operators.try_for_each(|mut operator| operator.close(None, emit, interrupt));
+        }
+        if self.waiting.rows == 0 {
+            return Ok(());
+        }
+        let parts = self.waiting.rows / self.query.limits.part_rows;
+        let bits = parts.checked_ilog2().unwrap_or_default();
+        let by = PartitionBits::of_part(bits.min(MOST_PART_BITS));
+        let mut operator = self.query.batch_operator()?;
+        operator.keys().reserve(self.waiting.rows / by.partitions());
+        let parts = partitioner.split(self.waiting.take()?, by)?;
+        for part in 0..by.partitions() {
+            interrupt.check()?;
+            if let Some(rows) = parts.rows_of(part)? {
+                operator.add(rows)?;
+                operator.close(None, emit, interrupt)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a record is in one window only, so that a window takes no more than its records.
+    fn has_disjoint_windows(&self) -> bool {
+        matches!(
+            (&self.query.output_kind, self.query.windows),
+            (QueryOutput::Windows { .. }, WindowLengths::Session(_))
+        )
+    }
+
+    /// Gives the waiting rows to one operator, and all rows that follow.
+    fn start_one(&mut self, interrupt: &Interrupt) -> Result<()> {
+        let mut operator = self.query.batch_operator()?;
+        for rows in std::mem::take(&mut self.waiting).inputs {
+            operator.add(rows)?;
+            operator.process(self.most, interrupt)?;
+        }
+        self.operators.push(operator);
+        Ok(())
+    }
+
+    /// Gives the waiting rows to the operators of their parts.
+    fn split(&mut self, partitioner: &mut Partitioner, interrupt: &Interrupt) -> Result<()> {
+        if self.waiting.rows == 0 {
+            return Ok(());
+        }
+        let by = PartitionBits::of_part(MOST_PART_BITS);
+        let most = self.most / by.partitions();
+        let parts = partitioner.split(self.waiting.take()?, by)?;
+        for (part, operator) in self.operators.iter_mut().enumerate() {
+            interrupt.check()?;
+            if let Some(rows) = parts.rows_of(part)? {
+                operator.add(rows)?;
+                operator.process(most, interrupt)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl WaitingRows {
+    fn add(&mut self, input: Records) {
+        self.rows += input.rows();
+        self.bytes += input.bytes();
+        self.inputs.push(input);
+    }
+
+    /// Takes all rows as one input.
+    fn take(&mut self) -> Result<Records> {
+        Records::concat(&std::mem::take(self).inputs)
+    }
+
+    /// Whether most of the keys occur once.
+    fn hardly_repeat(&self, partitioner: &mut Partitioner) -> Result<bool> {
+        let mut seen = vec![false; 1 << HASH_BITS];
+        let mut distinct = 0;
+        for rows in &self.inputs {
+            for &hash in partitioner.hashes(rows)? {
+                if let Some(seen) = seen.get_mut(hash as usize & ((1 << HASH_BITS) - 1)) {
+                    distinct += usize::from(!std::mem::replace(seen, true));
+                }
+            }
+        }
+        Ok(distinct * 2 > self.rows)
+    }
+}
