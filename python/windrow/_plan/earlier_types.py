@@ -99,17 +99,20 @@ def refused(
     """
     earlier = json.loads(json.loads(clock)["specification"])
     kinds = types_of(earlier)
-    typed = [name for name, kind in kinds.items() if name in schema.names and not pa.types.is_null(kind)]
-    said = {f'column "{name}" was ': name for name in typed}
+    said = {f'column "{name}" was ': name for name in earlier.get("types", {}) if name in schema.names}
     name = next((name for words, name in said.items() if words in str(error)), None)
     if "the type of the time column was " in str(error):
         name, kinds = time, {time: time_type(earlier)}
     if name is None or "are of another query" not in str(error):
         return error
-    was, made = kinds[name], cast(name, kinds[name])
+    was = kinds.get(name)
+    shown = earlier["types"][name] if was is None else was
+    made = None if was is None or pa.types.is_null(was) else cast(name, was)
     fix = "" if made is None else f": {made}"
-    allowed = f"a {was}" if name == time else f"{was} or a wider type of the same kind"
+    allowed = f"a {was}" if name == time else f"{shown} or a wider type of the same kind"
+    if made is None and name not in (time, *earlier["keys"], *earlier["windows"].get("cut_on", ())):
+        fix = ", or new names for the aggregates over it, which are then null in windows that are open now"
     return ValueError(
-        f"open: column {name!r} was {was} in the run before, and is {plain(schema.field(name).type)} now; "
+        f"open: column {name!r} was {shown} in the run before, and is {plain(schema.field(name).type)} now; "
         f"allowed: {allowed}{fix}; or None to begin anew"
     )

@@ -15,9 +15,13 @@ _LONGEST = {"s": 1e11, "ms": 1e14, "us": 1e17, "ns": 2**63}
 """Larger numbers count a smaller unit: each bound but the last is the year 5138."""
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 0.001}
 
-_DATES = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%Y/%m/%d", "%m/%d/%y", "%d.%m.%y")
-_TIMES = ("", " %I:%M %p", " %I:%M:%S %p", " %H:%M", " %H:%M:%S")
-_FORMATS = tuple(date + time for date in _DATES for time in _TIMES)
+_NUMBERS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%Y/%m/%d", "%m/%d/%y", "%d.%m.%y")
+_MONTHS = ("%b %d %Y", "%b %d, %Y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d", "%a %b %d %Y")
+_DATES = (*_NUMBERS, *_MONTHS, *(date.replace("%b", "%B") for date in _MONTHS))
+_TIMES = ("", " %I:%M %p", " %I:%M%p", " %I:%M:%S %p", " %H:%M", " %H:%M:%S", " %H:%M:%S %z")
+_LOGS = ("%d/%b/%Y:%H:%M:%S %z", "%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y", "%b %d %H:%M:%S %Y")
+"""Of web servers, of mail, and of C and system logs."""
+_FORMATS = (*(date + time for date in _DATES for time in _TIMES), *_LOGS)
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.(?P<fraction>\d{1,9}))?)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
@@ -40,7 +44,7 @@ class TimeCasts(NamedTuple):
         integers: for integers that count a unit since 1970, by unit. A unit without an entry is not offered.
         floats: for floats and decimals that count a unit since 1970; `{1}` is the number of microseconds in one.
         date: for dates.
-        of_day: for times of day; `{1}` is the column of their dates, `{2}` the unit.
+        of_day: for times of day; `{1}` is the column of their dates, `{2}` the unit, `{3}` is `_NS` for nanoseconds.
         as_text: text of integers and categories.
         offset_format: for text with offsets from UTC; None if that is `format`.
         without_nan: floats with nulls in place of NaN.
@@ -83,8 +87,8 @@ class TimeCasts(NamedTuple):
         if str(kind) in ("string", "large_string", "string_view"):
             return self._of_text(column, [str(value) for value in known])  # DuckDB gives UUIDs for text
         if pa.types.is_time(kind):
-            unit = "ns" if kind == pa.time64("ns") else "us"
-            of_day = self.of_day.format(column, self._column(dates[0] if dates else "date"), unit)
+            unit = ("ns", "_NS") if kind == pa.time64("ns") else ("us", "")
+            of_day = self.of_day.format(column, self._column(dates[0] if dates else "date"), *unit)
             return of_day if dates else f"a time of day needs a date: {of_day}, with a column of dates"
         if getattr(kind, "extension_name", "") == "pandas.period" and self.period is not None:
             return self.period.format(column)
@@ -123,7 +127,8 @@ class TimeCasts(NamedTuple):
         )
         if form is None:
             other = next(value for value in values if not _is_iso(value) or _ISO.fullmatch(value) is None)
-            return f"{self.format.format(column, '...')} with the format of text such as {other!r}"
+            with_format = self.format.format(column, "...")
+            return f"windrow knows no format that all texts have, such as {other!r}; {with_format} takes another one"
         return self._formatted(column, form)
 
     def _formatted(self, column: str, form: str) -> str:
