@@ -50,7 +50,20 @@ class PolarsColumns(Columns):
             raise ValueError("it gives one value for all rows, not one for each")
         other = copy(self)
         other._expressions = {**self._expressions, **expressions}
+        for expression in expressions.values():
+            other._check_types_of(expression)
         return other
+
+    def _check_types_of(self, expression: ColumnExpression) -> None:
+        """Raises Polars' error for an expression over types that it does not fit, which Polars sees with rows only."""
+        from polars.exceptions import InvalidOperationError, SchemaError
+
+        try:
+            _values(expression, self._frame.collect_schema().to_frame().clear(1))
+        except (InvalidOperationError, SchemaError):
+            raise
+        except Exception:  # a function may not expect nulls; the query has its error, if it has one
+            return
 
     @property
     def rows(self) -> int | None:

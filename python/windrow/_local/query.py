@@ -209,6 +209,8 @@ class LocalInput(Input[Any]):
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
         """One run of a daily job, in the kind of the data."""
+        for column in plan.schema.names:
+            self.field("advance", column, compared="state")
         before = None if opened is None else columns_of(opened, "open")
         query = Query.of_rows(plan.spec_in_order, plan.schema)
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, Entries(plan))))

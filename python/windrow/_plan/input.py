@@ -18,8 +18,8 @@ from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
-Need = Literal["equality", "order", "number"]
-"""What a query needs of the values of a column: to compare them with each other, or to calculate."""
+Need = Literal["equality", "order", "number", "state"]
+"""What a query needs of the values of a column: to compare them, to calculate, or a type that the next run knows."""
 
 Result = TypeVar("Result")
 """The result of a query over an input: a Spark `DataFrame`, or in-process the kind of the data."""

@@ -77,8 +77,8 @@ def scan_parquet(
         ValueError: no session, no files, paths that Spark cannot read, a file in several of the paths, a scheme that
             Arrow cannot read, a column that the files lack, a filter that does not fit the columns, or timestamps while
             `spark.sql.parquet.int96TimestampConversion` is true.
-        RuntimeError: a file that Arrow cannot read, or whose column has another type than Spark says. The error names
-            the file; if a file changes or vanishes later, the query fails with this error.
+        RuntimeError: a file that Arrow cannot read. The error names the file. A query fails with this error if a file
+            has changed or vanished by then, or has a column that the query reads in another type than Spark says.
 
     >>> import tempfile
     >>> import pyarrow as pa

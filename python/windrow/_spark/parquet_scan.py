@@ -38,7 +38,7 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any, fi
         TypeError: paths, columns, a filter or a filesystem of a wrong type, or a column that windrow cannot read.
         ValueError: no files, a file in several of the paths, a scheme that Arrow cannot read, a column that the files
             lack, a filter that does not fit, or timestamps while Spark converts times of INT96.
-        RuntimeError: a file that is no Parquet, or has a column in another type. It names the file.
+        RuntimeError: a file that is no Parquet. It names the file.
     """
     wanted, sent = _paths(paths), pickled_filesystem(filesystem)
     schema, uris = _listed(spark, wanted)
@@ -54,7 +54,7 @@ def parquet_files(spark: Any, paths: object, columns: object, condition: Any, fi
     values = [(uri, *(_segments(uri)[name] for name in partitions)) for uri in uris]
     located_files = spark.createDataFrame(values, StructType(fields))
     typed = located_files.select("uri", *(F.col(quoted(n)).cast(schema[n].dataType).alias(n) for n in partitions))
-    rows = planned(typed, row_groups, arrow.serialize().to_pybytes(), checked.pickled, ignore_case, sent)
+    rows = planned(typed, row_groups, arrow.serialize().to_pybytes(), checked.pickled, sent)
     parts = [(parquet_part(row, filesystem, ignore_case, is_strict), row["bytes"]) for row in rows]
     return Files.of(spark, schema, names, parts, checked)
 

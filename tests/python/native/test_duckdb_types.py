@@ -283,3 +283,17 @@ def test_a_union_whose_member_is_null_is_null_as_in_arrow_data_of_duckdb() -> No
     for made in (sessions.with_columns(n=wr.count()), sessions.agg(v=wr.first("v"))):
         assert made.project("v IS NULL").fetchall() == [(True,)]
     assert sessions.agg(v=wr.collect_list("v")).project("v").fetchall() == [([],)]
+
+
+@pytest.mark.parametrize("member", ["1::VARIANT", "'POINT(1 2)'::GEOMETRY"])
+@pytest.mark.parametrize("within", ["{}", "[{}]", "{{'a': {}}}", "MAP {{1: {}}}"])
+def test_a_union_that_the_next_run_cannot_know_is_refused_with_the_cast(member: str, within: str) -> None:
+    value = within.format(f"union_value(v := {member})")
+    data = duckdb.connect().sql(f"SELECT 1 u, TIMESTAMP '2026-05-04 09:00' ts, {value} \"my v\"")
+    with pytest.raises(TypeError, match=r"^advance: column 'my v' has type .*UNION\(v ") as raised:
+        windowed(data, "u").advance(None, to="2026-05-05", v=wr.last("my v"))
+    cast = str(raised.value).partition("a type without GEOMETRY or VARIANT in a UNION: ")[2]
+    made = data.project(f"u, ts, {cast} AS v")
+    first = windowed(made, "u").advance(None, to="2026-05-04 09:01", v=wr.last("v"))
+    second = windowed(made.limit(0), "u").advance(first.still_open, to="2026-05-05", v=wr.last("v"))
+    assert second.closed.project("v").fetchall() == made.project("v").fetchall()

@@ -181,6 +181,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "keys: got 'seen.on'; allowed: a column of the data (the struct 'seen' has the fields 'at')",
     ),
+    "a comparison of Polars that fails over rows only": (
+        lambda: sessions(pl.from_arrow(COMPUTED)).agg(n=wr.count_if(pl.col("twice").rle() > 1)),
+        ValueError,
+        'aggregate "n": count().where: got \'[(col("twice").rle()) > (dyn int: 1)]\'; allowed: an expression that '
+        "gives one column of the data",
+    ),
     "an expression in a driver": (
         lambda: StreamDriver(
             lambda data: wr.group_by(data, pc.field("twice") + pc.scalar(1), time="ts"), COMPUTED.schema

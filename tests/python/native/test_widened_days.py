@@ -56,7 +56,7 @@ TEXTS: Mapping[str, Any] = {"n": wr.count(), "least": wr.min("x"), "first": wr.f
 
 def day(number: int, kind: Any, key: Any = None) -> pa.Table:
     """The records of a day, with values of one type and users of another."""
-    values: list[Any] = [number, number + 1, None, 7]
+    values: list[Any] = [None] * 4 if pa.types.is_null(kind) else [number, number + 1, None, 7]
     if pa.types.is_decimal(kind):
         values = [None if value is None else Decimal(value).scaleb(-kind.scale) for value in values]
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or str(kind) == "string_view":
@@ -263,3 +263,18 @@ def test_a_changed_key_of_a_widened_table_is_found() -> None:
     )
     with pytest.raises(ValueError, match="a key does not fit the type that it had"):
         windowed(day(2, pa.int64(), pa.int64())).advance(wide, to=ENDS[2], n=wr.count())
+
+
+_LATER = [pa.array([1]), pa.array(["a"]), pa.array([[1]]), pa.array([Decimal("1.5")]), pa.array([MIDNIGHT])]
+
+
+@pytest.mark.parametrize("values", _LATER, ids=lambda values: str(values.type))
+@pytest.mark.parametrize("function", [wr.count, wr.max, wr.last, wr.collect_list, wr.top_k])
+def test_a_column_that_had_no_type_goes_on_under_new_names(function: Any, values: pa.Array[Any]) -> None:
+    call = function("x", 2) if function is wr.top_k else function("x")
+    before, after = day(1, pa.null()), day(2, pa.null()).set_column(2, "x", pa.repeat(values[0], 4))
+    first = windowed(before).advance(None, to=ENDS[1], n=wr.count(), x=call)
+    with pytest.raises(ValueError, match="^open: column 'x' was null in .*new names for the aggregates over it, which"):
+        windowed(after).advance(first.still_open, to=ENDS[2], n=wr.count(), x=call)
+    again = rows(windowed(after).advance(first.still_open, to=ENDS[2], n=wr.count(), other=call))
+    assert [(row["n"], row["other"] is None) for row in again] == [(4, True), (1, False), (1, False), (1, False)]

@@ -15,7 +15,7 @@ from windrow._executor.batches import Batches, ipc_stream, read_schema
 from windrow._executor.scan.filter import read_filter, row_groups_in
 from windrow._executor.scan.iceberg_part import IcebergPart
 from windrow._executor.scan.location import Location, path_in_store, unreadable
-from windrow._executor.scan.parquet_part import FORMAT, check_columns
+from windrow._executor.scan.parquet_part import FORMAT
 
 _FIELDS: list[pa.Field[Any]] = [
     pa.field("uri", pa.string()),
@@ -30,12 +30,10 @@ PLANNED = pa.schema(_FIELDS)
 """A row of the plan for each row group that may match the filter, and one for each file with an error."""
 
 
-def row_groups(
-    batches: Batches, schema: bytes, filter: bytes | None, ignore_case: bool, filesystem: bytes | None
-) -> Batches:
+def row_groups(batches: Batches, schema: bytes, filter: bytes | None, filesystem: bytes | None) -> Batches:
     """The row groups of Parquet files: rows of (URI, partition values...) in, rows of `PLANNED` out.
 
-    Checks that each file has the columns in types that Spark's can hold.
+    Does not check the types of columns: a query may not read a column that has another type in some file.
     """
     columns, condition = read_schema(schema), read_filter(filter)
     store = None if filesystem is None else pickle.loads(filesystem)
@@ -46,8 +44,7 @@ def row_groups(
             uri = row.column(0)[0].as_py()
             try:
                 location = Location.of(uri, None if store is None else (store, path_in_store(uri)))
-                groups, own = _row_groups(location, condition, _expression(values))
-                check_columns(uri, own, columns, values.schema.names if values else (), ignore_case=ignore_case)
+                groups = _row_groups(location, condition, _expression(values))
             except RuntimeError as error:
                 yield _rows({"uri": uri, "error": str(error)}, [{}])
                 continue
@@ -76,8 +73,8 @@ def _rows(of_file: dict[str, Any], of_groups: Iterable[dict[str, Any]]) -> pa.Re
     return pa.RecordBatch.from_pylist([of_file | group for group in of_groups], PLANNED)
 
 
-def _row_groups(location: Location, filter: Any, partition: Any) -> tuple[list[tuple[int, int]], pa.Schema]:
-    """The number and bytes of each row group that may match the filter, and the columns of the file.
+def _row_groups(location: Location, filter: Any, partition: Any) -> list[tuple[int, int]]:
+    """The number and bytes of each row group that may match the filter.
 
     `partition` is an expression that holds for all rows. Raises `RuntimeError` for a file that is no Parquet.
     """
@@ -86,7 +83,7 @@ def _row_groups(location: Location, filter: Any, partition: Any) -> tuple[list[t
         options = {} if partition is None else {"partition_expression": partition}
         fragment: Any = FORMAT.make_fragment(path, filesystem, **options)
         groups = [group for part in row_groups_in(fragment, filter) for group in part.row_groups]
-        return [(group.id, group.total_byte_size) for group in groups], fragment.physical_schema
+        return [(group.id, group.total_byte_size) for group in groups]
     except (OSError, pa.ArrowException) as error:
         raise unreadable(location.uri, error) from error
 
