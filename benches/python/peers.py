@@ -70,15 +70,23 @@ def flat_of_spark(sessions: Any) -> Any:
     return sessions.select("user", "w.start", last, "clicks", "spend", "low", "high")
 
 
-def windrow_in_process(path: Path, order: str, *, left_out: bool = False, from_file: bool = False) -> Queries:
-    """windrow over an Arrow table, without Spark, or over the Parquet file."""
-    events = None if from_file else pq.read_table(path)
+def windrow_in_process(path: Path, order: str, *, left_out: bool = False) -> Queries:
+    """windrow over an Arrow table, without Spark."""
+    events = pq.read_table(path)
+    return {"windrow": _in_process(lambda: events, left_out=left_out)}
 
+
+def windrow_from_parquet(path: Path, order: str) -> Queries:
+    """windrow over the path of the Parquet file, and over the table that pyarrow reads from it."""
+    return {"path": _in_process(lambda: path), "read_table": _in_process(lambda: pq.read_table(path))}
+
+
+def _in_process(events: Callable[[], Any], *, left_out: bool = False) -> Callable[[], Answer]:
     def run() -> Answer:
-        sessions = by_windrow(pq.read_table(path) if events is None else events, left_out=left_out)
+        sessions = by_windrow(events(), left_out=left_out)
         return lambda: flat(sessions)
 
-    return {"windrow": run}
+    return run
 
 
 def polars(path: Path, order: str, *, from_file: bool = False) -> Queries:
@@ -167,7 +175,7 @@ PEERS: dict[str, Callable[[Path, str], Queries]] = {
     "windrow in-process": windrow_in_process,
     "Polars": polars,
     "DuckDB": duckdb,
-    "windrow from Parquet": partial(windrow_in_process, from_file=True),
+    "windrow from Parquet": windrow_from_parquet,
     "Polars from Parquet": partial(polars, from_file=True),
     "DuckDB from Parquet": partial(duckdb, from_file=True),
     "left_out in Spark": partial(windrow_in_spark, left_out=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from windrow._executor.empty_arrays import rebuilt
 from windrow._local.capsule_frame import FrameColumns, ReaderColumns, batch_of, is_read_once, opened
 from windrow._local.columns import Columns, TableColumns, without_metadata
 from windrow._local.duckdb_relation import RelationColumns
+from windrow._local.files import FileColumns
 from windrow._local.foreign_tables import wrong_table
 from windrow._local.pandas_frame import PandasColumns
 from windrow._local.polars_frame import PolarsColumns
@@ -23,6 +25,8 @@ from windrow._plan.plan import INPUT, Origins
 
 def columns_of(data: Any, argument: str = "data", allowed: str = ALLOWED) -> Columns:
     """The columns of `data`. Raises `TypeError` with the `allowed` values if it has no Arrow data."""
+    if isinstance(data, str | os.PathLike):
+        return FileColumns(os.fsdecode(data), argument)
     if isinstance(data, pa.Table):
         return TableColumns(data)
     if isinstance(data, pa.RecordBatch):

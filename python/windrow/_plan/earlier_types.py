@@ -108,11 +108,13 @@ def refused(
     was = kinds.get(name)
     shown = earlier["types"][name] if was is None else was
     made = None if was is None or pa.types.is_null(was) else cast(name, was)
-    fix = "" if made is None else f": {made}"
     allowed = f"a {was}" if name == time else f"{shown} or a wider type of the same kind"
-    if made is None and name not in (time, *earlier["keys"], *earlier["windows"].get("cut_on", ())):
-        fix = ", or new names for the aggregates over it, which are then null in windows that are open now"
+    fixes = [allowed if made is None else f"{allowed}: {made}"]
+    if made is None and name not in (time, *earlier["keys"], *(earlier["windows"].get("cut_on") or ())):
+        # The states of a column without a type fit no other, but no window needs those of another name.
+        others = "new names for the aggregates over it, which are then null in windows that are open now"
+        fixes = [others] if shown == "null" or was == pa.null() else [*fixes, others]
     return ValueError(
         f"open: column {name!r} was {shown} in the run before, and is {plain(schema.field(name).type)} now; "
-        f"allowed: {allowed}{fix}; or None to begin anew"
+        f"allowed: {'; or '.join([*fixes, 'None to begin anew'])}"
     )

@@ -53,9 +53,9 @@ def check_table(open: object) -> None:
 
 
 ALLOWED = (
-    "a Spark DataFrame, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, a DuckDB relation, "
-    "a pandas DataFrame, a list of pyarrow Tables or RecordBatches, or anything else that gives an Arrow stream "
-    "(__arrow_c_stream__)"
+    "a Spark DataFrame, the path of Parquet files, a pyarrow Table, RecordBatch or RecordBatchReader, a Polars frame, "
+    "a DuckDB relation, a pandas DataFrame, a list of pyarrow Tables or RecordBatches, or anything else that gives an "
+    "Arrow stream (__arrow_c_stream__)"
 )
 
 

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import functools
-import os
 from typing import Any
 
 from windrow._arguments.column import check_prefix
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._plan.input import Input, check_table, libraries_of
 from windrow._query.scans import Scan
-
-_FILE = (
-    "the data in it, such as pyarrow.parquet.read_table(path), polars.scan_parquet(path), duckdb.read_parquet(path), "
-    "spark.read.parquet(path), spark.table(name), or pyarrow.dataset.dataset(path).scanner().to_reader()"
-)
 
 
 def open_input(data: object, schema: object = None, streaming: bool | None = None) -> Input[Any]:
@@ -39,8 +33,6 @@ def _opened(data: object, schema: object, streaming: bool | None) -> Input[Any]:
     if isinstance(data, Scan):
         _check_undeclared(schema, streaming, "None for a scan, whose files have a schema")
         return data._input
-    if isinstance(data, str | os.PathLike):
-        raise bad_type("data", data, _FILE)
     libraries = libraries_of(data)
     if type(data).__module__.startswith("pyspark.pandas"):
         from windrow._local.foreign_tables import wrong_table

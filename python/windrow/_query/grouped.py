@@ -101,12 +101,13 @@ def group_by(
     """Groups records by key columns (Kafka's `KStream.groupBy`). `windowed_by` follows.
 
     Args:
-        data: a DataFrame of Spark, classic or Connect, batch or streaming; a `Scan`; or, in-process, a pyarrow
-            Table, RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB
-            relation, a pandas frame, or any Arrow stream. The NaNs of a pandas frame are nulls, and the names of its
-            index are columns. Results have the kind of the data: see `WindowedData.agg`. A watermark of a streaming
-            DataFrame has no effect here: Spark drops the rows behind it in operators before this one, and windrow keeps
-            its own stream time.
+        data: a DataFrame of Spark, classic or Connect, batch or streaming; a `Scan`; or, in-process, a pyarrow Table,
+            RecordBatch or RecordBatchReader, a list of Tables or RecordBatches, a Polars frame, a DuckDB relation, a
+            pandas frame, any Arrow stream, or the path of a Parquet file of this machine, of a folder of them, or a
+            pattern such as `"days/*.parquet"`: its columns are read at each query. The NaNs of a pandas frame are
+            nulls, and the names of its index are columns. Results have the kind of the data: see `WindowedData.agg`. A
+            watermark of a streaming DataFrame has no effect here: Spark drops the rows behind it in operators before
+            this one, and windrow keeps its own stream time.
         keys: columns, or all of them in one list. A record whose keys are all null is left out and counted
             (`null_keys`). Without keys all records are one series, and the result has no key column. A column is a
             name, here and below, `"window.start"` for a field of a struct, or an expression in the language of the
@@ -142,6 +143,9 @@ def group_by(
             expression of another library than that of the data, a key type that cannot be grouped, a time column
             without timestamps, a tick column without booleans, or a source or order column of another type.
         ImportError: a DataFrame of a PySpark older than 3.5.
+
+    A path without Parquet files, or with a file that is none, is a `ValueError`. If a file is damaged or changes after
+    this call, a query raises a `RuntimeError` that names it.
 
     >>> from datetime import datetime
     >>> import pyarrow as pa

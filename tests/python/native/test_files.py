@@ -1,0 +1,248 @@
+"""Parquet files by their path: the answers of `read_table`, in its order, and one error for files that are not right.
+
+```text
+days/day=2026-05-04/a.parquet    ann  9:00  9:04    bob  9:07
+days/day=2026-05-05/b.parquet    ann  9:00  9:04    bob  9:07
+```
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import windrow as wr
+
+TABLE = pa.table(
+    {
+        "user": ["ann", "ann", "bob"],
+        "ts": [datetime(2026, 5, 4, 9, minute) for minute in (0, 4, 7)],
+        "amount": [1, 2, 3],
+        "a.b": [5, None, 6],
+        "page": pa.array(["home", "cart", None]).dictionary_encode(),
+    }
+)
+GAP = wr.SessionWindows.with_gap("5 minutes")
+AGGREGATES: Any = {
+    "n": wr.count(),
+    "spend": wr.sum("amount"),
+    "pages": wr.collect_list("page"),
+    "page": wr.last("page"),
+    "dotted": wr.first("a.b"),
+}
+
+
+def windowed(data: Any, *keys: str) -> Any:
+    return wr.group_by(data, *(keys or ("user",)), time="ts").windowed_by(GAP)
+
+
+def sessions(data: Any) -> Any:
+    return windowed(data).agg(**AGGREGATES)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two days in folders of their own, and a file that pyarrow does not read as data."""
+    for day, name in (("2026-05-04", "b"), ("2026-05-05", "a")):
+        place = tmp_path / "days" / f"day={day}"
+        place.mkdir(parents=True)
+        pq.write_table(TABLE, place / f"{name}.parquet", row_group_size=2)
+    (tmp_path / "days" / "_SUCCESS").touch()
+    return tmp_path / "days"
+
+
+def equal(data: Any, table: pa.Table, *keys: str) -> None:
+    """Every kind of query gives the same over both."""
+    one, other = windowed(data, *keys), windowed(table, *keys)
+    assert one.agg(**AGGREGATES).equals(other.agg(**AGGREGATES), check_metadata=True)
+    assert one.with_columns(n=wr.count()).equals(other.with_columns(n=wr.count()))
+    assert one.to_reader(**AGGREGATES).read_all().equals(other.to_reader(**AGGREGATES).read_all())
+    runs = [each.advance(None, to="2026-05-04 09:10", **AGGREGATES).rows for each in (one, other)]
+    assert runs[0].equals(runs[1])
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_gives_what_its_table_gives(kind: Callable[[Path], Any], tmp_path: Path) -> None:
+    path = tmp_path / "clicks [1].parquet"
+    frame = TABLE.to_pandas().set_index("amount")
+    for table in (TABLE, TABLE[:1], TABLE[:0], pa.Table.from_pandas(frame)):
+        pq.write_table(table, path)
+        equal(kind(path), pq.read_table(path))
+
+
+def test_a_folder_and_a_pattern_give_the_rows_of_read_table_with_the_values_of_folders(folder: Path) -> None:
+    equal(folder, pq.read_table(folder), "user", "day")
+    files = sorted(map(str, folder.rglob("*.parquet")))
+    for pattern in (f"{folder}/*/*.parquet", f"{folder}/**/*.parquet", f"{folder}/day=2026-05-0[45]/?.parquet"):
+        equal(pattern, pq.read_table(files), "user", "day")
+    for path in (folder / "day=2026-05-04", f"{folder}/day=2026-05-04/*.parquet"):
+        assert sessions(path).equals(sessions(TABLE))
+        with pytest.raises(ValueError, match="keys: got 'day'"):
+            windowed(path, "day")
+
+
+def test_a_relative_path_is_that_of_the_call(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    query = windowed("day=2026-05-04/b.parquet")
+    monkeypatch.chdir("/")
+    assert query.count().equals(windowed(TABLE).count())
+
+
+def test_expressions_cogroups_and_open_windows_take_paths(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.parquet"
+    pq.write_table(TABLE, path)
+    upper = pc.utf8_upper(pc.field("user"))
+    assert (
+        wr.group_by(path, upper, time="ts")
+        .windowed_by(GAP)
+        .count()
+        .equals(wr.group_by(TABLE, upper, time="ts").windowed_by(GAP).count())
+    )
+    of_path, of_table = (wr.group_by(data, "user", time="ts") for data in (path, TABLE))
+    for inputs in ({"a": of_path, "b": of_table}, {"a": of_table, "b": of_path}, {"a": of_path, "b": of_path}):
+        both = wr.cogroup(a=of_table, b=of_table).windowed_by(GAP).count()
+        assert wr.cogroup(**inputs).windowed_by(GAP).count().equals(both)
+    first = windowed(path).advance(None, to="2026-05-04 09:08", n=wr.count())
+    pq.write_table(first.still_open, tmp_path / "open.parquet")
+    runs = [
+        windowed(TABLE[:0]).advance(opened, to="2026-05-05", n=wr.count()).closed
+        for opened in (first.still_open, tmp_path / "open.parquet")
+    ]
+    assert runs[0].equals(runs[1])
+    assert runs[0].num_rows == 2
+
+
+def test_a_query_reads_only_its_columns(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "a.parquet")
+    pq.write_table(TABLE.set_column(2, "amount", pa.array(["x"] * 3)), tmp_path / "b.parquet")
+    pq.write_table(TABLE.drop_columns(["page"]).append_column("new", pa.array([1] * 3)), tmp_path / "c.parquet")
+    assert windowed(tmp_path).agg(n=wr.count())["n"].to_pylist() == [6, 3]
+    for query, said in (
+        (lambda: windowed(tmp_path).agg(n=wr.sum("amount")), r"b\.parquet' has column 'amount' in string, other files"),
+        (lambda: windowed(tmp_path, "page"), r"c\.parquet' has no column 'page'"),
+        (lambda: windowed(tmp_path).with_columns(), r"b\.parquet' has column 'amount' in string"),
+        (lambda: windowed(tmp_path, "new"), "keys: got 'new'; allowed: a column of the data, which has 'user', 'ts'"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            query()
+
+
+def test_a_time_of_another_type_names_an_expression_that_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.parquet"
+    seconds = TABLE["ts"].cast(pa.timestamp("s")).cast(pa.int64())
+    texts = TABLE["ts"].cast(pa.string())
+    days = pc.strftime(TABLE["ts"], "%b %d %Y %H:%M")
+    floats = seconds.cast(pa.float64())
+    nans = pa.array([*floats.to_pylist()[:2], float("nan")])
+    for values in (seconds, texts, days, floats, nans):
+        pq.write_table(TABLE.append_column("at", values), path)
+        with pytest.raises(TypeError, match="^time: column 'at' has type .*; allowed: a timestamp") as raised:
+            wr.group_by(path, "user", time="at")
+        cast = str(raised.value).partition("without a zone: ")[2].partition(" if it counts ")[0]
+        with_cast = wr.group_by(path, "user", time=eval(cast, {"pyarrow": pyarrow})).windowed_by(GAP)
+        with pytest.warns(wr.LeftOut) if values is nans else _nothing():
+            assert with_cast.count()["count"].to_pylist() == ([2] if values is nans else [2, 1])
+
+
+def _nothing() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def damaged(path: Path, how: str) -> None:
+    content = bytearray(path.read_bytes())
+    if how == "cut":
+        content = content[: len(content) // 2]
+    elif how == "without a byte":
+        content = bytearray()
+    elif how == "text":
+        content = bytearray(b"user,ts\nann,9:00\n")
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("how", ["cut", "without a byte", "text"])
+@pytest.mark.parametrize("place", ["day=2026-05-04/b.parquet", "day=2026-05-05/a.parquet"])
+def test_a_file_that_is_no_parquet_is_named_at_the_call(folder: Path, place: str, how: str) -> None:
+    damaged(folder / place, how)
+    for path in (folder / place, folder, f"{folder}/*/*.parquet"):
+        with pytest.raises(ValueError, match=rf"^data: got '.*{re.escape(place)}'|Could not .* '.*{re.escape(place)}'"):
+            windowed(path)
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "b.parquet"])
+def test_a_damaged_row_group_fails_the_query_and_names_the_file(tmp_path: Path, name: str) -> None:
+    count = 300_000
+    table = pa.table({"user": [str(user) for user in range(count)], "ts": pa.array([0] * count, pa.timestamp("us"))})
+    for each in ("a.parquet", "b.parquet"):
+        pq.write_table(table, tmp_path / each, row_group_size=50_000, compression="none", use_dictionary=False)
+    content = bytearray((tmp_path / name).read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 200_000] = b"\xff" * 200_000
+    (tmp_path / name).write_bytes(content)
+    query = windowed(tmp_path)
+    for run in (query.count, query.with_columns, lambda: query.to_reader(n=wr.count()).read_all()):
+        with pytest.raises(RuntimeError, match=rf"^data: '.*{name}' cannot be read \("):
+            run()
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("none.parquet", "there is no such file or folder"),
+        ("", "there is no such file or folder"),
+        ("none/*.parquet", "no file matches this pattern"),
+        ("s3://shop/clicks.parquet", r"or pyarrow.dataset.dataset\('s3://shop/clicks.parquet'\)"),
+    ],
+)
+def test_a_path_without_files_is_named_at_the_call(path: str, says: str) -> None:
+    with pytest.raises(ValueError, match=rf"^data: got '{re.escape(path)}'; allowed: the path of .*{says}"):
+        windowed(path)
+    with pytest.raises(ValueError, match=rf"^open: got '{re.escape(path)}'; allowed: the path of "):
+        windowed(TABLE).advance(path, to="2026-05-05", n=wr.count())
+
+
+def test_a_folder_without_files_is_named_at_the_call(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=rf"^data: got '{re.escape(str(tmp_path))}'; .*; the folder has no files"):
+        windowed(tmp_path)
+    with pytest.raises(ValueError, match="^schema: got 'user STRING'; allowed: None for data in this process"):
+        wr.group_by(tmp_path, "user", time="ts", schema="user STRING")
+
+
+def test_a_file_that_changed_after_the_call_fails_each_query(folder: Path) -> None:
+    query = windowed(folder)
+    assert query.count().equals(query.count())
+    file = folder / "day=2026-05-04" / "b.parquet"
+    other = folder / "_new"
+    pq.write_table(TABLE, other, row_group_size=2)
+    os.replace(other, file)
+    with pytest.raises(RuntimeError, match=rf"^data: '{re.escape(str(file))}' has changed since its columns were read"):
+        query.count()
+    file.unlink()
+    with pytest.raises(RuntimeError, match=rf"^data: '{re.escape(str(file))}' cannot be read any more \(No such"):
+        query.with_columns()
+
+
+@pytest.mark.parametrize("change", ["written", "removed"])
+def test_a_file_that_changes_while_it_is_read_gives_no_result(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "clicks.parquet"
+    table = pa.concat_tables([TABLE] * 200_000)
+    pq.write_table(table, path)
+
+    def on_progress(step: str, done: int, total: int | None) -> None:
+        if change == "removed":
+            path.unlink(missing_ok=True)
+        elif path.stat().st_size != 7:
+            path.write_bytes(b"changed")
+
+    with pytest.raises(RuntimeError, match=rf"^data: '{re.escape(str(path))}' (has changed since|cannot be read any)"):
+        windowed(path).progress(on_progress).count()
