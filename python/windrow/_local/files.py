@@ -20,8 +20,8 @@ from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
 from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 
-_ROWS = 1 << 17
-"""Rows of a batch."""
+_ROWS = 1 << 15
+"""Rows of a batch: columns of so many stay in the cache between reading and the core."""
 
 _ALLOWED = "the path of a Parquet file, of a folder of them, or a pattern such as 'days/*.parquet', on this machine"
 
@@ -150,7 +150,7 @@ def _opened(path: str, argument: str) -> Any:
             elsewhere = f"{_ALLOWED}; or pyarrow.dataset.dataset({path!r}).scanner().to_reader(), which one query reads"
             raise bad_value(argument, path, elsewhere)
         if not glob.has_magic(path):
-            raise bad_value(argument, path, f"{_ALLOWED}; there is no such file or folder")
+            raise bad_value(argument, path, f"{_ALLOWED}, or spark.table(...); there is no such file or folder")
         files = sorted(file for file in glob.glob(files, recursive=True) if os.path.isfile(file))
         base = os.path.abspath(path)
         while glob.has_magic(base):

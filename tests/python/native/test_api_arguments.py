@@ -64,7 +64,7 @@ def test_good_input_is_not_refused() -> None:
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no data": (lambda: grouped(data=None), TypeError, "data: got None, a NoneType; allowed: a Spark DataFrame"),
     "a list": (lambda: grouped(data=[1]), TypeError, r"data: got \[1\], a list"),
-    "the name of a file": (lambda: grouped(data="x.parquet"), TypeError, "data: got 'x.parquet', a str; .*read_table"),
+    "the name of a file": (lambda: grouped(data="x.parquet"), ValueError, "data: got 'x.parquet'; .*no such file"),
     "the path of a file": (lambda: grouped(data=Path("x.parquet")), TypeError, "data: got .*Path; .*scan_parquet"),
     "a dataset": (
         lambda: grouped(data=dataset.dataset(DATA)),
