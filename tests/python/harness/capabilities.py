@@ -27,6 +27,12 @@ def _frame_on_connect() -> Any:
     return DataFrame
 
 
+def _session() -> Any:
+    from pyspark.sql import SparkSession
+
+    return SparkSession
+
+
 def _types() -> Any:
     from pyspark.sql import types
 
@@ -68,6 +74,7 @@ FOUND: dict[str, Callable[[], bool]] = {
     "calendar intervals in schemas": lambda: hasattr(_types(), "CalendarIntervalType"),
     "Delta and Iceberg": lambda: all(map(find_spec, ("deltalake", "pyiceberg"))),
     "pictures": lambda: find_spec("matplotlib") is not None,
+    "repartitioned state": lambda: hasattr(_session(), "_streamingCheckpointManager"),
     "variants": lambda: hasattr(_types(), "VariantType"),
     "PySpark 4.0": lambda: _release() == (4, 0),
     **{f"PySpark 4.{minor} or later": lambda minor=minor: _release() >= (4, minor) for minor in range(4)},

@@ -15,7 +15,8 @@ import windrow as wr
 import windrow.state
 from windrow.testing import StreamDriver
 
-from ..harness.streams import Folder, Run, play, source, start
+from ..harness.spark_scenes import SetConf
+from ..harness.streams import Folder, Run, applied, play, source, start
 from ..oracle.sliding import world
 from ..scenes import EPOCH, MIDNIGHT, utc
 
@@ -270,3 +271,32 @@ def test_a_session_needs_no_settings_to_look(spark: SparkSession, tmp_path: Path
     )
     found = read(plain, tmp_path / "checkpoint")
     assert by_window(found) == expected("sessions", rows, max(row["ts"] for row in rows))
+
+
+@pytest.mark.slow
+@pytest.mark.needs("repartitioned state")
+@pytest.mark.parametrize(
+    ("kind", "mode", "partitions", "later"), [("sessions", "update", 8, 3), ("sliding", "close", 4, 2)]
+)
+def test_a_stream_continues_after_spark_repartitions_its_state(
+    spark: SparkSession, tmp_path: Path, set_conf: SetConf, kind: str, mode: Any, partitions: int, later: int
+) -> None:
+    set_conf("spark.sql.shuffle.partitions", str(partitions))
+    rows = events(51)
+    end = {**rows[0], "user": "end", "ts": MIDNIGHT + timedelta(hours=5)}
+
+    def query(data: Any) -> Any:
+        windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).emit(mode).shards(6)
+        return windowed.agg(n=wr.count(), spend=wr.reduce("amount", joined))
+
+    run, checkpoint = play(spark, tmp_path, [table(rows[:40])], query, DDL), tmp_path / "checkpoint"
+    opened = read(spark, checkpoint)
+    spark._streamingCheckpointManager.repartition(str(checkpoint), later)
+    stored = spark.read.format("state-metadata").load(str(checkpoint))
+    assert {row.numPartitions for row in stored.collect()} == {later}
+    assert by_window(read(spark, checkpoint)) == by_window(opened)
+    play(spark, tmp_path, [table([*rows[40:], end])], query, DDL, run=run)
+    found = [*applied(run.rows, ["user"]).values()] if mode == "update" else run.rows
+    assert by_window([row for row in found if row["user"] != "end"]) == expected(kind, rows, MIDNIGHT)
+    assert {row["n"] for row in run.rows} > {1}
+    assert opened
