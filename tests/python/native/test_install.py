@@ -51,9 +51,11 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(clone: Path) -> Path:
-    """The wheel that `make wheel` builds in the clone."""
+    """The wheel that `make wheel` builds in the clone, perhaps beside that of `pip install .`."""
+    wheels = clone / "target" / "wheels"
+    before = set(wheels.glob("*"))
     run(["make", "wheel"], clone)
-    (built,) = (clone / "target" / "wheels").iterdir()
+    (built,) = set(wheels.glob("*")) - before
     return built
 
 
