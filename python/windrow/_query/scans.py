@@ -179,8 +179,10 @@ def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     """An Iceberg table that the executors read with Arrow. It needs the package `pyiceberg` here and on executors.
 
     PyIceberg plans the files in this process, one Spark job reads the footers, and tasks read row groups. They use
-    PyIceberg's rules for changed columns, and the credentials of the table's catalog. Deletes by position work. A table
-    with deletes by equality is refused, because PyIceberg does not read them.
+    PyIceberg's rules for changed columns, and the credentials of the table's catalog. Deletes by position and deletion
+    vectors work. A table with deletes by equality is refused, because PyIceberg does not read them. Some tables
+    PyIceberg cannot even open, such as those of format version 4 or with a column of type `variant`: read them with
+    `spark.read.format("iceberg")`.
 
     Args:
         spark: the session, classic or Connect.
@@ -190,8 +192,8 @@ def scan_iceberg(spark: SparkSession, table_or_scan: object) -> Scan:
     Raises:
         ImportError: no `pyiceberg`.
         TypeError: no session, neither a table nor a scan, or a column of a type that Spark does not have.
-        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, a scan with a limit, or one
-            whose columns or filter do not fit the table.
+        ValueError: deletes or another feature that PyIceberg does not read, data files that are not Parquet, a scan
+            with a limit, or one whose columns, filter or snapshot do not fit the table.
         RuntimeError: a file that is missing, or is not as the metadata of the table says. The error names the file.
 
     >>> import tempfile

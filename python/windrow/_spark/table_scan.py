@@ -102,9 +102,9 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
     Raises:
         ImportError: no `pyiceberg`.
         TypeError: neither a table nor a scan, or a column of a type that Spark does not have.
-        ValueError: deletes that PyIceberg does not read, data files that are not Parquet, a scan with a limit, or one
-            whose columns or filter do not fit the table.
-        RuntimeError: a file that is not as the metadata says.
+        ValueError: deletes or another feature that PyIceberg does not read, data files that are not Parquet, a scan
+            with a limit, or one whose columns, filter or snapshot do not fit the table.
+        RuntimeError: a file that is missing or is not as the metadata says.
     """
     library = _library("scan_iceberg", "pyiceberg.table", "'pyiceberg[pyarrow]>=0.12,<0.13'")
     table: Any = table_or_scan
@@ -115,11 +115,7 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
         raise bad_value("table_or_scan", f"a scan with limit={scan.limit}", "a scan without a limit")
     projection = _projection(scan)
     _check_row_filter(scan)
-    try:
-        tasks = list(scan.plan_files())
-    except (ValueError, NotImplementedError) as error:  # PyIceberg cannot read deletes by equality
-        allowed = f"a table that PyIceberg reads ({error}); for others spark.read.format('iceberg')"
-        raise bad_value("table_or_scan", type(table).__name__, allowed) from error
+    tasks = _tasks(scan)
     arrow: Any = importlib.import_module("pyiceberg.io.pyarrow")
     fields = []
     for field in arrow.schema_to_pyarrow(projection, include_field_ids=False):
@@ -138,7 +134,34 @@ def iceberg_parts(table_or_scan: object, plan: Planner) -> tuple[StructType, lis
     return StructType(fields), parts
 
 
+def _tasks(scan: Any) -> list[Any]:
+    """The data files of the scan, each with its deletes, which PyIceberg plans."""
+    exceptions: Any = importlib.import_module("pyiceberg.exceptions")
+    try:
+        return list(scan.plan_files())
+    except OSError as error:
+        raise RuntimeError(f"table_or_scan: the metadata of {_named(scan)} cannot be read: {error}") from error
+    except (
+        ValueError,  # such as deletes by equality
+        TypeError,
+        NotImplementedError,
+        exceptions.ResolveError,
+        exceptions.ValidationError,
+    ) as error:
+        allowed = f"a table that PyIceberg reads ({_reason(error)}); for others spark.read.format('iceberg')"
+        raise bad_value("table_or_scan", _named(scan), allowed) from error
+
+
+def _named(scan: Any) -> str:
+    metadata = scan.table_metadata
+    return f"the Iceberg table {metadata.location} of format version {metadata.format_version}"
+
+
 def _projection(scan: Any) -> Any:
+    if scan.snapshot_id is not None and scan.table_metadata.snapshot_by_id(scan.snapshot_id) is None:
+        found = ", ".join(str(each.snapshot_id) for each in scan.table_metadata.snapshots)
+        allowed = f"a snapshot of the table, which has {found or 'none'}"
+        raise bad_value("table_or_scan", f"a scan with snapshot_id={scan.snapshot_id}", allowed)
     try:
         return scan.projection()
     except ValueError as error:

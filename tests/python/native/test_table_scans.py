@@ -253,8 +253,57 @@ def test_deletes_by_equality_are_refused_by_name(table: Any, monkeypatch: pytest
         return entries
 
     monkeypatch.setattr(ManifestFile, "fetch_manifest_entry", with_deletes)
-    with pytest.raises(ValueError, match=r"table_or_scan: got 'Table'; allowed: .*equality deletes.*spark\.read"):
+    says = r"got 'the Iceberg table file:.*/t of format version 2'; allowed: .*equality deletes.*spark\.read"
+    with pytest.raises(ValueError, match=says):
         iceberg_parts(table)
+
+
+@pytest.mark.parametrize("kind", [TypeError, NotImplementedError, pyiceberg.exceptions.ValidationError])
+def test_a_feature_that_pyiceberg_does_not_plan_is_left_to_spark(
+    table: Any, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    def refused(scan: object) -> None:
+        raise kind("not yet supported")
+
+    monkeypatch.setattr(pyiceberg.table.DataScan, "plan_files", refused)
+    with pytest.raises(
+        ValueError, match=r"of format version 2'; allowed: .*\(not yet supported\); .*format\('iceberg'\)"
+    ):
+        iceberg_parts(table)
+
+
+def test_deletes_of_a_form_that_pyiceberg_does_not_read_name_the_file(
+    table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A deletion vector in a Puffin file whose footer is compressed."""
+    from pyiceberg.manifest import DataFile, FileFormat
+
+    magic, footer = b"PFA1", b"{}"
+    place = tmp_path / "vector.puffin"
+    place.write_bytes(magic + magic + footer + len(footer).to_bytes(4, "little") + b"\1\0\0\0" + magic)
+    planned = iceberg_parts(table)
+    for part, _ in planned[1]:
+        part.task.delete_files.add(
+            DataFile.from_args(file_path=f"file://{place}", partition={}, file_format=FileFormat.PUFFIN)
+        )
+    with pytest.raises(RuntimeError, match=r"\.parquet: .*compressed footer, which is not yet supported"):
+        rows(planned)
+
+
+def test_a_table_of_format_version_3_is_read_and_its_missing_manifest_named(table: Any, tmp_path: Path) -> None:
+    metadata = json.loads(Path(table.metadata_location.removeprefix("file://")).read_text())
+    metadata |= {"format-version": 3, "next-row-id": 0}
+    later = {"id": 99, "name": "later", "type": "date", "required": False, "initial-default": "2026-01-02"}
+    metadata["schemas"][0]["fields"].append(later)
+    (tmp_path / "v9.metadata.json").write_text(json.dumps(metadata))
+    third = pyiceberg.table.StaticTable.from_metadata(str(tmp_path / "v9.metadata.json"))
+    found = rows(iceberg_parts(third))
+    assert found == ordered(third.scan().to_arrow())
+    assert {row["later"] for row in found} == {date(2026, 1, 2)}
+    for manifest in Path(table.location().removeprefix("file://")).glob("metadata/*-m0.avro"):
+        manifest.unlink()
+    with pytest.raises(RuntimeError, match=r"the metadata of the Iceberg table .* of format version 3 .*-m0\.avro"):
+        iceberg_parts(third)
 
 
 def test_columns_of_types_that_spark_has_not_are_named(table: Any) -> None:
@@ -314,6 +363,10 @@ def test_wrong_arguments_are_named(tmp_path: Path, table: Any, monkeypatch: pyte
         iceberg_parts(table.scan(limit=3))
     with pytest.raises(ValueError, match=r"table_or_scan: got .*selected_fields=\('nn',\).*it has 'n'"):
         iceberg_parts(table.scan(selected_fields=("nn",)))
+    with pytest.raises(
+        ValueError, match=r"table_or_scan: got .*snapshot_id=5.*a snapshot of the table, which has \d+,"
+    ):
+        iceberg_parts(table.scan(snapshot_id=5))
     for wrong in ("nn > 5", "n > 'five'"):
         with pytest.raises(ValueError, match=r"table_or_scan: got .*row_filter=.*; allowed: what fits .*has 'n'"):
             iceberg_parts(table.scan(row_filter=wrong))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import psycopg
 import psycopg.rows
 import pytest
 
 from ...kafka.maven import built
-from ..harness import daily_tables
+from ..harness import daily_tables, recipes
 from ..test_docs import ROOT
+from . import connect_recipe
 from .lake.environment import python
 from .postgres import server
 from .recipe import events, expected, program, run
@@ -27,15 +30,47 @@ if TYPE_CHECKING:
 
 @pytest.mark.soak
 def test_upserts_into_postgresql(spark: SparkSession, tmp_path: Path) -> None:
-    files, recipes = events(1), program()
+    files, page = events(1), program()
     with server() as address:
         with psycopg.connect(address) as connection:
-            connection.execute(recipes["TABLE"])
-        run(spark, tmp_path, files, recipes["upsert_into"](address), "update")
+            connection.execute(page["TABLE"])
+        run(spark, tmp_path, files, page["upsert_into"](address), "update")
         with psycopg.connect(address) as connection:
             rows = connection.execute('SELECT "user", window_start, window_end, clicks, spend FROM sessions').fetchall()
     assert len(rows) == len(set(rows)) >= 10
     assert set(rows) == expected(files)
+
+
+def over_connect(remote: str, *arguments: str) -> None:
+    """Runs `connect_recipe` as a client of a server."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    command = [sys.executable, "-m", connect_recipe.__name__, *arguments]
+    ran = subprocess.run(
+        command, env=plain | {"SPARK_REMOTE": remote}, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr[-4000:]
+
+
+@pytest.mark.soak
+def test_upserts_into_postgresql_over_connect(remote: str, tmp_path: Path) -> None:
+    with server() as address, psycopg.connect(address, autocommit=True) as reader:
+        reader.execute(recipes.assigned("sinks.md", "TABLE"))
+        over_connect(remote, str(tmp_path), "update", "upsert_into", address)
+        rows = reader.execute("SELECT * FROM sessions WHERE \"user\" <> 'z'").fetchall()
+    assert len(rows) == len(set(rows)) >= 10
+    assert set(rows) == expected(events(1))
+
+
+@pytest.mark.soak
+def test_finals_go_into_duckdb_over_connect(remote: str, tmp_path: Path) -> None:
+    file = str(tmp_path / "sessions.duckdb")
+    with duckdb.connect(file) as db:
+        db.execute(recipes.assigned("sinks.md", "TABLES"))
+    over_connect(remote, str(tmp_path), "close", "append_to", file, "first")
+    with duckdb.connect(file) as db:
+        rows = db.execute("SELECT * FROM sessions").fetchall()
+    assert len(rows) == len(set(rows)) >= 10
+    assert set(rows) == expected(events(1))
 
 
 @pytest.mark.soak

@@ -94,14 +94,16 @@ class IcebergPart:
     def _opened(self) -> Iterator[Any]:
         """The file, as an input of Arrow. `RuntimeError` if it is not as the table says, or cannot be read."""
         from pyiceberg.exceptions import ResolveError
+        from pyiceberg.io.pyarrow import UnsupportedPyArrowTypeException
 
+        refused = (OSError, pa.ArrowException, TypeError, ValueError, NotImplementedError)
         try:
             source = self.table.io.new_input(self.file)
             self._check(len(source))
             with source.open() as file:
                 yield file
             self._check(len(self.table.io.new_input(self.file)))
-        except (OSError, pa.ArrowException, ValueError, ResolveError) as error:
+        except (*refused, ResolveError, UnsupportedPyArrowTypeException) as error:
             raise RuntimeError(f"{self.file}: {error}") from error
 
     def _check(self, size: int) -> None:
