@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import deltalake
 import pyarrow as pa
@@ -261,11 +262,7 @@ def test_deletes_by_equality_are_refused_by_name(table: Any, monkeypatch: pytest
 @pytest.mark.parametrize("kind", [TypeError, NotImplementedError, pyiceberg.exceptions.ValidationError])
 def test_a_feature_that_pyiceberg_does_not_plan_is_left_to_spark(
     table: Any, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
-) -> None:
-    def refused(scan: object) -> None:
-        raise kind("not yet supported")
-
-    monkeypatch.setattr(pyiceberg.table.DataScan, "plan_files", refused)
+) -> None:    monkeypatch.setattr(pyiceberg.table.DataScan, "plan_files", Mock(side_effect=kind("not yet supported")))
     with pytest.raises(
         ValueError, match=r"of format version 2'; allowed: .*\(not yet supported\); .*format\('iceberg'\)"
     ):
@@ -278,9 +275,8 @@ def test_deletes_of_a_form_that_pyiceberg_does_not_read_name_the_file(
     """A deletion vector in a Puffin file whose footer is compressed."""
     from pyiceberg.manifest import DataFile, FileFormat
 
-    magic, footer = b"PFA1", b"{}"
     place = tmp_path / "vector.puffin"
-    place.write_bytes(magic + magic + footer + len(footer).to_bytes(4, "little") + b"\1\0\0\0" + magic)
+    place.write_bytes(b"PFA1PFA1{}" + struct.pack("<ii", 2, 1) + b"PFA1")
     planned = iceberg_parts(table)
     for part, _ in planned[1]:
         part.task.delete_files.add(
