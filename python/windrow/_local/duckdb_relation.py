@@ -30,6 +30,8 @@ _CASTS = TimeCasts(
     },
     floats="make_timestamp(CAST(round(CAST({0} AS DOUBLE) * {1}) AS BIGINT))",
     date="CAST({0} AS TIMESTAMP)",
+    duration="an INTERVAL",
+    durations={"s": "to_seconds({0})", "ms": "to_milliseconds({0})"},
     of_day="CAST(CAST({1} AS VARCHAR) || ' ' || CAST({0} AS VARCHAR) AS TIMESTAMP{3})",
     as_text="CAST({0} AS VARCHAR)",
     without_nan="nullif({0}, 'NaN')",

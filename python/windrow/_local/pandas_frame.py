@@ -24,6 +24,8 @@ _CASTS = TimeCasts(
     integers={unit: f'pandas.to_datetime({{0}}, unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
     floats='pandas.to_datetime({0}.astype("float64") * {1}, unit="us").dt.round("us")',
     date='pandas.to_datetime({0}).dt.as_unit("us")',
+    duration="timedelta64",
+    durations={unit: f'pandas.to_timedelta({{0}}.astype("Float64"), unit="{unit}")' for unit in ("s", "ms")},
     of_day=('pandas.to_datetime({1}.astype("string") + " " + {0}.astype("string"), format="ISO8601").dt.as_unit("us")'),
     as_text='{0}.astype("string")',
     offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',

@@ -25,6 +25,11 @@ _CASTS = TimeCasts(
     integers={unit: f'pl.from_epoch({{0}}, time_unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
     floats='({0}.cast(pl.Float64) * {1}).round().cast(pl.Int64).cast(pl.Datetime("us"))',
     date="{0}.cast(pl.Datetime)",
+    duration="a Duration",
+    durations={
+        "s": "pl.duration(seconds={0}.cast(pl.Float64))",
+        "ms": "pl.duration(milliseconds={0}.cast(pl.Float64))",
+    },
     of_day='{1}.dt.combine({0}, "{2}")',
     as_text="{0}.cast(pl.String)",
     without_nan="{0}.fill_nan(None)",

@@ -243,18 +243,13 @@ class Input(ABC, Generic[Result]):
             raise bad_value(argument, cut, NO_NULL_CHARACTER)
         return field
 
-    @property
-    def allowed_gaps(self) -> str:
-        """The types of a gap column, and how to make one."""
-        return "a duration (cast integers to pa.duration(...); in DuckDB, an INTERVAL, such as to_seconds(...))"
-
     def duration_of(self, column: str) -> ColumnExpression | None:
         """The durations of a gap column of another type; None if the column has durations itself, or has none."""
         return None
 
     @property
     def time_casts(self) -> TimeCasts:
-        """How to convert a column of another type to timestamps, in the words of the library."""
+        """How to convert a column of another type to timestamps or durations, in the words of the library."""
         return ARROW_CASTS
 
     def sample(self, column: str) -> list[Any]:

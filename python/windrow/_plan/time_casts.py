@@ -1,4 +1,4 @@
-"""How to convert a column of another type to timestamps, in the words of a library; for errors."""
+"""How to convert a column of another type to timestamps or to durations, in the words of a library; for errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EXAMPLES = {"%m/%d/%Y %I:%M %p": "01/31/2026 5:00 PM", "%Y%m%dT%H%M%SZ": "20260
 
 
 class TimeCasts(NamedTuple):
-    """How a library makes timestamps. In all but `column`, `{0}` is the column.
+    """How a library makes timestamps and durations. In all but `column` and `duration`, `{0}` is the column.
 
     Attributes:
         column: a column: `{0}` is its name in Python, `{1}` in SQL.
@@ -44,6 +44,8 @@ class TimeCasts(NamedTuple):
         integers: for integers that count a unit since 1970, by unit. A unit without an entry is not offered.
         floats: for floats and decimals that count a unit since 1970; `{1}` is the number of microseconds in one.
         date: for dates.
+        duration: the type of durations.
+        durations: for numbers that count a unit, by unit.
         of_day: for times of day; `{1}` is the column of their dates, `{2}` the unit, `{3}` is `_NS` for nanoseconds.
         as_text: text of integers and categories.
         offset_format: for text with offsets from UTC; None if that is `format`.
@@ -62,6 +64,8 @@ class TimeCasts(NamedTuple):
     integers: dict[str, str]
     floats: str
     date: str
+    duration: str
+    durations: dict[str, str]
     of_day: str
     as_text: str
     offset_format: str | None = None
@@ -103,6 +107,17 @@ class TimeCasts(NamedTuple):
             units = [unit for unit in _units(known) if unit != "ns" or pa.types.is_floating(kind)]
             return _since_1970((self.floats.format(column, _MICROSECONDS[unit]), unit) for unit in units)
         return self.date.format(column) if pa.types.is_date(kind) else None
+
+    def of_gap(self, name: str | None, kind: pa.DataType, values: Sequence[Any]) -> str:
+        """The type of a gap column, and the casts that make one of a column of numbers; the arguments of `of`."""
+        is_float = pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        if not is_float and not pa.types.is_integer(kind):
+            return self.duration
+        column = self._column(name)
+        if is_float and any(map(_is_nan, values)):
+            column = self.without_nan.format(column)
+        casts = (f"{cast.format(column)} if it counts {_UNITS[unit]}" for unit, cast in self.durations.items())
+        return f"{self.duration}: {', or '.join(casts)}"
 
     def _column(self, name: str | None) -> str:
         quoted = "..." if name is None else '"' + name.replace('"', '""') + '"'
@@ -196,6 +211,12 @@ ARROW_CASTS = TimeCasts(
         '.cast("int64").cast(pyarrow.timestamp("us"))'
     ),
     date='{0}.cast(pyarrow.timestamp("us"))',
+    duration="a duration",
+    durations={
+        unit: f'pyarrow.compute.round(pyarrow.compute.multiply({{0}}.cast("float64"), {factor}))'
+        '.cast("int64").cast(pyarrow.duration("us"))'
+        for unit, factor in (("s", 1_000_000), ("ms", 1_000))
+    },
     of_day=(
         'pyarrow.compute.add({1}.cast(pyarrow.timestamp("{2}")), '
         '{0}.cast(pyarrow.time64("{2}")).cast("int64").cast(pyarrow.duration("{2}")))'

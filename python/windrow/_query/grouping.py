@@ -125,5 +125,7 @@ def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.
     if not pa.types.is_duration(column_field.type):
         if opened.holds_nothing(column):
             return column_field.with_type(pa.duration("us"))
-        raise bad_column_type(argument, column, column_field.type, opened.allowed_gaps)
+        name = None if column in opened.expressions else column
+        allowed = opened.time_casts.of_gap(name, column_field.type, opened.sample(column))
+        raise bad_column_type(argument, column, column_field.type, allowed)
     return column_field

@@ -53,6 +53,8 @@ _TIME_CASTS = TimeCasts(
     integers={"s": "F.timestamp_seconds({0})", "ms": "F.timestamp_millis({0})", "us": "F.timestamp_micros({0})"},
     floats='F.timestamp_micros(F.round(F.col({0}).cast("double") * {1}).cast("bigint"))',
     date='F.col({0}).cast("timestamp")',
+    duration="a day-time interval",
+    durations={"s": "F.make_dt_interval(secs=F.col({0}))", "ms": "F.make_dt_interval(secs=F.col({0}) / 1000)"},
     of_day="F.make_timestamp(date=F.col({1}), time=F.col({0}))",
     as_text='F.col({0}).cast("string")',
     shown=lambda name: repr(name if name.isidentifier() else quoted(name)),
@@ -115,11 +117,6 @@ class FrameInput(Input[DataFrame]):
 
     def _is_spelled(self, name: str, other: str) -> bool:
         return self.is_same(name, other)
-
-    @property
-    def allowed_gaps(self) -> str:
-        """The types of a gap column, and how to make one."""
-        return "a day-time interval, such as make_dt_interval(0, 0, minutes) gives"
 
     @property
     def time_casts(self) -> TimeCasts:

@@ -238,7 +238,7 @@ REFUSED: dict[str, tuple[str, type[Exception], str]] = {
     "integers": (
         "id",
         TypeError,
-        "column: column 'id' has type int64; allowed: a duration .cast integers to pa.duration",
+        "column: column 'id' has type int64; allowed: a duration: pyarrow",
     ),
     "the time": ("ts", TypeError, r"column: column 'ts' has type timestamp\[us\]; allowed"),
     "months": ("months", TypeError, "column: column 'months' has type month_day_nano_interval; allowed: a duration"),

@@ -262,7 +262,8 @@ def test_deletes_by_equality_are_refused_by_name(table: Any, monkeypatch: pytest
 @pytest.mark.parametrize("kind", [TypeError, NotImplementedError, pyiceberg.exceptions.ValidationError])
 def test_a_feature_that_pyiceberg_does_not_plan_is_left_to_spark(
     table: Any, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
-) -> None:    monkeypatch.setattr(pyiceberg.table.DataScan, "plan_files", Mock(side_effect=kind("not yet supported")))
+) -> None:
+    monkeypatch.setattr(pyiceberg.table.DataScan, "plan_files", Mock(side_effect=kind("not yet supported")))
     with pytest.raises(
         ValueError, match=r"of format version 2'; allowed: .*\(not yet supported\); .*format\('iceberg'\)"
     ):

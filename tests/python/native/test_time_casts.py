@@ -278,3 +278,46 @@ def test_a_time_of_day_beside_other_columns_names_the_first_date() -> None:
     rows = {"user": ["ann"], "at": [time(9)], "when": [EIGHT], "day": [date(2026, 1, 31)], "due": [date(2026, 2, 1)]}
     with pytest.raises(TypeError, match=r"pl\.col\('day'\)\.dt\.combine\(pl\.col\('at'\), \"ns\"\)$"):
         wr.group_by(pl.DataFrame(rows), "user", time="at")
+
+
+GAPS: dict[str, Any] = {
+    "int64": [300, None, 60],
+    "uint8": pa.array([200, 0, 60], pa.uint8()),
+    "int32": pa.array([300, -5, 60], pa.int32()),
+    "float": [0.5, 300.25, 60.0],
+    "float32": pa.array([0.5, 300.25, None], pa.float32()),
+    "NaN": [float("nan"), 300.0, 60.0],
+    "decimal": [Decimal("0.500"), Decimal("300.250"), None],
+}
+
+
+@pytest.mark.parametrize("case", GAPS)
+@pytest.mark.parametrize("library", [*LIBRARIES, "arrow types of pandas"])
+def test_a_gap_of_numbers_names_the_casts_and_they_work(library: str, case: str) -> None:
+    table = pa.table({"user": USERS, "at": WHOLE, "a gap": GAPS[case]})
+    if library == "arrow types of pandas":
+        library, data = "pandas", table.to_pandas(types_mapper=pd.ArrowDtype)
+    else:
+        data = of_library(library, table)
+    with pytest.raises(TypeError, match='column "?.a gap.* has type') as raised:
+        wr.group_by(data, "user", time="at").windowed_by(wr.SessionWindows.with_dynamic_gap("a gap"))
+    _, _, hint = str(raised.value).partition("; allowed: ")
+    casts = [each.rpartition(" if it counts ") for each in hint.partition(": ")[2].split(", or ")]
+    assert [unit for _, _, unit in casts] == ["seconds", "milliseconds"]
+    for (cast, _, _), ticks in zip(casts, (10**6, 10**3), strict=True):
+        made = converted(library, data, cast)
+        gaps = [None if gap is None or gap != gap else round(gap * ticks) for gap in table["a gap"].to_pylist()]
+        column = arrow(made.project("epoch_us(ts) AS ts") if library == "duckdb" else made)["ts"]
+        assert column.cast(column.type if library == "duckdb" else pa.duration("us")).cast("int64").to_pylist() == gaps
+        windows = wr.SessionWindows.with_dynamic_gap("ts", invalid_gap="drop")
+        counts = arrow(wr.group_by(made, "user", time="at").windowed_by(windows).count())["count"]
+        assert sum(counts.to_pylist()) == sum(gap is not None and gap > 0 for gap in gaps)
+
+
+@pytest.mark.parametrize("values", [["5 minutes"], [True], [time(0, 5)], WHOLE[:1], [{"a": 1}]], ids=repr)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_gap_that_no_cast_makes_names_the_type(library: str, values: list[Any]) -> None:
+    data = of_library(library, pa.table({"user": USERS[:1], "at": WHOLE[:1], "gap": values}))
+    kinds = {"pyarrow": "a duration", "polars": "a Duration", "pandas": "timedelta64", "duckdb": "an INTERVAL"}
+    with pytest.raises(TypeError, match=f"allowed: {kinds[library]}$"):
+        wr.group_by(data, "user", time="at").windowed_by(wr.SessionWindows.with_dynamic_gap("gap"))

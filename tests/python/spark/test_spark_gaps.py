@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +84,31 @@ def test_a_bad_gap_fails_the_job_by_key_and_time_where_that_was_asked(spark: Spa
         ),
         ("make_ym_interval(0, 5)", "interval year to month"),
         ("'5 minutes'", "string"),
-        ("5L", "bigint"),
     ],
 )
 def test_a_column_of_another_type_is_refused_when_windowed(spark: SparkSession, sql: str, kind: str) -> None:
     data = events(spark).withColumn("pause", F.expr(sql))
-    shown = {"string": "string", "bigint": "int64"}.get(kind, kind)
-    with pytest.raises(TypeError, match=f"column: column 'pause' has type {shown}; allowed: .*make_dt_interval"):
+    with pytest.raises(TypeError, match=f"column: column 'pause' has type {kind}; allowed: .*day-time (interval$|ones)"):
         wr.group_by(data, "user_id", time="ts").windowed_by(HOUR)
+
+
+def test_gaps_of_numbers_name_the_casts_and_they_work(spark: SparkSession) -> None:
+    kinds = "300 i, 300L l, CAST(100 AS TINYINT) t, 0.5 `a decimal`, 2.5D d, CAST(2.5 AS FLOAT) f"
+    data = spark.sql(f"SELECT 'ann' AS user, TIMESTAMP '2026-01-01' AS ts, {kinds}")
+    made, expected = data, dict[str, timedelta]()
+    for name in data.columns[2:]:
+        with pytest.raises(TypeError, match=f"column '{name}' has type .*; allowed: a day-time interval: ") as raised:
+            wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap(name))
+        for cast in str(raised.value).partition("interval: ")[2].split(", or "):
+            code, _, unit = cast.partition(" if it counts ")
+            made = made.withColumn(f"{name} {unit}", eval(code, {"F": F}))
+            numbers = {"i": 300, "l": 300, "t": 100, "a decimal": 0.5, "d": 2.5, "f": 2.5}
+            expected[f"{name} {unit}"] = timedelta(**{unit: numbers[name]})
+    asked = {name: wr.max(name) for name in expected}
+    windows = wr.SessionWindows.with_dynamic_gap("i seconds")
+    (row,) = wr.group_by(made, "user", time="ts").windowed_by(windows).agg(**asked).collect()
+    assert {name: row[name] for name in expected} == expected
+    assert len(expected) == 12
 
 
 @pytest.mark.parametrize("cast", ["INTERVAL MINUTE", "INTERVAL DAY TO HOUR", "INTERVAL HOUR TO SECOND"])
