@@ -88,7 +88,7 @@ def test_a_bad_gap_fails_the_job_by_key_and_time_where_that_was_asked(spark: Spa
 )
 def test_a_column_of_another_type_is_refused_when_windowed(spark: SparkSession, sql: str, kind: str) -> None:
     data = events(spark).withColumn("pause", F.expr(sql))
-    with pytest.raises(TypeError, match=f"column: column 'pause' has type {kind}; allowed: .*day-time (interval$|ones)"):
+    with pytest.raises(TypeError, match=f"column 'pause' has type {kind}; allowed: .*day-time (interval$|ones)"):
         wr.group_by(data, "user_id", time="ts").windowed_by(HOUR)
 
 
