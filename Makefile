@@ -132,8 +132,14 @@ test-spark: package ## the tests and examples that start a Spark, in two Sparks 
 test-kafka: package maven ## the tests on a broker of their own, on loopback: control messages
 	$(PYTEST) -m "not slow and not soak" tests/kafka
 
-test-slow: package maven ## the slow tests, which `make test` leaves out: kills, changed and joined streams, pipelines, Connect, real events, Kafka Streams
+test-slow: package maven ## the slow tests, which `make test` leaves out: changed and joined streams, pipelines, Connect, real events, Kafka Streams
+	@$(call beside,test-slow-kafka,test-slow-python)
+
+.PHONY: test-slow-python test-slow-kafka
+test-slow-python: package
 	$(PYTEST) -n 2 --dist loadfile -m "slow and not soak" tests/python
+
+test-slow-kafka: package maven
 	$(PYTEST) -m "slow and not soak" tests/kafka
 
 test-versions: package maven ## the tests of Spark on each version of tests/versions (VERSIONS="3.5 4.0", SMOKE=--smoke), and a table

@@ -29,7 +29,6 @@ settings.load_profile("windrow")
 SPARK = ("python/windrow", "tests/kafka", "tests/python/spark", "tests/python/test_docs.py")
 """The only folders and files whose tests may start a Spark: `make test-spark` and `make test-kafka` run these."""
 LONGEST = (
-    "tests/python/spark/test_stream_faults.py",
     "tests/python/test_docs.py",
     "tests/python/spark/test_pipelines.py",
 )

@@ -46,7 +46,7 @@ def check(message: dict[str, Any]) -> None:
     assert message["stream"] == [row for row in here if row[0] != "last"]
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # test_spark_connect.py has queries of both kinds on the same server
 @pytest.mark.needs("streams on Connect")
 def test_connect(remote: str, tmp_path: Path) -> None:
     check(ran(remote, tmp_path))

@@ -25,7 +25,7 @@ except Exception as error:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # native/test_api_shipped.py has the sentence, and the worker that says it
 def test_a_spark_job_whose_workers_lack_windrow_fails_with_that_sentence(tmp_path: Path) -> None:
     bare = _python_without_windrow(tmp_path)
     environment = {**os.environ, "PYSPARK_PYTHON": str(bare), "PYSPARK_DRIVER_PYTHON": sys.executable}

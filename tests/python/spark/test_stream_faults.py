@@ -71,22 +71,13 @@ def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(
     assert not list(tmp_path.glob("temporary")) + list(tmp_path.glob("local"))
 
 
-LATER = [Fault("stop", 1, 0.1), Fault("driver", 1, 0.1)]
-
-
-@pytest.mark.parametrize(
-    ("query", "later"),
-    [
-        pytest.param("begun", LATER, marks=pytest.mark.soak),
-        pytest.param("begun_paced", LATER, marks=pytest.mark.soak),
-        pytest.param("begun_paced", [], marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("query", ["begun", "begun_paced"])
 def test_a_history_is_read_again_if_its_first_micro_batch_was_killed(
-    spark: SparkSession, tmp_path: Path, query: str, later: list[Fault]
+    spark: SparkSession, tmp_path: Path, query: str
 ) -> None:
     files_of(tmp_path, query, 2, 6)
-    faults = [Fault("worker"), Fault("commit"), *later]
+    faults = [Fault("worker"), Fault("commit"), Fault("stop", 1, 0.1), Fault("driver", 1, 0.1)]
     met = play(tmp_path, query, faults, ["local[1,4]"], [1], seed=4)
     assert all(met[fault.kind] == 1 for fault in faults)
     check(spark, tmp_path, query)
