@@ -85,7 +85,7 @@ def delta_parts(
     in_file = pa.schema([field.with_name(names[field.name]) for field in arrow])
     parts = []
     sent = pickled_filesystem(filesystem)
-    for planned in plan(row_groups, list(sizes), in_file.serialize().to_pybytes(), None, False, sent):
+    for planned in plan(row_groups, list(sizes), in_file.serialize().to_pybytes(), None, sent):
         uri = planned["uri"]
         if planned["size"] != sizes[uri]:
             raise RuntimeError(

@@ -65,7 +65,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no data": (lambda: grouped(data=None), TypeError, "data: got None, a NoneType; allowed: a Spark DataFrame"),
     "a list": (lambda: grouped(data=[1]), TypeError, r"data: got \[1\], a list"),
     "the name of a file": (lambda: grouped(data="x.parquet"), ValueError, "data: got 'x.parquet'; .*no such file"),
-    "the path of a file": (lambda: grouped(data=Path("x.parquet")), TypeError, "data: got .*Path; .*scan_parquet"),
+    "the path of a file": (
+        lambda: grouped(data=Path("x.parquet")),
+        ValueError,
+        "data: got .x.parquet.; .*no such file",
+    ),
     "a dataset": (
         lambda: grouped(data=dataset.dataset(DATA)),
         TypeError,

@@ -46,7 +46,7 @@ def s3(store: Store, key: str = KEY) -> fs.S3FileSystem:
 def planned(filesystem: Any) -> list[Any]:
     """The parts of the file, after they have travelled."""
     uris = iter([pa.RecordBatch.from_arrays([pa.array([URI])], names=["uri"])])
-    step = row_groups(uris, COLUMNS.serialize().to_pybytes(), None, False, pickled_filesystem(filesystem))
+    step = row_groups(uris, COLUMNS.serialize().to_pybytes(), None, pickled_filesystem(filesystem))
     rows = in_order([row for batch in step for row in batch.to_pylist()])
     return pickle.loads(pickle.dumps([parquet_part(row, filesystem) for row in rows]))
 
