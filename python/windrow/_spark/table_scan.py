@@ -154,7 +154,8 @@ def _tasks(scan: Any) -> list[Any]:
 
 def _named(scan: Any) -> str:
     metadata = scan.table_metadata
-    return f"the Iceberg table {metadata.location} of format version {metadata.format_version}"
+    place = "/".join(metadata.location.rstrip("/").split("/")[-2:])  # its namespace and name; an error cuts long values
+    return f"the Iceberg table {place} of format version {metadata.format_version}"
 
 
 def _projection(scan: Any) -> Any:

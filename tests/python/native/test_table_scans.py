@@ -254,8 +254,7 @@ def test_deletes_by_equality_are_refused_by_name(table: Any, monkeypatch: pytest
         return entries
 
     monkeypatch.setattr(ManifestFile, "fetch_manifest_entry", with_deletes)
-    says = r"got 'the Iceberg table file:.*/t of format version 2'; allowed: .*equality deletes.*spark\.read"
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=r"table n/t of format version 2'; allowed: .*equality deletes.*spark\.read"):
         iceberg_parts(table)
 
 
