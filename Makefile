@@ -160,7 +160,6 @@ check: toolchain ## formats, lints, types, docs, licences, the stub against the 
 .PHONY: check-core
 check-core:
 	cargo fmt --check
-	cargo check --locked --lib
 	cargo clippy --locked --all-targets -- -D warnings
 
 bench: dist-package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)

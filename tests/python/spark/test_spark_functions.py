@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -246,12 +244,8 @@ def test_what_cannot_be_sent_is_refused_at_the_call(spark: SparkSession) -> None
             windowed.agg(x=counted)
 
 
-MAIN = """
-import pyspark, sys
+CELL = """
 import windrow as wr
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-wr.configure(spark)
 class Held:
     def __init__(self, n): self.n = n
 def plus(one, other): return one + other + SHIFT
@@ -263,15 +257,14 @@ most = wr.aggregate(
 )
 windowed = wr.group_by(frame, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
 (row,) = windowed.agg(a=wr.reduce("n", plus), b=most, c=wr.reduce("n", max)).collect()
-print("got", row.a, row.b, row.c)
 """
 
 
-@pytest.mark.slow
-def test_functions_of_a_notebook_travel(tmp_path: Path) -> None:
-    # As a notebook runs them: from no file, so that nothing can be imported from one.
-    ran = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert "got 306 60 3" in ran.stdout, ran.stderr
+def test_functions_of_a_notebook_travel(spark: SparkSession) -> None:
+    # As a notebook runs them: in the module `__main__` and from no file, so that nothing can be imported from one.
+    notebook: dict[str, Any] = {"__name__": "__main__", "spark": spark}
+    exec(CELL, notebook)
+    assert [notebook["row"][name] for name in "abc"] == [306, 60, 3]
 
 
 def test_one_key_of_many_blocks_is_folded_in_the_order_of_time(spark: SparkSession) -> None:
