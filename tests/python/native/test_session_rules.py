@@ -16,8 +16,9 @@ import windrow as wr
 from windrow.testing import StreamDriver
 
 from ..harness.examples import usually
+from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
 from ..oracle.session_rules import Row, Rules, Session, sessions
-from .test_cut_sessions import after_a_shuffle, folded_after_a_shuffle, listed
+from .test_cut_sessions import listed
 from .test_cut_sessions import joined as joined_lists
 
 SECOND = 10**6

@@ -1,0 +1,173 @@
+"""Cogroups: rules 5."""
+
+from __future__ import annotations
+
+import windrow as wr
+
+from .case import case
+from .query import Query, gaps, sessions, sliding
+
+INPUTS = ("clicks", "orders")
+COUNTS = {"n": wr.count(), "clicks": wr.count("clicks.*"), "orders": wr.count("orders.*")}
+TOGETHER = Query(sessions(5), COUNTS, inputs=INPUTS)
+FINALS = Query(sessions(5, grace=1), COUNTS, inputs=INPUTS)
+UPDATES = Query(sessions(5, grace=100), COUNTS, emit={}, inputs=INPUTS)
+WITHIN_5 = Query(sliding(5), COUNTS, inputs=INPUTS)
+WITHIN_5_FINALS = Query(sliding(5, grace=2), COUNTS, inputs=INPUTS)
+OWN_GAPS = Query(gaps(), COUNTS, inputs=INPUTS)
+MOST_2 = Query(
+    sessions(5, max_records=2), {**COUNTS, "why": wr.ended_by()}, {"tie": "tie"}, inputs=INPUTS
+)
+SOURCES = Query(sessions(5, grace=1), COUNTS, {"source": "source"}, inputs=INPUTS)
+ORDERED = Query(sessions(5, grace=1), COUNTS, {"order": "offset"}, inputs=INPUTS)
+SPENT = Query(sessions(5), {**COUNTS, "spent": wr.sum("orders.v")}, inputs=INPUTS)
+
+CASES = [
+    case(
+        "5.1",
+        "an input that has not been seen holds everything open",
+        FINALS,
+        """
+        clicks:ann 0            → nothing
+        clicks:tick 100         → nothing
+        orders:tick 6           → nothing       # 6 is not past 0 + 5 + 1
+        orders:tick 7           → ann 0..0 n=1 clicks=1 orders=0
+        """,
+    ),
+    case(
+        "5.1",
+        "a record is late by the time of its own input",
+        FINALS,
+        """
+        clicks:bob 30           → nothing       # C of clicks is 24
+        clicks:ann 1            → nothing       # late
+        orders:ann 1            → nothing       # orders have not come further than 1
+        orders:tick 20          → ann 1..1 n=1 clicks=0 orders=1
+        counters late=1
+        """,
+    ),
+    case(
+        "5.1",
+        "a fast input neither closes nor splits what a slow one builds",
+        FINALS,
+        """
+        orders:ann 0                    → nothing
+        clicks:ann 0, clicks:bob 50     → nothing
+        orders:ann 4                    → nothing
+        orders:ann 8                    → nothing
+        orders:tick 60                  → ann 0..8 n=4 clicks=1 orders=3
+        clicks:tick 70                  → bob 50..50 n=1 clicks=1 orders=0
+        counters late=0
+        """,
+    ),
+    case(
+        "5.1",
+        "a record that its own input calls late is late, though a slower one holds its session open",
+        FINALS,
+        """
+        orders:bob 0                    → nothing
+        clicks:cid 40                   → nothing       # C of clicks is 34
+        clicks:ann 33                   → nothing       # late
+        clicks:ann 34                   → nothing
+        orders:tick 100, clicks:tick 100 → ann 34..34 n=1, bob 0..0 n=1, cid 40..40 n=1
+        counters late=1
+        """,
+    ),
+    case(
+        "5.1",
+        "sliding windows close by the slowest input",
+        WITHIN_5_FINALS,
+        """
+        clicks:ann 10                   → nothing
+        clicks:tick 50                  → nothing
+        orders:tick 12                  → nothing
+        orders:tick 13                  → ann 5..10 n=1 clicks=1 orders=0
+        """,
+    ),
+    case(
+        "5.1",
+        "an update shows what each input gave",
+        UPDATES,
+        """
+        clicks:ann 0            → upsert ann 0..0 n=1 clicks=1 orders=0
+        orders:ann 3            → delete ann 0..0, upsert ann 0..3 n=2 clicks=1 orders=1
+        """,
+    ),
+    case(
+        "5.2, 2.7",
+        "a tie orders the records of all inputs",
+        MOST_2,
+        """
+        clicks:ann   0:tie=1   0:tie=3
+        orders:ann   0:tie=2
+                     ┤ n=2 clicks=1 orders=1 why=max_records
+                               ┤ n=1 clicks=1 orders=0 why=open
+        """,
+    ),
+    case(
+        "5.2",
+        "the sources of the inputs are paired by equal values",
+        SOURCES,
+        """
+        clicks:ann 0 source=a           → nothing
+        orders:tick 20 source=b         → nothing
+        clicks:tick 20 source=a         → nothing       # orders of a have not been seen
+        orders:tick 20 source=a         → ann 0..0 n=1
+        """,
+    ),
+    case(
+        "5.2",
+        "orders are common to all inputs, lateness is not",
+        ORDERED,
+        """
+        clicks:bob 20 offset=1, orders:ann 0 offset=2, clicks:ann 0 offset=3    → nothing
+        clicks:tick 50 offset=4, orders:tick 50 offset=5    → ann 0..0 n=1 orders=1, bob 20..20 n=1
+        counters late=1
+        """,
+    ),
+    case(
+        "5.3",
+        "count() counts the records of all inputs",
+        TOGETHER,
+        """
+        clicks:ann   0              8    20
+        orders:ann        3    4
+                     ├──────────────┤ n=4 clicks=2 orders=2
+                                         ┤ n=1 clicks=1 orders=0
+        """,
+    ),
+    case(
+        "5.3",
+        "records of all inputs bring their own gaps",
+        OWN_GAPS,
+        """
+        clicks:ann   0:gap=9             11:gap=1
+        orders:ann             9:gap=1
+                     ├─────────┤ n=2 clicks=1 orders=1
+                                         ┤ n=1 clicks=1 orders=0
+        """,
+    ),
+    case(
+        "5.3, 4.2",
+        "sliding windows end at the records of any input",
+        WITHIN_5,
+        """
+        time         5    7    10   11   12   16
+        clicks:ann             10
+        orders:ann                       12
+                     ├─────────┤ n=1 clicks=1 orders=0
+                          ├──────────────┤ n=2 clicks=1 orders=1
+                                    ├─────────┤ n=1 clicks=0 orders=1
+        """,
+    ),
+    case(
+        "5.3",
+        "an aggregate sees the records of its input only",
+        SPENT,
+        """
+        clicks:ann   0:v=100
+        orders:ann             3:v=7   4
+                     ├─────────────────┤ n=3 spent=7
+        """,
+    ),
+]
