@@ -11,6 +11,7 @@ from .query import Query, gaps, ms, sessions, sliding
 
 COUNTED_BATCH = Query(sessions(5), emit={})
 UPDATES = Query(sessions(5, grace=1), emit={})
+OPEN_UPDATES = Query(sessions(5, grace=100), emit={})
 LATE_ROWS = Query(sessions(5, grace=1), late=True)
 LATE_SLIDING = Query(sliding(5, grace=2), late=True)
 SUMS = Query(sessions(5), {"n": wr.count(), "known": wr.count("v"), "total": wr.sum("v"), "mean": wr.mean("v")})
@@ -85,7 +86,7 @@ CASES = [
     case(
         "6.2",
         "a micro-batch gives at most one row for each changed window, and deletes for those that it replaces",
-        UPDATES,
+        OPEN_UPDATES,
         """
         ann 0, ann 3            → upsert ann 0..3 n=2
         ann 8                   → delete ann 0..3, upsert ann 0..8 n=3
@@ -167,7 +168,7 @@ CASES = [
         """
         ann 0 v=3               → upsert ann 0..0 least=3
         ann 3 v=2               → delete ann 0..0, upsert ann 0..3 least=2
-        ann 4 v=-1              → delete ann 0..3
+        ann 4 v=-1              → delete ann 0..3, delete ann 0..4
         ann 4 v=5               → upsert ann 4..4 least=5
         """,
         cannot=reasons(("stream", "spark_stream"), "only a driver deletes; elsewhere the value is null"),

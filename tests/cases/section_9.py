@@ -106,8 +106,9 @@ CASES = [
         "an update may come twice if the right window of one record is the left one of the next",
         SLIDING,
         """
-        ann 10      → upsert ann 5..10 n=1
-        ann 16      → upsert ann 11..16 n=1, upsert ann 11..16 n=1
+        ann 6       → upsert ann 1..6 n=1
+        ann 10      → upsert ann 7..12 n=1, upsert ann 5..10 n=2
+        ann 16      → upsert ann 11..16 n=1, upsert ann 11..16 n=1      # 10 + 5 + 1
         """,
     ),
     case(
@@ -115,7 +116,8 @@ CASES = [
         "a micro-batch has that update once",
         Query(sliding(5, grace=100), emit={}),
         """
-        ann 10      → upsert ann 5..10 n=1
+        ann 6       → upsert ann 1..6 n=1
+        ann 10      → upsert ann 5..10 n=2, upsert ann 7..12 n=1
         ann 16      → upsert ann 11..16 n=1
         """,
     ),
@@ -146,8 +148,8 @@ CASES = [
         "finals of sliding windows come by start and key",
         Query(sliding(5, grace=2)),
         """
-        bob 10, ann 10, cid 7   → nothing
-        tick 30                 → cid 2..7 n=1, ann 5..10 n=1, bob 5..10 n=1
+        bob 10, ann 10, cid 8   → nothing
+        tick 30                 → cid 3..8 n=1, ann 5..10 n=1, bob 5..10 n=1
         """,
     ),
 ]
