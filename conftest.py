@@ -34,6 +34,37 @@ LONGEST = (
 )
 """These files run first, so that no process runs a long one at the end while the others wait."""
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rule", metavar="NUMBER", help="only the cases of a rule of docs/rules.md, such as 2.6")
+
+
+def rules_written() -> set[str]:
+    """The numbers of docs/rules.md, as the guard reads them."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        import citations
+    finally:
+        sys.path.pop(0)
+    return citations.rules_written((ROOT / citations.RULES).read_text(encoding="utf-8"))
+
+
+def check_cases(items: list[pytest.Item], config: pytest.Config) -> None:
+    """Stops if a case is wrong, with a sentence. With `--rule` only the cases of that rule stay."""
+    cases = {item: item.callspec.params.get("case") for item in items if hasattr(item, "callspec")}
+    book = list({id(case): case for case in cases.values() if hasattr(case, "cannot")}.values())
+    rule, rules = config.getoption("--rule"), rules_written()
+    wrong = sys.modules[type(book[0]).__module__].fault(book, rules) if book else None
+    if rule is not None and rule not in rules:
+        wrong = f"--rule: got {rule!r}; allowed: a number of docs/rules.md, such as 2.6"
+    if wrong is not None:
+        raise pytest.UsageError(wrong)
+    if rule is not None:
+        of = [item for item in items if rule in getattr(cases.get(item), "rules", ())]
+        config.hook.pytest_deselected(items=[item for item in items if item not in of])
+        items[:] = of
+
+
 FIGURES = pytest.StashKey[list[str]]()
 
 
@@ -109,7 +140,8 @@ def shows_spark(item: pytest.Item) -> bool:
     return any("SparkSession" in example.source for example in [*before, *item.dtest.examples])
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    check_cases(items, config)
     items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) or shows_spark(item):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = "docs/rules.md"
+BOOK = "tests/cases/book.jsonl"
 SECTION = re.compile(r"^## (\d+)\. ", re.MULTILINE)
 RULE = re.compile(r"^(\d+)\. ", re.MULTILINE)
 NUMBERS = r"\d+(?:\.\d+)?(?:(?:, | and | to )\d+(?:\.\d+)?)*(?![\d:%])"
@@ -50,6 +52,15 @@ def rule_breaches(texts: dict[str, str]) -> list[str]:
     return found
 
 
+def case_breaches(texts: dict[str, str]) -> list[str]:
+    """Rules without a case. A section without numbered rules needs a case too."""
+    written = rules_written(texts.get(RULES, ""))
+    whole = {rule.partition(".")[0] for rule in written if "." in rule}
+    shown = {rule for line in texts.get(BOOK, "").splitlines() for rule in json.loads(line)["rules"]}
+    missing = sorted(written - whole - shown, key=lambda rule: [int(part) for part in rule.split(".")])
+    return [f"{RULES}: rules {rule} has no case: add one to tests/cases, and write {BOOK}" for rule in missing]
+
+
 def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
     """Named or linked pages and folders that a clone does not have."""
     found = []
@@ -68,5 +79,5 @@ def page_breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
 
 
 def breaches(texts: dict[str, str], tree: set[str]) -> list[str]:
-    """One line for each citation without a target. `texts` are the files of the tree, by name."""
-    return rule_breaches(texts) + page_breaches(texts, tree)
+    """One line for each citation without a target and each rule without a case. `texts` are the files, by name."""
+    return rule_breaches(texts) + case_breaches(texts) + page_breaches(texts, tree)

@@ -4,7 +4,8 @@
 * rooms of the Python package: tools/python_rooms.py
 * no source file is longer than 400 lines
 * the tree has no path of a specific machine and no bare registry host
-* every cited rule or page exists, and no stranger's address or package is given as ours: tools/citations.py
+* every cited rule or page exists, each rule has a case in tests/cases, and no stranger's address or package is given as
+  ours: tools/citations.py
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ ann   0     5         11       a line for each key, with the times of its record
       ├─────┤         ┤        its windows: from 0 to 5 with two records, and at 11 with one
 ```
 
-A bracket stands below the first digit of its time. A window has as many records as the line shows in it, unless a number
-is in the bracket (`├──3──┤`) or values follow it (`├─────┤ n=2 total=7`). A line `time` has further times for brackets.
+A bracket stands below the first digit of its time. A window has as many records as the line shows in it, unless a
+number is in the bracket (`├──3──┤`) or values follow it (`├─────┤ n=2 total=7`). A line `time` has further times for brackets.
 
 A *script* shows what records give as they arrive. Each line is a micro-batch:
 
@@ -32,8 +32,8 @@ One unit of time is a millisecond after 1970 began; `2h` is two hours.
 |---|---|
 | `query` | a query as data |
 | `drawing` | reads drawings |
-| `case` | a case, and the ways that it may be played |
-| `book` | all cases, what is wrong with them, and the book as JSON lines |
+| `case` | a case, the ways that it may be played, and what may be wrong with it |
+| `book` | all cases |
 | `section_1` to `section_9` | the cases of each section of the rules |
 | `book.jsonl` | the same cases for programs without Python: `rust/record/tests/book.rs` plays them |
 

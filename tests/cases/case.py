@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,6 +63,8 @@ class Case:
     def cannot(self) -> dict[str, str]:
         """For each way that cannot play it, the reason."""
         found: dict[str, str] = {}
+        if self.unreadable is not None:
+            return found
         if self.runs:
             found |= dict.fromkeys(("shuffle", "spark"), RUN_BY_RUN) | {"spark_stream": BEGINS}
             if not self.steps:
@@ -74,6 +76,15 @@ class Case:
         if any(step.finishes for step in self.steps):
             found |= dict.fromkeys(("stream", "spark_stream"), ENDS_BY_HAND)
         return found | dict(self.own_reasons)
+
+    @cached_property
+    def unreadable(self) -> str | None:
+        """Why the drawing cannot be read, if it cannot."""
+        try:
+            self._read  # noqa: B018 (it reads)
+        except ValueError as error:
+            return str(error)
+        return None
 
     @cached_property
     def _read(self) -> tuple[tuple[Step, ...], tuple[Step, ...], Mapping[str, int]]:
@@ -132,3 +143,27 @@ def case(
 def reasons(ways: Sequence[str], reason: str) -> dict[str, str]:
     """One reason for some ways."""
     return dict.fromkeys(ways, reason)
+
+
+def fault(cases: Sequence[Case], rules: Collection[str]) -> str | None:
+    """The first thing that is wrong with the cases, as a sentence. `rules` are the numbers that exist."""
+    seen = set[str]()
+    for each in cases:
+        if not each.rules:
+            return f"the case {each.name!r} names no rule; name one of docs/rules.md, such as '2.1'"
+        for rule in each.rules:
+            if rule not in rules:
+                return f"the case {each.name!r} names the rule {rule!r}, which docs/rules.md does not have"
+        if each.unreadable is not None:
+            return f"the drawing of the case {each.name!r} cannot be read: {each.unreadable}"
+        for way, reason in each.cannot.items():
+            if way not in WAYS:
+                return f"the case {each.name!r} names the way {way!r}; allowed: {', '.join(WAYS)}"
+            if not reason.strip():
+                return f"the case {each.name!r} gives no reason why the way {way!r} cannot play it"
+        if each.cannot.keys() == WAYS.keys():
+            return f"no way plays the case {each.name!r}"
+        if each.id in seen:
+            return f"two cases are called {each.id!r}"
+        seen.add(each.id)
+    return None

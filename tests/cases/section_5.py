@@ -15,9 +15,7 @@ UPDATES = Query(sessions(5, grace=100), COUNTS, emit={}, inputs=INPUTS)
 WITHIN_5 = Query(sliding(5), COUNTS, inputs=INPUTS)
 WITHIN_5_FINALS = Query(sliding(5, grace=2), COUNTS, inputs=INPUTS)
 OWN_GAPS = Query(gaps(), COUNTS, inputs=INPUTS)
-MOST_2 = Query(
-    sessions(5, max_records=2), {**COUNTS, "why": wr.ended_by()}, {"tie": "tie"}, inputs=INPUTS
-)
+MOST_2 = Query(sessions(5, max_records=2), {**COUNTS, "why": wr.ended_by()}, {"tie": "tie"}, inputs=INPUTS)
 SOURCES = Query(sessions(5, grace=1), COUNTS, {"source": "source"}, inputs=INPUTS)
 ORDERED = Query(sessions(5, grace=1), COUNTS, {"order": "offset"}, inputs=INPUTS)
 SPENT = Query(sessions(5), {**COUNTS, "spent": wr.sum("orders.v")}, inputs=INPUTS)

@@ -1,5 +1,6 @@
 //! Tests of this room.
 
+mod book;
 mod bulk;
 mod changed_runs;
 mod cogroup;

@@ -18,8 +18,8 @@ from windrow.testing import StreamDriver
 from ..harness.examples import usually
 from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
 from ..oracle.session_rules import Row, Rules, Session, sessions
-from .test_cut_sessions import listed
 from .test_cut_sessions import joined as joined_lists
+from .test_cut_sessions import listed
 
 SECOND = 10**6
 KEYS = st.sampled_from(["ann", "bob"])
