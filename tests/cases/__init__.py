@@ -10,7 +10,8 @@ ann   0     5         11       a line for each key, with the times of its record
 ```
 
 A bracket stands below the first digit of its time. A window has as many records as the line shows in it, unless a
-number is in the bracket (`├──3──┤`) or values follow it (`├─────┤ n=2 total=7`). A line `time` has further times for brackets.
+number is in the bracket (`├──3──┤`) or values follow it (`├─────┤ n=2 total=7`). A line `time` has further times for
+brackets.
 
 A *script* shows what records give as they arrive. Each line is a micro-batch:
 

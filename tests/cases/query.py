@@ -81,11 +81,9 @@ class Query:
     returns_records: bool = False
     inputs: tuple[str, ...] = ()
 
-    def windowed(self, data: Any, *case: str) -> Any:
-        """Its windows over records; for a cogroup over a dict of inputs. `case` is a key and a source of its own."""
-        group = dict(self.group)
-        if case and "source" not in group:
-            group["source"] = list(case)
+    def windowed(self, data: Any, *case: str, **source: str) -> Any:
+        """Its windows over records; for a cogroup over a dict of inputs. `case` is a key more; it may be a `source`."""
+        group = {**source, **self.group}
 
         def grouped(records: Any) -> Any:
             return wr.group_by(records, *case, "key", time="ts", tick="tick", **group)
