@@ -41,7 +41,7 @@ WHEEL_TOOLS := $(CURDIR)/target/wheel-tools
 REMAP := $(RUSTFLAGS) --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=.cargo
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux_2_28)
 
-PYTEST := $(PY) -m pytest
+PYTEST := $(PY) -m pytest --durations=20
 SOAK_SEED := $(or $(SOAK_SEED),$(shell date +%s))
 SOAK_CASES ?= 5000
 SOAK_DAMAGES ?= 10000000

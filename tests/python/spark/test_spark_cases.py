@@ -75,6 +75,7 @@ def check(query: Query, told: list[tuple[Case, Sequence[Window]]], came: list[An
 def test_cases_of_one_query_in_a_batch(spark: SparkSession, case: list[Case]) -> None:
     query = case[0].query
     frame = frame_of(spark, table([(one, row) for one in case for row in one.records])).repartition(3)
+    frame = frame.withColumn("ts", F.col("ts").cast("timestamp_ntz"))
     result = table_of(query.result(query.windowed(data_of(query, frame), "case"))).to_pylist()
     assert not check(query, [(one, one.windows) for one in case], result, on_stream=False)
 
