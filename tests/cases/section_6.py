@@ -42,9 +42,7 @@ FUNNEL = Query(
     },
     {"tie": "tie"},
 )
-NUMBERED = Query(
-    sessions(5), {"place": wr.position(), "number": wr.session_number()}, {"tie": "tie"}, returns_records=True
-)
+NUMBERED = Query(sessions(5), {"place": wr.position(), "nr": wr.session_number()}, {"tie": "tie"}, returns_records=True)
 
 
 def smaller(held: Any, value: Any) -> Any:
@@ -261,7 +259,7 @@ CASES = [
         "position and session_number count from one, by time and tie",
         NUMBERED,
         """
-        ann 9 tie=1, ann 0 tie=2, ann 0 tie=1 → ann 9..9 place=1 number=2, ann 0..0 place=2 number=1, ann 0..0 place=1
+        ann 9 tie=1, ann 0 tie=2, ann 0 tie=1  → ann 0..0 place=1 nr=1, ann 0..0 place=2 nr=1, ann 9..9 place=1 nr=2
         """,
         in_batch=True,
         cannot=reasons(("stream", "spark_stream"), "a stream refuses session_number (rules 6.11)"),

@@ -133,17 +133,19 @@ def wanted(windows: Iterable[Window], query: Query, *, on_stream: bool) -> list[
 def differences(expected: Sequence[Shown], got: Sequence[Shown], *, in_order: bool = False) -> list[str]:
     """In words, what differs. Of the values only those that a case tells are compared."""
     if not in_order:
-        expected, got = sorted(expected, key=repr_of), sorted(got, key=repr_of)
+        every = [set(row[4]) for row in expected if row[4]]
+        names = sorted(set.intersection(*every)) if every else []
+
+        def place(row: Shown) -> str:
+            return repr((row[:4], [row[4].get(name) for name in names]))
+
+        expected, got = sorted(expected, key=place), sorted(got, key=place)
     found = []
     for one in range(max(len(expected), len(got))):
         told, came = (rows[one] if one < len(rows) else None for rows in (expected, got))
         if told is None or came is None or not same(told, came):
             found.append(f"expected {told}, got {came}")
     return found
-
-
-def repr_of(row: Shown) -> str:
-    return repr((row[:4], row[4].get("n")))
 
 
 def same(told: Shown, came: Shown) -> bool:
