@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -49,10 +49,15 @@ def rules_written() -> set[str]:
     return citations.rules_written((ROOT / citations.RULES).read_text(encoding="utf-8"))
 
 
+def played(case: Any) -> list[Any]:
+    """The cases of a test: one, or those that Spark plays together."""
+    return [one for one in (case if isinstance(case, list) else [case]) if hasattr(one, "cannot")]
+
+
 def check_cases(items: list[pytest.Item], config: pytest.Config) -> None:
     """Stops if a case is wrong, with a sentence. With `--rule` only the cases of that rule stay."""
     cases = {item: item.callspec.params.get("case") for item in items if hasattr(item, "callspec")}
-    book = list({id(case): case for case in cases.values() if hasattr(case, "cannot")}.values())
+    book = list({id(one): one for case in cases.values() for one in played(case)}.values())
     rule, rules = config.getoption("--rule"), rules_written()
     wrong = sys.modules[type(book[0]).__module__].fault(book, rules) if book else None
     if rule is not None and rule not in rules:
@@ -60,7 +65,7 @@ def check_cases(items: list[pytest.Item], config: pytest.Config) -> None:
     if wrong is not None:
         raise pytest.UsageError(wrong)
     if rule is not None:
-        of = [item for item in items if rule in getattr(cases.get(item), "rules", ())]
+        of = [item for item in items if any(rule in one.rules for one in played(cases.get(item)))]
         config.hook.pytest_deselected(items=[item for item in items if item not in of])
         items[:] = of
 

@@ -136,7 +136,7 @@ CASES = [
         """
         ann 0, ann 3    → nothing
         tick 9          → nothing           # 3 + 5 + 1 is not passed
-        tick 10         → ann 0..3 n=2
+        tick 9.001      → ann 0..3 n=2
         """,
     ),
     case(

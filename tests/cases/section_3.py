@@ -94,7 +94,7 @@ CASES = [
         """
         ann 0 gap=5         → nothing
         tick 6              → nothing       # 5 is not before 6 - 1
-        tick 7              → ann 0..0 n=1
+        tick 6.001          → ann 0..0 n=1
         """,
     ),
     case(

@@ -30,6 +30,7 @@ CASES = [
         clicks:tick 100         → nothing
         orders:tick 6           → nothing       # 6 is not past 0 + 5 + 1
         orders:tick 7           → ann 0..0 n=1 clicks=1 orders=0
+        counters ticks=3 records=1 stream_time=7
         """,
     ),
     case(

@@ -63,54 +63,6 @@ def changes_by_tick(changes: list[Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-@pytest.mark.parametrize(("windows", "reach"), [(SESSIONS, 15), (SLIDING, 10)])
-@pytest.mark.parametrize("slow", ["clicks", "orders"])
-def test_the_slowest_input_closes(windows: Any, reach: int, slow: str) -> None:
-    """A window that ends at 100 is final when the slowest input is past 100 + grace (+ gap), not on it."""
-    driver = driven(windows)
-    fast = "orders" if slow == "clicks" else "clicks"
-    driver.pipe("clicks", k="a", ts=at_tick(100))
-    assert driver.tick(at_tick(10_000), input=fast) == []
-    assert driver.stream_time == (at_tick(100) if slow == "clicks" else None)
-    for time in (100 + reach - 1, 100 + reach):
-        assert driver.tick(at_tick(time), input=slow) == []
-        assert driver.stream_time == at_tick(time)
-    assert [row[:4] for row in changes_by_tick(driver.tick(at_tick(100 + reach + 1), input=slow))][:1] == [
-        ("final", "a", 100 if reach == 15 else 95, 100)
-    ]
-    assert driver.counters["ticks"] == 4
-
-
-def test_an_input_that_has_not_been_seen_holds_everything_open() -> None:
-    driver = driven(SESSIONS)
-    driver.pipe("clicks", k="a", ts=at_tick(0))
-    assert driver.pipe("clicks", k="b", ts=at_tick(10_000)) == []
-    assert driver.stream_time is None
-    assert changes_by_tick(driver.tick(at_tick(10_000))) == [("final", "a", 0, 0, 1, None)]
-
-
-@pytest.mark.parametrize(("windows", "late"), [(SESSIONS, "late"), (SLIDING, "late")])
-def test_a_record_is_late_by_its_own_input(windows: Any, late: str) -> None:
-    """Clicks have come to 1000, orders to 100: an order at 90 is in time, a click of the same time is not."""
-    driver = driven(windows)
-    driver.pipe("clicks", k="other", ts=at_tick(1000))
-    driver.pipe("orders", k="other", at=at_tick(100), amount=1)
-    driver.pipe("clicks", k="a", ts=at_tick(90))
-    assert driver.counters[late] == 1
-    driver.pipe("orders", k="a", at=at_tick(90), amount=7)
-    assert driver.counters[late] == 1
-    finals = [row for row in changes_by_tick(driver.finish()) if row[1] == "a"]
-    assert {row[4:] for row in finals} == {(0, 7)}
-
-
-def test_the_close_time_of_the_own_input_is_the_bound_of_lateness() -> None:
-    for time, late in ((985, 0), (984, 1)):  # 1000 - gap - grace
-        driver = driven(SESSIONS)
-        driver.pipe("clicks", k="other", ts=at_tick(1000))
-        driver.pipe("clicks", k="a", ts=at_tick(time))
-        assert driver.counters["late"] == late
-
-
 def test_a_late_record_alone_is_of_its_input() -> None:
     driver = driven(SESSIONS, late="emit")
     driver.pipe("orders", k="other", at=at_tick(1000), amount=1)

@@ -309,16 +309,6 @@ def test_finals_of_a_driver_wait_for_the_reach_and_the_grace() -> None:
     assert changes_by_minute(driven.finish()) == [("final", 1.0, 2.0, {"n": 2})]
 
 
-@pytest.mark.parametrize(("retention", "start"), [(None, 1), ("11 minutes", 0)])
-def test_the_least_retention_keeps_sessions_that_closed_before(retention: str | None, start: int) -> None:
-    # max_gap 10, grace 1: the least is 11. [0], gap 1, closes past 2; 1, gap 9, touches it and is in time at 9
-    driven = driver("close", PAUSED(retention=retention))
-    assert pipe(driven, 0, 1) == []
-    assert changes_by_minute(driven.tick(at(9))) == [("final", 0.0, 0.0, {"n": 1})]
-    assert pipe(driven, 1, 9) == []
-    assert changes_by_minute(driven.finish()) == [("final", float(start), 1.0, {"n": 2 - start})]
-
-
 def driver_counts(driven: StreamDriver) -> tuple[int, ...]:
     return tuple(driven.counters[name] for name in ("late", "bad_gaps", "clamped_gaps"))
 

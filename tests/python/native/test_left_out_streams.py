@@ -192,14 +192,6 @@ def test_a_change_of_a_record_has_its_key_its_window_and_its_time() -> None:
     assert (change.kind, change.values) == ("upsert", {"n": 1})
 
 
-def test_a_late_record_that_comes_back_alone_is_not_left_out_too() -> None:
-    stream = driver(SESSIONS, late="emit")
-    stream.pipe(user="ann", ts=at(20), number=1)
-    changes = [*stream.pipe(user="bob", ts=at(3), number=2), *stream.pipe(ts=at(3), number=3)]
-    assert [change.kind for change in changes] == ["late", "left_out"]
-    assert stream.read_table()["op"].to_pylist() == ["late", "left_out"]
-
-
 def test_each_source_judges_its_own_records() -> None:
     schema = SCHEMA.append(pa.field("part", pa.int32()))
 
@@ -234,17 +226,6 @@ def test_each_input_of_a_cogroup_judges_its_own_records() -> None:
     )  # fmt: skip
     (late,) = stream.pipe("clicks", user="bob", ts=at(20), number=4)
     assert (late.values["input"], late.values["stream_time"]) == ("clicks", at(60))
-
-
-def test_a_late_group_of_one_batch_is_left_out_record_by_record() -> None:
-    # one micro-batch, judged by the stream time before it: 20, close time 14
-    #   bob   2     6            both late; they would be one session [2, 6]
-    stream = driver(SESSIONS)
-    stream.pipe(user="ann", ts=at(20), number=1)
-    batch = pa.Table.from_pylist(
-        [{"user": "bob", "ts": at(2), "number": 2}, {"user": "bob", "ts": at(6), "number": 3}], SCHEMA
-    )
-    assert gone(stream.pipe_batch(batch)) == [(2, "late", 12, 20), (3, "late", 8, 20)]
 
 
 def test_a_restart_may_add_the_ledger_and_take_it_away() -> None:

@@ -279,14 +279,6 @@ def test_many_records_of_one_key_see_as_many_as_their_windows_hold(order: str | 
         assert (row["n"], ticks_of(row["least"]), ticks_of(row["most"])) == (time - first_time + 1, first_time, time)
 
 
-def test_a_record_on_the_close_time_is_in_time_and_one_tick_before_it_is_late() -> None:
-    sliding = stream_of(SLIDING)
-    sliding.push([clicks(("ann", 30, "/"))])
-    tick = 1 / 60_000_000
-    rows = sliding.push([clicks(("ann", 20, "in time"), ("ann", 20 - tick, "late"))])
-    assert {row["url"]: row["n"] for row in rows} == {"in time": 1, "late": None}
-
-
 def test_times_leave_the_state_when_no_window_sees_them_any_more() -> None:
     sliding, held = stream_of(SLIDING, shards=1), []
     for minute in range(60):
