@@ -20,6 +20,7 @@ use super::list_room::ListSizes;
 use super::partition::{PartitionBits, Partitioner};
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
+use crate::core::memory;
 use crate::input::records::Records;
 use crate::plan::query::{Query, QueryOutput};
 use crate::plan::window_lengths::WindowLengths;
@@ -201,6 +202,7 @@ impl WaitingRows {
 
     /// Takes all rows as one input.
     fn take(&mut self) -> Result<Records> {
+        memory::headroom()?;
         Records::concat(&std::mem::take(self).inputs)
     }
 

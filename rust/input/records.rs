@@ -193,9 +193,9 @@ impl Records {
         })
     }
 
-    /// The bytes of the keys and of the inputs when copied.
+    /// The bytes of the keys, the times and the inputs when copied.
     pub(crate) fn bytes(&self) -> usize {
-        let columns = self.keys.iter().chain(&self.inputs);
+        let columns = self.keys.iter().chain([&self.times]).chain(&self.inputs);
         columns
             .map(|column| value_bytes(column, 0..column.len()))
             .sum()
