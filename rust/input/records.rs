@@ -20,7 +20,7 @@ use crate::array::true_values::are_true;
 use crate::array::value_bytes::value_bytes;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
-use crate::core::error::{Error, Result};
+use crate::core::error::Result;
 use crate::core::sort;
 use crate::core::time::{Span, Time};
 use crate::plan::query::{Query, QueryOutput};
