@@ -66,10 +66,10 @@ const WORKLOADS: [Workload; 12] = [
     ("sessions-shuffled-string", 15_733, || {
         sessions("name", &Events::in_order(EVENTS, 100).shuffled())
     }),
-    ("sessions-many-keys", 1, || {
+    ("sessions-many-keys", 949_150, || {
         sessions("user", &of_many_users())
     }),
-    ("sessions-many-keys-shuffled", 1, || {
+    ("sessions-many-keys-shuffled", 949_150, || {
         sessions("user", &of_many_users().shuffled())
     }),
     ("sessions-start-when", 25_061, || {

@@ -10,8 +10,8 @@
 //!                       an operator for each part
 //! ```
 //!
-//! Only counts of rows and of distinct keys decide. So the same rows always leave in the same order,
-//! on any number of threads.
+//! Only counts of rows and of distinct keys decide. So the rows of a partition leave in the same order
+//! in each run.
 
 use std::sync::Arc;
 

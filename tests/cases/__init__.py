@@ -38,5 +38,6 @@ One unit of time is a millisecond after 1970 began; `2h` is two hours.
 | `section_1` to `section_9` | the cases of each section of the rules |
 | `book.jsonl` | the same cases for programs without Python: `rust/record/tests/book.rs` plays them |
 
-Each way of `tests/python/harness/ways.py` plays each case. `pytest --rule 2.6` plays the cases of a rule.
+Each way of `tests/python/harness/ways.py` plays each case. `pytest --rule 2.6 tests/python/conformance` plays the cases
+of a rule.
 """

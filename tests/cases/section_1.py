@@ -187,7 +187,7 @@ CASES = [
         """
         ann 0 source=a      → nothing
         bob 100 source=b    → nothing
-        ann 1 source=a      → nothing       # not late: T is 1
+        ann 1 source=a      → nothing       # not late: T of a is 0
         tick 20 source=a    → ann 0..1 n=2
         tick 200 source=a   → nothing       # T is 100 now, that of b
         tick 107 source=b   → bob 100..100 n=1

@@ -73,6 +73,7 @@ class StreamColumns(Columns):
         return without_metadata(self._schema, positions)
 
     def stream(self, positions: Sequence[int]) -> Any:
+        self.raised = None  # of an earlier query
         schema = self.schema(positions)
         return pa.RecordBatchReader.from_batches(schema, self._projected(self._opened(), list(positions), schema))
 

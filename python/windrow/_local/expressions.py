@@ -131,6 +131,7 @@ class Computed(Columns):
 
     def stream(self, positions: Sequence[int]) -> Any:
         """Some columns as a stream."""
+        self._raised = None  # of an earlier query
         count = len(self._table.names)
         if all(position < count for position in positions):
             return self._table.stream(positions)

@@ -42,6 +42,7 @@ class FileColumns(Columns):
         self._dataset = _opened(path, argument)
         self._versions: dict[str, object] = {}
         self._others: dict[str, str] = {}  # columns that not all files have in one type, and why
+        self._nullable: set[str] = set()
         self._rows = 0
         own: list[pa.Field[Any]] | None = None  # without the columns that the names of folders hold
         for file in self._dataset.files:
@@ -54,6 +55,10 @@ class FileColumns(Columns):
                 raise bad_value(argument, file, f"{_ALLOWED} ({_reason(error)})") from error
             self._rows += metadata.num_rows
             own = [field for field in self._dataset.schema if field.name in schema.names] if own is None else own
+            of_folders = set(self.names).difference(field.name for field in own)
+            if both := sorted(of_folders.intersection(schema.names)):
+                allowed = f"folders whose values are no columns of their files; this file has a column {both[0]!r} too"
+                raise bad_value(argument, file, allowed)
             self._compare(file, schema, own)
 
     @property
@@ -69,11 +74,13 @@ class FileColumns(Columns):
         schema = without_metadata(self._dataset.schema, positions)
         for name in schema.names:
             if name in self._others:
-                allowed = f"files in which the columns of the query have one type: {self._others[name]}"
+                allowed = f"files that all have the columns of the query, in one type; {self._others[name]}"
                 raise bad_value(self._argument, self._path, allowed)
-        return schema
+        # Each file declares for itself whether a column has nulls.
+        return pa.schema([field.with_nullable(field.nullable or field.name in self._nullable) for field in schema])
 
     def stream(self, positions: Sequence[int]) -> Any:
+        self.raised = None  # of an earlier query
         schema = self.schema(positions)
         self._check()
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
@@ -114,7 +121,10 @@ class FileColumns(Columns):
             places = schema.get_all_field_indices(field.name)
             if not places:
                 self._others.setdefault(field.name, f"{file!r} has no column {field.name!r}")
-            elif schema.field(places[0]).type != field.type:
+                continue
+            if schema.field(places[0]).nullable:
+                self._nullable.add(field.name)
+            if schema.field(places[0]).type != field.type:
                 kind = schema.field(places[0]).type
                 said = f"{file!r} has column {field.name!r} in {kind}, other files have {field.type}"
                 self._others.setdefault(field.name, said)
@@ -151,21 +161,29 @@ def _opened(path: str, argument: str) -> Any:
             raise bad_value(argument, path, elsewhere)
         if not glob.has_magic(path):
             raise bad_value(argument, path, f"{_ALLOWED}, or spark.table(...); there is no such file or folder")
-        files = sorted(file for file in glob.glob(files, recursive=True) if os.path.isfile(file))
         base = os.path.abspath(path)
         while glob.has_magic(base):
             base = os.path.dirname(base)
+        found = glob.glob(files, recursive=True)
+        files = sorted(file for file in found if os.path.isfile(file) and not _is_hidden(os.path.relpath(file, base)))
         if not files:
-            raise bad_value(argument, path, f"{_ALLOWED}; no file matches this pattern")
+            folders = ", only folders do; add /*.parquet" if any(map(os.path.isdir, found)) else ""
+            raise bad_value(argument, path, f"{_ALLOWED}; no file matches this pattern{folders}")
     try:
         is_file = base is None and os.path.isfile(path)
         partitioning: Any = None if is_file else ds.HivePartitioning.discover(infer_dictionary=True)
         dataset = ds.dataset(files, format="parquet", partitioning=partitioning, partition_base_dir=base)
     except (OSError, pa.ArrowException) as error:
-        raise bad_value(argument, path, f"{_ALLOWED} ({_reason(error)})") from error
+        named = "with one name for each column, also for those that folders name"
+        raise bad_value(argument, path, f"{_ALLOWED}, {named} ({_reason(error)})") from error
     if not dataset.files:
-        raise bad_value(argument, path, f"{_ALLOWED}; the folder has no files")
+        raise bad_value(argument, path, f"{_ALLOWED}; the folder has no files whose names begin without _ or .")
     return dataset
+
+
+def _is_hidden(file: str) -> bool:
+    """Whether pyarrow would not read this file as part of its folder, such as `_SUCCESS` and `.part-0.crc`."""
+    return any(part.startswith(("_", ".")) for part in file.split(os.sep))
 
 
 def _version(file: str) -> object:

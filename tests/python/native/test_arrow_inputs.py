@@ -225,7 +225,10 @@ class Stream:
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.Table, pa.RecordBatchReader, Stream])
 def test_a_class_is_no_data(kind: type) -> None:
-    with pytest.raises(TypeError, match=r"^data: got \w+, a class; allowed: a Spark DataFrame, a pyarrow Table"):
+    with pytest.raises(
+        TypeError,
+        match=r"^data: got \w+, a class; allowed: a Spark DataFrame, the path of Parquet files",
+    ):
         wr.group_by(kind, "user", time="ts")
 
 

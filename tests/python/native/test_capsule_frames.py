@@ -206,7 +206,7 @@ FOREIGN: dict[str, tuple[Any, str]] = {
     "vortex.ChunkedArray": (of_library("vortex", "ChunkedArray", "Array"), "data.to_arrow_table()"),
     "pyarrow._dataset.InMemoryDataset": (ds.dataset(TABLE), "data.scanner().to_reader()"),
     "pyarrow._dataset.Scanner": (ds.dataset(TABLE).scanner(), "data.to_reader()"),
-    "somewhere.frames.Table": (of_library("somewhere.frames", "Table"), "a Spark DataFrame, a pyarrow Table"),
+    "somewhere.frames.Table": (of_library("somewhere.frames", "Table"), "a Spark DataFrame, the path of Parquet files"),
 }
 
 

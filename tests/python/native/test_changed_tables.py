@@ -310,7 +310,7 @@ def changed(**columns: Any) -> pa.Table:
         (lambda: state.without_keys(OPEN, user=["ann", 5]), TypeError, "allowed: a value of type string, or a list"),
         (lambda: state.without_keys(OPEN.drop_columns("state"), user="a"), ValueError, "one that has 'state'"),
         (lambda: state.without_keys(OPEN.drop_columns("window"), user="a"), ValueError, "one that has 'window'"),
-        (lambda: state.without_keys("open", user="a"), TypeError, "open: got 'open'"),
+        (lambda: state.without_keys("open", user="a"), ValueError, "open: got 'open'"),
         (lambda: state.without_keys(None, user="a"), TypeError, "open: got None"),
         (lambda: state.with_clock(OPEN, 5), TypeError, "to: got 5"),
         (lambda: state.with_clock(OPEN, "noon"), ValueError, "to: got 'noon'"),

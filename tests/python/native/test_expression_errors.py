@@ -209,3 +209,10 @@ def test_errors_of_values_come_through() -> None:
     windowed = wr.group_by(largest, "user", time="ts").windowed_by(GAP)
     with pytest.raises(pa.ArrowInvalid, match="overflow"):
         windowed.agg(x=wr.sum(pc.field("n") * pc.scalar(2)))
+
+
+def test_polars_expressions_that_fit_all_rows_but_not_one_are_taken() -> None:
+    """`reshape` needs a number of rows that it can divide."""
+    rows = pl.DataFrame({"user": ["a"] * 4, "ts": [datetime(2026, 1, 1)] * 4, "n": [1, 2, 3, 4]})
+    pair = pl.col("n").reshape((-1, 2)).explode().cast(pl.Int64) > 2
+    assert sessions(rows).agg(n=wr.count_if(pair))["n"].to_list() == [2]

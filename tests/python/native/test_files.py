@@ -212,10 +212,57 @@ def test_a_path_without_files_is_named_at_the_call(path: str, says: str) -> None
 
 
 def test_a_folder_without_files_is_named_at_the_call(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=rf"^data: got '{re.escape(str(tmp_path))}'; .*; the folder has no files"):
+    with pytest.raises(
+        ValueError, match=rf"^data: got '{re.escape(str(tmp_path))}'; .*; the folder has no files whose names begin"
+    ):
         windowed(tmp_path)
     with pytest.raises(ValueError, match="^schema: got 'user STRING'; allowed: None for data in this process"):
         wr.group_by(tmp_path, "user", time="ts", schema="user STRING")
+
+
+def test_a_pattern_reads_no_file_that_its_folder_does_not_read(folder: Path) -> None:
+    (folder / "_temporary").mkdir()
+    for hidden in ("_temporary/c.parquet", "day=2026-05-04/.c.parquet", "day=2026-05-05/_c.parquet"):
+        pq.write_table(TABLE, folder / hidden)
+    (folder / "day=2026-05-04" / "_SUCCESS").touch()
+    expected = windowed(pq.read_table(folder)).count()
+    for pattern in ("**/*", "*/*.parquet", "*/*"):
+        assert windowed(f"{folder}/{pattern}").count().equals(expected)
+    with pytest.raises(ValueError, match=r"no file matches this pattern, only folders do; add /\*\.parquet$"):
+        windowed(f"{folder}/day=*")
+
+
+def test_nulls_of_one_file_are_nulls_where_another_file_declares_none(tmp_path: Path) -> None:
+    strict = TABLE.schema.set(0, pa.field("user", pa.string(), nullable=False))
+    pq.write_table(TABLE.cast(strict), tmp_path / "a.parquet")
+    without = TABLE.set_column(0, "user", pa.array([None, "ann", "bob"]))
+    pq.write_table(without, tmp_path / "b.parquet")
+    found, expected = windowed(tmp_path).count(), windowed(pa.concat_tables([TABLE, without])).count()
+    assert found.to_pylist() == expected.to_pylist()
+    assert wr.counters(found) == wr.counters(expected)
+
+
+def test_a_column_of_folders_is_no_column_of_their_files(folder: Path) -> None:
+    file = folder / "day=2026-05-05" / "a.parquet"
+    pq.write_table(TABLE.append_column("day", pa.array(["x"] * 3)), file)
+    allowed = "allowed: folders whose values are no columns of their files; this file has a column 'day' too$"
+    with pytest.raises(ValueError, match=rf"^data: got '{re.escape(str(file))}'; {allowed}"):
+        windowed(folder)
+
+
+def test_a_query_that_fails_does_not_make_the_next_one_fail(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.parquet"
+    huge = pa.table({**{name: TABLE[name] for name in ("user", "ts")}, "amount": [2**62] * 3, "page": ["x" * 400] * 3})
+    pq.write_table(huge, path, compression="none", use_dictionary=False, write_statistics=False)
+    start = pq.read_metadata(path).row_group(0).column(3).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[start : start + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    query = windowed(path)
+    with pytest.raises(RuntimeError, match="cannot be read"):
+        query.agg(page=wr.last("page"))
+    with pytest.raises(OverflowError):
+        query.agg(spend=wr.sum("amount"))
 
 
 def test_a_file_that_changed_after_the_call_fails_each_query(folder: Path) -> None:
