@@ -19,8 +19,9 @@ _NUMBERS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%Y/%m/%
 _MONTHS = ("%b %d %Y", "%b %d, %Y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d/%b/%Y", "%Y-%b-%d", "%a %b %d %Y")
 _DATES = (*_NUMBERS, *_MONTHS, *(date.replace("%b", "%B") for date in _MONTHS))
 _TIMES = ("", " %I:%M %p", " %I:%M%p", " %I:%M:%S %p", " %H:%M", " %H:%M:%S", " %H:%M:%S %z")
-_LOGS = ("%d/%b/%Y:%H:%M:%S %z", "%a, %d %b %Y %H:%M:%S %z", "%a %b %d %H:%M:%S %Y", "%b %d %H:%M:%S %Y")
-"""Of web servers, of mail, and of C and system logs."""
+_MAIL = "%a, %d %b %Y %H:%M:%S"
+_LOGS = ("%d/%b/%Y:%H:%M:%S %z", f"{_MAIL} %z", f"{_MAIL} GMT", "%a %b %d %H:%M:%S %Y", "%b %d %H:%M:%S %Y")
+"""Of web servers, of mail, of HTTP, and of C and system logs."""
 _FORMATS = (*(date + time for date in _DATES for time in _TIMES), *_LOGS)
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.(?P<fraction>\d{1,9}))?)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?)?",
@@ -147,7 +148,7 @@ class TimeCasts(NamedTuple):
         return self._formatted(column, form)
 
     def _formatted(self, column: str, form: str) -> str:
-        template = self.zoned_format if form.endswith("Z") else self.format
+        template = self.zoned_format if form.endswith(("Z", "GMT")) else self.format
         if form.endswith("%z") and self.offset_format is not None:
             template = self.offset_format
         return template.format(column, self.formats.get(form, form))
@@ -195,7 +196,8 @@ def _fits(text: str, form: str) -> bool:
         datetime.strptime(text, form)
     except ValueError:
         return False
-    return True
+    # Python takes Z for an offset, other libraries do not.
+    return not (form.endswith("%z") and text.endswith("Z"))
 
 
 ARROW_CASTS = TimeCasts(

@@ -66,6 +66,7 @@ CASES: dict[str, tuple[Any, list[datetime]]] = {
     "day, month by name": (written("%d-%b-%Y %H:%M:%S"), WHOLE),
     "web server": (written("%d/%b/%Y:%H:%M:%S +0200"), [at - timedelta(hours=2) for at in WHOLE]),
     "mail": (written("%a, %d %b %Y %H:%M:%S +0000"), WHOLE),
+    "HTTP": (written("%a, %d %b %Y %H:%M:%S GMT"), WHOLE),
     "C": (written("%a %b %d %H:%M:%S %Y"), WHOLE),
     "short year": (written("%d.%m.%y %H:%M"), WHOLE),
     "day first": (["03/01/2026", "03/01/2026", "13/01/2026"], [datetime(2026, 1, 3)] * 2 + [datetime(2026, 1, 13)]),
