@@ -131,16 +131,16 @@ impl KeyPartition {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
+        let parts = self.waiting.rows / self.query.limits.part_rows;
+        let bits = parts.checked_ilog2().unwrap_or_default();
+        if self.operators.is_empty() && bits == 0 {
+            self.start_one(interrupt)?;
+        }
         if !self.operators.is_empty() {
             self.split(partitioner, interrupt)?;
             let mut operators = self.operators.into_iter();
             return operators.try_for_each(|mut operator| operator.close(None, emit, interrupt));
         }
-        if self.waiting.rows == 0 {
-            return Ok(());
-        }
-        let parts = self.waiting.rows / self.query.limits.part_rows;
-        let bits = parts.checked_ilog2().unwrap_or_default();
         let by = PartitionBits::of_part(bits.min(MOST_PART_BITS));
         let mut operator = self.query.batch_operator()?;
         operator.keys().reserve(self.waiting.rows / by.partitions());
