@@ -49,13 +49,7 @@ def batch_of(data: Any, argument: str) -> pa.RecordBatch:
 
 
 class StreamColumns(Columns):
-    """The columns of batches, which `_opened` gives to each query.
-
-    Attributes:
-        raised: the exception of Python code that produces the batches.
-    """
-
-    raised: BaseException | None = None
+    """The columns of batches, which `_opened` gives to each query."""
 
     def __init__(self, schema: pa.Schema, argument: str) -> None:
         self._schema = schema
@@ -73,21 +67,15 @@ class StreamColumns(Columns):
         return without_metadata(self._schema, positions)
 
     def stream(self, positions: Sequence[int]) -> Any:
-        self.raised = None  # of an earlier query
         schema = self.schema(positions)
-        return pa.RecordBatchReader.from_batches(schema, self._projected(self._opened(), list(positions), schema))
+        batches = self._remembered(self._projected(self._opened(), list(positions), schema))
+        return pa.RecordBatchReader.from_batches(schema, batches)
 
     def _projected(
         self, reader: pa.RecordBatchReader, positions: list[int], schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in reader:
-                yield pa.RecordBatch.from_arrays([batch.column(i) for i in positions], schema=schema)
-        except GeneratorExit:  # a query that fails reads no further
-            raise
-        except BaseException as raised:
-            self.raised = raised
-            raise
+        for batch in reader:
+            yield pa.RecordBatch.from_arrays([batch.column(i) for i in positions], schema=schema)
 
 
 class ReaderColumns(StreamColumns):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +40,7 @@ class Columns(ABC):
     is_read_once = False
     has_floats_for_nulls = False
     has_infinity = False
+    _raised: BaseException | None = None
 
     def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Columns | None:
         """The same with columns that the library of the data computes, all of its language; None if Arrow does."""
@@ -79,7 +80,21 @@ class Columns(ABC):
     @property
     def raised(self) -> BaseException | None:
         """The exception of Python code that produces a stream. The stream interface passes on only its message."""
-        return None
+        return self._raised
+
+    def _remembered(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches of one query. `raised` is their exception, no longer that of an earlier query."""
+        self._raised = None
+        return self._remember(batches)
+
+    def _remember(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except GeneratorExit:  # a query that fails reads no further
+            raise
+        except BaseException as raised:
+            self._raised = raised
+            raise
 
     @property
     def is_empty(self) -> bool:

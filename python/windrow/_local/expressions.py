@@ -77,7 +77,6 @@ class Computed(Columns):
         self._table = table
         self._expressions = expressions
         self.kind, self.has_infinity = table.kind, table.has_infinity
-        self._raised: BaseException | None = None
 
     @property
     def names(self) -> Sequence[str]:
@@ -138,20 +137,15 @@ class Computed(Columns):
         read = self._read(positions)
         reader = stream_reader(self._table.stream(read))
         schema = self._columns(pa.Table.from_batches([], reader.schema), read, positions).schema
-        return pa.RecordBatchReader.from_batches(schema, self._batches(reader, read, positions, schema))
+        batches = self._remembered(self._batches(reader, read, positions, schema))
+        return pa.RecordBatchReader.from_batches(schema, batches)
 
     def _batches(
         self, reader: pa.RecordBatchReader, read: Sequence[int], positions: Sequence[int], schema: pa.Schema
     ) -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in reader:
-                computed = self._columns(pa.Table.from_batches([batch]), read, positions)
-                yield from computed.cast(schema).combine_chunks().to_batches()
-        except GeneratorExit:  # a query that fails reads no further
-            raise
-        except BaseException as raised:
-            self._raised = raised
-            raise
+        for batch in reader:
+            computed = self._columns(pa.Table.from_batches([batch]), read, positions)
+            yield from computed.cast(schema).combine_chunks().to_batches()
 
     def _read(self, positions: Sequence[int]) -> list[int]:
         """The positions in the table of these columns, and of those that their expressions may name."""

@@ -27,14 +27,9 @@ _ALLOWED = "the path of a Parquet file, of a folder of them, or a pattern such a
 
 
 class FileColumns(Columns):
-    """The columns of Parquet files. A query fails if a file has changed since they were opened.
-
-    Attributes:
-        raised: the exception of reading.
-    """
+    """The columns of Parquet files. A query fails if a file has changed since they were opened."""
 
     kind = "Parquet files"
-    raised: BaseException | None = None
 
     def __init__(self, path: str, argument: str) -> None:
         """Reads the footers. `ValueError` names the path or the file that is no Parquet."""
@@ -80,10 +75,9 @@ class FileColumns(Columns):
         return pa.schema([field.with_nullable(field.nullable or field.name in self._nullable) for field in schema])
 
     def stream(self, positions: Sequence[int]) -> Any:
-        self.raised = None  # of an earlier query
         schema = self.schema(positions)
         self._check()
-        return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
+        return pa.RecordBatchReader.from_batches(schema, self._remembered(self._batches(schema)))
 
     @property
     def time_casts(self) -> TimeCasts:
@@ -102,18 +96,12 @@ class FileColumns(Columns):
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         try:
-            try:
-                for batch in self._dataset.scanner(columns=schema.names, batch_size=_ROWS).to_reader():
-                    yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
-            except (OSError, pa.ArrowException) as error:
-                self._check()
-                raise self._unreadable(schema.names, error) from error
+            for batch in self._dataset.scanner(columns=schema.names, batch_size=_ROWS).to_reader():
+                yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        except (OSError, pa.ArrowException) as error:
             self._check()
-        except GeneratorExit:  # a query that fails reads no further
-            raise
-        except BaseException as raised:
-            self.raised = raised
-            raise
+            raise self._unreadable(schema.names, error) from error
+        self._check()
 
     def _compare(self, file: str, schema: pa.Schema, own: Sequence[pa.Field[Any]]) -> None:
         """Notes the columns that a file lacks, or has in another type."""
@@ -122,11 +110,11 @@ class FileColumns(Columns):
             if not places:
                 self._others.setdefault(field.name, f"{file!r} has no column {field.name!r}")
                 continue
-            if schema.field(places[0]).nullable:
+            other = schema.field(places[0])
+            if other.nullable:
                 self._nullable.add(field.name)
-            if schema.field(places[0]).type != field.type:
-                kind = schema.field(places[0]).type
-                said = f"{file!r} has column {field.name!r} in {kind}, other files have {field.type}"
+            if other.type != field.type:
+                said = f"{file!r} has column {field.name!r} in {other.type}, other files have {field.type}"
                 self._others.setdefault(field.name, said)
 
     def _check(self) -> None:
@@ -161,7 +149,7 @@ def _opened(path: str, argument: str) -> Any:
             raise bad_value(argument, path, elsewhere)
         if not glob.has_magic(path):
             raise bad_value(argument, path, f"{_ALLOWED}, or spark.table(...); there is no such file or folder")
-        base = os.path.abspath(path)
+        base = files
         while glob.has_magic(base):
             base = os.path.dirname(base)
         found = glob.glob(files, recursive=True)
@@ -174,8 +162,8 @@ def _opened(path: str, argument: str) -> Any:
         partitioning: Any = None if is_file else ds.HivePartitioning.discover(infer_dictionary=True)
         dataset = ds.dataset(files, format="parquet", partitioning=partitioning, partition_base_dir=base)
     except (OSError, pa.ArrowException) as error:
-        named = "with one name for each column, also for those that folders name"
-        raise bad_value(argument, path, f"{_ALLOWED}, {named} ({_reason(error)})") from error
+        allowed = f"{_ALLOWED}, in which no two columns have one name, and no column has that of a folder"
+        raise bad_value(argument, path, f"{allowed} ({_reason(error)})") from error
     if not dataset.files:
         raise bad_value(argument, path, f"{_ALLOWED}; the folder has no files whose names begin without _ or .")
     return dataset
