@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from . import (
-    section_1,
-    section_2,
-    section_2_rules,
-    section_3,
-    section_4,
-    section_5,
-    section_6,
-    section_7,
-    section_8,
-    section_9,
-)
+from importlib import import_module
+
 from .case import Case
 
-SECTIONS = (
-    section_1,
-    section_2,
-    section_2_rules,
-    section_3,
-    section_4,
-    section_5,
-    section_6,
-    section_7,
-    section_8,
-    section_9,
+SECTIONS = ("1", "2", "2_rules", "3", "4", "5", "6", "7", "8", "9")
+CASES: tuple[Case, ...] = tuple(
+    each for section in SECTIONS for each in import_module(f".section_{section}", __package__).CASES
 )
-CASES: tuple[Case, ...] = tuple(each for section in SECTIONS for each in section.CASES)
