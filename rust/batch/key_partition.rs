@@ -17,7 +17,8 @@ use std::sync::Arc;
 
 use super::batch_operator::{BatchOperator, BatchSink};
 use super::list_room::ListSizes;
-use super::partition::{PartitionBits, Partitioner};
+use super::partition::{PartitionBits, Partitioner, Partitions};
+use super::pending::PendingRows;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::memory;
@@ -25,7 +26,7 @@ use crate::input::records::Records;
 use crate::plan::query::{Query, QueryOutput};
 use crate::plan::window_lengths::WindowLengths;
 
-/// Log2 of how many hashes the sample tells apart.
+/// Log2 of the number of buckets in which distinct hashes are counted.
 const HASH_BITS: u32 = 18;
 
 /// Log2 of the most parts of a partition.
@@ -34,30 +35,25 @@ const MOST_PART_BITS: u32 = 6;
 /// The rows of one key partition.
 pub(super) struct KeyPartition {
     query: Arc<Query>,
-    /// About how many rows wait at most.
+    /// About how many rows wait in an operator of this partition at most.
     most: usize,
-    waiting: WaitingRows,
+    waiting: PendingRows,
+    /// The bytes of all rows that waited before there was an operator.
+    bytes: usize,
     /// Whether keys hardly repeat. They do repeat as long as too few rows are known.
     hardly_repeat: bool,
     /// None as long as all rows wait; one, or one for each part.
     operators: Vec<Box<dyn BatchOperator>>,
 }
 
-/// Rows in order of arrival.
-#[derive(Default)]
-struct WaitingRows {
-    inputs: Vec<Records>,
-    rows: usize,
-    bytes: usize,
-}
-
 impl KeyPartition {
-    /// Starts without rows. At most about `most` rows wait.
+    /// Starts without rows. At most about `most` rows wait in its operators.
     pub(super) fn new(query: &Arc<Query>, most: usize) -> Self {
         Self {
             query: Arc::clone(query),
             most,
-            waiting: WaitingRows::default(),
+            waiting: PendingRows::default(),
+            bytes: 0,
             hardly_repeat: false,
             operators: Vec::new(),
         }
@@ -78,21 +74,22 @@ impl KeyPartition {
             operator.add(rows)?;
             return operator.process(self.most, interrupt);
         }
+        self.bytes += rows.bytes();
         self.waiting.add(rows);
         let limits = self.query.limits;
         if self.operators.is_empty() && !self.hardly_repeat {
-            if self.waiting.rows < limits.pack_loose.min(self.most) {
+            if self.waiting.rows() < limits.pack_loose.min(self.most) {
                 return Ok(());
             }
             self.hardly_repeat =
-                self.has_disjoint_windows() && self.waiting.hardly_repeat(partitioner)?;
+                self.has_disjoint_windows() && hardly_repeat(self.waiting.inputs(), partitioner)?;
             if !self.hardly_repeat {
                 return self.start_one(interrupt);
             }
         }
         let may_wait = match self.operators.as_slice() {
-            [] => self.waiting.bytes < limits.waiting_bytes,
-            _ => self.waiting.rows < limits.step_rows.min(self.most),
+            [] => self.bytes < limits.waiting_bytes,
+            _ => self.waiting.rows() < limits.step_rows.min(self.most),
         };
         if may_wait {
             return Ok(());
@@ -131,7 +128,7 @@ impl KeyPartition {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let parts = self.waiting.rows / self.query.limits.part_rows;
+        let parts = self.waiting.rows() / self.query.limits.part_rows;
         let bits = parts.checked_ilog2().unwrap_or_default();
         if self.operators.is_empty() && bits == 0 {
             self.start_one(interrupt)?;
@@ -143,8 +140,10 @@ impl KeyPartition {
         }
         let by = PartitionBits::of_part(bits.min(MOST_PART_BITS));
         let mut operator = self.query.batch_operator()?;
-        operator.keys().reserve(self.waiting.rows / by.partitions());
-        let parts = partitioner.split(self.waiting.take()?, by)?;
+        operator
+            .keys()
+            .reserve(self.waiting.rows() / by.partitions());
+        let parts = self.split_waiting(by, partitioner)?;
         for part in 0..by.partitions() {
             interrupt.check()?;
             if let Some(rows) = parts.rows_of(part)? {
@@ -166,7 +165,7 @@ impl KeyPartition {
     /// Gives the waiting rows to one operator, and all rows that follow.
     fn start_one(&mut self, interrupt: &Interrupt) -> Result<()> {
         let mut operator = self.query.batch_operator()?;
-        for rows in std::mem::take(&mut self.waiting).inputs {
+        for rows in self.waiting.take() {
             operator.add(rows)?;
             operator.process(self.most, interrupt)?;
         }
@@ -176,12 +175,12 @@ impl KeyPartition {
 
     /// Gives the waiting rows to the operators of their parts.
     fn split(&mut self, partitioner: &mut Partitioner, interrupt: &Interrupt) -> Result<()> {
-        if self.waiting.rows == 0 {
+        if self.waiting.rows() == 0 {
             return Ok(());
         }
         let by = PartitionBits::of_part(MOST_PART_BITS);
         let most = self.most / by.partitions();
-        let parts = partitioner.split(self.waiting.take()?, by)?;
+        let parts = self.split_waiting(by, partitioner)?;
         for (part, operator) in self.operators.iter_mut().enumerate() {
             interrupt.check()?;
             if let Some(rows) = parts.rows_of(part)? {
@@ -191,32 +190,29 @@ impl KeyPartition {
         }
         Ok(())
     }
+
+    /// Takes the waiting rows, by part.
+    fn split_waiting(
+        &mut self,
+        by: PartitionBits,
+        partitioner: &mut Partitioner,
+    ) -> Result<Partitions> {
+        memory::headroom()?;
+        partitioner.split(Records::concat(&self.waiting.take())?, by)
+    }
 }
 
-impl WaitingRows {
-    fn add(&mut self, input: Records) {
-        self.rows += input.rows();
-        self.bytes += input.bytes();
-        self.inputs.push(input);
-    }
-
-    /// Takes all rows as one input.
-    fn take(&mut self) -> Result<Records> {
-        memory::headroom()?;
-        Records::concat(&std::mem::take(self).inputs)
-    }
-
-    /// Whether most of the keys occur once.
-    fn hardly_repeat(&self, partitioner: &mut Partitioner) -> Result<bool> {
-        let mut seen = vec![false; 1 << HASH_BITS];
-        let mut distinct = 0;
-        for rows in &self.inputs {
-            for &hash in partitioner.hashes(rows)? {
-                if let Some(seen) = seen.get_mut(hash as usize & ((1 << HASH_BITS) - 1)) {
-                    distinct += usize::from(!std::mem::replace(seen, true));
-                }
+/// Whether most of the keys occur once.
+fn hardly_repeat(inputs: &[Records], partitioner: &mut Partitioner) -> Result<bool> {
+    let mut seen = vec![false; 1 << HASH_BITS];
+    let (mut rows, mut distinct) = (0, 0);
+    for input in inputs {
+        rows += input.rows();
+        for &hash in partitioner.hashes(input)? {
+            if let Some(seen) = seen.get_mut(hash as usize & ((1 << HASH_BITS) - 1)) {
+                distinct += usize::from(!std::mem::replace(seen, true));
             }
         }
-        Ok(distinct * 2 > self.rows)
     }
+    Ok(distinct * 2 > rows)
 }

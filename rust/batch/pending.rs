@@ -46,6 +46,11 @@ impl PendingRows {
         self.rows >= most.min(ROWS) || self.bytes >= BYTES
     }
 
+    /// The batches of rows.
+    pub(super) fn inputs(&self) -> &[Records] {
+        &self.inputs
+    }
+
     /// Returns the rows and leaves none.
     pub(super) fn take(&mut self) -> Vec<Records> {
         std::mem::take(self).inputs
