@@ -33,7 +33,7 @@ use crate::core::key::KeyId;
 use byte_keys::BytesKeys;
 use key_column::KeyColumn;
 pub use key_column::groupable;
-use primitive::PrimitiveKeys;
+use primitive::{PrimitiveKeys, widened};
 use rows::RowKeys;
 pub use shard_hash::shard;
 
@@ -200,20 +200,12 @@ impl KeyInterner {
 impl InternTable {
     fn single(column: &KeyColumn) -> Result<Self> {
         let data_type = column.field().data_type();
-        Ok(match (data_type, data_type.primitive_width()) {
+        Ok(match (data_type, widened(data_type).primitive_width()) {
             // Days and milliseconds are two numbers, so their bits are not one value.
             (DataType::Interval(arrow_schema::IntervalUnit::DayTime), _) => {
                 Self::Rows(RowKeys::new(std::slice::from_ref(column))?)
             }
-            (
-                DataType::Boolean
-                | DataType::Int8
-                | DataType::Int16
-                | DataType::UInt8
-                | DataType::UInt16,
-                _,
-            )
-            | (_, Some(4)) => Self::Int(PrimitiveKeys::new(data_type)),
+            (_, Some(4)) => Self::Int(PrimitiveKeys::new(data_type)),
             (_, Some(8)) => Self::Long(PrimitiveKeys::new(data_type)),
             _ if column.is_bytes() => Self::Bytes(BytesKeys::new(column.field())),
             _ => Self::Rows(RowKeys::new(std::slice::from_ref(column))?),

@@ -34,7 +34,7 @@ impl Bits for u64 {
 /// The distinct keys of a column.
 pub(super) struct PrimitiveKeys<B> {
     data_type: DataType,
-    /// The type of the values: `data_type`, or what it is widened to.
+    /// The type of the values.
     wide: DataType,
     number: Number,
     table: Table<B>,
@@ -43,11 +43,7 @@ pub(super) struct PrimitiveKeys<B> {
 
 impl<B: Bits> PrimitiveKeys<B> {
     pub(super) fn new(data_type: &DataType) -> Self {
-        let wide = match data_type {
-            DataType::Int8 | DataType::Int16 => DataType::Int32,
-            DataType::Boolean | DataType::UInt8 | DataType::UInt16 => DataType::UInt32,
-            same => same.clone(),
-        };
+        let wide = widened(data_type);
         Self {
             data_type: data_type.clone(),
             number: Number::of(&wide),
@@ -142,6 +138,15 @@ impl<B: Bits> PrimitiveKeys<B> {
     pub(super) fn clear(&mut self) {
         self.table.clear();
         self.values.clear();
+    }
+}
+
+/// The type in which keys of a type are stored.
+pub(super) fn widened(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Int8 | DataType::Int16 => DataType::Int32,
+        DataType::Boolean | DataType::UInt8 | DataType::UInt16 => DataType::UInt32,
+        same => same.clone(),
     }
 }
 
