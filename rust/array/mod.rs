@@ -9,6 +9,7 @@
 //! | [`dictionary`] | replaces dictionary types with the types of their values |
 //! | `true_values` | which values of a boolean array are true |
 //! | `type_name` | types as pyarrow names them |
+//! | `compact` | arrays that hold on to no values of other rows |
 //! | `comparable` | which types have comparable values |
 //! | `zero_width` | types whose values take no bytes |
 //! | `canonical_float` | makes NaN and zero unique |
@@ -17,6 +18,7 @@
 //! | `value_bytes` | how many bytes copied values take |
 
 pub(crate) mod canonical_float;
+pub(crate) mod compact;
 pub(crate) mod comparable;
 pub(crate) mod convert;
 pub(crate) mod dictionary;

@@ -15,9 +15,9 @@ use super::columns::QueryColumns;
 use super::gap_column;
 use super::read_counters::ReadCounters;
 use super::rule_columns::RuleColumns;
+use crate::array::compact::compact;
 use crate::array::convert;
 use crate::array::true_values::are_true;
-use crate::array::value_bytes::value_bytes;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
 use crate::core::error::Result;
@@ -141,15 +141,19 @@ impl Records {
         }
     }
 
-    /// Selects rows, in the order of `rows`.
+    /// Copies rows, in the order of `rows`. Their keys hold on to no values of other rows.
     ///
     /// # Errors
     ///
-    /// A row index out of range.
+    /// A row index out of range, or a dictionary whose values are too long for one array.
     pub(crate) fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
         Ok(Self {
-            keys: self.keys.iter().map(pick).collect::<Result<_>>()?,
+            keys: self
+                .keys
+                .iter()
+                .map(|key| compact(pick(key)?))
+                .collect::<Result<_>>()?,
             times: pick(&self.times)?,
             gaps: self
                 .gaps
@@ -193,12 +197,10 @@ impl Records {
         })
     }
 
-    /// The bytes of the keys, the times and the inputs when copied.
+    /// The bytes that the keys, the times and the inputs hold in memory.
     pub(crate) fn bytes(&self) -> usize {
         let columns = self.keys.iter().chain([&self.times]).chain(&self.inputs);
-        columns
-            .map(|column| value_bytes(column, 0..column.len()))
-            .sum()
+        columns.map(Array::get_array_memory_size).sum()
     }
 
     /// Number of rows.
