@@ -51,8 +51,10 @@ pub(crate) trait BatchOperator: Send {
     }
     /// The number of rows and partial sessions.
     fn rows(&self) -> usize;
-    /// The numbered keys.
-    fn keys(&mut self) -> &mut KeyInterner;
+    /// The numbered keys, if it numbers keys.
+    fn keys(&mut self) -> Option<&mut KeyInterner> {
+        None
+    }
 }
 
 /// Rows for blocks, sorted by shard and time.

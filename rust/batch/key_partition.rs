@@ -140,9 +140,9 @@ impl KeyPartition {
         }
         let by = PartitionBits::of_part(bits.min(MOST_PART_BITS));
         let mut operator = self.query.batch_operator()?;
-        operator
-            .keys()
-            .reserve(self.waiting.rows() / by.partitions());
+        if let Some(keys) = operator.keys() {
+            keys.reserve(self.waiting.rows() / by.partitions());
+        }
         let parts = self.split_waiting(by, partitioner)?;
         for part in 0..by.partitions() {
             interrupt.check()?;

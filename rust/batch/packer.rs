@@ -135,8 +135,10 @@ impl Packer {
                 self.query.limits.block_bytes,
             )?);
         }
-        if self.operator.keys().len() > self.query.limits.pack_keys {
-            self.operator.keys().clear();
+        if let Some(keys) = self.operator.keys()
+            && keys.len() > self.query.limits.pack_keys
+        {
+            keys.clear();
         }
         Ok(packed)
     }

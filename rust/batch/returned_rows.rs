@@ -276,7 +276,7 @@ impl BatchOperator for ReturnedRows {
         self.before.rows() + self.held.iter().map(|held| held.waiting).sum::<usize>()
     }
 
-    fn keys(&mut self) -> &mut KeyInterner {
+    fn keys(&mut self) -> Option<&mut KeyInterner> {
         self.before.keys()
     }
 }

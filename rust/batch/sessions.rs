@@ -204,7 +204,7 @@ impl SessionTable {
     }
 
     fn sort(&self, keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<SortedByShard> {
-        let shards = shards::of(&self.keys, self.query.shards, keys)?;
+        let shards = shards::of(&self.keys, &self.query, keys)?;
         SortedByShard::new(&shards, times, interrupt)
     }
 
@@ -307,7 +307,7 @@ impl BatchOperator for SessionTable {
         self.pending.rows() + self.groups.rows()
     }
 
-    fn keys(&mut self) -> &mut KeyInterner {
-        &mut self.keys
+    fn keys(&mut self) -> Option<&mut KeyInterner> {
+        Some(&mut self.keys)
     }
 }

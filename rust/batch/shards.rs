@@ -1,11 +1,16 @@
 //! The shards of keys, and rows sorted by shard.
 
-use crate::core::error::{Error, Result};
+use std::ops::Range;
+
+use crate::array::halves::in_halves;
+use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::sort::{order, pick};
 use crate::core::time::Time;
+use crate::keys::shard_hash::ShardHash;
 use crate::keys::{KeyInterner, shard};
+use crate::plan::query::Query;
 
 /// Rows sorted by (shard, time).
 pub(super) struct SortedByShard {
@@ -38,13 +43,17 @@ impl SortedByShard {
 ///
 /// # Errors
 ///
-/// [`Error::Internal`] for a key without a number.
-pub(super) fn of(interner: &KeyInterner, count: u32, keys: &[KeyId]) -> Result<Vec<u32>> {
-    let hashes = interner.hashes();
-    let shard_of = |key: &KeyId| match hashes.get(key.0 as usize) {
-        Some(&hash) => Ok(shard(hash, count)),
-        None if *key == KeyId::NULL => Ok(0),
-        None => Err(Error::Internal("a key has no hash")),
+/// An unknown number.
+pub(super) fn of(interner: &KeyInterner, query: &Query, keys: &[KeyId]) -> Result<Vec<u32>> {
+    let hash = ShardHash::new(&query.keys)?;
+    let mut shards = Vec::with_capacity(keys.len());
+    let mut hashes = |range: Range<usize>| {
+        let keys = keys.get(range).unwrap_or_default();
+        hash.hashes(&interner.columns(keys)?)
     };
-    keys.iter().map(shard_of).collect()
+    in_halves(0..keys.len(), &mut hashes, &mut |hashes| {
+        let shard_of = |hash: Option<u64>| hash.map_or(0, |hash| shard(hash, query.shards));
+        shards.extend(hashes.into_iter().map(shard_of));
+    })?;
+    Ok(shards)
 }

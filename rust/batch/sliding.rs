@@ -257,7 +257,7 @@ impl BatchOperator for SlidingQuery {
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
         let records = std::mem::replace(&mut self.records, RowBuffer::new(empty(&self.query)?));
         let (keys, times) = (records.keys(), records.times());
-        let shards = shards::of(&self.keys, self.query.shards, keys)?;
+        let shards = shards::of(&self.keys, &self.query, keys)?;
         let sorted = SortedByShard::new(&shards, times, interrupt)?;
         let columns = SlidingRecords {
             keys: self.keys.columns(&pick(keys, &sorted.rows)?)?,
@@ -310,7 +310,7 @@ impl BatchOperator for SlidingQuery {
         self.records.len()
     }
 
-    fn keys(&mut self) -> &mut KeyInterner {
-        &mut self.keys
+    fn keys(&mut self) -> Option<&mut KeyInterner> {
+        Some(&mut self.keys)
     }
 }

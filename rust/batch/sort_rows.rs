@@ -9,23 +9,23 @@ use arrow_select::interleave::interleave_record_batch;
 
 use super::batch_operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
 use super::layout::whole_rows::WholeRows;
-use super::shards::{self, SortedByShard};
+use super::shards::SortedByShard;
 use crate::array::convert;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
-use crate::core::key::KeyId;
 use crate::core::sort::{pick, sort_long};
 use crate::core::time::Time;
 use crate::format::block::BlockKind;
 use crate::input::records::Records;
-use crate::keys::KeyInterner;
+use crate::keys::shard;
+use crate::keys::shard_hash::ShardHash;
 use crate::plan::query::Query;
 
 /// The operator of such a query.
 pub(super) struct SortRows {
     query: Arc<Query>,
-    keys: KeyInterner,
+    hash: ShardHash,
     layout: WholeRows,
     batches: Vec<RecordBatch>,
     rows: usize,
@@ -39,7 +39,7 @@ impl SortRows {
     /// Starts without rows.
     pub(super) fn new(query: Arc<Query>) -> Result<Self> {
         Ok(Self {
-            keys: KeyInterner::new(&query.keys)?,
+            hash: ShardHash::new(&query.keys)?,
             layout: WholeRows::new(&query),
             batches: Vec::new(),
             rows: 0,
@@ -94,24 +94,19 @@ impl SortRows {
     }
 
     /// The shard of each row.
-    fn shards(&mut self) -> Result<Vec<u32>> {
+    fn shards(&self) -> Result<Vec<u32>> {
         let mut all = Vec::with_capacity(self.rows);
-        let mut ids = Vec::new();
         for batch in &self.batches {
             let fields = self.query.keys.iter();
             let keys: Vec<ArrayRef> = fields
                 .filter_map(|field| batch.column_by_name(field.name()).cloned())
                 .collect();
-            ids.clear();
-            self.keys.intern(&keys, &mut ids)?;
-            let mut shards = shards::of(&self.keys, self.query.shards, &ids)?;
-            // Excluded rows without a key can go to any shard.
-            for (row, (shard, &id)) in (0..).zip(shards.iter_mut().zip(&ids)) {
-                if id == KeyId::NULL {
-                    *shard = row % self.query.shards;
-                }
-            }
-            all.append(&mut shards);
+            let shards = self.query.shards;
+            let hashes = (0..).zip(self.hash.hashes(&keys)?);
+            all.extend(hashes.map(|(row, hash)| match hash {
+                Some(hash) => shard(hash, shards),
+                None => row % shards, // excluded rows without a key can go to any shard
+            }));
         }
         Ok(all)
     }
@@ -193,9 +188,5 @@ impl BatchOperator for SortRows {
 
     fn rows(&self) -> usize {
         self.rows
-    }
-
-    fn keys(&mut self) -> &mut KeyInterner {
-        &mut self.keys
     }
 }

@@ -7,9 +7,8 @@ use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::Result;
-use crate::core::key::KeyId;
 use crate::core::operator::record::RecordRule;
-use crate::keys::KeyInterner;
+use crate::keys::shard_hash::ShardHash;
 use crate::plan::query::Query;
 
 /// The mark of values that are all null.
@@ -108,13 +107,8 @@ fn marks(
         .cut_on
         .iter()
         .map(|(_, field)| field.clone());
-    let mut numbers = KeyInterner::new(&fields.collect::<Vec<_>>())?;
-    let mut ids: Vec<KeyId> = Vec::with_capacity(rows);
-    numbers.intern(values, &mut ids)?;
-    let hashes = numbers.hashes();
-    let marks = ids.iter().enumerate().map(|(row, id)| {
-        let hash = hashes.get(id.0 as usize).copied().unwrap_or(NULL);
-        RecordRule::mark(does_begin(row), hash)
-    });
+    let hashes = ShardHash::new(&fields.collect::<Vec<_>>())?.hashes(values)?;
+    let marks = hashes.into_iter().enumerate();
+    let marks = marks.map(|(row, hash)| RecordRule::mark(does_begin(row), hash.unwrap_or(NULL)));
     Ok(marks.collect())
 }

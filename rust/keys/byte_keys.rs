@@ -11,7 +11,6 @@ use arrow_schema::{DataType, Field};
 use super::cells::{CellWord, Cells, cells};
 use super::primitive::nulls;
 use super::seed::Seed;
-use super::shard_hash;
 use super::table::Table;
 use crate::array::convert;
 use crate::core::error::{Error, Result};
@@ -43,19 +42,16 @@ impl ByteTable {
         }
     }
 
-    /// Appends the key number of each of `length` rows. `hash` computes the canonical hash of a row
-    /// with a new key.
+    /// Appends the key number of each of `length` rows.
     ///
     /// # Errors
     ///
-    /// Too many keys, or an error of `hash`.
+    /// Too many keys.
     pub(super) fn intern(
         &mut self,
         cells: &dyn Cells,
         length: usize,
         nulls: Option<&NullBuffer>,
-        mut hash: impl FnMut(usize) -> Result<u64>,
-        hashes: &mut Vec<u64>,
         ids: &mut Vec<KeyId>,
     ) -> Result<()> {
         let Self {
@@ -75,19 +71,15 @@ impl ByteTable {
                     ids.push(KeyId::NULL);
                     continue;
                 }
-                let mut insert = None;
+                let mut is_new = false;
                 let id = table.number(
                     word,
                     |id| word.is_whole() || cell(ends, data, id) == Some(cells.get(row)),
-                    || {
-                        insert = Some(hash(row)?);
-                        Ok(())
-                    },
+                    || is_new = true,
                 )?;
-                if let Some(hash) = insert {
+                if is_new {
                     data.extend_from_slice(cells.get(row));
                     ends.push(data.len());
-                    hashes.push(hash);
                 }
                 ids.push(id);
             }
@@ -98,6 +90,10 @@ impl ByteTable {
     /// The bytes of a key, or `None` for an unknown number.
     pub(super) fn get(&self, id: KeyId) -> Option<&[u8]> {
         cell(&self.ends, &self.data, id)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
     }
 
     pub(super) fn reserve(&mut self, keys: usize) {
@@ -126,7 +122,6 @@ fn cell<'a>(ends: &[usize], data: &'a [u8], id: KeyId) -> Option<&'a [u8]> {
 pub(super) struct BytesKeys {
     field: Field,
     table: ByteTable,
-    scratch: Vec<u8>,
 }
 
 impl BytesKeys {
@@ -134,7 +129,6 @@ impl BytesKeys {
         Self {
             field: field.clone(),
             table: ByteTable::new(),
-            scratch: Vec::new(),
         }
     }
 
@@ -143,21 +137,9 @@ impl BytesKeys {
     /// # Errors
     ///
     /// Too many keys.
-    pub(super) fn intern(
-        &mut self,
-        array: &ArrayRef,
-        hashes: &mut Vec<u64>,
-        ids: &mut Vec<KeyId>,
-    ) -> Result<()> {
-        let (Self { table, scratch, .. }, cells) = (self, cells(array)?);
-        table.intern(
-            cells,
-            array.len(),
-            array.nulls(),
-            |row| shard_hash::hash_bytes(cells.get(row), scratch),
-            hashes,
-            ids,
-        )
+    pub(super) fn intern(&mut self, array: &ArrayRef, ids: &mut Vec<KeyId>) -> Result<()> {
+        let (length, nulls) = (array.len(), array.nulls());
+        self.table.intern(cells(array)?, length, nulls, ids)
     }
 
     /// The values of these keys, in the declared type.
@@ -216,6 +198,10 @@ impl BytesKeys {
             return Ok(binary);
         }
         convert::cast(&binary, self.field.data_type())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
     }
 
     pub(super) fn reserve(&mut self, keys: usize) {

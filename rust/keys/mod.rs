@@ -41,7 +41,6 @@ pub use shard_hash::shard;
 pub struct KeyInterner {
     columns: Vec<KeyColumn>,
     table: InternTable,
-    hashes: Vec<u64>,
 }
 
 /// An enum, so that dispatch happens once per batch and not per row.
@@ -74,11 +73,7 @@ impl KeyInterner {
             [single] => InternTable::single(single)?,
             several => InternTable::Rows(RowKeys::new(several)?),
         };
-        Ok(Self {
-            columns,
-            table,
-            hashes: Vec::new(),
-        })
+        Ok(Self { columns, table })
     }
 
     /// Appends the key number of each row, or [`KeyId::NULL`] if every key column is null. Appends
@@ -112,16 +107,11 @@ impl KeyInterner {
 
     fn append(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         ids.reserve(columns.first().map_or(0, Array::len));
-        let hashes = &mut self.hashes;
         match (&mut self.table, self.columns.as_slice(), columns) {
-            (InternTable::Int(keys), [column], [array]) => {
-                keys.intern(&column.read(array)?, hashes, ids)
-            }
-            (InternTable::Long(keys), [column], [array]) => {
-                keys.intern(&column.read(array)?, hashes, ids)
-            }
+            (InternTable::Int(keys), [column], [array]) => keys.intern(&column.read(array)?, ids),
+            (InternTable::Long(keys), [column], [array]) => keys.intern(&column.read(array)?, ids),
             (InternTable::Bytes(keys), [column], [array]) => {
-                keys.intern(&column.read_bytes(array)?, hashes, ids)
+                keys.intern(&column.read_bytes(array)?, ids)
             }
             (InternTable::Rows(keys), columns, arrays) => {
                 let arrays = columns
@@ -129,7 +119,7 @@ impl KeyInterner {
                     .zip(arrays)
                     .map(|(column, array)| column.read(array))
                     .collect::<Result<Vec<_>>>()?;
-                keys.intern(&arrays, hashes, ids)
+                keys.intern(&arrays, ids)
             }
             _ => Err(Error::Internal("typed keys have several columns")),
         }
@@ -137,7 +127,6 @@ impl KeyInterner {
 
     /// Makes room for the first `keys` keys.
     pub(crate) fn reserve(&mut self, keys: usize) {
-        self.hashes.reserve(keys);
         match &mut self.table {
             InternTable::Int(table) => table.reserve(keys),
             InternTable::Long(table) => table.reserve(keys),
@@ -148,12 +137,17 @@ impl KeyInterner {
 
     /// The number of distinct keys.
     pub fn len(&self) -> usize {
-        self.hashes.len()
+        match &self.table {
+            InternTable::Int(table) => table.len(),
+            InternTable::Long(table) => table.len(),
+            InternTable::Bytes(table) => table.len(),
+            InternTable::Rows(table) => table.len(),
+        }
     }
 
     /// Whether there are no keys yet.
     pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
+        self.len() == 0
     }
 
     /// The key columns for these numbers, in the types of [`Self::output_fields`]. [`KeyId::NULL`]
@@ -172,11 +166,6 @@ impl KeyInterner {
         }
     }
 
-    /// The canonical hash of each key, indexed by key number.
-    pub fn hashes(&self) -> &[u64] {
-        &self.hashes
-    }
-
     /// The fields of [`Self::columns`]: as declared, with dictionaries replaced by their values.
     pub fn output_fields(&self) -> Vec<Field> {
         self.columns
@@ -187,7 +176,6 @@ impl KeyInterner {
 
     /// Forgets all keys but keeps the memory.
     pub fn clear(&mut self) {
-        self.hashes.clear();
         match &mut self.table {
             InternTable::Int(keys) => keys.clear(),
             InternTable::Long(keys) => keys.clear(),

@@ -7,46 +7,25 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::seed::Seed;
-use super::shard_hash::Number;
 use super::table::{Table, Word};
 use crate::array::convert;
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
-
-/// The bits of a value.
-pub(super) trait Bits: Word + ArrowNativeType {
-    /// The canonical hash of a key with this single column.
-    fn canonical(self, number: Number) -> u64;
-}
-
-impl Bits for u32 {
-    fn canonical(self, number: Number) -> u64 {
-        number.hash32(self)
-    }
-}
-
-impl Bits for u64 {
-    fn canonical(self, number: Number) -> u64 {
-        number.hash64(self)
-    }
-}
 
 /// The distinct keys of a column.
 pub(super) struct PrimitiveKeys<B> {
     data_type: DataType,
     /// The type of the values.
     wide: DataType,
-    number: Number,
     table: Table<B>,
     values: Vec<B>,
 }
 
-impl<B: Bits> PrimitiveKeys<B> {
+impl<B: Word + ArrowNativeType> PrimitiveKeys<B> {
     pub(super) fn new(data_type: &DataType) -> Self {
         let wide = widened(data_type);
         Self {
             data_type: data_type.clone(),
-            number: Number::of(&wide),
             wide,
             table: Table::new(Seed::random()),
             values: Vec::new(),
@@ -58,12 +37,7 @@ impl<B: Bits> PrimitiveKeys<B> {
     /// # Errors
     ///
     /// Too many keys.
-    pub(super) fn intern(
-        &mut self,
-        array: &ArrayRef,
-        hashes: &mut Vec<u64>,
-        ids: &mut Vec<KeyId>,
-    ) -> Result<()> {
+    pub(super) fn intern(&mut self, array: &ArrayRef, ids: &mut Vec<KeyId>) -> Result<()> {
         let array = convert::cast(array, &self.wide)?;
         let data = array.to_data();
         let rows = data
@@ -73,13 +47,13 @@ impl<B: Bits> PrimitiveKeys<B> {
         match array.nulls().filter(|nulls| nulls.null_count() > 0) {
             None => {
                 for &value in rows {
-                    ids.push(self.number(value, hashes)?);
+                    ids.push(self.number(value)?);
                 }
             }
             Some(nulls) => {
                 for (&value, valid) in rows.iter().zip(nulls) {
                     ids.push(if valid {
-                        self.number(value, hashes)?
+                        self.number(value)?
                     } else {
                         KeyId::NULL
                     });
@@ -90,22 +64,13 @@ impl<B: Bits> PrimitiveKeys<B> {
     }
 
     #[inline]
-    fn number(&mut self, value: B, hashes: &mut Vec<u64>) -> Result<KeyId> {
-        let Self {
-            number,
-            table,
-            values,
-            ..
-        } = self;
-        table.number(
-            value,
-            |_| true,
-            || {
-                values.push(value);
-                hashes.push(value.canonical(*number));
-                Ok(())
-            },
-        )
+    fn number(&mut self, value: B) -> Result<KeyId> {
+        let Self { table, values, .. } = self;
+        table.number(value, |_| true, || values.push(value))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
     }
 
     /// The values of these keys.

@@ -7,7 +7,6 @@ use arrow_row::{OwnedRow, RowConverter, Rows, SortField};
 
 use super::byte_keys::ByteTable;
 use super::key_column::KeyColumn;
-use super::shard_hash;
 use crate::core::error::{Error, Result};
 use crate::core::key::KeyId;
 
@@ -19,7 +18,6 @@ pub(super) struct RowKeys {
     table: ByteTable,
     /// The row with null in every column.
     null: OwnedRow,
-    scratch: Vec<u8>,
 }
 
 impl RowKeys {
@@ -41,7 +39,6 @@ impl RowKeys {
             batch,
             table: ByteTable::new(),
             null,
-            scratch: Vec::new(),
         })
     }
 
@@ -50,31 +47,18 @@ impl RowKeys {
     /// # Errors
     ///
     /// Columns with other types, or too many keys.
-    pub(super) fn intern(
-        &mut self,
-        columns: &[ArrayRef],
-        hashes: &mut Vec<u64>,
-        ids: &mut Vec<KeyId>,
-    ) -> Result<()> {
+    pub(super) fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         let Self {
             converter,
             batch,
             table,
-            scratch,
             ..
         } = self;
         batch.clear();
         converter.append(batch, columns)?;
         let length = columns.first().map_or(0, Array::len);
         let nulls = all_null(columns);
-        table.intern(
-            &*batch,
-            length,
-            nulls.as_ref(),
-            |row| shard_hash::hash(columns, row, scratch),
-            hashes,
-            ids,
-        )
+        table.intern(&*batch, length, nulls.as_ref(), ids)
     }
 
     /// The columns of these keys.
@@ -98,6 +82,10 @@ impl RowKeys {
             });
         }
         Ok(self.converter.convert_rows(rows)?)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
     }
 
     pub(super) fn reserve(&mut self, keys: usize) {

@@ -30,9 +30,11 @@ use arrow_array::types::{
     IntervalMonthDayNanoType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, IntervalUnit};
+use arrow_schema::{DataType, Field, IntervalUnit};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::key_column::KeyColumn;
+use super::rows::all_null;
 use crate::core::error::{Error, Result};
 
 const NULL: u8 = 0;
@@ -42,6 +44,71 @@ const VALUE: u8 = 1;
 #[inline]
 pub fn shard(hash: u64, shards: u32) -> u32 {
     ((u128::from(hash) * u128::from(shards)) >> 64) as u32
+}
+
+/// Hashes the key columns.
+pub(crate) struct ShardHash {
+    columns: Vec<KeyColumn>,
+}
+
+impl ShardHash {
+    /// Creates the hash for these columns.
+    ///
+    /// # Errors
+    ///
+    /// A type that cannot be grouped.
+    pub(crate) fn new(fields: &[Field]) -> Result<Self> {
+        let columns = fields.iter().map(KeyColumn::new);
+        Ok(Self {
+            columns: columns.collect::<Result<_>>()?,
+        })
+    }
+
+    /// The canonical hash of each row's key, or `None` if all its columns are null.
+    ///
+    /// # Errors
+    ///
+    /// Columns with other types, or a value with 2^32 or more bytes or elements.
+    pub(crate) fn hashes(&self, arrays: &[ArrayRef]) -> Result<Vec<Option<u64>>> {
+        let read = self.columns.iter().zip(arrays);
+        let arrays = read.map(|(column, array)| column.read(array));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        if let [array] = arrays.as_slice()
+            && array.null_count() == 0
+            && let Some(hashes) = hashes_of_bits(array)
+        {
+            return Ok(hashes);
+        }
+        let nulls = all_null(&arrays);
+        let mut bytes = Vec::new();
+        let mut hashed = |row| match &nulls {
+            Some(nulls) if nulls.is_null(row) => Ok(None),
+            _ => hash(&arrays, row, &mut bytes).map(Some),
+        };
+        (0..arrays.first().map_or(0, Array::len))
+            .map(&mut hashed)
+            .collect()
+    }
+}
+
+/// The hashes of a column of 32 or 64 bits without nulls, or `None` for any other column.
+fn hashes_of_bits(array: &ArrayRef) -> Option<Vec<Option<u64>>> {
+    let data_type = array.data_type();
+    if *data_type == DataType::Interval(IntervalUnit::DayTime) {
+        return None; // two numbers
+    }
+    let (number, data) = (Number::of(data_type), array.to_data());
+    Some(match data_type.primitive_width()? {
+        4 => {
+            let bits = data.buffer::<u32>(0).get(..array.len())?.iter();
+            bits.map(|&bits| Some(number.hash32(bits))).collect()
+        }
+        8 => {
+            let bits = data.buffer::<u64>(0).get(..array.len())?.iter();
+            bits.map(|&bits| Some(number.hash64(bits))).collect()
+        }
+        _ => return None,
+    })
 }
 
 /// The canonical hash of one row. Overwrites `bytes`.
@@ -59,7 +126,7 @@ pub(crate) fn hash(columns: &[ArrayRef], row: usize, bytes: &mut Vec<u8>) -> Res
 
 /// How to widen the bits of a primitive column.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Number {
+enum Number {
     /// Signed, to i64.
     Int,
     /// Unsigned with at most 32 bits, to i64.
@@ -74,7 +141,7 @@ pub(crate) enum Number {
 
 impl Number {
     /// How to widen a type of 32 or 64 bits.
-    pub(crate) fn of(data_type: &DataType) -> Self {
+    fn of(data_type: &DataType) -> Self {
         match data_type {
             DataType::UInt64 => Self::Unsigned,
             DataType::UInt32 => Self::Natural,
@@ -85,7 +152,7 @@ impl Number {
     }
 
     /// The hash of a single-column key from its 32 bits.
-    pub(crate) fn hash32(self, bits: u32) -> u64 {
+    fn hash32(self, bits: u32) -> u64 {
         match self {
             Self::Int => hash_value(&i64::from(bits.cast_signed()).to_le_bytes()),
             Self::Natural => hash_value(&i64::from(bits).to_le_bytes()),
@@ -96,7 +163,7 @@ impl Number {
     }
 
     /// The hash of a single-column key from its 64 bits.
-    pub(crate) fn hash64(self, bits: u64) -> u64 {
+    fn hash64(self, bits: u64) -> u64 {
         match self {
             Self::Int => hash_value(&bits.to_le_bytes()),
             Self::Natural | Self::Unsigned => hash_value(&i128::from(bits).to_le_bytes()),
@@ -104,18 +171,6 @@ impl Number {
             Self::Float => hash_value(&float(f64::from_bits(bits))),
         }
     }
-}
-
-/// The hash of a key with one string or binary column. Overwrites `scratch`.
-///
-/// # Errors
-///
-/// A value with 2^32 or more bytes.
-pub(crate) fn hash_bytes(value: &[u8], scratch: &mut Vec<u8>) -> Result<u64> {
-    scratch.clear();
-    scratch.push(VALUE);
-    write_bytes(value, scratch)?;
-    Ok(xxh3_64(scratch))
 }
 
 fn hash_value<const N: usize>(value: &[u8; N]) -> u64 {

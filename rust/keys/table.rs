@@ -51,13 +51,13 @@ impl<W: Word> Table<W> {
     ///
     /// # Errors
     ///
-    /// Too many keys, or an error of `add`.
+    /// Too many keys.
     #[inline]
     pub(super) fn number(
         &mut self,
         word: W,
         same: impl Fn(KeyId) -> bool,
-        add: impl FnOnce() -> Result<()>,
+        add: impl FnOnce(),
     ) -> Result<KeyId> {
         if let Some((previous, id)) = self.previous
             && previous == word
@@ -79,9 +79,9 @@ impl<W: Word> Table<W> {
 
     #[cold]
     #[inline(never)]
-    fn insert(&mut self, hash: u64, word: W, add: impl FnOnce() -> Result<()>) -> Result<KeyId> {
+    fn insert(&mut self, hash: u64, word: W, add: impl FnOnce()) -> Result<KeyId> {
         let id = KeyId::after(self.known).ok_or_else(too_many)?;
-        add()?;
+        add();
         let seed = self.seed;
         self.entries
             .insert_unique(hash, (word, id), |entry| entry.0.hash(seed));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::core::key::KeyId;
+use crate::keys::shard_hash::ShardHash;
 use crate::keys::sort_key::sort_keys;
 use crate::keys::{KeyInterner, shard};
 use arrow_array::{
@@ -43,15 +43,12 @@ fn a_key_hashes_alike_in_every_layout() {
         let column = random.column(&layouts[0], 500);
         let mut expected = KeyInterner::new(&fields(&layouts[..1])).unwrap();
         let numbers = ids(&mut expected, std::slice::from_ref(&column));
-        let mut expected_pair =
-            KeyInterner::new(&fields(&[layouts[0].clone(), DataType::Int64])).unwrap();
-        ids(
-            &mut expected_pair,
-            &[
-                column.clone(),
-                new_null_array(&DataType::Int64, column.len()),
-            ],
-        );
+        let with_null = |array: &ArrayRef| {
+            let null = new_null_array(&DataType::Int64, array.len());
+            [Arc::clone(array), null]
+        };
+        let alone_expected = hashes(&layouts[..1], std::slice::from_ref(&column));
+        let pair_expected = hashes(&[layouts[0].clone(), DataType::Int64], &with_null(&column));
         for declared in &layouts {
             for arrived in &layouts {
                 let array = cast(&column, arrived).unwrap();
@@ -61,17 +58,15 @@ fn a_key_hashes_alike_in_every_layout() {
                     numbers,
                     "{declared} {arrived}"
                 );
-                assert_eq!(alone.hashes(), expected.hashes(), "{declared} {arrived}");
-                // The same by the way of rows.
-                let mut pair =
-                    KeyInterner::new(&fields(&[declared.clone(), DataType::Int64])).unwrap();
-                ids(
-                    &mut pair,
-                    &[array, new_null_array(&DataType::Int64, column.len())],
+                let pair = [declared.clone(), DataType::Int64];
+                assert_eq!(
+                    hashes(&pair, &with_null(&array)),
+                    pair_expected,
+                    "{declared} {arrived}"
                 );
                 assert_eq!(
-                    pair.hashes(),
-                    expected_pair.hashes(),
+                    hashes(std::slice::from_ref(declared), &[array]),
+                    alone_expected,
                     "{declared} {arrived}"
                 );
             }
@@ -90,12 +85,11 @@ fn integers_of_any_width_hash_alike() {
         DataType::UInt16,
         DataType::UInt32,
     ];
-    let mut long = KeyInterner::new(&fields(&[DataType::Int64])).unwrap();
-    ids(&mut long, &[Arc::new(values.clone())]);
+    let long: ArrayRef = Arc::new(values.clone());
+    let long = hashes(&[DataType::Int64], &[long]);
     for data_type in narrow {
-        let mut keys = KeyInterner::new(&fields(std::slice::from_ref(&data_type))).unwrap();
-        ids(&mut keys, &[cast(&values, &data_type).unwrap()]);
-        assert_eq!(keys.hashes(), long.hashes(), "{data_type}");
+        let array = cast(&values, &data_type).unwrap();
+        assert_eq!(hashes(&[data_type], &[array]), long);
     }
 }
 
@@ -105,9 +99,13 @@ fn hash(columns: &[ArrayRef]) -> u64 {
         .iter()
         .map(|column| column.data_type().clone())
         .collect::<Vec<_>>();
-    let mut keys = KeyInterner::new(&fields(&types)).unwrap();
-    assert_eq!(ids(&mut keys, columns), [KeyId(0)]);
-    keys.hashes()[0]
+    hashes(&types, columns)[0].unwrap()
+}
+
+/// The hash of each row, for key columns of these types.
+fn hashes(types: &[DataType], columns: &[ArrayRef]) -> Vec<Option<u64>> {
+    let hash = ShardHash::new(&fields(types)).unwrap();
+    hash.hashes(columns).unwrap()
 }
 
 fn hex(text: &str) -> Vec<u8> {
