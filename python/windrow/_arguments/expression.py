@@ -109,6 +109,14 @@ class ColumnExpression:
 Reference = str | ColumnExpression
 """A column as a query refers to it, before it meets the data."""
 
+EXPRESSION = "expression"
+"""Stands for the user's own expression in a hint."""
+
+
+def stands_for(written: str) -> str:
+    """The end of a hint in which a column is written so."""
+    return "; expression is the one that you gave" if written == EXPRESSION else ""
+
 
 def column_reference(argument: str, column: Any, allowed: str = _NAME) -> Reference:
     """The name or expression in `argument`; `TypeError` for anything else.

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_type
-from windrow._arguments.expression import PYARROW, ColumnExpression
+from windrow._arguments.expression import EXPRESSION, FIELD, PYARROW, ColumnExpression, Reference
 from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
 from windrow._plan.input import Need
 from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 
-SAMPLE = 1_000
+SAMPLE = 100_000
 """How many rows to look at for a hint."""
 
 
@@ -63,10 +63,12 @@ class Columns(ABC):
     def stream(self, positions: Sequence[int]) -> Any:
         """Some columns as an object with `__arrow_c_stream__`, in the schema that `schema` returns."""
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        """How the library converts other columns to timestamps."""
-        return ARROW_CASTS
+    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+        """A column as a user of the library writes it, and how the library makes timestamps and durations of it."""
+        if isinstance(column, str):
+            return f"table[{column!r}]", ARROW_CASTS
+        is_field = column.language == FIELD
+        return f"pyarrow.compute.field({', '.join(map(repr, column.value))})" if is_field else EXPRESSION, ARROW_CASTS
 
     def cast(self, column: str, kind: pa.DataType) -> str:
         """How the library gives a column another type, in Python; in SQL for a relation."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.expression import DUCKDB, DURATION, FIELD, ColumnExpression
+from windrow._arguments.expression import DUCKDB, DURATION, FIELD, ColumnExpression, Reference
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.duckdb_types import crossing, instead, listed, literal, quoted, returned
@@ -16,7 +16,6 @@ from windrow._plan.input import Need
 from windrow._plan.time_casts import TimeCasts
 
 _CASTS = TimeCasts(
-    column="{1}",
     text="CAST({0} AS TIMESTAMP{2})",
     zoned="CAST({0} AS TIMESTAMPTZ{2})",
     format="strptime({0}, '{1}')",
@@ -34,7 +33,10 @@ _CASTS = TimeCasts(
     durations={"s": "to_seconds({0})", "ms": "to_milliseconds({0})"},
     of_day="CAST(CAST({1} AS VARCHAR) || ' ' || CAST({0} AS VARCHAR) AS TIMESTAMP{3})",
     as_text="CAST({0} AS VARCHAR)",
-    without_nan="nullif({0}, 'NaN')",
+    as_number="CAST({0} AS DOUBLE)",
+    finite="CASE WHEN isfinite({0}) THEN {0} END",
+    without_empty="nullif(trim({0}), '')",
+    words="CAST({0} AS INTERVAL)",
 )
 _DURATION = """
     CASE WHEN extract(year FROM {0}) = 0 AND extract(month FROM {0}) = 0
@@ -66,26 +68,19 @@ class RelationColumns(Columns):
         relation, durations = self._relation, set(self._durations)
         for name, expression in expressions.items():
             relation = relation if expression.input is None else relation.set_alias(expression.input)
-            computed: Any = expression.value
-            if expression.language == FIELD:
-                column, *fields = expression.value
-                computed = quoted(column)
-                for field in fields:
-                    computed = f"struct_extract({computed}, {literal(field)})"
+            computed = expression.value
             if expression.language == DURATION:
-                computed = _DURATION.format(quoted(expression.value))
                 durations.add(name)
             if expression.language != DUCKDB:
-                computed = duckdb.SQLExpression(str(computed))
+                computed = duckdb.SQLExpression(_sql(expression))
             relation = relation.select(duckdb.StarExpression(), computed.alias(name))
         return RelationColumns(relation, durations)
 
     def over(self, table: pa.Table) -> Columns:
         return RelationColumns(duckdb_relation(self._relation, table, self.dtypes({name: name for name in self.names})))
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        return _CASTS
+    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+        return (quoted(column) if isinstance(column, str) else _sql(column)), _CASTS
 
     def cast(self, column: str, kind: pa.DataType) -> str:
         import duckdb
@@ -164,3 +159,16 @@ def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
         if type(error).__name__ != "CatalogException":
             raise
         raise TypeError(f"data: got a DuckDBPyRelation, which cannot read the result; allowed: {_RELATION}") from error
+
+
+def _sql(expression: ColumnExpression) -> str:
+    """An expression as SQL."""
+    if expression.language == DURATION:
+        return _DURATION.format(quoted(expression.value))
+    if expression.language != FIELD:
+        return str(expression.value)
+    column, *fields = expression.value
+    written = quoted(column)
+    for field in fields:
+        written = f"struct_extract({written}, {literal(field)})"
+    return written

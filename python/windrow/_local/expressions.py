@@ -20,11 +20,12 @@ from windrow._arguments.expression import (
     POLARS,
     SQL,
     ColumnExpression,
+    Reference,
     wrong_expression,
     wrong_language,
 )
 from windrow._executor.batches import stream_reader
-from windrow._local.columns import Columns
+from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
 from windrow._plan.input import Need, libraries_of
 from windrow._plan.time_casts import TimeCasts
@@ -83,10 +84,9 @@ class Computed(Columns):
         """The names of the table, then those of the expressions."""
         return [*self._table.names, *self._expressions]
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        """How the library of the table converts other columns to timestamps."""
-        return self._table.time_casts
+    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+        """As the table."""
+        return self._table.written(column)
 
     @property
     def rows(self) -> int | None:
@@ -99,8 +99,16 @@ class Computed(Columns):
         return self._table.is_empty
 
     def sample(self, position: int) -> list[Any]:
-        """Some values of a column of the table."""
-        return self._table.sample(position) if position < len(self._table.names) else []
+        """Some values of a column, of an expression only if the number of rows is known."""
+        if position < len(self._table.names):
+            return self._table.sample(position)
+        if self._table.rows is None:
+            return []
+        try:
+            batch = next((batch for batch in stream_reader(self.stream([position])) if batch.num_rows), None)
+        except pa.ArrowException:  # the query shows it
+            return []
+        return [] if batch is None else [value for value in batch.column(0)[:SAMPLE].to_pylist() if value is not None]
 
     def dtype(self, position: int) -> Any:
         """The library's own type of a column of the table; None for an expression, which has Arrow's."""

@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from windrow._arguments.errors import bad_value
+from windrow._arguments.expression import FIELD, ColumnExpression, Reference
 from windrow._local.columns import SAMPLE, Columns, arrow_words, without_metadata
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
-from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
+from windrow._plan.time_casts import TimeCasts
 
 _ROWS = 1 << 15
 """Rows of a batch: columns of so many stay in the cache between reading and the core."""
@@ -79,9 +80,8 @@ class FileColumns(Columns):
         self._check()
         return pa.RecordBatchReader.from_batches(schema, self._remembered(self._batches(schema)))
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        return ARROW_CASTS._replace(column="pyarrow.compute.field({0})")
+    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+        return super().written(ColumnExpression(FIELD, (column,)) if isinstance(column, str) else column)
 
     def cast(self, column: str, kind: pa.DataType) -> str:
         return f"pyarrow.compute.field({column!r}).cast({arrow_words(kind)})"

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
+from windrow._arguments.expression import Reference
 from windrow._local.columns import SAMPLE, Columns, arrow_words
 from windrow._local.counters import ATTRIBUTE
 from windrow._local.results import Kinds, of_type, without_views
 from windrow._plan.time_casts import TimeCasts
 
 _CASTS = TimeCasts(
-    column="frame[{0}]",
     text='pandas.to_datetime({0}, format="ISO8601").dt.as_unit("{1}")',  # pandas 3 takes the unit from the digits
     zoned='pandas.to_datetime({0}, format="ISO8601", utc=True).dt.as_unit("{1}")',
     format='pandas.to_datetime({0}, format="{1}").dt.as_unit("us")',
@@ -28,6 +28,10 @@ _CASTS = TimeCasts(
     durations={unit: f'pandas.to_timedelta({{0}}.astype("Float64"), unit="{unit}")' for unit in ("s", "ms")},
     of_day=('pandas.to_datetime({1}.astype("string") + " " + {0}.astype("string"), format="ISO8601").dt.as_unit("us")'),
     as_text='{0}.astype("string")',
+    as_number='pandas.to_numeric({0}, errors="coerce")',
+    finite='{0}.astype("float64").replace([float("inf"), float("-inf")], float("nan"))',
+    without_empty='{0}.astype("string").str.strip().replace("", None)',
+    words="pandas.to_timedelta({0})",
     offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
     period="{0}.dt.to_timestamp()",
 )
@@ -67,9 +71,16 @@ class PandasColumns(Columns):
     def rows(self) -> int | None:
         return len(self._frame)
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        return _CASTS
+    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+        if not isinstance(column, str):
+            return super().written(column)
+        if column in [name for _, name in self._levels]:
+            return f"frame.index.get_level_values({column!r}).to_series(index=frame.index)", _CASTS
+        return f"frame[{self._label(column)!r}]", _CASTS
+
+    def _label(self, column: str) -> Any:
+        """The label of a column, which may be no text."""
+        return dict(zip(self._names, self._frame.columns, strict=False)).get(column, column)
 
     def cast(self, column: str, kind: pa.DataType) -> str:
         if isinstance(kind, pa.TimestampType):

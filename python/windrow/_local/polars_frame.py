@@ -9,14 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value
-from windrow._arguments.expression import CONSTANT, FIELD, POLARS, ColumnExpression
+from windrow._arguments.expression import CONSTANT, EXPRESSION, FIELD, POLARS, ColumnExpression, Reference
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
 from windrow._plan.time_casts import TimeCasts
 
 _CASTS = TimeCasts(
-    column="pl.col({0})",
     text='{0}.str.to_datetime(time_unit="{1}")',
     zoned='{0}.str.to_datetime(time_unit="{1}", time_zone="UTC")',
     format='{0}.str.to_datetime("{1}")',
@@ -32,7 +31,10 @@ _CASTS = TimeCasts(
     },
     of_day='{1}.dt.combine({0}, "{2}")',
     as_text="{0}.cast(pl.String)",
-    without_nan="{0}.fill_nan(None)",
+    as_number="{0}.cast(pl.Float64)",
+    finite="pl.when({0}.is_finite()).then({0})",
+    without_empty='{0}.str.strip_chars().replace("", None)',
+    clock='{0}.str.to_time("%H:%M:%S").cast(pl.Duration("us"))',
 )
 
 
@@ -74,9 +76,11 @@ class PolarsColumns(Columns):
     def rows(self) -> int | None:
         return self._rows
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        return _CASTS
+    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+        if not isinstance(column, str) and column.language != FIELD:
+            return EXPRESSION, _CASTS
+        name, *fields = (column,) if isinstance(column, str) else column.value
+        return "".join([f"pl.col({name!r})", *(f".struct.field({field!r})" for field in fields)]), _CASTS
 
     def cast(self, column: str, kind: pa.DataType) -> str:
         import polars as pl

@@ -23,7 +23,6 @@ from windrow._local.advance import rows_of, specification_of, with_bounds
 from windrow._local.columns import Columns, finite
 from windrow._local.counters import counters, warn_left_out
 from windrow._local.dictionaries import Dictionaries
-from windrow._local.duckdb_types import quoted
 from windrow._local.earlier_run import holds_integers, refusal, with_earlier_types
 from windrow._local.empty_columns import continued, fitted, passes, typed_stream
 from windrow._local.entries import Entries
@@ -68,10 +67,9 @@ class LocalInput(Input[Any]):
         if not is_observation(observation):
             raise bad_type("observation", observation, "a windrow.Observation, such as windrow.Observation()")
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        """How the library of the data makes timestamps."""
-        return self._table.time_casts
+    def written(self, column: str) -> tuple[str, TimeCasts]:
+        """As a user of the library of the data writes it."""
+        return self._table.written(self.reference(column))
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
         """The library's name for the column."""
@@ -348,9 +346,7 @@ class LocalInput(Input[Any]):
 
     def _instead(self, column: str, need: Need) -> str | None:
         """What is allowed in place of a column of the data that Arrow cannot compare as its library does."""
-        reference = self.reference(column)
-        written = quoted(column) if isinstance(reference, str) else str(reference)
-        return self._source.instead(self.columns.index(column), need, written)
+        return self._source.instead(self.columns.index(column), need, self.written(column)[0])
 
     def _field_at(self, argument: str, position: int, compared: Need | None) -> pa.Field[Any]:
         column = self.columns[position]

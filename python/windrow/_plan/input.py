@@ -247,10 +247,9 @@ class Input(ABC, Generic[Result]):
         """The durations of a gap column of another type; None if the column has durations itself, or has none."""
         return None
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        """How to convert a column of another type to timestamps or durations, in the words of the library."""
-        return ARROW_CASTS
+    def written(self, column: str) -> tuple[str, TimeCasts]:
+        """A column as a user of its library writes it, and how the library makes timestamps and durations of it."""
+        return f"table[{column!r}]", ARROW_CASTS
 
     def sample(self, column: str) -> list[Any]:
         """Some values of a column, without nulls; none if the data is not in-process."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -29,14 +29,20 @@ _ISO = re.compile(
 )
 _COMPACT = re.compile(r"\d{8}(?:(?P<before>[T ]?)\d{4}(?P<seconds>\d\d)?(?P<zone>Z|[+-]\d{4})?)?", re.ASCII)
 """ISO 8601 without `-` and `:`, which most libraries read only with a format."""
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|-?inf|nan", re.ASCII | re.IGNORECASE)
+"""What all libraries read as a number."""
+_CLOCK = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d:[0-5]\d", re.ASCII)
+_WORDS = re.compile(
+    r"(?:\d+ ?(?:s|seconds?|minutes?|h|hours?|d|days?)(?: |$))+|(?:\d+ days? )?\d+:[0-5]\d:[0-5]\d(?:\.\d+)?", re.ASCII
+)
+"""Durations as text: below a day, and what libraries with such a cast read."""
 _EXAMPLES = {"%m/%d/%Y %I:%M %p": "01/31/2026 5:00 PM", "%Y%m%dT%H%M%SZ": "20260131T170000Z"}
 
 
 class TimeCasts(NamedTuple):
-    """How a library makes timestamps and durations. In all but `column` and `duration`, `{0}` is the column.
+    """How a library makes timestamps and durations. In all but `duration`, `{0}` is the column as a user writes it.
 
     Attributes:
-        column: a column: `{0}` is its name in Python, `{1}` in SQL.
         text: for text in ISO 8601; `{1}` is the unit, `{2}` is `_NS` for nanoseconds.
         zoned: for text in ISO 8601 with offsets from UTC; the same.
         format: for other text; `{1}` is its format.
@@ -49,14 +55,16 @@ class TimeCasts(NamedTuple):
         durations: for numbers that count a unit, by unit.
         of_day: for times of day; `{1}` is the column of their dates, `{2}` the unit, `{3}` is `_NS` for nanoseconds.
         as_text: text of integers and categories.
+        as_number: numbers of text.
+        finite: floats with nulls in place of those that are not finite.
+        without_empty: text without blanks around it, with nulls in place of empty text.
+        clock: durations of text such as `00:05:00`, of less than a day.
+        words: durations of text such as `5 minutes` and of `clock`; None if it has no such cast.
         offset_format: for text with offsets from UTC; None if that is `format`.
-        without_nan: floats with nulls in place of NaN.
         period: for periods of pandas.
         reads_views: whether it reads text that is in views.
-        shown: the name of a column in Python.
     """
 
-    column: str
     text: str
     zoned: str
     format: str
@@ -69,32 +77,33 @@ class TimeCasts(NamedTuple):
     durations: dict[str, str]
     of_day: str
     as_text: str
+    as_number: str
+    finite: str
+    without_empty: str
+    clock: str | None = None
+    words: str | None = None
     offset_format: str | None = None
-    without_nan: str = "{0}"
     period: str | None = None
     reads_views: bool = True
-    shown: Callable[[str], str] = repr
 
-    def of(self, name: str | None, kind: pa.DataType, values: Sequence[Any], dates: Sequence[str] = ()) -> str | None:
+    def of(self, column: str, kind: pa.DataType, values: Sequence[Any], date: str, *, dated: bool) -> str | None:
         """The casts for a column of this type; None if there is none.
 
         Args:
-            name: its name; None if an expression computes it.
+            column: the column, as a user writes it.
             kind: its type.
             values: some of its values; none if it is unknown.
-            dates: the columns of dates beside it.
+            date: a column of dates beside it.
+            dated: whether there is one.
         """
-        column, known = self._column(name), [value for value in values if not _is_nan(value)]
-        if pa.types.is_dictionary(kind):
-            kind, column = kind.value_type, self.as_text.format(column)
-        elif str(kind) == "string_view" and not self.reads_views:
-            column = self.as_text.format(column)
-        if str(kind) in ("string", "large_string", "string_view"):
-            return self._of_text(column, [str(value) for value in known])  # DuckDB gives UUIDs for text
+        column, kind = self._plain(column, kind)
+        known = [value for value in values if _is_finite(value)]
+        if _is_text(kind):
+            return self._of_text(*self._filled(column, known))
         if pa.types.is_time(kind):
             unit = ("ns", "_NS") if kind == pa.time64("ns") else ("us", "")
-            of_day = self.of_day.format(column, self._column(dates[0] if dates else "date"), *unit)
-            return of_day if dates else f"a time of day needs a date: {of_day}, with a column of dates"
+            of_day = self.of_day.format(column, date, *unit)
+            return of_day if dated else f"a time of day needs a date: {of_day}, with a column of dates"
         if getattr(kind, "extension_name", "") == "pandas.period" and self.period is not None:
             return self.period.format(column)
         if pa.types.is_integer(kind):
@@ -104,25 +113,62 @@ class TimeCasts(NamedTuple):
             units = [unit for unit in _units(known) if unit in self.integers]
             return _since_1970((self.integers[unit].format(column), unit) for unit in units)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-            column = column if len(known) == len(values) else self.without_nan.format(column)
+            column = self._finite(column, kind, values)
             units = [unit for unit in _units(known) if unit != "ns" or pa.types.is_floating(kind)]
             return _since_1970((self.floats.format(column, _MICROSECONDS[unit]), unit) for unit in units)
         return self.date.format(column) if pa.types.is_date(kind) else None
 
-    def of_gap(self, name: str | None, kind: pa.DataType, values: Sequence[Any]) -> str:
-        """The type of a gap column, and the casts that make one of a column of numbers; the arguments of `of`."""
-        is_float = pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        if not is_float and not pa.types.is_integer(kind):
-            return self.duration
-        column = self._column(name)
-        if is_float and any(map(_is_nan, values)):
-            column = self.without_nan.format(column)
+    def of_gap(self, column: str, kind: pa.DataType, values: Sequence[Any]) -> str:
+        """The type of a gap column, and the casts that make one of numbers or text; the arguments of `of`."""
+        column, kind = self._plain(column, kind)
+        allowed = self.duration
+        if _is_text(kind):
+            column, texts = self._filled(column, values)
+            numbers = [_number(text) for text in texts]
+            if texts and None in numbers:
+                return f"{allowed}{self._of_words(column, texts)}"
+            column, kind, values = (
+                self.as_number.format(column),
+                pa.float64(),
+                [each for each in numbers if each is not None],
+            )
+        if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            column = self._finite(column, kind, values)
+        elif not pa.types.is_integer(kind):
+            return allowed
+        if any(isinstance(value, float) and math.isinf(value) for value in values):
+            allowed = f"{allowed}, which is finite (these casts give null for an infinite gap)"
         casts = (f"{cast.format(column)} if it counts {_UNITS[unit]}" for unit, cast in self.durations.items())
-        return f"{self.duration}: {', or '.join(casts)}"
+        return f"{allowed}: {', or '.join(casts)}"
 
-    def _column(self, name: str | None) -> str:
-        quoted = "..." if name is None else '"' + name.replace('"', '""') + '"'
-        return self.column.format("..." if name is None else self.shown(name), quoted)
+    def _of_words(self, column: str, texts: Sequence[str]) -> str:
+        """The cast of durations that are text; what to do if there is none."""
+        if self.clock is not None and all(map(_CLOCK.fullmatch, texts)):
+            return f": {self.clock.format(column)}"
+        if self.words is not None and all(map(_WORDS.fullmatch, texts)):
+            return f": {self.words.format(column)}"
+        other = next(text for text in texts if _number(text) is None)
+        numbers = self.durations["s"].format("seconds")
+        return f", which no cast makes of text such as {other!r}; {numbers} makes it of a column of numbers"
+
+    def _plain(self, column: str, kind: Any) -> tuple[str, Any]:
+        """A column of categories as text; any other as it is."""
+        if pa.types.is_dictionary(kind):
+            return self.as_text.format(column), kind.value_type
+        is_view = str(kind) == "string_view" and not self.reads_views
+        return (self.as_text.format(column) if is_view else column), kind
+
+    def _filled(self, column: str, values: Sequence[Any]) -> tuple[str, list[str]]:
+        """A column of text without blanks around it, in which empty text is null, and its values."""
+        texts = [str(value) for value in values]  # DuckDB gives UUIDs for text
+        if all(text and text == text.strip() for text in texts):
+            return column, texts
+        return self.without_empty.format(column), [text.strip() for text in texts if text.strip()]
+
+    def _finite(self, column: str, kind: pa.DataType, values: Sequence[Any]) -> str:
+        """A column of floats with nulls in place of those that are not finite, if it may have any."""
+        is_finite = values and all(map(_is_finite, values))
+        return column if is_finite or pa.types.is_decimal(kind) else self.finite.format(column)
 
     def _of_text(self, column: str, values: Sequence[str]) -> str:
         if not values:
@@ -165,8 +211,16 @@ def _since_1970(casts: Iterator[tuple[str, str]]) -> str | None:
     return ", or ".join(f"{cast} if it counts {_UNITS[unit]} since 1970" for cast, unit in casts) or None
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _number(text: str) -> float | None:
+    return None if _NUMBER.fullmatch(text) is None else float(text)
 
 
 def _is_iso(text: str) -> bool:
@@ -201,7 +255,6 @@ def _fits(text: str, form: str) -> bool:
 
 
 ARROW_CASTS = TimeCasts(
-    column="table[{0}]",
     text='{0}.cast(pyarrow.timestamp("{1}"))',
     zoned='{0}.cast(pyarrow.timestamp("{1}", "UTC"))',
     format='pyarrow.compute.strptime({0}, format="{1}", unit="us")',
@@ -224,6 +277,15 @@ ARROW_CASTS = TimeCasts(
         '{0}.cast(pyarrow.time64("{2}")).cast("int64").cast(pyarrow.duration("{2}")))'
     ),
     as_text='{0}.cast("string")',
-    without_nan="pyarrow.compute.if_else(pyarrow.compute.is_nan({0}), None, {0})",
+    as_number='{0}.cast("float64")',
+    finite="pyarrow.compute.if_else(pyarrow.compute.is_finite({0}), {0}, None)",
+    without_empty=(
+        'pyarrow.compute.if_else(pyarrow.compute.equal(pyarrow.compute.utf8_trim_whitespace({0}), ""), None, '
+        "pyarrow.compute.utf8_trim_whitespace({0}))"
+    ),
+    clock=(
+        'pyarrow.compute.strptime({0}, format="%H:%M:%S", unit="us").cast(pyarrow.time64("us")).cast("int64")'
+        '.cast(pyarrow.duration("us"))'
+    ),
     reads_views=False,
 )

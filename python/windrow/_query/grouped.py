@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, get_args, overload
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, no_attribute, unknown_word
-from windrow._arguments.expression import Reference, column_reference, column_references
+from windrow._arguments.expression import Reference, column_reference, column_references, stands_for
 from windrow._executor.empty_arrays import decoded
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
@@ -252,10 +252,11 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     if not pa.types.is_timestamp(field.type):
         if opened.holds_nothing(time):
             return field.with_type(pa.timestamp("us"))
-        name = None if time in opened.expressions else time
+        written, casts = opened.written(time)
         dates = _dates(opened) if pa.types.is_time(field.type) else []
-        cast = opened.time_casts.of(name, field.type, opened.sample(time), dates)
-        made = "" if cast is None else f": {cast}"
+        date, _ = opened.written(dates[0] if dates else "date")
+        cast = casts.of(written, field.type, opened.sample(time), date, dated=bool(dates))
+        made = "" if cast is None else f": {cast}{stands_for(written)}"
         raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
     return field
 

@@ -12,7 +12,7 @@ from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.duration import is_duration
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
-from windrow._arguments.expression import Reference
+from windrow._arguments.expression import Reference, stands_for
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Origins, Stream
@@ -125,7 +125,7 @@ def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.
     if not pa.types.is_duration(column_field.type):
         if opened.holds_nothing(column):
             return column_field.with_type(pa.duration("us"))
-        name = None if column in opened.expressions else column
-        allowed = opened.time_casts.of_gap(name, column_field.type, opened.sample(column))
+        written, casts = opened.written(column)
+        allowed = casts.of_gap(written, column_field.type, opened.sample(column)) + stands_for(written)
         raise bad_column_type(argument, column, column_field.type, allowed)
     return column_field

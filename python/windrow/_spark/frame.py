@@ -29,7 +29,7 @@ from windrow._aggregates.evaluation import Finish, Named
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
-from windrow._arguments.expression import SPARK, ColumnExpression
+from windrow._arguments.expression import EXPRESSION, FIELD, SPARK, ColumnExpression
 from windrow._executor.ledger import Ledger
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
@@ -44,20 +44,21 @@ from windrow._spark.session_zone import session_zone
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
 _TIME_CASTS = TimeCasts(
-    column="{0}",
     text="F.to_timestamp({0})",
     zoned="F.to_timestamp({0})",
     format='F.to_timestamp({0}, "{1}")',
     zoned_format='F.to_timestamp({0}, "{1}")',
     formats={"%m/%d/%Y %I:%M %p": "M/d/yyyy h:mm a", "%Y%m%dT%H%M%SZ": "yyyyMMdd['T'HHmmss[X]]"},
     integers={"s": "F.timestamp_seconds({0})", "ms": "F.timestamp_millis({0})", "us": "F.timestamp_micros({0})"},
-    floats='F.timestamp_micros(F.round(F.col({0}).cast("double") * {1}).cast("bigint"))',
-    date='F.col({0}).cast("timestamp")',
+    floats='F.timestamp_micros(F.round({0}.cast("double") * {1}).cast("bigint"))',
+    date='{0}.cast("timestamp")',
     duration="a day-time interval",
-    durations={"s": "F.make_dt_interval(secs=F.col({0}))", "ms": "F.make_dt_interval(secs=F.col({0}) / 1000)"},
-    of_day="F.make_timestamp(date=F.col({1}), time=F.col({0}))",
-    as_text='F.col({0}).cast("string")',
-    shown=lambda name: repr(name if name.isidentifier() else quoted(name)),
+    durations={"s": "F.make_dt_interval(secs={0})", "ms": "F.make_dt_interval(secs={0} / 1000)"},
+    of_day="F.make_timestamp(date={1}, time={0})",
+    as_text='{0}.cast("string")',
+    as_number='{0}.cast("double")',
+    finite='F.when(F.abs({0}) < float("inf"), {0})',  # for Spark NaN is larger than infinity
+    without_empty='F.nullif(F.trim({0}), F.lit(""))',
 )
 WATERMARK = "spark.watermarkDelayMs"
 """The metadata of a column with a watermark."""
@@ -118,10 +119,14 @@ class FrameInput(Input[DataFrame]):
     def _is_spelled(self, name: str, other: str) -> bool:
         return self.is_same(name, other)
 
-    @property
-    def time_casts(self) -> TimeCasts:
-        """How Spark converts other columns to timestamps."""
-        return _TIME_CASTS
+    def written(self, column: str) -> tuple[str, TimeCasts]:
+        """As a user of Spark writes it."""
+        reference = self.reference(column)
+        if not isinstance(reference, str) and reference.language != FIELD:
+            return EXPRESSION, _TIME_CASTS
+        path = (column,) if isinstance(reference, str) else reference.value
+        name = ".".join(part if part.isidentifier() else quoted(part) for part in path)
+        return f"F.col({name!r})", _TIME_CASTS
 
     @property
     def zone(self) -> str | None:

@@ -281,44 +281,65 @@ def test_a_time_of_day_beside_other_columns_names_the_first_date() -> None:
         wr.group_by(pl.DataFrame(rows), "user", time="at")
 
 
-GAPS: dict[str, Any] = {
-    "int64": [300, None, 60],
-    "uint8": pa.array([200, 0, 60], pa.uint8()),
-    "int32": pa.array([300, -5, 60], pa.int32()),
-    "float": [0.5, 300.25, 60.0],
-    "float32": pa.array([0.5, 300.25, None], pa.float32()),
-    "NaN": [float("nan"), 300.0, 60.0],
-    "decimal": [Decimal("0.500"), Decimal("300.250"), None],
-}
+STRUCTS = [{"at": at.isoformat(), "n": round(at.replace(tzinfo=UTC).timestamp()), "a gap": 90.5} for at in WHOLE]
 
 
-@pytest.mark.parametrize("case", GAPS)
-@pytest.mark.parametrize("library", [*LIBRARIES, "arrow types of pandas"])
-def test_a_gap_of_numbers_names_the_casts_and_they_work(library: str, case: str) -> None:
-    table = pa.table({"user": USERS, "at": WHOLE, "a gap": GAPS[case]})
-    if library == "arrow types of pandas":
-        library, data = "pandas", table.to_pandas(types_mapper=pd.ArrowDtype)
-    else:
-        data = of_library(library, table)
-    with pytest.raises(TypeError, match='column "?.a gap.* has type') as raised:
-        wr.group_by(data, "user", time="at").windowed_by(wr.SessionWindows.with_dynamic_gap("a gap"))
-    _, _, hint = str(raised.value).partition("; allowed: ")
-    casts = [each.rpartition(" if it counts ") for each in hint.partition(": ")[2].split(", or ")]
-    assert [unit for _, _, unit in casts] == ["seconds", "milliseconds"]
-    for (cast, _, _), ticks in zip(casts, (10**6, 10**3), strict=True):
-        made = converted(library, data, cast)
-        gaps = [None if gap is None or gap != gap else round(gap * ticks) for gap in table["a gap"].to_pylist()]
-        column = arrow(made.project("epoch_us(ts) AS ts") if library == "duckdb" else made)["ts"]
-        assert column.cast(column.type if library == "duckdb" else pa.duration("us")).cast("int64").to_pylist() == gaps
-        windows = wr.SessionWindows.with_dynamic_gap("ts", invalid_gap="drop")
-        counts = arrow(wr.group_by(made, "user", time="at").windowed_by(windows).count())["count"]
-        assert sum(counts.to_pylist()) == sum(gap is not None and gap > 0 for gap in gaps)
-
-
-@pytest.mark.parametrize("values", [["5 minutes"], [True], [time(0, 5)], WHOLE[:1], [{"a": 1}]], ids=repr)
+@pytest.mark.parametrize("name", ["s.at", "s.n", "s.a gap"])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_gap_that_no_cast_makes_names_the_type(library: str, values: list[Any]) -> None:
-    data = of_library(library, pa.table({"user": USERS[:1], "at": WHOLE[:1], "gap": values}))
-    kinds = {"pyarrow": "a duration", "polars": "a Duration", "pandas": "timedelta64", "duckdb": "an INTERVAL"}
-    with pytest.raises(TypeError, match=f"allowed: {kinds[library]}$"):
-        wr.group_by(data, "user", time="at").windowed_by(wr.SessionWindows.with_dynamic_gap("gap"))
+def test_the_cast_of_a_field_of_a_struct_is_an_expression_that_works(library: str, name: str) -> None:
+    data = of_library(library, pa.table({"user": USERS, "ts": WHOLE, "s": STRUCTS}))
+    windows = wr.SessionWindows.with_dynamic_gap(name) if name == "s.a gap" else GAP
+    with pytest.raises(TypeError, match="has type .*; allowed: ") as raised:
+        wr.group_by(data, "user", time="ts" if name == "s.a gap" else name).windowed_by(windows)
+    cast = str(raised.value).partition("; allowed: ")[2].partition(": ")[2].partition(" if it counts ")[0]
+    made = duckdb.SQLExpression(cast) if library == "duckdb" else eval(cast, {"pyarrow": pyarrow, "pl": pl})
+    time, windows = ("ts", wr.SessionWindows.with_dynamic_gap(made)) if name == "s.a gap" else (made, GAP)
+    result = arrow(wr.group_by(data, "user", time=time).windowed_by(windows).count()).sort_by("user")
+    assert result["count"].to_pylist() == [2, 1]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_cast_of_an_expression_works_on_this_expression(library: str) -> None:
+    data = of_library(library, pa.table({"user": USERS, "t": [f" {at.isoformat()} " for at in WHOLE]}))
+    trimmed: Any = {"polars": pl.col("t").str.strip_chars(), "duckdb": duckdb.SQLExpression("trim(t)")}
+    expression = trimmed.get(library, pyarrow.compute.utf8_trim_whitespace(pyarrow.compute.field("t")))
+    with pytest.raises(TypeError, match="^time: column .* has type string.*; allowed: a timestamp") as raised:
+        wr.group_by(data, "user", time=expression)
+    _, _, cast = str(raised.value).partition("a timestamp, with or without a zone: ")
+    cast, is_named, _ = cast.partition("; expression is the one that you gave")
+    assert bool(is_named) == (library != "duckdb")
+    known = {"pyarrow": pyarrow, "expression": expression}
+    made = duckdb.SQLExpression(cast) if library == "duckdb" else eval(cast, known)
+    result = arrow(wr.group_by(data, "user", time=made).windowed_by(GAP).count()).sort_by("user")
+    assert result["count"].to_pylist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%Y%m%dT%H%M%S", "%m/%d/%Y %H:%M", "%Y%m%d"]
+)
+@pytest.mark.parametrize("empty", ["", "  "])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_empty_text_among_times_is_no_time(library: str, empty: str, form: str) -> None:
+    times = [datetime.strptime(text, form) for text in written(form)[:2]]
+    texts = pa.array([empty, *written(form)[:2], None])
+    for values in (texts, texts.dictionary_encode()):
+        data = of_library(library, pa.table({"user": ["ann"] * 4, "at": values}))
+        made = converted(library, data, cast_of(data, "at"))
+        assert times_of(made) == times
+        with pytest.warns(wr.LeftOut, match="null_times 2"):
+            assert sum(count for _, count in sessions(made)) == 2
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_an_infinite_number_or_an_empty_text_far_below_is_seen(library: str) -> None:
+    odd = {"number": [*[1e9] * 5_000, float("inf")], "text": [*["2026-01-31"] * 5_000, ""]}
+    data = of_library(library, pa.table({"user": ["ann"] * 5_001, **odd}))
+    for column in odd:
+        assert len(times_of(converted(library, data, cast_of(data, column)))) == 5_000
+
+
+def test_the_cast_of_an_index_or_of_a_label_that_is_no_text_works() -> None:
+    texts = written("%Y-%m-%d %H:%M:%S")
+    frame = pd.DataFrame({"user": USERS, 7: texts}, index=pd.Index(texts, name="at"))
+    for column in ("at", "7"):
+        assert sessions(converted("pandas", frame, cast_of(frame, column))) == [("ann", 2), ("bob", 1)]
