@@ -68,7 +68,9 @@ class PolarsColumns(Columns):
         try:
             _values(expression, self._frame.collect_schema().to_frame().clear(1))
         except (InvalidOperationError, SchemaError):  # one row may be too few
-            _values(expression, self._frame.collect())
+            rows = self._frame.collect()
+            if rows.height:
+                _values(expression, rows)
         except Exception:  # a function may not expect nulls; the query has its error, if it has one
             return
 
@@ -146,10 +148,10 @@ class PolarsColumns(Columns):
         for name in (names[place] for place in positions):
             if name not in computed:
                 columns.append(rows.get_column(name))
-            elif most == 0:  # a literal has values even then
-                columns.append(_values(computed[name], rows).alias(name).clear())
-            else:
+            elif rows.height:
                 columns.append(_one_for_each_row(computed[name], rows).alias(name))
+            else:
+                columns.append(_no_values(computed[name], frame).alias(name))
         _check_types(column.dtype for column in columns)
         collected = pl.DataFrame(columns)
         collected.columns = [names[place] for place in positions]  # it renames ""
@@ -172,7 +174,12 @@ def _places_read(expression: ColumnExpression, names: list[str]) -> set[int]:
 
 
 def _values(expression: ColumnExpression, rows: Any) -> Any:
-    """The values of an expression over rows.
+    """The values of an expression over rows."""
+    return _computed(expression, rows).to_series()
+
+
+def _computed(expression: ColumnExpression, rows: Any) -> Any:
+    """A frame of an expression, eager or lazy as the rows.
 
     It is computed by itself: next to other columns, Polars' engines repeat a single value, or drop a single row.
     """
@@ -180,7 +187,23 @@ def _values(expression: ColumnExpression, rows: Any) -> Any:
 
     if expression.input is not None:  # a cogroup may name columns by the name of the input
         rows = rows.with_columns(pl.all().name.prefix(f"{expression.input}."))
-    return rows.select(_polars_expression(expression).alias("windrow")).to_series()
+    return rows.select(_polars_expression(expression).alias("windrow"))
+
+
+def _no_values(expression: ColumnExpression, frame: Any) -> Any:
+    """An empty column in the type of an expression over a lazy frame."""
+    import polars as pl
+    from polars.exceptions import ColumnNotFoundError, PolarsError
+
+    try:
+        return _values(expression, frame.head(0).collect()).clear()  # a literal has values even then
+    except ColumnNotFoundError:
+        raise
+    except PolarsError:  # it may need rows, such as the first one
+        rows = frame.collect()
+        if rows.height:
+            return _values(expression, rows).clear()
+        return pl.Series(dtype=_computed(expression, frame).collect_schema().dtypes()[0])
 
 
 def _one_for_each_row(expression: ColumnExpression, rows: Any) -> Any:

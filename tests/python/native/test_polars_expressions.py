@@ -102,6 +102,13 @@ ONE_FOR_EACH: dict[str, tuple[pl.Expr, list[int | None]]] = {
     "mean over a key": (pl.col("amount").mean().over("user").cast(int), [2, 2, None]),
     "less the mean": (pl.col("minute") - pl.col("minute").mean().cast(int), [-1, 0, 1]),
     "shift": (pl.col("minute").shift(), [None, 0, 1]),
+    "less the first": (pl.col("minute") - pl.col("minute").get(0), [0, 1, 2]),
+    "less that of the largest": (pl.col("minute") - pl.col("minute").get(pl.col("amount").arg_max()), [-1, 0, 1]),
+    "shift by an amount of the data": (pl.col("minute").shift(pl.col("amount").max() - 1), [None, 0, 1]),
+    "in another order": (pl.col("minute").gather([2, 0, 1]), [2, 0, 1]),
+    "drawn": (pl.col("minute").sample(n=3, seed=0).sort(), [0, 1, 2]),
+    "times the only one": (pl.col("minute") * pl.col("amount").drop_nulls().item(), [0, 2, 4]),
+    "in lists of one": (pl.col("minute").reshape((3, 1)).arr.first(), [0, 1, 2]),
     "running sum": (pl.col("minute").cum_sum(), [0, 1, 3]),
     "of a selector": (pl.sum_horizontal(pl.selectors.integer()).alias("total"), [0, 3, 2]),
     "number of the row": (pl.int_range(pl.len()), [0, 1, 2]),
@@ -112,6 +119,17 @@ ONE_FOR_EACH: dict[str, tuple[pl.Expr, list[int | None]]] = {
         [1, 1, 2],
     ),
 }
+
+
+def test_an_expression_that_fails_over_these_rows_is_refused_with_the_reason_of_polars() -> None:
+    failing = [
+        (pl.col("amount").get(9) - pl.col("amount"), "out of bounds"),
+        (pl.col("amount").shift(pl.col("amount").first()), "must not be null"),
+        (pl.col("amount").sample(n=4), "larger sample"),
+    ]
+    for expression, reason in failing:
+        with pytest.raises(ValueError, match=f"allowed: an expression that gives one column .*{reason}"):
+            answer(ROWS, value=expression)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -126,3 +144,6 @@ def test_values_that_depend_on_other_rows_are_those_of_polars(kind: str, name: s
     tagged = windowed.with_columns(value=wr.first(expression)).lazy().collect()
     assert tagged["value"].to_list() == values
     assert tagged.columns == [*rows.columns, "window", "value"]
+    none = wr.group_by(KINDS[kind](rows[:0]), "minute", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    empty = none.agg(value=wr.first(expression)).lazy().collect()
+    assert (empty.height, empty.schema["value"]) == (0, found.schema["value"])
