@@ -26,6 +26,25 @@ Reading = Callable[[Plan, list[Any]], pa.Table]
 RESERVED = (STATE, "source", STREAM_TIME, STATUS)
 """Names that no key and no aggregate of a run may have."""
 
+NO_TABLE: Any = object()
+"""No table was given by position."""
+
+
+def open_argument(open: Any, named: dict[str, Any], allowed: str, *, other: type | None = None) -> Any:
+    """The table that was given by position, or by its name, which this takes out of `named`.
+
+    Args:
+        open: what was given by position.
+        named: what was given by name.
+        allowed: the right call, for the error.
+        other: the class of values that may have the name `open` too, and are no table.
+    """
+    if open is not NO_TABLE:
+        return open
+    if "open" not in named or (other is not None and isinstance(named["open"], other)):
+        raise TypeError(f"open: got no table; allowed: {allowed}")
+    return named.pop("open")
+
 
 def check_reserved(argument: str, names: Iterable[str], call: str) -> None:
     """Raises `ValueError` for a name that a table of open windows uses itself."""

@@ -21,7 +21,7 @@ from windrow._arguments.duration import words
 from windrow._arguments.errors import bad_value
 from windrow._arguments.instant import Instant, ticks
 from windrow._plan.input import Input, Result, Run, check_table
-from windrow._plan.open_table import check_reserved
+from windrow._plan.open_table import NO_TABLE, check_reserved, open_argument
 from windrow._plan.plan import Options, Plan
 from windrow._query.resolve import without_names
 from windrow._query.start import Beginning
@@ -43,7 +43,7 @@ class DailyJob(Beginning[Result], Generic[Result]):
         """The plan of these aggregates, and the input with the columns that it names."""
 
     def advance(
-        self, open: Result | None, /, *_by_position: Never, to: Instant, **aggregates: Aggregate
+        self, open: Result | None = NO_TABLE, /, *_by_position: Never, to: Instant, **aggregates: Aggregate
     ) -> Run[Result]:
         """Takes the records of a day, closes the windows that end early enough before `to`, and keeps the others.
 
@@ -94,6 +94,8 @@ class DailyJob(Beginning[Result], Generic[Result]):
         """
         if _by_position:
             raise without_names(_by_position, "advance")
+        allowed = "the table of the run before; on the first day None, as in advance(None, to=...)"
+        open = open_argument(open, aggregates, allowed, other=Aggregate)
         if self.options.emit == "update":
             allowed = (
                 "emit('close') in advance: a run gives each window once, when it is closed, and has no earlier rows to "

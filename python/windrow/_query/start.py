@@ -38,7 +38,7 @@ class Beginning(Generic[Result]):
     def _with(self, **chosen: Any) -> Any:
         """The same with other options."""
 
-    def start_from(self, open: Any, /) -> Self:
+    def start_from(self, open: Any) -> Self:
         """Begins a stream with the open windows of a history, and with its time.
 
         The result is the same as if the history were the first micro-batch of the stream, and stream time were then the

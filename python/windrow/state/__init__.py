@@ -44,6 +44,7 @@ from windrow._arguments.instant import Instant
 from windrow._executor.shipping import shipped
 from windrow._executor.stream.index import QUERY
 from windrow._plan.input import check_table, libraries_of
+from windrow._plan.open_table import NO_TABLE, open_argument
 from windrow._spark.session_zone import session_zone
 from windrow.state._changed_frame import OpenFrame
 from windrow.state._changed_table import OpenTable
@@ -147,7 +148,7 @@ def open_windows(spark: SparkSession, checkpoint: str | os.PathLike[str], *, ope
     return open_frame(*entries(spark, checkpoint, operator))
 
 
-def clock(open: Any, /) -> Clock:
+def clock(open: Any) -> Clock:
     """The time that a table of open windows has reached, and its micro-batch or run.
 
     Args:
@@ -170,7 +171,7 @@ def clock(open: Any, /) -> Clock:
     return Clock(time.as_py(), row.values["batch"])
 
 
-def without_keys(open: Any, /, **keys: Any) -> Any:
+def without_keys(open: Any = NO_TABLE, /, **keys: Any) -> Any:
     """A table of open windows without the rows of some keys, for example when a user wants to be forgotten.
 
     Args:
@@ -199,10 +200,11 @@ def without_keys(open: Any, /, **keys: Any) -> Any:
     +----+-----+
     <BLANKLINE>
     """
+    open = open_argument(open, keys, "a table of open windows, as in without_keys(still_open, user='ann')")
     return _open_table(open).without_keys(keys)
 
 
-def with_clock(open: Any, /, to: Instant) -> Any:
+def with_clock(open: Any, to: Instant) -> Any:
     """A table of open windows at another stream time.
 
     One record with a wrong time may move stream time ahead by years, and then every record is late. To continue, set

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow import state
+from windrow.testing import StreamDriver
 
 from ..scenes import all_at, at
 
@@ -240,3 +242,31 @@ def test_flipped_bits_never_give_a_number() -> None:
 def test_many_flipped_bits_never_give_a_number(soaked: Callable[[str], None]) -> None:
     check_flips(LONG)
     soaked(f"{LONG} damaged tables of open windows")
+
+
+def test_the_table_may_be_given_by_its_name() -> None:
+    for opened in (None, OPEN):
+        by_name = windowed().advance(open=opened, to=at(20), n=wr.count(), spend=wr.sum("amount"))
+        assert by_name.rows.equals(advanced(opened).rows)
+    schema = DAY.schema
+    by_name = StreamDriver(
+        lambda rows: windowed(rows).start_from(open=advanced(None, n=wr.count()).still_open).count(), schema
+    )
+    assert by_name.stream_time == at(20)
+    assert state.clock(open=OPEN) == state.clock(OPEN)
+    assert state.with_clock(open=OPEN, to=at(21)).equals(state.with_clock(OPEN, at(21)))
+    assert state.without_keys(open=OPEN, user="bob").equals(state.without_keys(OPEN, user="bob"))
+
+
+def test_an_aggregate_may_have_the_name_open() -> None:
+    prices = {"open": wr.first("amount"), "close": wr.last("amount")}
+    first = windowed().advance(None, to=at(20), **prices)
+    assert first.still_open["open"].drop_null().to_pylist() == [1, 2, 3]
+    assert windowed(DAY[:0]).advance(first.still_open, to=at(90), **prices).closed["open"].to_pylist() == [1, 2, 3]
+    for named in (prices, {"n": wr.count()}):
+        with pytest.raises(TypeError, match=r"^open: got no table; allowed: .* None, as in advance\(None, to=...\)$"):
+            windowed().advance(to=at(20), **named)
+    with pytest.raises(TypeError, match='^aggregate "open": got None'):
+        windowed().advance(None, to=at(20), open=None)
+    with pytest.raises(TypeError, match=r"^open: got no table; allowed: .* without_keys\(still_open, user='ann'\)$"):
+        state.without_keys(user="ann")
