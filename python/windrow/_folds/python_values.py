@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-_ALLOWED = "times of the years 1 to 9999 and durations of less than a billion days, as Python has no others"
+_ALLOWED = (
+    "times of the years 1 to 9999, times of day in whole microseconds, and durations of less than a billion days, as "
+    "Python has no others"
+)
 
 
 def values_of(column: str, values: pa.Array[Any]) -> list[Any]:
@@ -17,7 +21,7 @@ def values_of(column: str, values: pa.Array[Any]) -> list[Any]:
 
     >>> values_of("ts", pa.array([253402300799, 253402300800]).cast(pa.timestamp("s")))
     Traceback (most recent call last):
-    OverflowError: column 'ts': got 10000-01-01 00:00:00; allowed: times of the years 1 to 9999 and ...
+    OverflowError: column 'ts': got 10000-01-01 00:00:00; allowed: times of the years 1 to 9999, times ...
     """
     try:
         return _listed(values)
@@ -44,5 +48,24 @@ def _is_python(values: pa.Array[Any]) -> bool:
 
 
 def _listed(values: pa.Array[Any]) -> list[Any]:
+    if _is_cut(values):
+        raise OverflowError
     listed: list[Any] = values.to_pylist()
     return listed
+
+
+def _is_cut(values: Any) -> bool:
+    """Whether pyarrow would cut a time of day to whole microseconds without an error."""
+    kind = values.type
+    if kind == pa.time64("ns"):
+        ticks = values.cast(pa.int64())
+        whole = pc.multiply(pc.divide(ticks, pa.scalar(1_000)), pa.scalar(1_000))
+        return bool(pc.any(pc.not_equal(ticks, whole)).as_py())
+    if pa.types.is_dictionary(kind):
+        return _is_cut(values.dictionary)
+    if pa.types.is_map(kind):
+        return _is_cut(values.keys) or _is_cut(values.items)
+    if pa.types.is_struct(kind):
+        return any(map(_is_cut, values.flatten()))
+    is_list = kind.num_fields == 1 and hasattr(values, "flatten")
+    return is_list and _is_cut(values.flatten())

@@ -233,7 +233,7 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         arrow_type: Any = kind.pyarrow_dtype
         typed = column if pa.types.is_nested(arrow_type) else of_type(column, arrow_type)
         return pd.Series(pd.arrays.ArrowExtensionArray(typed))
-    if kind is None and arrow:
+    if kind is None and (arrow or _has_nanoseconds_of_day(column.type)):
         return pd.Series(pd.arrays.ArrowExtensionArray(column))
     if kind is not None and hasattr(kind, "__from_arrow__"):
         return pd.Series(kind.__from_arrow__(column))
@@ -244,6 +244,12 @@ def pandas_column(column: pa.ChunkedArray[Any], kind: Any, *, arrow: bool) -> An
         return pd.Series(_objects(column), dtype=object)
     exact = isinstance(kind, pd.api.extensions.ExtensionDtype) or not column.null_count or series.dtype.kind in "mM"
     return series.astype(kind) if exact else series
+
+
+def _has_nanoseconds_of_day(kind: Any) -> bool:
+    """Whether a type has times of day in nanoseconds, of which only Arrow-backed columns hold all digits."""
+    parts = (kind.field(place).type for place in range(kind.num_fields))
+    return kind == pa.time64("ns") or any(map(_has_nanoseconds_of_day, parts))
 
 
 def _storage(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:

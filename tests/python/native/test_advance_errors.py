@@ -248,11 +248,13 @@ def test_the_table_may_be_given_by_its_name() -> None:
     for opened in (None, OPEN):
         by_name = windowed().advance(open=opened, to=at(20), n=wr.count(), spend=wr.sum("amount"))
         assert by_name.rows.equals(advanced(opened).rows)
-    schema = DAY.schema
-    by_name = StreamDriver(
-        lambda rows: windowed(rows).start_from(open=advanced(None, n=wr.count()).still_open).count(), schema
-    )
-    assert by_name.stream_time == at(20)
+    windows = wr.SessionWindows.with_gap("30 minutes", grace="0 seconds")
+
+    def begun(rows: Any) -> Any:
+        grouped = wr.group_by(rows, "user", time="ts").windowed_by(windows)
+        return grouped.start_from(open=advanced(None, n=wr.count()).still_open).agg(n=wr.count())
+
+    assert StreamDriver(begun, DAY.schema).stream_time == at(20)
     assert state.clock(open=OPEN) == state.clock(OPEN)
     assert state.with_clock(open=OPEN, to=at(21)).equals(state.with_clock(OPEN, at(21)))
     assert state.without_keys(open=OPEN, user="bob").equals(state.without_keys(OPEN, user="bob"))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import windrow as wr
@@ -265,3 +266,27 @@ def test_many_columns_are_added_at_once_and_the_frame_keeps_what_is_its_own() ->
 
 def query_of(data: pd.DataFrame) -> wr.WindowedData[pd.DataFrame]:
     return wr.group_by(data, "user", time="ts").windowed_by(GAP)
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+def test_times_of_day_keep_their_nanoseconds_wherever_they_come_back(mixed: bool) -> None:
+    of_day = pa.array([1, 86_399_999_999_999, None, 7, 7], pa.time64("ns"))
+    columns = {"of day": of_day, "s": pa.StructArray.from_arrays([of_day], ["t"])}
+    data = frame(**{name: pd.Series(pd.arrays.ArrowExtensionArray(column)) for name, column in columns.items()})
+    if not mixed:
+        data = data.convert_dtypes(dtype_backend="pyarrow")
+    field = pc.field("s", "t")
+    aggregates = {
+        "min": wr.min("of day"),
+        "field": wr.first(field),
+        "set": wr.collect_set("of day"),
+        "top": wr.top_k(field, 1),
+        "structs": wr.collect_list("s"),
+        "same": wr.max("of day").then(lambda value: value),
+    }
+    result = wr.group_by(data, "of day", time="ts").windowed_by(GAP).agg(**aggregates)
+    ticks = {1: "00:00:00.000000001", 86_399_999_999_999: "23:59:59.999999999", 7: "00:00:00.000000007"}
+    for key, text in ticks.items():
+        row = result[[tick == key for tick in pa.array(result["of day"]).cast(pa.int64()).to_pylist()]]
+        for name in ("of day", *aggregates):
+            assert text in str(pa.array(row[name])), name

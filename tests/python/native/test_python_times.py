@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[pa.DataType, int, int, str]] = {
         "<value out of range: -9223372036854775808>",
     ),
     "a day": (pa.date32(), 2_932_896, 2_932_897, "10000-01-01"),
+    "a time of day": (pa.time64("ns"), 5_000, 5_001, "00:00:00.000005001"),
     "a duration": (pa.duration("s"), 86_400 * 10**9 - 1, 86_400 * 10**9, "86400000000000"),
 }
 WINDOWS = wr.SessionWindows.with_gap("1 hour", grace="1 hour")
@@ -52,6 +53,20 @@ def test_a_function_gets_what_python_has_and_all_else_is_an_error(case: str, way
     with pytest.raises(OverflowError) as raised:
         sums(beyond)
     assert f"column 'v': got {shown}; allowed: times of the years 1 to 9999" in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.time64("ns")), pa.map_(pa.string(), pa.time64("ns"))], ids=str)
+def test_a_time_of_day_within_a_nested_value_is_not_cut(kind: pa.DataType) -> None:
+    for value, fits in ((5_000, True), (5_001, False)):
+        parts = pa.array([[("a", value)] if pa.types.is_map(kind) else [value], None], kind)
+        data = table_of("v", pa.int64(), 1).set_column(2, "v", parts)
+        windowed = wr.group_by(data, "k", time="ts").windowed_by(WINDOWS)
+        last = {"last": wr.reduce("v", lambda _, value: value)}
+        if fits:
+            assert windowed.agg(**last).num_rows == 1
+            continue
+        with pytest.raises(OverflowError, match="column 'v': got .*00:00:00.000005001.* whole microseconds"):
+            windowed.agg(**last)
 
 
 def test_within_a_struct_the_error_names_the_field() -> None:
