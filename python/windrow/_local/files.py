@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import glob
 import os
+import re
+import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +25,10 @@ from windrow._plan.time_casts import TimeCasts
 
 _ROWS = 1 << 15
 """Rows of a batch: columns of so many stay in the cache between reading and the core."""
+
+_URI = re.compile(r"[A-Za-z][\w+.-]+:/")
+_REMOTE = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
+"""The file systems of pyarrow that are elsewhere."""
 
 _ALLOWED = "the path of a Parquet file, of a folder of them, or a pattern such as 'days/*.parquet', on this machine"
 
@@ -144,9 +150,8 @@ def _opened(path: str, argument: str) -> Any:
     files: Any = os.path.abspath(path)  # a later query may run in another folder
     base = None
     if not path or not os.path.exists(path):
-        if "://" in path:
-            elsewhere = f"{_ALLOWED}; or pyarrow.dataset.dataset({path!r}).scanner().to_reader(), which one query reads"
-            raise bad_value(argument, path, elsewhere)
+        if _URI.match(path):
+            raise bad_value(argument, path, f"{_ALLOWED}{_of_uri(path)}")
         if not glob.has_magic(path):
             raise bad_value(argument, path, f"{_ALLOWED}, or spark.table(...); there is no such file or folder")
         base = files
@@ -167,6 +172,20 @@ def _opened(path: str, argument: str) -> Any:
     if not dataset.files:
         raise bad_value(argument, path, f"{_ALLOWED}; the folder has no files whose names begin without _ or .")
     return dataset
+
+
+def _of_uri(uri: str) -> str:
+    """How to read what a URI names; it may have characters that no URI has, such as blanks."""
+    scheme, _, rest = uri.partition(":")
+    scheme = {"s3a": "s3", "s3n": "s3"}.get(scheme.lower(), scheme.lower())
+    if scheme == "file":
+        local = re.sub("^//[^/]*", "", rest)
+        there = [path for path in (local, urllib.parse.unquote(local)) if os.path.exists(path)]
+        return f": {there[0]!r}" if there else "; there is no such file or folder"
+    if scheme not in _REMOTE:
+        return f"; pyarrow reads no {scheme!r}, so download the files first"
+    written = f"{scheme}:{urllib.parse.quote(rest, safe='/:?=&%@+,')}"
+    return f"; or pyarrow.dataset.dataset({written!r}).scanner().to_reader(), which one query reads"
 
 
 def _is_hidden(file: str) -> bool:

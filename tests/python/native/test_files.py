@@ -8,6 +8,7 @@ days/day=2026-05-05/b.parquet    ann  9:00  9:04    bob  9:07
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from typing import Any
 import pyarrow
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
@@ -202,6 +204,10 @@ def test_a_damaged_row_group_fails_the_query_and_names_the_file(tmp_path: Path, 
         ("", "there is no such file or folder"),
         ("none/*.parquet", "no file matches this pattern"),
         ("s3://shop/clicks.parquet", r"or pyarrow.dataset.dataset\('s3://shop/clicks.parquet'\)"),
+        ("s3a://shop/my clicks.parquet", r"or pyarrow.dataset.dataset\('s3://shop/my%20clicks.parquet'\)"),
+        ("file:///none/my clicks.parquet", "there is no such file or folder"),
+        ("dbfs:/shop/clicks", "pyarrow reads no 'dbfs', so download the files first"),
+        ("https://shop/clicks.parquet", "pyarrow reads no 'https', so download the files first"),
     ],
 )
 def test_a_path_without_files_is_named_at_the_call(path: str, says: str) -> None:
@@ -209,6 +215,26 @@ def test_a_path_without_files_is_named_at_the_call(path: str, says: str) -> None
         windowed(path)
     with pytest.raises(ValueError, match=rf"^open: got '{re.escape(path)}'; allowed: the path of "):
         windowed(TABLE).advance(path, to="2026-05-05", n=wr.count())
+
+
+def test_the_path_of_an_address_of_a_file_is_named_and_works(tmp_path: Path) -> None:
+    file = tmp_path / "a b%20ü#c" / "my clicks.parquet"
+    file.parent.mkdir()
+    pq.write_table(TABLE, file)
+    for address in (file.as_uri(), f"file://{file}", f"file:{file}", f"file://localhost{file}", file.parent.as_uri()):
+        with pytest.raises(ValueError, match="^data: got 'file:.*, on this machine: '/") as raised:
+            windowed(address)
+        path = ast.literal_eval(str(raised.value).partition("on this machine: ")[2])
+        assert windowed(path).count().equals(windowed(TABLE).count())
+
+
+def test_an_address_with_blanks_becomes_one_that_pyarrow_reads() -> None:
+    for name in ("my clicks.parquet", "my%20clicks.parquet", "ü#c/my clicks.parquet"):
+        with pytest.raises(ValueError, match="^data: got 'gs://shop/") as raised:
+            windowed(f"gs://shop/{name}")
+        address = re.search(r"pyarrow\.dataset\.dataset\('([^']*)'\)", str(raised.value))
+        assert address is not None
+        assert pyarrow.fs.FileSystem.from_uri(address[1])[1] == f"shop/{name.replace('%20', ' ')}"
 
 
 def test_a_folder_without_files_is_named_at_the_call(tmp_path: Path) -> None:
