@@ -9,7 +9,9 @@ GAP_5 = Query(sessions(5))
 FINALS = Query(sessions(5, grace=1))
 UPDATES = Query(sessions(5, grace=1), emit={})
 REVIVED = Query(sessions(5, grace=1, retention=ms(20)))
+IN_ORDER = Query(sessions(5, grace=1), group={"order": "offset"})
 LEAST_RETENTION = Query(sessions(5, grace=1, retention=ms(6)))
+ONE_BY_ONE = reasons(("driver", "restarts"), "one by one, 9 comes before the record that it would join (rules 1.2)")
 
 CASES = [
     case(
@@ -232,6 +234,69 @@ CASES = [
         ann 9, ann 14, cid 18   → nothing   # 9 joins 14, which is open
         tick 40                 → ann 9..14 n=2, cid 18..18 n=1, bob 20..20 n=1
         """,
-        cannot=reasons(("driver", "restarts"), "one by one, 9 comes before the record that it would join (rules 1.2)"),
+        cannot=ONE_BY_ONE,
+    ),
+    case(
+        "2.6",
+        "so is a session that ends just after the close time",
+        FINALS,
+        """
+        bob 20                  → nothing   # C = 14
+        ann 9.001, ann 14.001   → nothing
+        tick 40                 → ann 9.001..14.001 n=2, bob 20..20 n=1
+        counters late=0
+        """,
+        cannot=ONE_BY_ONE,
+    ),
+    case(
+        "2.6",
+        "records behind the grace whose session ends before the close time are all late",
+        FINALS,
+        """
+        bob 20                      → nothing   # C = 14
+        ann 8.999, ann 13.999, cid 19   → nothing
+        tick 40                     → bob 20..20 n=1, cid 19..19 n=1
+        counters late=2
+        """,
+    ),
+    case(
+        "2.6, 1.3",
+        "with an order a record on the grace still joins a session that its own time leaves open",
+        IN_ORDER,
+        """
+        ann 14 offset=1, bob 20 offset=2, ann 19 offset=3           → nothing   # C = 14, T - G = 19
+        tick 40 offset=4                                            → ann 14..19 n=2, bob 20..20 n=1
+        counters late=0
+        """,
+    ),
+    case(
+        "2.6, 1.3",
+        "with an order a record behind the grace does not join a session that its own time has closed",
+        IN_ORDER,
+        """
+        ann 13.999 offset=1, bob 20 offset=2, ann 18.999 offset=3   → ann 13.999..13.999 n=1
+        tick 40 offset=4                                            → ann 18.999..18.999 n=1, bob 20..20 n=1
+        counters late=0
+        """,
+    ),
+    case(
+        "2.6, 1.3",
+        "neither does one that is a gap behind the grace and could be a session by itself",
+        IN_ORDER,
+        """
+        ann 9 offset=1, bob 20 offset=2, ann 14 offset=3            → ann 9..9 n=1
+        tick 40 offset=4                                            → ann 14..14 n=1, bob 20..20 n=1
+        counters late=0
+        """,
+    ),
+    case(
+        "2.6, 1.3",
+        "one that is a little further behind is late",
+        IN_ORDER,
+        """
+        ann 9 offset=1, bob 20 offset=2, ann 13.999 offset=3        → ann 9..9 n=1
+        tick 40 offset=4                                            → bob 20..20 n=1
+        counters late=1
+        """,
     ),
 ]

@@ -170,8 +170,8 @@ CASES = [
         """
         ann 2 tie=1     → nothing
         ann 1 tie=1     → nothing
-        ann 3 tie=1     → nothing           # 1 is before T - G = 1: no
-        tick 4          → nothing           # 1 is taken; its session may get a second record
+        ann 3 tie=1     → nothing           # T - G = 1: another record may come at 1, so 1 waits
+        tick 4          → nothing           # T - G = 2: 1 is taken, and 2 waits
         tick 5          → ann 1..2 n=2 why=max_records
         tick 10         → nothing           # 3 reaches 8, which is not before 8
         tick 11         → ann 3..3 n=1 why=gap

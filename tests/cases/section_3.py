@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .case import case
+from .case import STREAMS, case, reasons
 from .query import Query, gaps, ms
 
 OWN_GAPS = Query(gaps())
@@ -23,6 +23,29 @@ CASES = [
         bob   0:gap=100   5:gap=1
               ├───────────┤
         """,
+    ),
+    case(
+        "3.1",
+        "on a stream the longest gap is a day, unless the query says another",
+        FINALS,
+        """
+        ann 0 gap=2d            → nothing
+        bob 0 gap=2d            → nothing
+        ann 1d gap=1            → nothing       # 0 reaches 1d
+        bob 86400000.001 gap=1  → nothing
+        tick 2d                 → ann 0..1d n=2, bob 0..0 n=1, bob 86400000.001..86400000.001 n=1
+        counters clamped_gaps=2
+        """,
+    ),
+    case(
+        "3.1",
+        "a batch cuts no gap, unless the query says so",
+        OWN_GAPS,
+        """
+        ann   0:gap=2d   2d:gap=1   3d:gap=1
+              ├──────────┤          ┤
+        """,
+        cannot=reasons(STREAMS, "a stream cuts gaps to a day"),
     ),
     case(
         "3.1",
