@@ -123,6 +123,8 @@ class TimeCasts(NamedTuple):
         column, kind = self._plain(column, kind)
         allowed = self.duration
         if _is_text(kind):
+            if not values:
+                return allowed
             column, texts = self._filled(column, values)
             numbers = [_number(text) for text in texts]
             if texts and None in numbers:

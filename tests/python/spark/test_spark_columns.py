@@ -175,6 +175,12 @@ def test_a_time_of_another_type_names_the_cast_and_the_cast_works(spark: SparkSe
         made = eval(re.split(" if it counts | of ", chosen)[0], {"F": F})
         [row] = sessions(data.withColumn("ts", made)).count().collect()
         assert row["count"] == 3
-    for expression, cast in ((F.col("s") + 1, "F.timestamp_seconds(...)"), (F.to_date("text"), "F.col(...).cast(")):
-        with pytest.raises(TypeError, match=f"with or without a zone: {re.escape(cast)}"):
-            wr.group_by(data, "k", time=expression)
+    data = data.withColumn("in struct", F.struct(F.struct("text").alias("a b")))
+    for given in (F.col("s") + 1, F.to_date("text"), F.trim("text"), "in struct.a b.text"):
+        with pytest.raises(TypeError, match=r"^time: column .* with or without a zone: F?.") as raised:
+            wr.group_by(data, "k", time=given)
+        cast = re.split(" if it counts | of |; ", str(raised.value).partition("with or without a zone: ")[2])[0]
+        times = eval(cast, {"F": F, "expression": given}).alias("ts")
+        query = wr.group_by(data, "k", time=times).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+        [row] = query.count().collect()
+        assert row["count"] == 3

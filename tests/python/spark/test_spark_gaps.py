@@ -94,21 +94,37 @@ def test_a_column_of_another_type_is_refused_when_windowed(spark: SparkSession, 
 
 def test_gaps_of_numbers_name_the_casts_and_they_work(spark: SparkSession) -> None:
     kinds = "300 i, 300L l, CAST(100 AS TINYINT) t, 0.5 `a decimal`, 2.5D d, CAST(2.5 AS FLOAT) f"
+    kinds += ", named_struct('a gap', 7) s, named_struct('x', named_struct('y', 7.5D)) n"
     data = spark.sql(f"SELECT 'ann' AS user, TIMESTAMP '2026-01-01' AS ts, {kinds}")
     made, expected = data, dict[str, timedelta]()
-    for name in data.columns[2:]:
-        with pytest.raises(TypeError, match=f"column '{name}' has type .*; allowed: a day-time interval: ") as raised:
+    for name in (*data.columns[2:-2], "s.a gap", "n.x.y"):
+        last = name.rpartition(".")[2]
+        with pytest.raises(TypeError, match=f"column '{last}' has type .*; allowed: a day-time interval: ") as raised:
             wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap(name))
         for cast in str(raised.value).partition("interval: ")[2].split(", or "):
             code, _, unit = cast.partition(" if it counts ")
             made = made.withColumn(f"{name} {unit}", eval(code, {"F": F}))
-            numbers = {"i": 300, "l": 300, "t": 100, "a decimal": 0.5, "d": 2.5, "f": 2.5}
+            numbers = {"i": 300, "l": 300, "t": 100, "a decimal": 0.5, "d": 2.5, "f": 2.5, "s.a gap": 7, "n.x.y": 7.5}
             expected[f"{name} {unit}"] = timedelta(**{unit: numbers[name]})
-    asked = {name: wr.max(name) for name in expected}
+    asked = {name: wr.max(F.col(f"`{name}`")) for name in expected}
     windows = wr.SessionWindows.with_dynamic_gap("i seconds")
     (row,) = wr.group_by(made, "user", time="ts").windowed_by(windows).agg(**asked).collect()
     assert {name: row[name] for name in expected} == expected
-    assert len(expected) == 12
+    assert len(expected) == 16
+
+
+def test_the_casts_of_gaps_that_are_not_finite_give_null(spark: SparkSession) -> None:
+    data = spark.sql(
+        "SELECT 'ann' AS user, TIMESTAMP '2026-01-01' AS ts, explode(array('NaN', '-inf', 'inf', '5')) AS x"
+    )
+    data, windows = data.withColumn("g", F.col("x").cast("double")), wr.SessionWindows
+    for given, known in (("g", {}), (F.col("g") * 2, {"expression": F.col("g") * 2})):
+        with pytest.raises(TypeError, match="allowed: a day-time interval: ") as raised:
+            wr.group_by(data, "user", time="ts").windowed_by(windows.with_dynamic_gap(given))
+        cast = str(raised.value).partition("interval: ")[2].partition(" if it counts ")[0]
+        gaps = windows.with_dynamic_gap(eval(cast, {"F": F, **known}).alias("gap"))
+        (row,) = wr.group_by(data, "user", time="ts").windowed_by(gaps).count().collect()
+        assert row["count"] == 1
 
 
 @pytest.mark.parametrize("cast", ["INTERVAL MINUTE", "INTERVAL DAY TO HOUR", "INTERVAL HOUR TO SECOND"])
