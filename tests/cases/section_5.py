@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import windrow as wr
 
-from .case import case
+from .case import case, reasons
 from .query import Query, gaps, sessions, sliding
 
 INPUTS = ("clicks", "orders")
@@ -18,7 +20,12 @@ OWN_GAPS = Query(gaps(), COUNTS, inputs=INPUTS)
 MOST_2 = Query(sessions(5, max_records=2), {**COUNTS, "why": wr.ended_by()}, {"tie": "tie"}, inputs=INPUTS)
 SOURCES = Query(sessions(5, grace=1), COUNTS, {"source": "source"}, inputs=INPUTS)
 ORDERED = Query(sessions(5, grace=1), COUNTS, {"order": "offset"}, inputs=INPUTS)
+IN_ORDER_WITHOUT_GRACE = Query(sessions(5, grace=0), COUNTS, {"order": "offset"}, inputs=INPUTS)
+WITHOUT_GRACE = Query(sessions(5, grace=0), COUNTS, inputs=INPUTS)
+OF_THREE = Query(sessions(5, grace=0), {"n": wr.count()}, inputs=("one", "two", "three"))
 SPENT = Query(sessions(5), {**COUNTS, "spent": wr.sum("orders.v")}, inputs=INPUTS)
+
+JUDGED_TOGETHER = reasons(("driver", "restarts"), "a driver judges a record by the records before it, also in a batch")
 
 CASES = [
     case(
@@ -167,6 +174,62 @@ CASES = [
         clicks:ann   0:v=100
         orders:ann             3:v=7   4
                      ├─────────────────┤ n=3 spent=7
+        """,
+    ),
+    case(
+        "5.2, 1.3",
+        "of equal orders the time of the first input counts for the second",
+        IN_ORDER_WITHOUT_GRACE,
+        """
+        orders:ann 90 offset=1, clicks:zoe 10 offset=1                              → nothing
+        orders:zoe 100 offset=2, clicks:yan 100 offset=5, orders:ann 95 offset=5    → zoe 10..10 n=1, ann 90..90 n=1
+        clicks:tick 101 offset=6, orders:tick 101 offset=6                          → ann 95..95 n=1
+        counters late=0
+        """,
+    ),
+    case(
+        "5.2, 1.3",
+        "of equal orders the time of the second input does not count for the first",
+        IN_ORDER_WITHOUT_GRACE,
+        """
+        clicks:ann 90 offset=1, orders:zoe 10 offset=1                              → nothing
+        clicks:zoe 100 offset=2, clicks:ann 95 offset=5, orders:yan 100 offset=5    → zoe 10..10 n=1
+        clicks:tick 101 offset=6, orders:tick 101 offset=6                          → ann 90..95 n=2
+        counters late=0
+        """,
+    ),
+    case(
+        "5.1, 1.2",
+        "of a group, what is late by its own input is left out, and the others are grouped without it",
+        WITHOUT_GRACE,
+        """
+        clicks:zoe 100, orders:yan 10                                                   → nothing
+        clicks:ann 90, orders:ann 93, orders:bob 90, clicks:bob 94, orders:bob 98       → yan 10..10 n=1
+        clicks:tick 104, orders:tick 104                    → ann 93..93 n=1, bob 90..98 n=3
+        counters late=1
+        """,
+        cannot=JUDGED_TOGETHER,
+    ),
+    case(
+        "5.1, 1.2",
+        "what is left out of a group may leave others without what carried them",
+        OF_THREE,
+        """
+        one:zoe 100, two:yan 60, three:xia 50       → nothing       # closed are 95, 55 and 45
+        one:ann 56, two:ann 52, three:ann 47        → nothing       # 56 reaches 61, so 52 reaches 57, so 47 reaches 52
+        three:tick 53                               → ann 47..47 n=1
+        counters late=2
+        """,
+        cannot=JUDGED_TOGETHER,
+    ),
+    case(
+        "5.2, 1.5",
+        "a source of one input is known to the other, whose ticks without a source move it",
+        replace(SOURCES, windows=sessions(5, grace=0)),
+        """
+        clicks:ann 10 source=a      → nothing
+        orders:tick 50              → nothing
+        clicks:tick 50              → ann 10..10 n=1
         """,
     ),
 ]

@@ -1,4 +1,4 @@
-"""Output: rules 6."""
+"""Output: rules 6. Those of updates at a pace are in `section_6_pace`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ TIED = Query(
 )
 OR_NULL = Query(sessions(5, grace=1), {"n": wr.count(), "total": wr.sum("v")}, overflow="null")
 TICKS = Query(sessions(5))
-EVERY_10 = Query(sessions(5, grace=100), emit={"every": ms(10)})
-EVERY_100 = Query(sessions(5, grace=1), emit={"every": ms(100)})
-EVERY_10_IN_BOTH = Query(sessions(5, grace=100), emit={"every": ms(10)}, inputs=("clicks", "orders"))
 LEFT_OUT = Query(sessions(5, grace=1), left_out=True)
 LEFT_OUT_SLIDING = Query(sliding(5, grace=2), left_out=True)
 LEFT_OUT_LATE = Query(sessions(5, grace=1), left_out=True, late=True)
@@ -263,54 +260,6 @@ CASES = [
         """,
         in_batch=True,
         cannot=reasons(("stream", "spark_stream"), "a stream refuses session_number (rules 6.11)"),
-    ),
-    case(
-        "6.12",
-        "a window leaves at once, and then at its pace",
-        EVERY_10,
-        """
-        ann 0           → upsert ann 0..0 n=1
-        ann 3           → nothing
-        tick 9          → nothing
-        tick 10         → delete ann 0..0, upsert ann 0..3 n=2
-        ann 4           → nothing
-        bob 19          → upsert bob 19..19 n=1
-        tick 20         → delete ann 0..3, upsert ann 0..4 n=3
-        """,
-    ),
-    case(
-        "6.12",
-        "a window leaves at the latest when it closes",
-        EVERY_100,
-        """
-        ann 0           → upsert ann 0..0 n=1
-        ann 3           → nothing
-        tick 9          → nothing
-        tick 10         → delete ann 0..0, upsert ann 0..3 n=2
-        """,
-    ),
-    case(
-        "6.12",
-        "a merged session deletes what earlier rows gave, and has the latest pace of its parts",
-        EVERY_10,
-        """
-        ann 0           → upsert ann 0..0 n=1
-        ann 8           → upsert ann 8..8 n=1
-        ann 4           → nothing
-        tick 17         → nothing
-        tick 18         → delete ann 0..0, delete ann 8..8, upsert ann 0..8 n=3
-        """,
-    ),
-    case(
-        "6.12, 5.1",
-        "until all inputs have been seen only first rows leave",
-        EVERY_10_IN_BOTH,
-        """
-        clicks:ann 0    → upsert ann 0..0 n=1
-        clicks:ann 3    → nothing
-        clicks:tick 50  → nothing
-        orders:tick 1   → delete ann 0..0, upsert ann 0..3 n=2
-        """,
     ),
     case(
         "6.13",

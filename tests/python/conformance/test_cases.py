@@ -9,6 +9,7 @@ import pytest
 from ...cases.book import CASES
 from ...cases.case import WAYS, Case, case, fault
 from ...cases.query import Query, sessions
+from ..harness import oracle_ways
 from ..harness.book_lines import FILE, text
 from ..harness.ways import PLAYS
 
@@ -19,6 +20,27 @@ PLAYED = [(each, way) for each in CASES for way in PLAYS if way not in each.cann
 def test_a_case_gives_the_windows_of_its_rule(case: Case, way: str) -> None:
     found = PLAYS[way](case)
     assert not found, "\n".join([case.name, case.drawing, *found])
+
+
+STREAMED = [each for each in CASES if oracle_ways.reason(each) is None]
+TIMELINES = [each for each in CASES if oracle_ways.knows_as_batch(each)]
+
+
+@pytest.mark.parametrize("case", STREAMED, ids=[each.id for each in STREAMED])
+def test_the_oracle_of_streams_gives_the_windows_of_a_case(case: Case) -> None:
+    found = oracle_ways.micro_batches(case)
+    assert not found, "\n".join([case.name, case.drawing, *found])
+
+
+@pytest.mark.parametrize("case", TIMELINES, ids=[each.id for each in TIMELINES])
+def test_the_oracle_of_batches_gives_the_windows_of_a_case(case: Case) -> None:
+    found = oracle_ways.batch(case)
+    assert not found, "\n".join([case.name, case.drawing, *found])
+
+
+def test_the_oracles_know_most_cases() -> None:
+    assert len(STREAMED) >= 110
+    assert len(TIMELINES) >= 30
 
 
 def test_the_book_as_json_lines_is_that_of_the_cases() -> None:

@@ -13,12 +13,10 @@ from collections.abc import Callable
 import pytest
 
 from ..harness import micro_batch_player
-from ..harness.micro_batch_player import COUNTED_WHERE_READ, Operators, differences
+from ..harness.micro_batch_player import differences
 from ..harness.micro_batch_tables import tables
 from ..harness.seeds import blocks
 from ..harness.shrink_micro_batches import shrunk
-from ..oracle.micro_batch_case import Case, text_of
-from ..oracle.micro_batch_cases import CASES
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
@@ -68,19 +66,6 @@ def test_many_updates_leave_at_their_pace(soaked: Callable[[str], None]) -> None
     for seed in range(FIRST, FIRST + LONG):
         check(paced_scenario(seed), seed)
     soaked(f"{LONG} streams of paced updates")
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_cases_are_answered_as_computed_by_hand(case: Case) -> None:
-    scenario = case.scenario
-    played = Operators(scenario)
-    for number, (rows, expected) in enumerate(zip(scenario.batches, case.rows, strict=True)):
-        if (restart := scenario.restart_before(number)) is not None:
-            played.restart(restart.grace, restart.late, restart.every)
-        got = [text_of(change) for changes in played.push(rows).values() for change in changes]
-        assert sorted(got) == sorted(expected), f"batch {number}"
-    expected = {name: count for name, count in case.counted.items() if name not in COUNTED_WHERE_READ}
-    assert {name: played.counters[name] for name in expected} == expected
 
 
 def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
