@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import windrow as wr
-
 from .case import STREAMS, case, reasons
-from .query import Query, gaps, ms, sessions, sliding
+from .query import Query, gaps, sessions
 
 FINALS = Query(sessions(5, grace=1))
 OWN_GAPS = Query(gaps(grace=1))
@@ -17,11 +15,7 @@ ORDERED = Query(sessions(5, grace=1), group={"order": "offset"})
 SOURCES = Query(sessions(5, grace=1), group={"source": "source"})
 SLOWEST = Query(sessions(5, grace=1), group={"source": "source", "stream_time": "slowest"})
 EVERYTHING = Query(sessions(5, grace=0), group={"source": "source", "order": "offset"})
-DAILY = Query(wr.SessionWindows.with_gap(ms(5)))
 DAILY_GRACE = Query(sessions(5, grace=10))
-DAILY_SLIDING = Query(sliding(5, grace=0))
-LONGER = replace(DAILY_GRACE, windows=sessions(10, grace=10))
-TOTALLED = replace(DAILY_GRACE, aggregates={"n": wr.count(), "total": wr.sum("v")})
 MORE_GRACE = replace(FINALS, windows=sessions(5, grace=100))
 
 ONE_BY_ONE = reasons(("driver", "restarts"), "a driver judges a record by the records before it, also in a batch")
@@ -270,95 +264,5 @@ CASES = [
                ├─────┤
         """,
         cannot=reasons(STREAMS, "on a stream the records of ann are late (rules 2.2)"),
-    ),
-    case(
-        "1.9",
-        "a run ends with stream time at exactly its end",
-        DAILY,
-        """
-        ann 0, ann 3, to 8          → nothing           # 8 is not past 3 + 5
-        bob 9, to 9                 → ann 0..3 n=2
-        bob 12, to 17               → nothing
-        to 18                       → bob 9..12 n=2
-        """,
-    ),
-    case(
-        "1.9",
-        "records move no time, also those after the end of a run",
-        DAILY,
-        """
-        ann 0, bob 100, to 5        → nothing
-        to 6                        → ann 0..0 n=1
-        to 106                      → bob 100..100 n=1
-        """,
-    ),
-    case(
-        "1.9",
-        "a record before the end of the run before it may be late",
-        DAILY,
-        """
-        ann 0, bob 19, to 20        → ann 0..0 n=1      # C = 15
-        ann 14, bob 14, to 21       → nothing           # bob's joins the one at 19
-        to 40                       → bob 14..19 n=2
-        """,
-    ),
-    case(
-        "1.9",
-        "sliding windows are cut into runs too",
-        DAILY_SLIDING,
-        """
-        ann 10, to 11               → ann 5..10 n=1
-        ann 12, to 20               → ann 7..12 n=2, ann 11..16 n=1
-        """,
-    ),
-    case(
-        "1.10",
-        "a stream begins with the windows that a history left open",
-        DAILY_GRACE,
-        """
-        ann 0, to 3                 → nothing
-        stream
-        ann 5                       → nothing
-        tick 20                     → nothing           # 20 is not past 5 + 5 + 10
-        tick 21                     → ann 0..5 n=2
-        counters records=1
-        """,
-    ),
-    case(
-        "1.10",
-        "the stream time of the history judges the first records",
-        DAILY_GRACE,
-        """
-        ann 0, to 50                → ann 0..0 n=1      # C = 35
-        stream
-        ann 34                      → nothing           # late
-        ann 35                      → nothing
-        tick 51                     → ann 35..35 n=1
-        counters late=1
-        """,
-    ),
-    case(
-        "1.11",
-        "open sessions that touch under a longer gap become one",
-        DAILY_GRACE,
-        """
-        ann 0, ann 8, to 9          → nothing
-        stream
-        tick 28                     → nothing           # the new gap gives the reach: 8 + 10 + 10
-        tick 29                     → ann 0..8 n=2
-        """,
-        then=LONGER,
-    ),
-    case(
-        "1.11",
-        "an aggregate that the first query does not have is null in its windows",
-        DAILY_GRACE,
-        """
-        ann 0 v=1, to 3             → nothing
-        stream
-        ann 5 v=2, bob 5 v=3        → nothing
-        tick 30                     → ann 0..5 n=2 total=null, bob 5..5 n=1 total=3
-        """,
-        then=TOTALLED,
     ),
 ]

@@ -13,6 +13,8 @@ IN_ORDER = Query(sessions(5, grace=1), group={"order": "offset"})
 LEAST_RETENTION = Query(sessions(5, grace=1, retention=ms(6)))
 ONE_BY_ONE = reasons(("driver", "restarts"), "one by one, 9 comes before the record that it would join (rules 1.2)")
 
+TOGETHER = reasons(("driver", "restarts"), "one by one, the records are late (rules 1.2)")
+
 CASES = [
     case(
         "2.1",
@@ -298,5 +300,29 @@ CASES = [
         tick 40 offset=4                                            → bob 20..20 n=1
         counters late=1
         """,
+    ),
+    case(
+        "2.4",
+        "a closed session is visible while its end is after stream time minus the retention",
+        REVIVED,
+        """
+        ann 0, bob 19           → ann 0..0 n=1
+        ann 5, ann 10, ann 15   → nothing           # 0 is after 19 - 20
+        tick 40                 → ann 0..15 n=4, bob 19..19 n=1
+        counters late=0
+        """,
+        cannot=TOGETHER,
+    ),
+    case(
+        "2.4",
+        "a closed session that ends at stream time minus the retention is hidden",
+        REVIVED,
+        """
+        ann 0, bob 20           → ann 0..0 n=1
+        ann 5, ann 10, ann 15   → nothing           # 0 is not after 20 - 20
+        tick 40                 → ann 5..15 n=3, bob 20..20 n=1
+        counters late=0
+        """,
+        cannot=TOGETHER,
     ),
 ]

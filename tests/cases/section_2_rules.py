@@ -5,7 +5,7 @@ from __future__ import annotations
 import windrow as wr
 
 from .case import case
-from .query import Query, ms, sessions
+from .query import Query, gaps, ms, sessions
 
 TOLD = {"n": wr.count(), "why": wr.ended_by()}
 
@@ -188,6 +188,67 @@ CASES = [
         ann 7 tie=1     → nothing           # late, though 8 is within its gap
         tick 30         → ann 8..10 n=2 why=gap
         counters late=1
+        """,
+    ),
+    case(
+        "2.7, 3.1",
+        "a record with a bad gap is left out, and ends nothing",
+        Query(gaps(end_when="end"), TOLD),
+        """
+        ann   0:gap=5   1:gap=0,end   2:gap=5
+              ├────────2──────────────┤ why=open
+        """,
+    ),
+    case(
+        "2.7, 1.5",
+        "a tick ends nothing",
+        ruled(5, grace=100, end_when="end"),
+        """
+        ann 0 tie=1             → nothing
+        tick 1 tie=1 end        → nothing
+        ann 2 tie=1             → nothing
+        tick 200                → ann 0..2 n=2 why=gap
+        """,
+    ),
+    case(
+        "2.7",
+        "cut_on: records of one time and tie that differ are a session of their own",
+        CUT_ON,
+        """
+        ann   0:tie=1,word=a   1:tie=1,word=a   1:tie=1,word=b   2:tie=1,word=b
+              ┤ why=cut_on
+                               ┤ n=2 why=cut_on
+                                                                 ┤ why=open
+        """,
+    ),
+    case(
+        "2.7",
+        "end_when: one of the last records is enough",
+        ENDING,
+        """
+        ann   0:tie=1   1:tie=1   1:tie=1,end   2:tie=1
+              ├─────────┤ why=end_when
+                                                ┤ why=open
+        """,
+    ),
+    case(
+        "2.7",
+        "start_when: one of the next records is enough",
+        BEGINNING,
+        """
+        ann   0:tie=1   1:tie=1   1:tie=1,begin   2:tie=1
+              ┤ n=1 why=start_when
+                        ├─────────────────────────┤ n=3 why=open
+        """,
+    ),
+    case(
+        "2.7, 3.2",
+        "gap: a session reaches as far as the furthest of its records",
+        Query(gaps(max_records=9), TOLD),
+        """
+        ann   0:gap=10   3:gap=1   8:gap=1   12:gap=1
+              ├────────────────────┤ why=gap
+                                             ┤ why=open
         """,
     ),
 ]

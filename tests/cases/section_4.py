@@ -36,6 +36,20 @@ PARTS = Query(
     returns_records=True,
 )
 
+FRAMES = Query(
+    sliding(30, grace=2),
+    {
+        "n": wr.count(),
+        "both": wr.sum("v").over(ms(5)),
+        "left": wr.sum("v").over(ms(5), closed="left"),
+        "right": wr.sum("v").over(ms(5), closed="right"),
+        "neither": wr.sum("v").over(ms(5), closed="neither"),
+        "later": wr.sum("v").over(ms(5), delay=ms(5)),
+        "before": wr.sum("v").over(ms(5), delay=ms(10)),
+    },
+    returns_records=True,
+)
+
 CASES = [
     case(
         "4.1",
@@ -287,5 +301,59 @@ CASES = [
         ann 13 v=3      → ann 8..13 n=3 both=2 left=1 right=2 neither=1 earlier=2 least=4
         """,
         in_batch=True,
+    ),
+    case(
+        "4.7",
+        "records of one time are covered or not together, also with a delay",
+        FRAMES,
+        """
+        ann 0 v=1           → ann -30..0 n=1 both=1 left=null right=1 neither=null later=null before=null
+        ann 5 v=2, ann 5 v=4 → ann -25..5 n=3 both=7 left=1 right=6 neither=null later=1, ann -25..5 n=3 both=7
+        ann 10 v=8          → ann -20..10 n=4 both=14 left=6 right=8 neither=null later=7 before=1
+        ann 20 v=16         → ann -10..20 n=5 both=16 left=null right=16 neither=null later=8 before=14
+        ann 21 v=32         → ann -9..21 n=6 both=48 left=16 right=48 neither=16 later=null before=8
+        """,
+        in_batch=True,
+    ),
+    case(
+        "4.2",
+        "the record at 1970 itself is early",
+        WITHIN_5,
+        """
+        time   0    1    2    5    6
+        ann    0         2
+               ├──────2───────┤
+                    ├────1─────────┤
+        """,
+    ),
+    case(
+        "4.2",
+        "windows do not cross 1970, also record by record",
+        UPDATES,
+        """
+        ann -1          → upsert ann -6..-1 n=1
+        ann 5           → upsert ann 0..5 n=1
+        """,
+    ),
+    case(
+        "4.1",
+        "stream time is floored too",
+        Query(sliding(4, grace=2, unit=2)),
+        """
+        tick 9          → nothing           # T = 8, C = 6
+        ann 6           → nothing
+        tick 20         → ann 2..6 n=1
+        counters late=0 windows_refused=0
+        """,
+    ),
+    case(
+        "4.6",
+        "a time is stored until the close time is past it and the difference",
+        RECORDS,
+        """
+        ann 10          → ann 5..10 n=1
+        tick 17         → nothing           # C = 15
+        ann 15          → ann 10..15 n=2
+        """,
     ),
 ]

@@ -23,6 +23,7 @@ ORDERED = Query(sessions(5, grace=1), COUNTS, {"order": "offset"}, inputs=INPUTS
 IN_ORDER_WITHOUT_GRACE = Query(sessions(5, grace=0), COUNTS, {"order": "offset"}, inputs=INPUTS)
 WITHOUT_GRACE = Query(sessions(5, grace=0), COUNTS, inputs=INPUTS)
 OF_THREE = Query(sessions(5, grace=0), {"n": wr.count()}, inputs=("one", "two", "three"))
+SLOWEST = replace(SOURCES, group={"source": "source", "stream_time": "slowest"})
 SPENT = Query(sessions(5), {**COUNTS, "spent": wr.sum("orders.v")}, inputs=INPUTS)
 
 JUDGED_TOGETHER = reasons(("driver", "restarts"), "a driver judges a record by the records before it, also in a batch")
@@ -230,6 +231,42 @@ CASES = [
         clicks:ann 10 source=a      → nothing
         orders:tick 50              → nothing
         clicks:tick 50              → ann 10..10 n=1
+        """,
+    ),
+    case(
+        "5.1, 6.3",
+        "a late record alone is of its input",
+        replace(FINALS, late=True),
+        """
+        orders:bob 30           → nothing           # C of orders is 24
+        orders:ann 1            → late ann 1..1 n=1 clicks=0 orders=1
+        counters late=1 late_emitted=1
+        """,
+    ),
+    case(
+        "5.1, 1.4",
+        "the slowest source of the slowest input closes",
+        SLOWEST,
+        """
+        clicks:ann 0 source=a   → nothing
+        orders:bob 1 source=a   → nothing
+        orders:cid 30 source=b  → nothing
+        clicks:dan 8 source=a   → nothing           # orders of a are at 1
+        orders:tick 7 source=a  → ann 0..0 n=1
+        orders:tick 40 source=a → bob 1..1 n=1      # clicks are at 8 now
+        counters late=0 stream_time=8
+        """,
+    ),
+    case(
+        "5.1",
+        "a tick of one input is of no other",
+        FINALS,
+        """
+        clicks:ann 0            → nothing
+        orders:ann 0            → nothing
+        orders:tick 50          → nothing
+        clicks:tick 6           → nothing
+        clicks:tick 7           → ann 0..0 n=2 clicks=1 orders=1
         """,
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import windrow as wr
@@ -325,5 +326,58 @@ CASES = [
         ann 10          → nothing
         """,
         cannot=REAL_CLOCK,
+    ),
+    case(
+        "6.13, 1.4",
+        "each source judges its own records",
+        replace(LEFT_OUT, group={"source": "source"}),
+        """
+        ann 0 source=a          → nothing
+        ann 60 source=b         → nothing
+        bob 3 source=a          → nothing
+        bob 3 source=b          → left_out bob 3..3 reason=late late_by=51 stream_time=60
+        - 3 source=b            → left_out - 3..3 reason=null_key
+        """,
+    ),
+    case(
+        "6.13, 5.1",
+        "each input judges its own records",
+        replace(LEFT_OUT, inputs=("clicks", "orders")),
+        """
+        clicks:ann 60           → nothing
+        orders:ann 20           → nothing
+        orders:bob 3            → left_out bob 3..3 reason=late late_by=11 stream_time=20
+        clicks:bob 20           → left_out bob 20..20 reason=late late_by=34 stream_time=60
+        """,
+    ),
+    case(
+        "6.13, 4.3",
+        "a record that another window takes is not left out",
+        LEFT_OUT_SLIDING,
+        """
+        cid 52                  → nothing           # C = 50
+        ann 47                  → left_out ann 42..47 reason=refused late_by=3 stream_time=52
+        ann 50                  → nothing
+        ann 47                  → nothing           # 45..50 takes it
+        counters windows_refused=2 late=0
+        """,
+    ),
+    case(
+        "6.2, 1.4",
+        "updates are coalesced in each source",
+        replace(OPEN_UPDATES, group={"source": "source"}),
+        """
+        ann 0 source=a, ann 1 source=b, ann 2 source=a, ann 3 source=b  → upsert ann 0..2 n=2, upsert ann 1..3 n=2
+        counters updates=2
+        """,
+    ),
+    case(
+        "6.2, 1.3",
+        "windows that are born and merged in a micro-batch give no row, also with an order",
+        replace(OPEN_UPDATES, group={"order": "offset"}),
+        """
+        ann 0 offset=1, ann 8 offset=2, ann 4 offset=3      → upsert ann 0..8 n=3
+        counters updates=1
+        """,
     ),
 ]

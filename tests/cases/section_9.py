@@ -152,4 +152,13 @@ CASES = [
         tick 30                 → cid 3..8 n=1, ann 5..10 n=1, bob 5..10 n=1
         """,
     ),
+    case(
+        "9.3",
+        "the window right of a record one difference before is made",
+        SLIDING,
+        """
+        ann 10      → upsert ann 5..10 n=1
+        ann 15      → upsert ann 11..16 n=1, upsert ann 10..15 n=2
+        """,
+    ),
 ]

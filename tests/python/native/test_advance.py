@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import windrow as wr
 
-from ..harness.daily_jobs import days, half_hours, pairs, played, shown_windows
+from ..harness.daily_jobs import days, half_hours, pairs, played
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, often, some
 from ..harness.tables import Call, assert_same, assert_windows, by_sessions, by_sliding, rows_of
@@ -160,42 +160,6 @@ def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:
     days_of()
 
 
-def test_a_session_runs_over_the_end_of_a_day() -> None:
-    #   08:00             08:40 │ 08:50        10:00
-    #   ann ●                   │               ●
-    #   bob                ●────┼────●
-    one = half_hours(pairs(("ann", 0), ("bob", 40))).advance(None, to=at(45), n=wr.count())
-    assert one.closed.to_pylist() == [{"user": "ann", "window": {"start": at(0), "end": at(0)}, "n": 1}]
-    shown = shown_windows(one.still_open).to_pylist()
-    assert shown == [{"user": "bob", "window": {"start": at(40), "end": at(40)}, "n": 1}]
-    two = half_hours(pairs(("bob", 50), ("ann", 120))).advance(one.still_open, to=at(151), n=wr.count())
-    assert sorted(row["n"] for row in two.closed.to_pylist()) == [1, 2]
-    assert two.still_open.num_rows == 1
-
-
-@pytest.mark.parametrize(("minutes", "closed"), [(39, 0), (40, 0), (40 + 1 / 60, 1)])
-def test_a_session_closes_after_its_gap_and_grace(minutes: float, closed: int) -> None:
-    run = half_hours(pairs(("ann", 0)), grace="10 minutes").advance(None, to=at(minutes), n=wr.count())
-    assert run.closed.num_rows == closed
-    assert shown_windows(run.still_open).num_rows == 1 - closed
-
-
-def test_records_after_the_end_of_a_day_count_and_move_no_time() -> None:
-    one = half_hours(pairs(("ann", 0), ("ann", 500))).advance(None, to=at(10), n=wr.count())
-    assert one.closed.num_rows == 0
-    assert shown_windows(one.still_open).num_rows == 2
-    two = half_hours(pairs(("ann", 20), ("ann", 501))).advance(one.still_open, to=at(60), n=wr.count())
-    assert [row["n"] for row in two.closed.to_pylist()] == [2]
-    assert [row["n"] for row in shown_windows(two.still_open).to_pylist()] == [2]
-
-
-def test_a_run_up_to_the_same_time_moves_no_time() -> None:
-    one = half_hours(pairs(("ann", 0))).advance(None, to=at(30), n=wr.count())
-    two = half_hours(pairs(("ann", 10))).advance(one.still_open, to=at(30), n=wr.count())
-    assert two.closed.num_rows == 0
-    assert [row["n"] for row in shown_windows(two.still_open).to_pylist()] == [2]
-
-
 @pytest.mark.parametrize("name", ["op", "user"])
 def test_a_key_or_an_aggregate_may_have_the_name_of_the_column_that_late_records_add(name: str) -> None:
     day = pa.table({name: ["ann", "bob"], "ts": [at(0), at(58)]})
@@ -213,16 +177,6 @@ def test_a_run_that_is_repeated_gives_the_same_rows() -> None:
     assert one.rows.equals(again.rows)
     two = [half_hours(pairs(("bob", 50))).advance(one.still_open, to=at(60), n=wr.count()) for _ in range(2)]
     assert two[0].rows.equals(two[1].rows)
-
-
-def test_no_window_is_final_twice_and_late_records_are_counted() -> None:
-    one = half_hours(pairs(("ann", 0))).advance(None, to=at(60), n=wr.count())
-    assert one.closed.num_rows == 1
-    for late, rows in (("drop", []), ("emit", ["late"])):
-        run = half_hours(pairs(("ann", 0), ("ann", 1))[:1]).late(late).advance(one.still_open, to=at(90), n=wr.count())
-        assert [row.get("op") for row in run.closed.to_pylist()] == rows
-        assert wr.counters(run.closed)["late"] == 1
-        assert shown_windows(run.still_open).num_rows == 0
 
 
 def test_grace_and_late_policy_may_change_between_days() -> None:

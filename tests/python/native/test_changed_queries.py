@@ -139,27 +139,6 @@ def test_sessions_continue_under_another_query(
     assert by_window(two.closed) == expected
 
 
-#        08:00   08:01       08:31 (to)
-#   ├ bob ┤ bound ┤···30 min···│      the session of bob is closed: a gap of an hour does not open its time again
-@pytest.mark.parametrize("unit", ["s", "us"])
-@pytest.mark.parametrize(("minutes", "late"), [(0, 1), (1 - 1 / 60, 1), (1, 0), (1 + 1 / 60, 0)])
-def test_a_record_that_is_late_is_late_under_a_longer_gap_too(minutes: float, late: int, unit: Any) -> None:
-    def visits(minutes: float) -> pa.Table:
-        return pairs(("bob", minutes)).cast(pa.schema({"user": pa.string(), "ts": pa.timestamp(unit)}))
-
-    def longer(data: Any) -> Any:
-        hour = wr.SessionWindows.with_gap("1 hour", grace="0 seconds")
-        return wr.group_by(data, "user", time="ts").windowed_by(hour)
-
-    one = half_hours(visits(0)).advance(None, to=at(31), n=wr.count())
-    assert one.closed.num_rows == 1
-    two = longer(visits(minutes)).advance(one.still_open, to=at(200), n=wr.count())
-    assert (wr.counters(two.closed)["late"], two.closed.num_rows) == (late, 1 - late)
-    driver = StreamDriver(lambda data: longer(data).start_from(one.still_open).count(), visits(0).schema)
-    driver.pipe(user="bob", ts=at(minutes))
-    assert (driver.counters["late"], len(driver.tick(at(200)))) == (late, 1 - late)
-
-
 @usually(80)
 @given(cuts(), st.integers(1, 6), st.integers(0, 5), st.integers(0, 5))
 def test_sliding_windows_continue_under_another_query(

@@ -123,39 +123,6 @@ def both(windows: Any = GAP) -> Any:
     return wr.cogroup(clicks=clicks(), orders=orders()).windowed_by(windows)
 
 
-def test_an_aggregate_sees_the_records_of_its_input_only() -> None:
-    """
-    clicks ann  x───x        bob x                  gap 5: ann's order joins the session of ann's clicks
-    orders ann         x                  cid x
-                0   4  7         30           90
-    """
-    result = both().agg(
-        n=wr.count(),
-        clicks=wr.count("clicks.*"),
-        urls=wr.count("clicks.a.b"),
-        last=wr.last("clicks.a.b"),
-        first=wr.first("orders.amount"),
-        spent=wr.sum("orders.amount"),
-    )
-    assert result.column_names == ["k", "window", "n", "clicks", "urls", "last", "first", "spent"]
-    found = {row["k"]: [*row.values()][2:] for row in result.to_pylist()}
-    assert found == {
-        "ann": [3, 2, 1, None, 30, 30],
-        "bob": [1, 1, 1, "/hats", None, None],
-        "cid": [1, 0, 0, None, 5, 5],
-    }
-    metadata = result.schema.metadata
-    assert (metadata[b"windrow.records"], metadata[b"windrow.null_keys"]) == (b"6", b"1")
-
-
-def test_a_tick_of_one_input_is_no_record() -> None:
-    ticked = ORDERS.set_column(3, "tick", pa.array([True, None]))
-    grouped = wr.cogroup(clicks=clicks(), orders=orders(ticked, tick="tick")).windowed_by(GAP)
-    result = grouped.agg(n=wr.count(), orders=wr.count("orders.*"))
-    assert sorted(result["n"].to_pylist()) == [1, 1, 2]
-    assert result.schema.metadata[b"windrow.ticks"] == b"1"
-
-
 def test_keys_may_be_called_as_the_time_is_elsewhere() -> None:
     one = pa.table({"ts": pa.array([3, 3], US), "n": [1, 2]})
     other = pa.table({"ts": pa.array([3], US), "at": pa.array([7], US), "n": [4]})

@@ -63,29 +63,6 @@ def changes_by_tick(changes: list[Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_a_late_record_alone_is_of_its_input() -> None:
-    driver = driven(SESSIONS, late="emit")
-    driver.pipe("orders", k="other", at=at_tick(1000), amount=1)
-    assert changes_by_tick(driver.pipe("orders", k="a", at=at_tick(1), amount=9)) == [("late", "a", 1, 1, 0, 9)]
-
-
-def test_an_update_shows_what_each_input_gave() -> None:
-    """
-    clicks  x       x         the order between them joins the two sessions of clicks
-    orders      x
-            0   4   8
-    """
-    driver = driven(SESSIONS, emit="update")
-    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(0))) == [("upsert", "a", 0, 0, 1, None)]
-    assert changes_by_tick(driver.pipe("clicks", k="a", ts=at_tick(8))) == [("upsert", "a", 8, 8, 1, None)]
-    assert changes_by_tick(driver.pipe("orders", k="a", at=at_tick(4), amount=3)) == [
-        ("delete", "a", 0, 0),
-        ("delete", "a", 8, 8),
-        ("upsert", "a", 0, 8, 2, 3),
-    ]
-    assert driver.sessions.fetch("a").to_pylist()[0]["clicks"] == 2
-
-
 def interleaved(rows: list[tuple[str, int, int | None]]) -> pa.Table:
     """Rows of (input, time, amount), both inputs in one table, each in its own time column."""
     clicks = [name == "clicks" for name, _, _ in rows]

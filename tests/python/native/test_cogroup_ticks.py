@@ -45,12 +45,6 @@ def test_a_tick_without_an_input_is_of_all() -> None:
     assert (driver.counters["records"], driver.counters["ticks"]) == (1, 2)
 
 
-def test_a_tick_of_one_input_is_of_no_other() -> None:
-    driver = driven()
-    assert fed(driver, {"of": "clicks", "k": "a", "ts": at(0)}, {"of": "orders", "at": at(16), "tick": True}) == []
-    assert driver.stream_time == at(0)
-
-
 @pytest.mark.parametrize(("beat", "tick", "reached"), [(True, None, 3), (False, True, 4), (True, True, 3)])
 def test_the_time_of_a_tick_without_an_input_is_where_its_tick_is(beat: bool, tick: bool | None, reached: int) -> None:
     driver = driven("beat")

@@ -20,7 +20,6 @@ from windrow.__main__ import main
 from windrow.plot import timeline
 from windrow.testing import StreamDriver
 
-from ..harness.steps import LocalStream
 from ..harness.tables import arrow
 from ..scenes import all_at, at
 
@@ -77,48 +76,6 @@ def test_bounds_as_columns_and_counters_go_along() -> None:
     assert wr.counters(answer)["windows"] == 4
     updates = wr.group_by(CLICKS, "user", time="ts").windowed_by(CUT).emit("update").count()
     assert updates["op"].to_pylist() == ["upsert"] * 4
-
-
-def test_what_is_left_out_ends_no_session() -> None:
-    # at 8:12 logout is true in a record that is left out, and so nothing ends there
-    more = {"user": ["ann"], "ts": all_at(14), "logout": [False], "url": ["/e"]}
-    table = pa.concat_tables([CLICKS, pa.table(more)])
-    table = table.set_column(2, "logout", pa.array([True, False, None, True, False, True, False]))
-    wanted = [("ann", *all_at(0, 0), 1), ("ann", *all_at(4, 14), 4), ("bob", *all_at(1, 1), 1)]
-    gaps = pa.array([timedelta(minutes=minutes) for minutes in (5, 5, 5, 0, 5, 5, 5)])
-    windows = wr.SessionWindows.with_dynamic_gap("pause", end_when="logout")
-    grouped = wr.group_by(table.append_column("pause", gaps), "user", time="ts").windowed_by(windows)
-    for aggregate in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
-        with pytest.warns(wr.LeftOut, match="bad_gaps"):
-            assert shown(grouped.agg(n=aggregate)) == wanted
-    ticks = table.append_column("tick", pa.array([False, False, False, True, False, False, False]))
-    fixed = wr.SessionWindows.with_gap("5 minutes", end_when="logout")
-    ticking = wr.group_by(ticks, "user", time="ts", tick="tick").windowed_by(fixed)
-    for aggregate in (wr.count(), wr.aggregate(lambda: 0, one_more, added, schema="bigint", columns=["url"])):
-        assert shown(ticking.agg(n=aggregate)) == wanted
-
-
-def one_more(held: int, row: Any) -> int:
-    return held + 1
-
-
-def added(one: int, other: int) -> int:
-    return one + other
-
-
-def test_a_stream_of_built_in_aggregates_is_cut() -> None:
-    """Its records do not come as partial sessions, unlike those of a stream without rules."""
-
-    def query(data: Any) -> Any:
-        windows = wr.SessionWindows.with_gap(
-            "5 minutes", grace="1 minute", max_duration="10 minutes", end_when="logout"
-        )
-        return wr.group_by(data, "user", time="ts").windowed_by(windows).agg(n=wr.count())
-
-    stream = LocalStream(query, CLICKS.schema, shards=2)
-    last = pa.Table.from_pylist([{"user": "end", "ts": at(100)}], CLICKS.schema)
-    rows = [*stream.push([CLICKS]), *stream.push([last])]
-    assert shown(pa.Table.from_pylist(rows)) == SESSIONS
 
 
 def test_a_cogroup_is_cut_by_a_column_of_one_input() -> None:

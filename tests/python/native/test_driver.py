@@ -90,37 +90,11 @@ def test_a_driver_refuses_lengths_that_are_no_milliseconds(argument: str, differ
         StreamDriver(definition, PAYMENTS)
 
 
-def test_updates_have_tombstones_before_the_window_that_takes_their_place() -> None:
-    driver = StreamDriver(updates, PAYMENTS)
-    assert user_changes(driver.pipe(user="ann", ts=at(0))) == [("upsert", "ann", 0.0, 0.0, {"n": 1})]
-    assert user_changes(driver.pipe(user="ann", ts=at(3))) == [
-        ("delete", "ann", 0.0, 0.0, {}),
-        ("upsert", "ann", 0.0, 3.0, {"n": 2}),
-    ]
-    assert driver.read_table()["op"].to_pylist() == ["upsert", "delete", "upsert"]
-
-
-def test_late_records_are_counted_and_may_be_rows() -> None:
+def test_what_is_in_no_window_is_dropped() -> None:
     driver = StreamDriver(sliding, PAYMENTS)
-    driver.pipe(user="ann", ts=at(60))
-    (late,) = driver.pipe(user="ann", ts=at(30))
-    assert (late.kind, late.values, late.window.end) == ("late", {"n": 1}, at(30))
-    assert (driver.counters["late"], driver.counters["late_emitted"], driver.dropped) == (1, 1, 1)
-    driver.pipe(user=None, ts=at(60))
-    driver.pipe(user="ann", ts=None)
-    assert (driver.counters["null_keys"], driver.counters["null_times"], driver.dropped) == (1, 1, 3)
-
-
-def test_a_batch_gives_one_update_for_each_window_it_changed() -> None:
-    table = pa.table({"user": ["ann"] * 3, "ts": [at(0), at(1), at(2)], "amount": [1, 2, 3]}, schema=PAYMENTS)
-
-    def coalesced(data: Any) -> Any:
-        windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
-        return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update").agg(n=wr.count())
-
-    assert user_changes(StreamDriver(coalesced, PAYMENTS).pipe_batch(table)) == [("upsert", "ann", 0.0, 2.0, {"n": 3})]
-    assert len(StreamDriver(updates, PAYMENTS).pipe_batch(table)) == 5
-    assert [len(StreamDriver(coalesced, PAYMENTS).pipe_batch(table, rows=rows)) for rows in (1, 2, [1, 2])] == [5, 3, 3]
+    for user, time in (("ann", at(60)), ("ann", at(30)), (None, at(60)), ("ann", None)):
+        driver.pipe(user=user, ts=time)
+    assert driver.dropped == 3
 
 
 def test_sessions_are_queried_in_kafkas_words() -> None:
@@ -204,16 +178,6 @@ def test_a_table_of_updates_is_null_where_it_says_that_it_may_be(definition: Any
     parquet.write_table(table, written)
     assert parquet.read_table(written.getvalue()).to_pylist() == table.to_pylist()
     assert driver.read_table().schema == table.schema
-
-
-def test_finish_closes_what_is_open_and_moves_no_time() -> None:
-    """A record that comes after it, and is not late, makes a window of its own, though a final is within its gap."""
-    driver = StreamDriver(sessions, PAYMENTS)
-    driver.pipe(user="ann", ts=at(0), amount=1)
-    assert user_changes(driver.finish()) == [("final", "ann", 0.0, 0.0, {"n": 1, "spent": 1})]
-    assert (driver.finish(), driver.stream_time) == ([], at(0))
-    driver.pipe(user="ann", ts=at(1), amount=2)
-    assert user_changes(driver.finish()) == [("final", "ann", 1.0, 1.0, {"n": 1, "spent": 2})]
 
 
 def test_an_error_of_the_definition_comes_through() -> None:

@@ -32,18 +32,6 @@ def driven(kind: pa.DataType = MICROS, now: Any = NOON, **options: Any) -> Strea
     return StreamDriver(of(**options), SCHEMA.set(1, pa.field("ts", kind)), wall_clock=now)
 
 
-@pytest.mark.parametrize(("over", "ahead"), [(-MICRO, 0), (0 * MICRO, 0), (MICRO, 1)])
-def test_what_is_further_ahead_than_allowed_is_set_aside(over: timedelta, ahead: int) -> None:
-    driver = driven()
-    assert driver.pipe(user="ann", ts=NOON + HOUR + over) == []
-    assert driver.counters["ahead"] == ahead
-    assert (driver.counters["records"], driver.sessions.all().num_rows) == (1 - ahead, 1 - ahead)
-    assert driver.stream_time == (None if ahead else NOON + HOUR + over)
-    other = driven()
-    other.tick(NOON + HOUR + over)
-    assert (other.counters["bad_ticks"], other.counters["ticks"]) == (ahead, 1 - ahead)
-
-
 def test_what_is_set_aside_moves_no_time() -> None:
     driver = driven()
     driver.pipe(user="ann", ts=NOON)
@@ -133,13 +121,6 @@ def test_beyond_the_latest_time_nothing_is_ahead() -> None:
     nano = driven(pa.timestamp("ns"), now=datetime.max)
     nano.pipe(user="ann", ts=datetime(2262, 1, 1))
     assert nano.counters["ahead"] == 0
-
-
-def test_zero_allows_the_wall_clock_itself() -> None:
-    driver = driven(max_ahead="0 seconds")
-    driver.pipe(user="ann", ts=NOON)
-    driver.pipe(user="ann", ts=NOON + MICRO)
-    assert (driver.counters["records"], driver.counters["ahead"]) == (1, 1)
 
 
 @pytest.mark.parametrize("stream_time", ["source", "slowest"])

@@ -1,4 +1,4 @@
-"""Several sources in a driver: each with its own time and its own windows (rules 1.4)."""
+"""Several sources in a driver: each with its own time and windows, or all by the slowest (rules 1.4, 5.2)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from windrow.testing import Change, StreamDriver
 
 from ..harness.examples import usually
 from ..harness.sources import (
+    CLICKS,
     ORDERS,
     ROWS,
     SCHEMA,
@@ -31,34 +32,6 @@ from ..harness.sources import (
     table,
 )
 from ..scenes import at
-
-
-def test_each_source_has_its_own_time_and_its_own_windows() -> None:
-    """
-    partition 0   x─x·····|       closes when 0 has passed 1 + 5 + 1
-                  0 1     7.1
-    partition 1                      x     moves no time of 0
-                                     30
-    """
-    driver = driven()
-    for partition, minute in ((0, 0), (1, 30), (0, 1)):
-        assert driver.pipe(user="ann", ts=at(minute), partition=partition) == []
-    assert driver.counters["late"] == 0
-    assert driver.pipe(user="ann", ts=at(2), partition=1) == []  # behind by its own source
-    assert driver.counters["late"] == 1
-    assert driver.tick(at(7), source=0) == []
-    assert change_counts(driver.tick(at(7.1), source=0)) == [("final", "ann", 0.0, 1.0, 2)]
-    assert driver.sessions.all()["window"].to_pylist() == [{"start": at(30), "end": at(30)}]
-    assert driver.stream_times == {(0,): at(7.1), (1,): at(30)}
-    assert driver.stream_time == at(7.1)
-
-
-def test_a_key_in_two_sources_has_windows_in_each() -> None:
-    driver = driven()
-    for partition, minute in ((0, 0), (1, 3)):
-        driver.pipe(user="ann", ts=at(minute), partition=partition)
-    assert driver.sessions.fetch("ann")["n"].to_pylist() == [1, 1]
-    assert change_counts(driver.finish()) == [("final", "ann", 0.0, 0.0, 1), ("final", "ann", 3.0, 3.0, 1)]
 
 
 def test_a_tick_without_a_source_is_one_of_every_source_that_is_known() -> None:
@@ -114,16 +87,6 @@ def test_a_batch_gives_its_changes_in_the_order_of_its_rows() -> None:
         cut = driven()
         assert change_counts(cut.pipe_batch(ROWS, rows=rows)) == finals
         assert cut.counters == whole.counters
-
-
-def test_updates_of_a_batch_are_coalesced_in_each_source() -> None:
-    rows = table(("ann", 0, 0), ("ann", 1, 1), ("ann", 2, 0), ("ann", 3, 1))
-    assert change_counts(driven(every=False).pipe_batch(rows)) == [
-        ("upsert", "ann", 0.0, 2.0, 2),
-        ("upsert", "ann", 1.0, 3.0, 2),
-    ]
-    kinds = [change.kind for change in driven(every=True).pipe_batch(rows)]
-    assert kinds == ["upsert", "upsert", "delete", "upsert", "delete", "upsert"]
 
 
 def test_a_failure_in_one_source_stops_all_until_a_restore() -> None:
@@ -319,3 +282,58 @@ def test_a_source_is_named_by_values_that_tell_it_apart(kind: pa.DataType) -> No
     schema = SCHEMA.set(4, pa.field("partition", kind))
     with pytest.raises(TypeError, match="source: column 'partition' has type .*; allowed: strings or integers"):
         StreamDriver(of(source="partition"), schema)
+
+
+# By the slowest
+
+
+def test_ticks_move_a_quiet_source() -> None:
+    driver = driven(stream_time="slowest")
+    driver.pipe(user="ann", ts=at(0), partition=0)
+    driver.pipe(user="ann", ts=at(30), partition=1)
+    assert driver.tick(at(50), source=1) == []
+    assert change_counts(driver.tick(at(7), source=0)) == [("final", "ann", 0.0, 0.0, 1)]
+    assert change_counts(driver.tick(at(60))) == [("final", "ann", 30.0, 30.0, 1)]
+    assert driver.stream_times == {(0,): at(60), (1,): at(60)}
+    assert driver.counters["ticks"] == 3
+    assert driver.pipe_batch(table((None, 70, None), (None, 80, 1))) == []
+    assert driver.stream_times == {(0,): at(70), (1,): at(80)}
+
+
+@usually(60)
+@given(feeds(), st.integers(1, 9), st.sampled_from([SESSIONS, SLIDING]))
+def test_any_cut_gives_the_same_by_the_slowest(rows: list[tuple[Any, int, Any]], size: int, windows: Any) -> None:
+    piped, cut, whole = (driven(windows, stream_time="slowest") for _ in range(3))
+    expected = [change for row in table(*rows).to_pylist() for change in piped.pipe(**row)]
+    assert sorted(map(str, cut.pipe_batch(table(*rows), rows=size))) == sorted(map(str, expected))
+    assert sorted(map(str, whole.pipe_batch(table(*rows)))) == sorted(map(str, expected))
+    assert piped.counters == cut.counters == whole.counters
+    assert piped.stream_times == cut.stream_times == whole.stream_times
+    times: dict[Any, int] = {}
+    reached: int | None = None
+    for user, minute, source in rows:
+        for known in times if user is None and source is None else (source,):
+            times[known] = max(minute, times.get(known, minute))
+        if times:
+            reached = max(min(times.values()), reached if reached is not None else 0)
+    assert piped.stream_time == (None if reached is None else at(reached))
+
+
+def test_interleaved_rows_have_the_sources_of_their_inputs() -> None:
+    rows = [
+        {"of": "clicks", "k": "a", "ts": at(0), "part": 0, "partition": 9},
+        {"of": "orders", "k": "a", "at": at(1), "partition": 1, "part": 9},
+        {"of": "orders", "k": "a", "at": at(2), "partition": 0},
+        {"of": "clicks", "k": "b", "ts": at(3)},
+        {"at": at(9), "tick": True, "partition": 0, "part": 9},
+    ]
+    fields = {field.name: field for schema in (CLICKS, ORDERS) for field in schema} | {
+        "of": pa.field("of", pa.string())
+    }
+    data = pa.Table.from_pylist(rows, pa.schema(fields.values()))
+    driver = cogrouped()
+    (final,) = driver.pipe_batch(data, input_column="of")
+    assert final.values == {"clicks": 1, "n": 2}
+    assert driver.stream_times == {(0,): at(9), (1,): None, (None,): None}
+    again = cogrouped().restore(driver.snapshot())
+    assert (again.stream_times, again.sessions.all()) == (driver.stream_times, driver.sessions.all())

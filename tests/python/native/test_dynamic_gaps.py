@@ -108,25 +108,6 @@ def test_gaps_that_are_all_alike_are_one_gap(table: pa.Table, gap: int) -> None:
     assert own.schema == fixed.schema
 
 
-@pytest.mark.parametrize(("at", "expected"), [(4, [(0, 4)]), (5, [(0, 5)]), (6, [(0, 0), (6, 6)])])
-def test_a_record_joins_at_exactly_the_reach(at: int, expected: list[tuple[int, int]]) -> None:
-    # gap of the first 5, of the second 1    0 ├─────┤ 5
-    for rows in ([(1, 0, 5), (1, at, 1)], [(1, at, 1), (1, 0, 5)]):
-        assert bounds(table_of(rows)) == expected
-
-
-@pytest.mark.parametrize(("gap", "clamped"), [(9, 0), (10, 0), (11, 1), (2**63 - 1, 1)])
-def test_gaps_longer_than_the_longest_gap_are_cut_to_it_and_counted(gap: int, clamped: int) -> None:
-    # max_gap 10    0 ├──────────┤ 10  11
-    reached = [at for at in (9, 10, 11) if at <= min(gap, 10)]
-    result = sessions(table_of([(1, 0, gap), *((1, at, 1) for at in (9, 10, 11))]))
-    joined = {((1,), 0, 11)} if reached else {((1,), 0, 0), ((1,), 9, 11)}
-    assert set(rows_of(result, ["k"])) == joined
-    alone = sessions(table_of([(1, 0, gap), (1, 11, 1)]))
-    assert set(rows_of(alone, ["k"])) == {((1,), 0, 0), ((1,), 11, 11)}
-    assert counted(alone, "clamped_gaps", "bad_gaps", "records") == (clamped, 0, 2)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("days", [1, 2, 400])
 def test_a_gap_of_any_length_is_whole_where_no_longest_is_given(days: int, threads: int) -> None:
@@ -153,31 +134,6 @@ def test_record_by_record_sessions_of_any_gap_equal_the_batch() -> None:
         assert_windows(rows_of(many, ["k"]), table, ["k"], by_dynamic_gap("gap", 2**63), expected)
 
     check()
-
-
-@pytest.mark.parametrize(("gap", "bad"), [(-(2**63), 1), (-1, 1), (0, 1), (None, 1), (1, 0)])
-def test_records_without_a_gap_are_left_out_and_counted(gap: int | None, bad: int) -> None:
-    # Without its gap a record counts as bad only where it has a key and a time.
-    result = sessions(table_of([(1, 0, 3), (1, 3, gap), (None, 1, gap), (1, None, gap)]))
-    assert rows_of(result, ["k"])[(1,), 0, 3 if not bad else 0]["n"] == 2 - bad
-    names = ("records", "null_keys", "null_times", "bad_gaps", "clamped_gaps")
-    assert counted(result, *names) == (4, 1, 1, bad, 0)
-
-
-@pytest.mark.parametrize("rows", [[], [(1, 7, 3)], [(1, 7, None)]])
-def test_few_rows_or_none(rows: list[tuple[Any, ...]]) -> None:
-    assert bounds(table_of(rows)) == [(7, 7) for _, _, gap in rows if gap]
-
-
-def test_a_long_gap_reaches_over_what_comes_between_in_any_order() -> None:
-    """
-    0 ├────────────────────┤ 20
-          4├┤    9├┤    17├┤      22├┤
-    """
-    rows = [(1, 0, 20), (1, 4, 1), (1, 9, 1), (1, 17, 1), (1, 22, 1)]
-    for turn in range(len(rows)):
-        for turned in (rows[turn:] + rows[:turn], (rows[turn:] + rows[:turn])[::-1]):
-            assert bounds(table_of(turned), wr.SessionWindows.with_dynamic_gap("gap")) == [(0, 17), (22, 22)]
 
 
 def test_negative_and_extreme_times_neither_wrap_nor_panic() -> None:
@@ -284,47 +240,8 @@ def changes_by_minute(changes: list[Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def test_updates_of_a_driver_go_by_reach() -> None:
-    """
-    0 ├─────┤ 5
-          4 ├──┤ 6                 the second record brings its own, shorter gap
-    """
-    driven = driver()
-    assert pipe(driven, 0, 5) == [("upsert", 0.0, 0.0, {"n": 1})]
-    assert pipe(driven, 4, 2) == [("delete", 0.0, 0.0, {}), ("upsert", 0.0, 4.0, {"n": 2})]
-    assert pipe(driven, 6.1, 1) == [("upsert", 6.1, 6.1, {"n": 1})]
-
-
-def test_finals_of_a_driver_wait_for_the_reach_and_the_grace() -> None:
-    # 0 ├─────┤ 5 + 1       the second record does not shorten what the first reaches
-    driven = driver("close")
-    assert pipe(driven, 0, 5) == pipe(driven, 1, 1) == []
-    assert changes_by_minute(driven.tick(at(6))) == []
-    assert changes_by_minute(driven.tick(at(6.1))) == [("final", 0.0, 1.0, {"n": 2})]
-    # Far behind: a gap that reaches the close time, 5.1, is in time, and so is what joins it
-    assert pipe(driven, 2, 3) == []
-    assert driver_counts(driven) == (1, 0, 0)
-    assert pipe(driven, 2, 3.1) == pipe(driven, 1, 3) == []
-    assert driver_counts(driven) == (1, 0, 0)
-    assert changes_by_minute(driven.finish()) == [("final", 1.0, 2.0, {"n": 2})]
-
-
 def driver_counts(driven: StreamDriver) -> tuple[int, ...]:
     return tuple(driven.counters[name] for name in ("late", "bad_gaps", "clamped_gaps"))
-
-
-def test_a_driver_counts_bad_and_clamped_gaps() -> None:
-    driven = driver()
-    for bad in (None, 0, -1):
-        assert pipe(driven, 0, bad) == []
-    assert driven.pipe(user="ann", ts=at(0)) == []  # a column that is left out is null
-    assert (driver_counts(driven), driven.dropped, driven.stream_time) == ((0, 4, 0), 4, None)
-    for minute, pause in ((0, 10), (10, 11), (20, 1), (31, 1)):
-        pipe(driven, minute, pause)
-    assert driver_counts(driven) == (0, 4, 1)
-    strict = driver(windows=wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute", invalid_gap="error"))
-    with pytest.raises(ValueError, match="the gap of key ann at 2026-01-01T08:03:00 is null, zero or negative"):
-        pipe(strict, 3, 0)
 
 
 @pytest.mark.parametrize(("hours", "clamped"), [(24, 0), (24.001, 1)])
@@ -336,17 +253,6 @@ def test_a_driver_cuts_gaps_to_one_day_where_no_longest_is_given(hours: float, c
     assert changes_by_minute(driven.tick(at(24 * 60 + 1.001))) == (
         [("final", 0.0, 0.0, {"n": 1})] if clamped or hours == 24 else []
     )
-
-
-def test_a_driver_continues_with_the_reach_after_a_restart() -> None:
-    driven = driver("close")
-    pipe(driven, 0, 8)
-    pipe(driven, 1, 1)
-    again = driver("close").restore(driven.snapshot())
-    assert pipe(again, 8, 1) == []
-    assert changes_by_minute(again.tick(at(20))) == [("final", 0.0, 8.0, {"n": 3})]
-    with pytest.raises(ValueError, match="gap was the column 'pause', is 8 minutes"):
-        driver("close", wr.SessionWindows.with_gap("8 minutes", grace="1 minute")).restore(driven.snapshot())
 
 
 @usually(40)

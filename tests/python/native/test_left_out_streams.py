@@ -104,37 +104,6 @@ def gone(changes: Any) -> list[tuple[Any, ...]]:
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 
 
-@pytest.mark.parametrize(("minutes", "late_by"), [(14, None), (13.9, 0.1), (3, 11)])
-def test_a_late_record_says_how_much_grace_it_lacked(minutes: float, late_by: float | None) -> None:
-    # stream time 20, close time 20 - 5 - 1 = 14
-    stream = driver(SESSIONS)
-    stream.pipe(user="ann", ts=at(20), number=1)
-    found = gone(stream.pipe(user="bob", ts=at(minutes), number=2))
-    assert found == ([] if late_by is None else [(2, "late", pytest.approx(late_by), 20)])
-    if late_by is not None:
-        longer = wr.SessionWindows.with_gap("5 minutes", grace=timedelta(minutes=1 + late_by))
-        stream = driver(longer)
-        stream.pipe(user="ann", ts=at(20), number=1)
-        assert gone(stream.pipe(user="bob", ts=at(minutes), number=2)) == []
-
-
-def test_a_record_that_is_in_no_sliding_window_is_refused_at_once_and_in_none_ever_after() -> None:
-    # difference 10, grace 2, stream time 52, close time 50
-    #        34         44      50 52
-    #  ann    ├──────────x╎      ╎         its own window [34, 44] has closed; no other window contains 44
-    windows = wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes")
-    stream = driver(windows)
-    stream.pipe(user="cid", ts=at(52), number=1)
-    assert gone(stream.pipe(user="ann", ts=at(44), number=2)) == [(2, "refused", 6, 52)]
-    assert gone(stream.pipe(user="ann", ts=at(40), number=3)) == [(3, "refused", 10, 52)]
-    assert gone(stream.pipe(user="ann", ts=at(39.9), number=4)) == [(4, "late", pytest.approx(0.1), 52)]
-    changes = [*stream.pipe(user="ann", ts=at(50), number=5), *stream.pipe(user="ann", ts=at(44), number=6)]
-    assert gone(changes) == []  # [40, 50] takes the second record at 44
-    finals = {(change.window.start, change.values["n"]) for change in stream.finish() if change.key["user"] == "ann"}
-    assert finals == {(at(40), 2), (at(44) + timedelta(milliseconds=1), 1)}
-    assert stream.counters["windows_refused"] == 3
-
-
 def test_all_reasons_of_a_driver() -> None:
     stream = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0), tie="tie")
     five = timedelta(minutes=5)
@@ -190,42 +159,6 @@ def test_a_change_of_a_record_has_its_key_its_window_and_its_time() -> None:
     assert (change.window, change.time) == ((None, None), None)
     (change,) = stream.pipe(user="bob", ts=at(52), number=4)
     assert (change.kind, change.values) == ("upsert", {"n": 1})
-
-
-def test_each_source_judges_its_own_records() -> None:
-    schema = SCHEMA.append(pa.field("part", pa.int32()))
-
-    def definition(data: Any, stream_time: Any) -> Any:
-        query = wr.group_by(data, "user", time="ts", source="part", stream_time=stream_time).windowed_by(SESSIONS)
-        return query.left_out("emit", columns=["number", "part"]).agg(n=wr.count())
-
-    rows = [("ann", 0, 0), ("ann", 60, 1), ("bob", 3, 0), ("bob", 3, 1), (None, 3, 1)]
-    table = pa.Table.from_pylist(
-        [{"user": user, "ts": at(minutes), "part": part, "number": n} for n, (user, minutes, part) in enumerate(rows)],
-        schema,
-    )
-    for stream_time, expected in (("source", [(3, "late", 51, 60), (4, "null_key", None, None)]), ("slowest", [])):
-        stream = StreamDriver(lambda data: definition(data, stream_time), schema)  # noqa: B023
-        found = gone(stream.pipe_batch(table))
-        assert sorted(found) == (expected or [(4, "null_key", None, None)])
-
-
-def test_each_input_of_a_cogroup_judges_its_own_records() -> None:
-    def definition(clicks: Any, orders: Any) -> Any:
-        grouped = {"clicks": wr.group_by(clicks, "user", time="ts"), "orders": wr.group_by(orders, "user", time="ts")}
-        query = wr.cogroup(**grouped).windowed_by(SESSIONS)
-        return query.left_out("emit", columns=["clicks.number", "orders.number"]).agg(n=wr.count())
-
-    stream = StreamDriver(definition, {"clicks": SCHEMA, "orders": SCHEMA})
-    stream.pipe("clicks", user="ann", ts=at(60), number=1)
-    stream.pipe("orders", user="ann", ts=at(20), number=2)
-    (late,) = stream.pipe("orders", user="bob", ts=at(3), number=3)
-    assert late.values["record"] == {"clicks.number": None, "orders.number": 3}
-    assert (late.values["input"], late.values["late_by"], late.values["stream_time"]) == (
-        "orders", timedelta(minutes=11), at(20)
-    )  # fmt: skip
-    (late,) = stream.pipe("clicks", user="bob", ts=at(20), number=4)
-    assert (late.values["input"], late.values["stream_time"]) == ("clicks", at(60))
 
 
 def test_a_restart_may_add_the_ledger_and_take_it_away() -> None:

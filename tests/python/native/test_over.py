@@ -38,7 +38,6 @@ from .test_with_columns import after_a_shuffle
 
 TICK = timedelta(microseconds=1)
 CLOSED = ["both", "left", "right", "neither"]
-WEEKS = wr.SlidingWindows.with_time_difference("14 days")
 
 
 def frames(longest: int, resolution: int) -> st.SearchStrategy[Frame | None]:
@@ -143,43 +142,6 @@ PAID = pa.table(
 def paid(data: Any = PAID, longest: str = "30 minutes", **options: Any) -> Any:
     windows = wr.SlidingWindows.with_time_difference(longest, **options)
     return wr.group_by(data, "user", time="ts").windowed_by(windows)
-
-
-@pytest.mark.parametrize(
-    ("closed", "delay", "expected"),
-    [
-        ("both", None, [1, 7, 7, 14, 16, 48, 64]),
-        ("left", None, [None, 1, 1, 6, None, 16, None]),
-        ("right", None, [1, 6, 6, 8, 16, 48, 64]),
-        ("neither", None, [None, None, None, None, None, 16, None]),
-        ("both", "5 minutes", [None, 1, 1, 7, 8, None, None]),
-        ("left", "5 minutes", [None, None, None, 1, 8, None, None]),
-        ("right", "5 minutes", [None, 1, 1, 6, None, None, None]),
-        ("both", "10 minutes", [None, None, None, 1, 14, 8, None]),
-        ("both", "11 minutes", [None, None, None, None, 6, 14, None]),
-        ("neither", "10 minutes", [None, None, None, None, None, 8, None]),
-        ("both", "25 minutes", [None] * 7),
-    ],
-)
-def test_bounds_belong_to_a_frame_as_closed_says(closed: Any, delay: str | None, expected: list[int | None]) -> None:
-    # minutes   0   5   10        20 21
-    # amounts   1  2,4   8        16 32        and 64 of bob at 5
-    spend = wr.sum("amount").over("5 minutes", closed=closed, delay=delay)
-    answer = paid().with_columns(spend=spend, n=wr.count().over("5 minutes", closed=closed, delay=delay))
-    assert answer["spend"].to_pylist() == expected
-    assert [n == 0 for n in answer["n"].to_pylist()] == [total is None for total in expected]
-
-
-def test_one_microsecond_decides_at_each_bound() -> None:
-    for distance in (-1, 0, 1):
-        times = [datetime(1969, 12, 31, 23, 59), datetime(1970, 1, 1) + distance * TICK]
-        table = pa.table({"user": ["ann"] * 2, "ts": times, "amount": [1, 2]}, PAYMENTS)
-        counts = {closed: wr.count().over("1 minute", closed=closed) for closed in CLOSED}  # type: ignore[arg-type]
-        later = {"later": wr.count().over("1 minute", delay="1 minute", closed="right")}
-        row = paid(table).with_columns(**counts, **later).to_pylist()[1]
-        expected = {"both": 1 + (distance <= 0), "left": int(distance <= 0), "right": 1 + (distance < 0)}
-        expected |= {"neither": int(distance < 0), "later": int(distance >= 0)}
-        assert {name: row[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize("seed", range(3))

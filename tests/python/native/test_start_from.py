@@ -220,34 +220,6 @@ def opened_at(minutes: float, *rows: tuple[str, float]) -> pa.Table:
     return opened
 
 
-def test_a_key_that_never_comes_again_closes() -> None:
-    driver = begun_with(opened_at(60, ("ann", 30), ("bob", 50)))
-    assert (driver.stream_time, driver.counters["windows_open"], driver.counters["records"]) == (at(60), 2, 0)
-    assert driver.pipe(user="cid", ts=at(70)) == []
-    (ann,) = driver.pipe(user="cid", ts=at(71))
-    assert (ann.key["user"], ann.window.start, ann.values) == ("ann", at(30), {"n": 1})
-    assert driver.counters["late"] == 0
-    assert driver.pipe(user="ann", ts=at(30)) == []
-    assert driver.counters["late"] == 1
-
-
-def test_no_open_windows_are_a_time() -> None:
-    driver = begun_with(opened_at(60))
-    assert driver.stream_time == at(60)
-    assert driver.pipe(user="ann", ts=at(19)) == []
-    assert driver.counters["late"] == 1
-    assert driver.pipe(user="ann", ts=at(20)) == []
-    assert driver.counters["late"] == 1
-
-
-def test_records_of_the_history_at_or_after_its_end_move_no_time() -> None:
-    driver = begun_with(opened_at(60, ("ann", 30), ("bob", 500)))
-    assert driver.stream_time == at(60)
-    assert driver.pipe(user="bob", ts=at(70)) == []
-    assert [final.key["user"] for final in driver.tick(at(71))] == ["ann"]
-    assert driver.stream_time == at(71)
-
-
 def test_pages_of_a_driver_hold_the_history() -> None:
     """All pages, and those that have changed so far."""
     opened = opened_at(60, ("ann", 30), ("bob", 50))
@@ -260,29 +232,6 @@ def test_pages_of_a_driver_hold_the_history() -> None:
     for saved in (pages, driver.snapshot()):
         other = begun_with(opened).restore(saved)
         assert [final.values for final in other.tick(at(200))] == [{"n": 1}, {"n": 2}]
-
-
-def test_updates_at_a_pace_join_windows_of_the_history() -> None:
-    windows = wr.SessionWindows.with_gap("10 minutes", grace="2 minutes")
-
-    def windowed(data: Any) -> Any:
-        return wr.group_by(data, "k", time="ts").windowed_by(windows)
-
-    history = pa.table({"k": ["ann"], "ts": [at(0)]}, pa.schema([("k", pa.string()), ("ts", pa.timestamp("us"))]))
-    opened = windowed(history).advance(None, to=at(1), n=wr.count()).still_open
-    driver = StreamDriver(
-        lambda data: windowed(data).start_from(opened).emit("update", every="5 minutes").agg(n=wr.count()),
-        history.schema,
-    )
-    changes = [
-        [(change.kind, change.window.end, change.values) for change in driver.pipe(k="ann", ts=at(minute))]
-        for minute in (2, 3, 7)
-    ]
-    assert changes == [
-        [("delete", at(0), {}), ("upsert", at(2), {"n": 2})],
-        [],
-        [("delete", at(2), {}), ("upsert", at(7), {"n": 4})],
-    ]
 
 
 def test_a_run_between_two_queries_with_a_pace_gives_no_deletes() -> None:
@@ -308,14 +257,6 @@ def test_a_run_between_two_queries_with_a_pace_gives_no_deletes() -> None:
     assert run.closed.num_rows == 0
     second = stream(lambda data: sessions_of(data).start_from(run.still_open))
     assert rows(second, ("bob", 110)) == [("delete", "bob", at(85), None), ("upsert", "bob", at(110), 3)]
-
-
-def test_updates_join_windows_of_the_history() -> None:
-    opened = opened_at(60, ("ann", 30))
-    driver = StreamDriver(lambda data: sessions_of(data).emit("update").start_from(opened).agg(n=wr.count()), SCHEMA)
-    changes = driver.pipe(user="ann", ts=at(60))
-    shown = [(change.kind, change.window.start, change.window.end, change.values) for change in changes]
-    assert shown == [("delete", at(30), at(30), {}), ("upsert", at(30), at(60), {"n": 2})]
 
 
 @pytest.mark.parametrize("kind", ["polars", "pandas", "reader", "parquet"])

@@ -72,6 +72,7 @@ GAPS = wr.SessionWindows.with_dynamic_gap("pause", grace=GRACE)
 REFUSED: dict[str, tuple[Any, Any, str]] = {
     "gap": (query(), query(windows=sessions("6 minutes")), "gap was 5 minutes, is 6 minutes"),
     "own gaps": (query(), query(windows=GAPS), "gap was 5 minutes, is the column 'pause'"),
+    "one gap": (query(windows=GAPS), query(), "gap was the column 'pause', is 5 minutes"),
     "kind": (query(), query(windows=sliding()), "windows were sessions, are sliding windows"),
     "resolution": (
         query(windows=sliding()),

@@ -118,26 +118,6 @@ def stream_of(aggregates: Any, windows: Any = SLIDING) -> LocalRows:
     )
 
 
-def test_a_late_and_an_early_record_count_as_in_a_batch_of_what_was_accepted() -> None:
-    stream = stream_of({"n": wr.count().over("5 minutes"), "before": wr.count().over("10 minutes", closed="left")})
-    batches = [
-        clicks(("ann", 0, "/"), ("ann", 30, "/a")),
-        clicks(("ann", 19, "late"), ("ann", 20, "on time"), ("ann", 25, "/b"), ("ann", 25, "/c")),
-        clicks(("ann", 24, "/d"), ("ann", 30, "/e")),
-    ]
-    found = {row["url"]: (row["n"], row["before"]) for batch in batches for row in stream.push([batch])}
-    assert found == {
-        "/": (1, 0),
-        "/a": (1, 0),
-        "late": (None, None),
-        "on time": (1, 0),
-        "/b": (3, 1),
-        "/c": (3, 1),
-        "/d": (2, 1),
-        "/e": (4, 4),
-    }
-
-
 def test_the_states_of_an_aggregate_are_stored_once_for_all_frames() -> None:
     lengths = ["1 minute", "2 minutes", "5 minutes", "10 minutes"]
     many = {f"{kind}_{n}": made.over(n) for n in lengths for kind, made in (("a", wr.count()), ("b", wr.max("url")))}

@@ -1,6 +1,7 @@
 """The cases of the book in Spark: those of one query run as one query, in a batch by key, on a stream by source.
 
-Groups of few cases are slow tests: a query costs Spark the same with one case as with twenty.
+A query costs Spark the same with one case as with twenty. So groups of few cases are slow tests, and on a stream those
+that ask Spark for nothing new are for `make soak`: the way `stream` plays their steps without Spark.
 """
 
 from __future__ import annotations
@@ -35,6 +36,19 @@ DDL = (
 )
 
 
+def features(query: Query) -> str:
+    """What a query asks of Spark: the kind of its windows, and its options without their lengths."""
+    windows, emit = query.windows, query.emit
+    ruled = [name for name, value in vars(getattr(windows, "rules", windows)).items() if value][:1]
+    kind = (
+        type(windows).__name__,
+        type(getattr(windows, "gap", None)).__name__,
+        bool(ruled) and hasattr(windows, "rules"),
+    )
+    options = (query.late, query.left_out, query.returns_records, query.overflow, bool(query.inputs))
+    return repr((kind, sorted(query.group), emit is not None and sorted(emit), options))
+
+
 def groups(way: str) -> list[Any]:
     """The cases of each query that a way plays."""
     queries: dict[str, list[Case]] = {}
@@ -42,10 +56,13 @@ def groups(way: str) -> list[Any]:
         if way not in case.cannot:
             alone = way == "spark_stream" and bool(case.query.group.get("source"))
             queries.setdefault(case.id if alone else repr(case.query), []).append(case)
-    return [
-        pytest.param(cases, marks=() if len(cases) >= SHARED[way] else pytest.mark.slow, id=cases[0].id)
-        for cases in queries.values()
-    ]
+    seen, marks = set[str](), dict[str, Any]()
+    for name, cases in sorted(queries.items(), key=lambda group: -len(group[1])):
+        asked = features(cases[0].query)
+        repeats = way == "spark_stream" and asked in seen
+        marks[name] = () if len(cases) >= SHARED[way] else pytest.mark.soak if repeats else pytest.mark.slow
+        seen.add(asked)
+    return [pytest.param(cases, marks=marks[name], id=cases[0].id) for name, cases in queries.items()]
 
 
 def table(rows: Sequence[tuple[Case, Row]]) -> pa.Table:
