@@ -130,8 +130,7 @@ CASES = [
         ann 20 source=a, bob 12 source=b    → nothing           # 12
         tick 50 source=b                    → bob 10..12 n=2, ann 20..20 n=1
         cid 5 source=c                      → nothing           # still 50, so it is late
-        tick 90                             → nothing
-        counters late=1 windows_closed=2
+        counters late=1 windows_closed=2 stream_time=50
         """,
         cannot=reasons(DRIVERS, "record by record stream time is 100 before the second source comes"),
     ),

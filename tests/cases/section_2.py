@@ -306,9 +306,9 @@ CASES = [
         "a closed session is visible while its end is after stream time minus the retention",
         REVIVED,
         """
-        ann 0, bob 19           → ann 0..0 n=1
-        ann 5, ann 10, ann 15   → nothing           # 0 is after 19 - 20
-        tick 40                 → ann 0..15 n=4, bob 19..19 n=1
+        ann 0.001, bob 20       → ann 0.001..0.001 n=1
+        ann 5, ann 10, ann 15   → nothing           # 0.001 is after 20 - 20
+        tick 40                 → ann 0.001..15 n=4, bob 20..20 n=1
         counters late=0
         """,
         cannot=TOGETHER,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import windrow as wr
 
 from .case import case
@@ -215,10 +217,9 @@ CASES = [
         "cut_on: records of one time and tie that differ are a session of their own",
         CUT_ON,
         """
-        ann   0:tie=1,word=a   1:tie=1,word=a   1:tie=1,word=b   2:tie=1,word=b
-              ┤ why=cut_on
-                               ┤ n=2 why=cut_on
-                                                                 ┤ why=open
+        ann   0:tie=1,word=a   0:tie=1,word=b   1:tie=1,word=a   1:tie=1,word=b
+              ┤ n=2 why=cut_on
+                                                ┤ n=2 why=open
         """,
     ),
     case(
@@ -249,6 +250,19 @@ CASES = [
         ann   0:gap=10   3:gap=1   8:gap=1   12:gap=1
               ├────────────────────┤ why=gap
                                              ┤ why=open
+        """,
+    ),
+    case(
+        "2.8, 6.3",
+        "with rules a late record comes back alone, and nothing has ended it",
+        replace(ruled(10, grace=5, max_records=2), late=True),
+        """
+        ann 0 tie=1     → nothing
+        ann 20 tie=2    → ann 0..0 n=1 why=gap
+        ann 14 tie=3    → late ann 14..14 n=1 why=null
+        ann 16 tie=4    → nothing
+        ann 60 tie=5    → ann 16..20 n=2 why=max_records
+        counters late=1 late_emitted=1
         """,
     ),
 ]

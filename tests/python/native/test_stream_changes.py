@@ -72,7 +72,6 @@ GAPS = wr.SessionWindows.with_dynamic_gap("pause", grace=GRACE)
 REFUSED: dict[str, tuple[Any, Any, str]] = {
     "gap": (query(), query(windows=sessions("6 minutes")), "gap was 5 minutes, is 6 minutes"),
     "own gaps": (query(), query(windows=GAPS), "gap was 5 minutes, is the column 'pause'"),
-    "one gap": (query(windows=GAPS), query(), "gap was the column 'pause', is 5 minutes"),
     "kind": (query(), query(windows=sliding()), "windows were sessions, are sliding windows"),
     "resolution": (
         query(windows=sliding()),
@@ -214,6 +213,14 @@ def test_how_gaps_are_read_may_change(options: dict[str, Any]) -> None:
     stream.define(own_gaps(**options))
     rows = stream.push([pausing(*each) for each in BOTH])
     assert [(row["user"], row["n"]) for row in rows] == [("ann", 2)]
+
+
+def test_gaps_of_records_are_not_one_gap() -> None:
+    stream = LocalStream(query(windows=GAPS), SCHEMA, shards=1)
+    stream.push([record("ann", 0, pause=PAUSE)])
+    stream.define(query())
+    with pytest.raises(ValueError, match="\ngap was the column 'pause', is 5 minutes\n"):
+        stream.push([record("ann", 1)])
 
 
 def test_a_bad_gap_that_stopped_a_stream_is_dropped_after_a_restart() -> None:

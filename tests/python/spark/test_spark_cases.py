@@ -1,7 +1,7 @@
 """The cases of the book in Spark: those of one query run as one query, in a batch by key, on a stream by source.
 
-A query costs Spark the same with one case as with twenty. So groups of few cases are slow tests, and on a stream those
-that ask Spark for nothing new are for `make soak`: the way `stream` plays their steps without Spark.
+A query costs Spark the same with one case as with twenty. So groups of few cases are slow tests, and those that
+ask Spark for nothing new are for `make soak`: the ways `shuffle` and `stream` play their steps without Spark.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def groups(way: str) -> list[Any]:
     seen, marks = set[str](), dict[str, Any]()
     for name, cases in sorted(queries.items(), key=lambda group: -len(group[1])):
         asked = features(cases[0].query)
-        repeats = way == "spark_stream" and asked in seen
+        repeats = asked in seen
         marks[name] = () if len(cases) >= SHARED[way] else pytest.mark.soak if repeats else pytest.mark.slow
         seen.add(asked)
     return [pytest.param(cases, marks=marks[name], id=cases[0].id) for name, cases in queries.items()]

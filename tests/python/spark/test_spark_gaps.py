@@ -176,7 +176,7 @@ def assert_sessions(data: DataFrame, expected: pa.Table, unknown: int, clamped: 
         assert inside.schema.metadata[b"windrow.bad_gaps"] == str(unknown).encode()
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_flights_with_their_time_in_the_air_as_gap(spark: SparkSession) -> None:
     # What was diverted has no such time, so a null gap; what flew for longer than two hours is cut to two.
     departed = flights().filter(pc.and_(pc.is_valid(flights()["tailnum"]), pc.is_valid(flights()["departure"])))
@@ -194,7 +194,7 @@ def test_flights_with_their_time_in_the_air_as_gap(spark: SparkSession) -> None:
     assert_sessions(data.select("key", "ts", "amount", pause), expected, unknown, clamped)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_measurements_of_patients_with_a_gap_for_each_parameter(spark: SparkSession, shared: Path) -> None:
     # A quarter of the usual pause of each parameter: 15 minutes for a pulse, hours for a laboratory; two at the most.
     # What is measured once has no usual pause, so a null gap; a value of -1 stands for a missing one.

@@ -106,7 +106,7 @@ def rows_left_out(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.slow
 @pytest.mark.needs("streams")
-@pytest.mark.parametrize("emit", ["close", "update"])
+@pytest.mark.parametrize("emit", ["close", pytest.param("update", marks=pytest.mark.soak)])
 def test_a_stream_returns_every_record_that_is_in_no_window(spark: SparkSession, tmp_path: Path, emit: Any) -> None:
     windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute")
 
@@ -151,7 +151,7 @@ def test_a_stream_returns_every_record_that_is_in_no_window(spark: SparkSession,
         assert run.total(counter) == count
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.needs("streams")
 def test_a_stream_of_sliding_windows_continues_with_the_ledger_after_a_restart(
     spark: SparkSession, tmp_path: Path

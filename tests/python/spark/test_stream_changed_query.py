@@ -32,7 +32,7 @@ SLIDING_LATER = wr.SlidingWindows.with_time_difference("3 minutes", grace="7 min
 @pytest.mark.parametrize(
     ("before", "after", "mode", "aggregates"),
     [
-        (SESSIONS, LONGER, "close", NEW),
+        pytest.param(SESSIONS, LONGER, "close", NEW, marks=pytest.mark.soak),
         (SESSIONS, LONGER, "update", FUNCTIONS),
         (SLIDING, SLIDING_LATER, "close", FUNCTIONS),
     ],

@@ -37,8 +37,7 @@ STREAM = [
 ]
 
 
-@pytest.mark.parametrize("windows", [GAP, SLIDING], ids=["sessions", "sliding"])
-@pytest.mark.parametrize("keys", [[F.lower], []], ids=["a key", "no keys"])
+@pytest.mark.parametrize(("windows", "keys"), [(GAP, [F.lower]), (SLIDING, [])], ids=["a key", "no keys"])
 def test_a_stream_of_expressions_continues_after_a_restart(
     spark: SparkSession, tmp_path: Path, windows: Any, keys: list[Any]
 ) -> None:

@@ -95,17 +95,6 @@ def test_another_state_store_is_refused(empty_stream: DataFrame, set_conf: SetCo
         grouped(empty_stream).count()
 
 
-def test_ticks_close_what_nothing_else_does(spark: SparkSession, tmp_path: Path) -> None:
-    def query(data: DataFrame) -> DataFrame:
-        return grouped(data, tick="tick").agg(n=wr.count())
-
-    run = play(spark, tmp_path, [table(("ann", 0), ("ann", 4)), tick(10)], query, DDL)
-    assert short(run.rows) == []  # 10 is not past 4 + 5 + 1
-    play(spark, tmp_path, [tick(10.01)], query, DDL, run=run)
-    assert short(run.rows) == [("ann", 0, 4, 2)]
-    assert (run.total("ticks"), run.total("records"), run.total("late")) == (2, 2, 0)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("windows", "op"), [(GAP, False), (wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute"), True)]
@@ -136,108 +125,6 @@ def test_a_broadcast_that_a_function_uses_is_refused_at_the_call(empty_stream: D
     message = r'aggregate "paid": got functions that use a broadcast, on a stream; allowed: the value itself'
     with pytest.raises(TypeError, match=message):
         grouped(empty_stream).agg(n=wr.count(), paid=paid)
-
-
-def test_late_records_are_counted_or_emitted(spark: SparkSession, tmp_path: Path) -> None:
-    tables = [table(("ann", 0), ("bob", 30)), table(("ann", 1), ("cem", 29), ("bob", 31))]
-
-    def dropped(data: DataFrame) -> DataFrame:
-        return grouped(data).emit("update").agg(n=wr.count())
-
-    def emitted(data: DataFrame) -> DataFrame:
-        return grouped(data).emit("update").late("emit").agg(n=wr.count())
-
-    plain = play(spark, tmp_path / "drop", tables, dropped, DDL)
-    shown = play(spark, tmp_path / "emit", tables, emitted, DDL)
-    updates = [("ann", 0, 0, 1), ("bob", 30, 30, 1), ("bob", 30, 30, 0), ("bob", 30, 31, 2), ("cem", 29, 29, 1)]
-    assert [row[:3] for row in short(plain.rows)] == sorted([row[:3] for row in updates], key=repr)
-    late = [row for row in short(shown.rows) if row[-1] == "late"]
-    assert late == [("ann", 1, 1, 1, "late")]
-    assert [row for row in short(shown.rows) if row[-1] != "late"] == short(plain.rows)
-    assert (plain.total("late"), plain.total("late_emitted")) == (1, 0)
-    assert (shown.total("late"), shown.total("late_emitted")) == (1, 1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("order", [None, "offset"])
-def test_sources_have_times_of_their_own(spark: SparkSession, tmp_path: Path, order: str | None) -> None:
-    # the second source lags by hours: alone it is in time, next to the first one all of it is late
-    fast = pa.concat_tables([table(("ann", 600), ("ann", 603), part=0), tick(700, part=0)])
-    slow = table(("ann", 0), ("bob", 2), ("ann", 4), part=1)
-    columns = {name: fast[name] for name in fast.column_names}
-    columns["offset"] = pa.array(range(fast.num_rows), pa.int64())
-    fast = pa.table(columns, schema=SCHEMA)
-    slow = slow.set_column(4, SCHEMA.field("offset"), pa.array(range(slow.num_rows), pa.int64()))
-
-    def query(**options: Any) -> Callable[[DataFrame], DataFrame]:
-        return lambda data: grouped(data, tick="tick", order=order, **options).agg(n=wr.count())
-
-    tables = [fast, slow, tick(100, part=1)]
-    alone = play(spark, tmp_path / "alone", tables, query(), DDL)
-    assert short(alone.rows) == [("ann", 600, 603, 2)]
-    assert alone.total("late") == 3
-    each = play(spark, tmp_path / "each", tables, query(source="part"), DDL)
-    assert short(each.rows) == [("ann", 0, 4, 2), ("ann", 600, 603, 2), ("bob", 2, 2, 1)]
-    assert each.total("late") == 0
-
-
-def test_the_slowest_source_holds_all_open(spark: SparkSession, tmp_path: Path) -> None:
-    def query(data: DataFrame) -> DataFrame:
-        return grouped(data, tick="tick", source=["part"], stream_time="slowest").agg(n=wr.count())
-
-    tables = [
-        pa.concat_tables([table(("ann", 600), part=0), table(("bob", 0), part=1)]),
-        table(("ann", 605), ("cem", 700), part=0),
-        table(("ann", 1), ("bob", 3), part=1),
-    ]
-    run = play(spark, tmp_path, tables, query, DDL)
-    assert short(run.rows) == []
-    assert run.total("late") == 0
-    play(spark, tmp_path, [tick(650, part=1)], query, DDL, run=run)
-    assert short(run.rows) == [("ann", 1, 1, 1), ("ann", 600, 605, 2), ("bob", 0, 3, 2)]
-    play(spark, tmp_path, [tick(800)], query, DDL, run=run)  # of both sources
-    assert ("cem", 700, 700, 1) in short(run.rows)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        pytest.param({"order": "offset"}, marks=pytest.mark.soak),
-        pytest.param({"source": "part"}, marks=pytest.mark.soak),
-        {"source": "part", "order": "offset"},
-        {"source": ["part"], "stream_time": "slowest"},
-    ],
-)
-def test_a_cogroup_closes_by_its_slowest_input(spark: SparkSession, tmp_path: Path, options: dict[str, Any]) -> None:
-    clicks, orders = Folder(tmp_path / "clicks"), Folder(tmp_path / "orders")
-    run, read = Run(), 0
-
-    def add(folder: Folder, part: pa.Table) -> None:
-        """The next records of the one source that both inputs have."""
-        nonlocal read
-        offsets = pa.array(range(read, read + part.num_rows), pa.int64())
-        folder.add(part.set_column(4, SCHEMA.field("offset"), offsets))
-        read += part.num_rows
-
-    def step() -> None:
-        inputs = {
-            name: wr.group_by(source(spark, folder, DDL), "user", time="ts", tick="tick", **options)
-            for name, folder in (("clicks", clicks), ("orders", orders))
-        }
-        windowed = wr.cogroup(**inputs).windowed_by(GAP).shards(3)
-        result = windowed.agg(n=wr.count(), clicks=wr.count("clicks.*"), paid=wr.sum("orders.amount"))
-        start(result, run, tmp_path / "checkpoint").awaitTermination()
-
-    add(clicks, table(("ann", 0), ("ann", 3), ("bob", 30), part=0))
-    step()
-    assert run.rows == []  # no order was seen: nothing closes
-    add(orders, table(("ann", 4, 9), part=0))
-    add(orders, tick(20, part=0))
-    step()
-    (row,) = run.rows
-    assert (row["user"], row["n"], row["clicks"], row["paid"]) == ("ann", 3, 2, 9)
 
 
 def test_updates_go_into_duckdb(spark: SparkSession, tmp_path: Path) -> None:

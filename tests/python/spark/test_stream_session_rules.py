@@ -81,7 +81,7 @@ def rows_of(rows: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.filterwarnings("ignore:total=reduce")
 def test_a_stream_with_restarts_gives_the_sessions_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
     table = events(1)
@@ -110,22 +110,8 @@ def test_a_stream_with_restarts_gives_the_sessions_of_a_batch(spark: SparkSessio
     assert rows_of(shown) == rows_of(batch.to_pylist())
 
 
-def test_late_records_and_refusals_of_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    rows = [("ann", 0, 1), ("ann", 20, 2), ("ann", 14, 3), ("ann", 16, 4), ("ann", 60, 5)]
-    columns = {"user": [user for user, *_ in rows], "ts": [utc(minute) for _, minute, _ in rows]}
-    table = pa.table({**columns, "offset": [offset for *_, offset in rows]})
-    table = pa.Table.from_pylist(table.to_pylist(), SCHEMA)
-
-    def query(data: DataFrame) -> DataFrame:
-        windows = wr.SessionWindows.with_gap("10 minutes", grace="5 minutes", max_records=2)
-        grouped = wr.group_by(data, "user", time="ts", tie="offset").windowed_by(windows)
-        return grouped.late("emit").agg(offsets=wr.collect_list("offset"), why=wr.ended_by())
-
-    run = play(spark, tmp_path, [table.slice(row, 1) for row in range(5)], query, DDL)
-    found = [(row["op"], row["offsets"], row["why"]) for row in run.rows]
-    assert found == [("upsert", [1], "gap"), ("late", [3], None), ("upsert", [4, 2], "max_records")]
-
-    stream = spark.readStream.schema(DDL).parquet(str(tmp_path / "in"))
+def test_what_a_stream_refuses(spark: SparkSession, tmp_path: Path) -> None:
+    stream = spark.readStream.schema(DDL).parquet(str(tmp_path))
     with pytest.raises(ValueError, match="emit: got 'update'"):
         sessions(stream, grace="5 minutes").emit("update").agg(n=wr.count())
     with pytest.raises(ValueError, match="retention"):

@@ -132,7 +132,7 @@ def test_updates_lead_to_the_batch_query(spark: SparkSession, tmp_path: Path, ki
     assert rows_of(applied(run.rows, ["user"]).values()) == batch(spark, table, kind, "built in")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", ["dynamic gaps", "sliding"])
 def test_paced_updates_lead_to_the_batch_query(spark: SparkSession, tmp_path: Path, kind: str) -> None:
     """They are those of the same steps without Spark. With the numbers of `sequence`, their order does not matter."""

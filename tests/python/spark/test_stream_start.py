@@ -91,7 +91,7 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
     ("windows", "aggregates", "emit", "late"),
     [
         pytest.param(SESSIONS, BUILT_IN, "close", "drop", marks=pytest.mark.soak),
-        (SESSIONS, BUILT_IN, "update", "emit"),
+        pytest.param(SESSIONS, BUILT_IN, "update", "emit", marks=pytest.mark.soak),
         pytest.param(SLIDING, BUILT_IN, "close", "emit", marks=pytest.mark.soak),
         (SLIDING, FUNCTIONS, "update", "drop"),
     ],
@@ -218,7 +218,7 @@ def test_a_first_micro_batch_that_fails_is_repeated(spark: SparkSession, tmp_pat
     assert windrow.state.read(spark, tmp_path / "checkpoint").count() == 0
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_two_inputs_begin_with_the_time_of_the_history(spark: SparkSession, tmp_path: Path) -> None:
     aggregates = {"rows": wr.count(), "clicks": wr.count("clicks.*"), "total": wr.sum("orders.n")}
 
