@@ -139,9 +139,7 @@ CASES = [
         to 50               → nothing                   # C = 35
         stream
         ann 34              → nothing                   # late
-        ann 35              → nothing
-        tick 51             → ann 35..35 n=1
-        counters late=1 records=2
+        counters late=1 records=1 stream_time=50
         """,
     ),
     case(
