@@ -64,6 +64,7 @@ LEAST = wr.aggregate(nine, least, both, schema="bigint", columns=["v"])
 PYTHON = Query(sessions(5), {"n": wr.count(), "least": LEAST})
 DELETING = Query(sessions(5, grace=100), {"least": LEAST}, emit={"every_record": True}, group={"order": "offset"})
 
+ONLY_A_DRIVER_DELETES = reasons(("stream", "spark_stream"), "only a driver deletes; elsewhere the value is null")
 EVERY_CHANGE = reasons(STREAMS, "a stream gives a row for each change (rules 6.2)")
 REAL_CLOCK = {"spark_stream": "the clock of Spark is real"}
 
@@ -167,7 +168,18 @@ CASES = [
         ann 4 v=-1              → delete ann 0..3, delete ann 0..4
         ann 4 v=5               → upsert ann 4..4 least=5
         """,
-        cannot=reasons(("stream", "spark_stream"), "only a driver deletes; elsewhere the value is null"),
+        cannot=ONLY_A_DRIVER_DELETES,
+    ),
+    case(
+        "6.5, 9.4",
+        "a sliding window is deleted too",
+        replace(DELETING, windows=sliding(5, grace=100)),
+        """
+        ann 10 v=3              → upsert ann 5..10 least=3
+        ann 10 v=-1             → delete ann 5..10
+        ann 10 v=4              → upsert ann 5..10 least=4
+        """,
+        cannot=ONLY_A_DRIVER_DELETES,
     ),
     case(
         "6.6",

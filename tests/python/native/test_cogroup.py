@@ -123,6 +123,14 @@ def both(windows: Any = GAP) -> Any:
     return wr.cogroup(clicks=clicks(), orders=orders()).windowed_by(windows)
 
 
+def test_a_tick_of_one_input_is_no_record() -> None:
+    ticked = ORDERS.set_column(3, "tick", pa.array([True, None]))
+    grouped = wr.cogroup(clicks=clicks(), orders=orders(ticked, tick="tick")).windowed_by(GAP)
+    result = grouped.agg(n=wr.count(), orders=wr.count("orders.*"))
+    assert sorted(result["n"].to_pylist()) == [1, 1, 2]
+    assert result.schema.metadata[b"windrow.ticks"] == b"1"
+
+
 def test_keys_may_be_called_as_the_time_is_elsewhere() -> None:
     one = pa.table({"ts": pa.array([3, 3], US), "n": [1, 2]})
     other = pa.table({"ts": pa.array([3], US), "at": pa.array([7], US), "n": [4]})

@@ -136,6 +136,11 @@ def test_record_by_record_sessions_of_any_gap_equal_the_batch() -> None:
     check()
 
 
+@pytest.mark.parametrize("rows", [[], [(1, 7, 3)], [(1, 7, None)]])
+def test_few_rows_or_none(rows: list[tuple[Any, ...]]) -> None:
+    assert bounds(table_of(rows)) == [(7, 7) for _, _, gap in rows if gap]
+
+
 def test_negative_and_extreme_times_neither_wrap_nor_panic() -> None:
     low, high = -(2**63), 2**63 - 1
     table = table_of([(1, low, 2**62), (1, low + 2**62, 1), (1, -1, 1), (1, 0, 1), (1, high - 1, 2**62), (1, high, 1)])

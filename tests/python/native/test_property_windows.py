@@ -137,12 +137,6 @@ def test_a_gap_between_two_ticks_of_the_time_column_joins_what_it_reaches(gap: s
     assert result.num_rows == sessions
 
 
-@pytest.mark.parametrize("distance", [4, 5, 6])
-def test_sessions_join_at_exactly_the_gap(distance: int) -> None:
-    # gap 5    ├─ 4, 5 ─┤ join   ├── 6 ──┤ do not
-    check(table_of([0, distance], [1, 1], "us", []), wr.SessionWindows.with_gap(5 * ADD), by_sessions(5))
-
-
 @pytest.mark.parametrize("time", [-11, -10, -9, -1, 0, 1, 9, 10, 11])
 @pytest.mark.parametrize("other", [-12, -1, 0, 1, 10, 11, 21, 22])
 def test_sliding_windows_at_the_bounds_of_the_early_window(time: int, other: int) -> None:

@@ -56,22 +56,6 @@ def test_nulls_are_skipped_or_passed_on_as_in_kafka() -> None:
     assert (sliding.counters["null_values"], sliding.stream_time) == (1, None)
 
 
-def test_a_single_aggregate_that_becomes_none_deletes_its_window() -> None:
-    total = wr.aggregate(
-        int,
-        lambda held, row: None if row.word == "DEL" else (held or 0) + row.amount,
-        schema="bigint",
-        columns=["word", "amount"],
-    )
-    alone, beside = driver(SLIDING, x=total), driver(SLIDING, x=total, n=wr.count())
-    for made in (alone, beside):
-        made.pipe(user="u", ts=at(10), amount=4)
-    (deleted,) = alone.pipe(user="u", ts=at(10), word="DEL")
-    (kept,) = beside.pipe(user="u", ts=at(10), word="DEL")
-    assert (deleted.kind, alone.windows.all().num_rows) == ("delete", 0)
-    assert (kept.kind, kept.values) == ("upsert", {"x": None, "n": 2})
-
-
 class Stats(NamedTuple):
     n: int
     words: list[str]

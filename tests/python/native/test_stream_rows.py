@@ -44,7 +44,6 @@ NUMBERS = {
     "position": wr.position(),
 }
 LISTS = {**NUMBERS, "ids": wr.collect_list("id")}
-Row = tuple[int | None, int | None, int | None]
 
 
 def table_of(records: list[StreamRecord], gaps: dict[int, int | None], ticks: tuple[int, ...] = ()) -> pa.Table:
@@ -241,22 +240,6 @@ def stream_of(windows: Any, *, aggregates: Any = None, **options: Any) -> LocalR
         aggregates=chosen,
         **options,
     )
-
-
-def test_a_late_record_of_a_session_is_counted_and_one_of_a_sliding_window_comes_back_without_it() -> None:
-    batches = [clicks(("ann", 0, "/"), ("ann", 30, "/a")), clicks(("ann", 1, "late"), ("ann", 20, "/b"))]
-    sessions, sliding = stream_of(SESSIONS), stream_of(SLIDING)
-    rows = [row for batch in batches for row in sessions.push([batch])]
-    assert [(row["url"], row["n"]) for row in rows] == [("/", 1)]
-    assert sessions.counters["late"] == 1
-    rows = [row for batch in batches for row in sliding.push([batch])]
-    assert [(row["url"], row["window"] and row["window"]["end"], row["n"]) for row in rows] == [
-        ("/", all_at(0)[0], 1),
-        ("/a", all_at(30)[0], 1),
-        ("late", None, None),
-        ("/b", all_at(20)[0], 1),
-    ]
-    assert sliding.counters["late"] == 1
 
 
 @pytest.mark.parametrize("order", [None, "place"])
