@@ -1,8 +1,10 @@
-"""Shared test data: times on one day, and a schema."""
+"""Shared test data: times on one day, a schema, and tables of records at ticks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 
@@ -32,3 +34,23 @@ def at_second(seconds: float) -> datetime:
 def utc(minutes: float) -> datetime:
     """A time some minutes after midnight, in UTC."""
     return MIDNIGHT + timedelta(minutes=minutes)
+
+
+def keyed(
+    keys: Sequence[int | None],
+    times: Sequence[int | None],
+    unit: Any = "us",
+    gaps: Sequence[int | None] | None = None,
+    **columns: Any,
+) -> pa.Table:
+    """Records of keys `k` at times `ts` in ticks of the unit, perhaps with gaps `gap`. Their place is their `id`."""
+    lengths = {} if gaps is None else {"gap": pa.array(gaps, pa.int64()).cast(pa.duration(unit))}
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.int64()),
+            "ts": pa.array(times, pa.int64()).cast(pa.timestamp(unit)),
+            **lengths,
+            "id": pa.array(range(len(times)), pa.int64()),
+            **columns,
+        }
+    )

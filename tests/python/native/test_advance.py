@@ -20,7 +20,7 @@ from ..harness.tables import Call, assert_same, assert_windows, by_sessions, by_
 from ..oracle.micro_batches import MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
-from ..scenes import at
+from ..scenes import at, keyed
 
 TICK = timedelta(microseconds=1)
 AGGREGATES = {
@@ -35,17 +35,6 @@ AGGREGATES = {
 BUILT = {name: each.build(wr) for name, each in AGGREGATES.items()}
 
 
-def history_of(times: list[int | None], keys: list[Any], **columns: Any) -> pa.Table:
-    return pa.table(
-        {
-            "k": pa.array(keys, pa.int64()),
-            "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
-            "id": pa.array(range(len(times)), pa.int64()),
-            **columns,
-        }
-    )
-
-
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[pa.Table, list[int]]:
     """Up to 40 records of three keys, and the ends of days; the last end is after all records or before some."""
@@ -53,7 +42,7 @@ def histories(draw: st.DrawFn) -> tuple[pa.Table, list[int]]:
     time = st.integers(-25, 80).map(lambda at: around + at)
     rows = draw(some(st.tuples(often(time), often(st.integers(1, 3))), 40))
     ends = sorted(draw(st.lists(st.integers(-30, 100), min_size=1, max_size=5)))
-    return history_of([time for time, _ in rows], [key for _, key in rows]), [around + end for end in ends]
+    return keyed([key for _, key in rows], [time for time, _ in rows]), [around + end for end in ends]
 
 
 def check(cut: tuple[pa.Table, list[int]], windows: Any, oracle: Any) -> None:
@@ -103,7 +92,7 @@ def test_late_records_are_those_of_a_micro_batch(kind: str, late: Any) -> None:
             rows = [(rng.randint(end - 25, end - 1), rng.choice("ab")) for _ in range(rng.randint(0, 8))]
             batch = [Row(key, time, 1) for time, key in rows]
             changes = oracle.push([*batch, Row(None, end, tick=True)])
-            table = history_of([time for time, _ in rows], [ord(key) for _, key in rows])
+            table = keyed([ord(key) for _, key in rows], [time for time, _ in rows])
             run = wr.group_by(table, "k", time="ts").windowed_by(windows).late(late)
             result = run.advance(opened, to=pa.scalar(end, pa.timestamp("us")).as_py(), n=wr.count())
             opened = result.still_open
@@ -135,9 +124,9 @@ def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:
         rows = data.draw(st.lists(st.tuples(st.integers(0, 40), often(family.values)), min_size=1, max_size=16))
         by = pa.array(range(len(rows)), pa.int64())
         flags = pa.array([number % 3 > 0 for number in range(len(rows))])
-        history = history_of(
-            [time for time, _ in rows],
+        history = keyed(
             [1] * len(rows),
+            [time for time, _ in rows],
             x=pa.array([x for _, x in rows], family.type),
             by=by,
             flag=flags,

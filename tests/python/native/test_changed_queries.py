@@ -19,27 +19,17 @@ from ..harness.examples import usually
 from ..oracle.records import Record
 from ..oracle.sessions import sessions
 from ..oracle.sliding import sliding
-from ..scenes import at
+from ..scenes import at, keyed
 
 TICK = timedelta(microseconds=1)
 END = 200
-
-
-def history_of(times: list[int], keys: list[int]) -> pa.Table:
-    return pa.table(
-        {
-            "k": pa.array(keys, pa.int64()),
-            "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
-            "id": pa.array(range(len(times)), pa.int64()),
-        }
-    )
 
 
 @st.composite
 def cuts(draw: st.DrawFn) -> tuple[pa.Table, int]:
     """Up to 30 records of two keys, and the end of the first query."""
     rows = draw(st.lists(st.tuples(st.integers(-20, 80), st.integers(1, 2)), max_size=30))
-    return history_of([time for time, _ in rows], [key for _, key in rows]), draw(st.integers(-25, 90))
+    return keyed([key for _, key in rows], [time for time, _ in rows]), draw(st.integers(-25, 90))
 
 
 def instant(ticks: int) -> Any:

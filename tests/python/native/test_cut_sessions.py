@@ -23,6 +23,7 @@ from ..harness.shuffle import after_a_shuffle, blocks, folded_after_a_shuffle, m
 from ..harness.tables import in_batches, rows_of, ticks, window_bounds
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
+from ..scenes import keyed
 
 TICK = timedelta(microseconds=1)
 Row = tuple[int | None, int | None, int | None, bool | None]
@@ -56,16 +57,9 @@ FOLDED = {
 def table_of(rows: list[Row], cuts: list[int]) -> pa.Table:
     """Records of a key, a time, a gap in ticks and whether they end their session; their arrival is the id."""
     keys, times, gaps, ends = ([row[place] for row in rows] for place in range(4))
-    columns = {
-        "k": pa.array(keys, pa.int64()),
-        "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
-        "gap": pa.array(gaps, pa.int64()).cast(pa.duration("us")),
-        "out": pa.array(ends, pa.bool_()),
-        "id": pa.array(range(len(rows)), pa.int64()),
-        "v": pa.array([row * row % 31 for row in range(len(rows))], pa.int64()),
-        "odd": pa.array([row % 2 == 1 for row in range(len(rows))], pa.bool_()),
-    }
-    return in_batches(pa.table(columns), cuts)
+    values = pa.array([row * row % 31 for row in range(len(rows))], pa.int64())
+    odd = pa.array([row % 2 == 1 for row in range(len(rows))], pa.bool_())
+    return in_batches(keyed(keys, times, gaps=gaps, out=pa.array(ends, pa.bool_()), v=values, odd=odd), cuts)
 
 
 @st.composite

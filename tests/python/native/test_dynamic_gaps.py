@@ -18,7 +18,7 @@ from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import Call, Rows, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
-from ..scenes import EIGHT, at
+from ..scenes import EIGHT, at, keyed
 
 US = timedelta(microseconds=1)
 AGGREGATES = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "total": Call("sum", ("id",))}
@@ -28,14 +28,7 @@ TEN = wr.SessionWindows.with_dynamic_gap("gap", max_gap=10 * US)
 def table_of(rows: list[tuple[Any, ...]], unit: str = "us") -> pa.Table:
     """Rows of key, time and gap in microseconds or ticks of the unit."""
     keys, times, gaps = zip(*rows, strict=True) if rows else ((), (), ())
-    return pa.table(
-        {
-            "k": pa.array(keys, pa.int64()),
-            "ts": pa.array(times, pa.int64()).cast(pa.timestamp(unit)),
-            "gap": pa.array(gaps, pa.int64()).cast(pa.duration(unit)),
-            "id": pa.array(range(len(rows)), pa.int64()),
-        }
-    )
+    return keyed(keys, times, unit, gaps)
 
 
 def sessions(table: Any, windows: Any = TEN, threads: int = 1) -> pa.Table:

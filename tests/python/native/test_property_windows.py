@@ -15,6 +15,7 @@ import windrow as wr
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+from ..scenes import keyed
 
 AGGREGATES = {
     "n": Call("count"),
@@ -29,16 +30,7 @@ ADD = timedelta(microseconds=1)
 
 def table_of(times: list[int | None], keys: list[int], unit: str, cuts: list[int]) -> pa.Table:
     """Events with their row number as id; times are ticks of the unit."""
-    return in_batches(
-        pa.table(
-            {
-                "k": pa.array(keys, pa.int64()),
-                "ts": pa.array(times, pa.int64()).cast(pa.timestamp(unit)),
-                "id": pa.array(range(len(times)), pa.int64()),
-            }
-        ),
-        cuts,
-    )
+    return in_batches(keyed(keys, times, unit), cuts)
 
 
 @st.composite

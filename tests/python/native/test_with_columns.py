@@ -27,7 +27,7 @@ from ..harness.families import often, some
 from ..harness.tables import arrow, in_batches, ticks, window_bounds
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
-from ..scenes import all_at
+from ..scenes import all_at, keyed
 
 TICK = timedelta(microseconds=1)
 LONGEST = 9
@@ -39,15 +39,9 @@ Row = tuple[int | None, int | None, int | None]
 def table_of(rows: list[Row], cuts: list[int]) -> pa.Table:
     """Records of a key, a time and a gap in ticks; their arrival is the id, and the value its square."""
     keys, times, gaps = ([row[place] for row in rows] for place in range(3))
-    columns = {
-        "k": pa.array(keys, pa.int64()),
-        "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
-        "gap": pa.array(gaps, pa.int64()).cast(pa.duration("us")),
-        "id": pa.array(range(len(rows)), pa.int64()),
-        "v": pa.array([row * row for row in range(len(rows))], pa.int64()),
-        "text": pa.array([f"row {row}" for row in range(len(rows))], pa.string()),
-    }
-    return in_batches(pa.table(columns), cuts)
+    squares = pa.array([row * row for row in range(len(rows))], pa.int64())
+    texts = pa.array([f"row {row}" for row in range(len(rows))], pa.string())
+    return in_batches(keyed(keys, times, gaps=gaps, v=squares, text=texts), cuts)
 
 
 @st.composite
