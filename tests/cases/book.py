@@ -6,7 +6,22 @@ from importlib import import_module
 
 from .case import Case
 
-SECTIONS = ("1", "1_micro_batches", "1_history", "2", "2_rules", "3", "4", "5", "6", "6_pace", "7", "8", "9")
+SECTIONS = (
+    "1",
+    "1_micro_batches",
+    "1_history",
+    "2",
+    "2_rules",
+    "3",
+    "4",
+    "5",
+    "6",
+    "6_pace",
+    "6_left_out",
+    "7",
+    "8",
+    "9",
+)
 CASES: tuple[Case, ...] = tuple(
     each for section in SECTIONS for each in import_module(f".section_{section}", __package__).CASES
 )

@@ -1,4 +1,4 @@
-"""Output: rules 6. Those of updates at a pace are in `section_6_pace`."""
+"""Output: rules 6. `section_6_pace` has updates at a pace, `section_6_left_out` records in no window."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import windrow as wr
 
 from .case import STREAMS, case, reasons
-from .query import Query, gaps, ms, sessions, sliding
+from .query import Query, ms, sessions, sliding
 
 COUNTED_BATCH = Query(sessions(5), emit={})
 UPDATES = Query(sessions(5, grace=1), emit={})
@@ -19,17 +19,20 @@ SUMS = Query(sessions(5), {"n": wr.count(), "known": wr.count("v"), "total": wr.
 FLOATS = Query(sessions(5), {"n": wr.count(), "total": wr.sum("x")})
 TIED = Query(
     sessions(5),
-    {"n": wr.count(), "first": wr.first("v"), "last": wr.last("v"), "all": wr.collect_list("v")},
+    {
+        "n": wr.count(),
+        "first": wr.first("v"),
+        "last": wr.last("v"),
+        "all": wr.collect_list("v"),
+        "path": wr.path("word"),
+        "steps": wr.funnel(["view", "cart", "pay"], column="word", within=ms(3)),
+        "back": wr.funnel(["pay", "cart", "view"], column="word", within=ms(3)),
+        "least": wr.min_by("v", "key"),
+    },
     {"tie": "tie"},
 )
 OR_NULL = Query(sessions(5, grace=1), {"n": wr.count(), "total": wr.sum("v")}, overflow="null")
 TICKS = Query(sessions(5))
-LEFT_OUT = Query(sessions(5, grace=1), left_out=True)
-LEFT_OUT_SLIDING = Query(sliding(5, grace=2), left_out=True)
-LEFT_OUT_LATE = Query(sessions(5, grace=1), left_out=True, late=True)
-LEFT_OUT_GAPS = Query(gaps(grace=1), left_out=True)
-LEFT_OUT_TIES = Query(sessions(5, grace=1, max_records=9), group={"tie": "tie"}, left_out=True)
-LEFT_OUT_AHEAD = Query(sessions(5, grace=1), left_out=True, max_ahead=10)
 STEPS = ["a", "b", "c"]
 FUNNEL = Query(
     sessions(50),
@@ -66,7 +69,6 @@ DELETING = Query(sessions(5, grace=100), {"least": LEAST}, emit={"every_record":
 
 ONLY_A_DRIVER_DELETES = reasons(("stream", "spark_stream"), "only a driver deletes; elsewhere the value is null")
 EVERY_CHANGE = reasons(STREAMS, "a stream gives a row for each change (rules 6.2)")
-REAL_CLOCK = {"spark_stream": "the clock of Spark is real"}
 
 CASES = [
     case(
@@ -202,6 +204,34 @@ CASES = [
         """,
     ),
     case(
+        "6.6, 6.10",
+        "ties order what goes by the order of records, in sessions",
+        TIED,
+        """
+        ann   0:tie=3,v=1,word=pay   0:tie=1,v=2,word=view   0:tie=2,v=3,word=cart   0:tie=-9,v=4,word=view
+              ┤ first=4 last=1 all=[4 2 3 1] path=[view cart pay] steps=3 back=1 least=4
+        """,
+    ),
+    case(
+        "6.6, 6.10",
+        "ties order what goes by the order of records, in sliding windows",
+        replace(TIED, windows=sliding(5)),
+        """
+        time  0       5
+        ann   0:tie=3,v=1,word=pay   0:tie=1,v=2,word=view   0:tie=2,v=3,word=cart   0:tie=-9,v=4,word=view
+              ├───4───┤ first=4 last=1 all=[4 2 3 1] path=[view cart pay] steps=3 back=1 least=4
+        """,
+    ),
+    case(
+        "6.10",
+        "without ties, records of one time count in the order of the funnel",
+        replace(FUNNEL, group={}),
+        """
+        ann   0:word=c   0:word=a   0:word=b
+              ┤ n=3 steps=3
+        """,
+    ),
+    case(
         "6.7",
         "only the result of a window has to fit",
         SUMS,
@@ -273,106 +303,6 @@ CASES = [
         """,
         in_batch=True,
         cannot=reasons(("stream", "spark_stream"), "a stream refuses session_number (rules 6.11)"),
-    ),
-    case(
-        "6.13",
-        "a record in no window comes back with its reason",
-        LEFT_OUT,
-        """
-        bob 20          → nothing           # C = 14
-        ann 0           → left_out ann 0..0 reason=late late_by=14 stream_time=20 time=0
-        - 3             → left_out - 3..3 reason=null_key time=3
-        ann -           → left_out ann -..- reason=null_time time=null
-        tick -          → left_out - -..- reason=bad_tick
-        ann 14          → nothing
-        tick 40         → ann 14..14 n=1, bob 20..20 n=1
-        counters late=1 null_keys=1 null_times=1 bad_ticks=1
-        """,
-    ),
-    case(
-        "6.13",
-        "a sliding record that only its own window could have taken is refused",
-        LEFT_OUT_SLIDING,
-        """
-        bob 20          → nothing           # C = 18
-        ann 12          → left_out ann 7..12 reason=late late_by=1 stream_time=20
-        ann 13          → left_out ann 8..13 reason=refused late_by=5 stream_time=20
-        ann 18          → nothing
-        """,
-    ),
-    case(
-        "6.13, 6.3",
-        "a late record that comes back as a row gives no other",
-        LEFT_OUT_LATE,
-        """
-        bob 20          → nothing
-        ann 0           → late ann 0..0 n=1
-        - 0             → left_out - 0..0 reason=null_key
-        """,
-    ),
-    case(
-        "6.13, 3.1",
-        "a bad gap is a reason, and a late reach is late by the reach",
-        LEFT_OUT_GAPS,
-        """
-        bob 20 gap=5    → nothing           # C = 19
-        ann 20 gap=0    → left_out ann 20..20 reason=bad_gap
-        ann 10 gap=5    → left_out ann 10..10 reason=late late_by=4 stream_time=20
-        """,
-    ),
-    case(
-        "6.13, 2.7",
-        "a null tie is a reason",
-        LEFT_OUT_TIES,
-        """
-        ann 0 tie=1     → nothing
-        ann 1           → left_out ann 1..1 reason=null_tie
-        """,
-    ),
-    case(
-        "6.13, 1.1",
-        "being ahead of the clock is the first of the reasons",
-        LEFT_OUT_AHEAD,
-        """
-        - 11            → left_out - 11..11 reason=ahead time=11
-        ann 10          → nothing
-        """,
-        cannot=REAL_CLOCK,
-    ),
-    case(
-        "6.13, 1.4",
-        "each source judges its own records",
-        replace(LEFT_OUT, group={"source": "source"}),
-        """
-        ann 0 source=a          → nothing
-        ann 60 source=b         → nothing
-        bob 3 source=a          → nothing
-        bob 3 source=b          → left_out bob 3..3 reason=late late_by=51 stream_time=60
-        - 3 source=b            → left_out - 3..3 reason=null_key
-        """,
-    ),
-    case(
-        "6.13, 5.1",
-        "each input judges its own records",
-        replace(LEFT_OUT, inputs=("clicks", "orders")),
-        """
-        clicks:ann 60           → nothing
-        orders:ann 20           → nothing
-        orders:bob 3            → left_out bob 3..3 reason=late late_by=11 stream_time=20
-        clicks:bob 20           → left_out bob 20..20 reason=late late_by=34 stream_time=60
-        """,
-    ),
-    case(
-        "6.13, 4.3",
-        "a record that another window takes is not left out",
-        LEFT_OUT_SLIDING,
-        """
-        cid 52                  → nothing           # C = 50
-        ann 47                  → left_out ann 42..47 reason=refused late_by=3 stream_time=52
-        ann 50                  → nothing
-        ann 47                  → nothing           # 45..50 takes it
-        counters windows_refused=2 late=0
-        """,
     ),
     case(
         "6.2, 1.4",

@@ -327,33 +327,3 @@ def test_a_stream_refuses_updates_a_retention_and_an_end_without_rules() -> None
         driver(kept, n=wr.count())
     with pytest.raises(ValueError, match="ended_by"):
         driver(wr.SessionWindows.with_gap("1 minute", grace="1 minute"), why=wr.ended_by())
-
-
-def test_ties_order_what_goes_by_the_order_of_records() -> None:
-    steps = ["pay", "view", "cart", "view"]
-    table = pa.table(
-        {
-            "user": ["ann"] * 4,
-            "ts": pa.array([0, 0, 0, 0], pa.timestamp("us")),
-            "seq": [3, 1, 2, -(2**63)],
-            "step": steps,
-            "v": [1, 2, 3, 4],
-        }
-    )
-    aggregates = {
-        "first": wr.first("v"),
-        "last": wr.last("v"),
-        "all": wr.collect_list("v"),
-        "path": wr.path("step"),
-        "funnel": wr.funnel(["view", "cart", "pay"], column="step", within="1 hour"),
-        "back": wr.funnel(["pay", "cart", "view"], column="step", within="1 hour"),
-        "least": wr.min_by("v", "user"),
-    }
-    expected = {"first": 4, "last": 1, "all": [4, 2, 3, 1], "path": ["view", "cart", "pay"]}
-    expected |= {"funnel": 3, "back": 1, "least": 4}
-    for windows in (wr.SessionWindows.with_gap("1 minute"), wr.SlidingWindows.with_time_difference("1 minute")):
-        answer = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows).agg(**aggregates)
-        (row,) = answer.drop_columns(["user", "window"]).to_pylist()
-        assert row == expected
-        untied = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(back=aggregates["back"])
-        assert untied["back"].to_pylist() == [3], "without ties, records of one time count in the funnel's order"
