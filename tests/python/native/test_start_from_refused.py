@@ -1,4 +1,4 @@
-"""What cannot begin with a history: another history over a state, damaged tables, other data or sources (rules 1.10)."""
+"""What cannot begin with a history: another history over a state, damaged tables, other sources (rules 1.10)."""
 
 from __future__ import annotations
 
