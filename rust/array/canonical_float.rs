@@ -21,10 +21,6 @@ pub(crate) fn within(data_type: &DataType) -> bool {
 }
 
 /// Replaces every NaN with the canonical NaN and -0.0 with 0.0, at any depth.
-///
-/// # Errors
-///
-/// Arrow cannot rebuild an array. This does not happen for valid arrays.
 pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Float16 => Ok(map::<Float16Type>(array, |value| match f32::from(value) {

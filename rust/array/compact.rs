@@ -12,10 +12,6 @@ use super::convert;
 use crate::core::error::Result;
 
 /// Copies the values of views and of a dictionary if most of what they hold is of other rows.
-///
-/// # Errors
-///
-/// The values of a dictionary are too long for one array.
 pub(crate) fn compact(array: ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Utf8View => Ok(views(array.as_string_view()).unwrap_or(array)),

@@ -58,10 +58,6 @@ pub(crate) fn value_type(data_type: &DataType) -> Option<ValueType> {
 }
 
 /// Casts an array, and fails instead of losing a value.
-///
-/// # Errors
-///
-/// A value that the type cannot represent, or types that Arrow cannot cast.
 pub(crate) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     if array.data_type() == to {
         return Ok(Arc::clone(array));
@@ -77,10 +73,6 @@ pub(crate) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
 }
 
 /// Gives the same buffers another type with the same layout.
-///
-/// # Errors
-///
-/// Types with different layouts.
 pub(super) fn relabel(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     Ok(make_array(
         array
@@ -97,19 +89,11 @@ pub(super) fn is_narrow(data_type: &DataType) -> bool {
 }
 
 /// Replaces dictionaries with their values, at any depth, because row bytes do not preserve them.
-///
-/// # Errors
-///
-/// The unpacked values are too long for one array.
 pub(crate) fn unpack(array: &ArrayRef) -> Result<ArrayRef> {
     cast(array, &unpacked(array.data_type()))
 }
 
 /// The canonical array of a column. See the table at the top of this file.
-///
-/// # Errors
-///
-/// Aggregates cannot take the type, or the values are too long for one array.
 pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
     use DataType::*;
     let array = &unpack(array)?;
@@ -148,10 +132,6 @@ pub(crate) fn canonical(array: &ArrayRef) -> Result<ArrayRef> {
 }
 
 /// Views a canonical array, or a list of them, as a column.
-///
-/// # Errors
-///
-/// [`Error::Format`] if the array is not canonical.
 pub(crate) fn view(array: &ArrayRef) -> Result<Column<'_>> {
     let values = match array.data_type() {
         DataType::Int64 => Values::Int(array.as_primitive::<Int64Type>().values().as_ref().into()),

@@ -6,10 +6,6 @@ use crate::core::error::{Error, Result};
 
 /// Makes the batch of a range of rows and emits it. If the rows do not fit one batch, splits them
 /// into halves.
-///
-/// # Errors
-///
-/// The errors of `make`. [`Error::ArrayCapacity`] only if a single row does not fit.
 pub(crate) fn in_halves<T>(
     rows: Range<usize>,
     make: &mut impl FnMut(Range<usize>) -> Result<T>,

@@ -11,10 +11,6 @@ use crate::core::error::Result;
 /// Removes hidden nulls from structs and fixed-size lists: nulls of a non-nullable child. Arrow
 /// allows these below a null struct, and its `take` creates them for null indices. Parquet writers
 /// reject them. The contents of other lists do not change.
-///
-/// # Errors
-///
-/// None for a valid array.
 pub(crate) fn without(array: &ArrayRef) -> Result<ArrayRef> {
     if let Some(lists) = array.as_fixed_size_list_opt()
         && let DataType::FixedSizeList(item, length) = lists.data_type()

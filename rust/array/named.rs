@@ -8,10 +8,6 @@ use arrow_schema::{Field, Schema};
 use crate::core::error::{Error, Result};
 
 /// The position and the field of the column with exactly this name.
-///
-/// # Errors
-///
-/// [`Error::Argument`] if there is no such column.
 pub(crate) fn find<'a>(
     input: &'a Schema,
     argument: &str,
@@ -40,10 +36,6 @@ pub(crate) fn missing(name: &str) -> Error {
 }
 
 /// Makes a batch of arrays without names. Blocks identify columns by position.
-///
-/// # Errors
-///
-/// Arrays with different lengths.
 pub(crate) fn unnamed(columns: Vec<ArrayRef>) -> Result<RecordBatch> {
     let fields: Vec<Field> = columns
         .iter()

@@ -19,10 +19,6 @@ use crate::core::error::{Error, Result};
 
 /// The canonical array of a column. Lists become large lists, and struct fields get numbers as
 /// names.
-///
-/// # Errors
-///
-/// Offsets or lengths that do not match. This does not happen for columns of the core.
 pub(crate) fn array(column: Column<'static>) -> Result<ArrayRef> {
     let rows = column.len();
     let nulls = column.validity.map(|validity| {
@@ -69,10 +65,6 @@ pub(crate) fn array(column: Column<'static>) -> Result<ArrayRef> {
 }
 
 /// Converts a column to an array with the type that users see.
-///
-/// # Errors
-///
-/// [`Error::ArrayCapacity`] if the values are too long for one array of the type.
 pub(crate) fn result(column: Column<'static>, data_type: &DataType) -> Result<ArrayRef> {
     let array = array(column)?;
     typed(&array, data_type)

@@ -18,10 +18,6 @@ const NO_TEXT: &str = "it has a string whose bytes are not UTF-8; allowed: strin
 const OUT_OF_RANGE: &str = "it has an index or an offset that points beyond its values; allowed: valid Arrow data (pyarrow's validate(full=True))";
 
 /// Checks that the column is valid for its type, at any depth.
-///
-/// # Errors
-///
-/// [`Error::Record`] if it is not valid.
 pub(crate) fn check(column: &str, array: &ArrayRef) -> Result<()> {
     match fault(array.as_ref()) {
         Some(reason) => Err(Error::Record {

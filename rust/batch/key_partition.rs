@@ -60,10 +60,6 @@ impl KeyPartition {
     }
 
     /// Adds rows.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the operators.
     pub(super) fn add(
         &mut self,
         rows: Records,
@@ -102,10 +98,6 @@ impl KeyPartition {
     }
 
     /// The size of the lists of all windows, if windows overlap.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the operators.
     pub(super) fn list_sizes(&mut self, interrupt: &Interrupt) -> Result<ListSizes> {
         if self.operators.is_empty() && !self.hardly_repeat {
             self.start_one(interrupt)?;
@@ -118,10 +110,6 @@ impl KeyPartition {
     }
 
     /// Emits all windows.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the operators.
     pub(super) fn close(
         mut self,
         partitioner: &mut Partitioner,

@@ -30,11 +30,6 @@ impl ListRoom {
 
     /// Requests room for more lists, in addition to all earlier requests of all threads. Without a
     /// limit, nobody needs their sizes.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Memory`] with the total of all requests if it exceeds the limit. The errors of
-    /// `sizes`.
     pub(super) fn ask(&self, sizes: impl FnOnce() -> Result<ListSizes>) -> Result<()> {
         let Some(most) = self.most else {
             return Ok(());

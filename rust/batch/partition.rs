@@ -50,10 +50,6 @@ pub(super) struct Partitioner {
 
 impl Partitioner {
     /// Splits rows by the keys of a query.
-    ///
-    /// # Errors
-    ///
-    /// A key of a type that cannot be grouped.
     pub(super) fn new(query: &Query) -> Result<Self> {
         Ok(Self {
             hash: PartitionHash::new(&query.keys)?,

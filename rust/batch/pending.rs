@@ -127,10 +127,6 @@ impl NumberedRows {
     }
 
     /// Removes and returns the rows before a time.
-    ///
-    /// # Errors
-    ///
-    /// None for rows that were read.
     pub(super) fn take_before(&mut self, time: Time) -> Result<Self> {
         let mut before = Self::default();
         for (keys, input) in std::mem::take(self).inputs {

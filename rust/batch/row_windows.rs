@@ -59,12 +59,6 @@ impl RowColumns {
     /// Creates the columns. The first column of `of_row` has the positions of windows, the second
     /// one the rows after each row, if there are columns of `positions`. `threads` threads join the
     /// columns of windows.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Memory`] if the columns contain lists or texts and would take more than `memory`
-    /// bytes. No windows, batches with different columns, or columns that do not fit one array. The
-    /// errors of the interrupt.
     pub(crate) fn new(
         windows: &[RecordBatch],
         of_row: &RecordBatch,
@@ -110,20 +104,12 @@ impl RowColumns {
     }
 
     /// The batch with this number, or `None` beyond the last one.
-    ///
-    /// # Errors
-    ///
-    /// Columns that do not fit one array.
     pub(crate) fn batch(&self, number: usize) -> Result<Option<RecordBatch>> {
         let rows = self.batches.get(number);
         rows.map(|rows| self.of(rows)).transpose()
     }
 
     /// Computes all batches on `threads` threads.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Self::batch`] and of the interrupt.
     pub(crate) fn all(&self, threads: usize, interrupt: &Interrupt) -> Result<Vec<RecordBatch>> {
         on_threads(threads, &self.batches, interrupt, |rows| self.of(rows))
     }

@@ -27,10 +27,6 @@ pub(crate) struct RowLists {
 
 impl SessionRows {
     /// Adds rows; `slots` is parallel to them.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Memory`] if memory is short.
     pub(super) fn add(&mut self, numbers: &[i64], slots: &[Slot]) -> Result<()> {
         memory::reserve(&mut self.numbers, numbers.len())?;
         memory::reserve(&mut self.slots, slots.len())?;
@@ -40,10 +36,6 @@ impl SessionRows {
     }
 
     /// Adds the rows of slots `from` in `lists` to slots `into`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Self::add`].
     pub(super) fn add_lists(
         &mut self,
         lists: &RowLists,
@@ -58,10 +50,6 @@ impl SessionRows {
 
     /// Takes the rows as one list per slot, for `slots` slots. If slots were joined, `moves` has
     /// the new slot of each old one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Internal`] for a row without a slot.
     pub(super) fn take_lists(&mut self, slots: usize, moves: Option<&[Slot]>) -> Result<RowLists> {
         let Self { numbers, slots: of } = std::mem::take(self);
         let moved = |slot: Slot| match moves {

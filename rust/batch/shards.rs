@@ -24,10 +24,6 @@ pub(super) struct SortedByShard {
 
 impl SortedByShard {
     /// Sorts rows by shard and time. Both slices are parallel to the rows. Ties keep their order.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub(super) fn new(shards: &[u32], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
         // This sort treats the shard as the key.
         let rows = order(bytemuck::cast_slice(shards), times, interrupt)?;
@@ -40,10 +36,6 @@ impl SortedByShard {
 }
 
 /// The shard of each key. A null key gets 0, and the caller places its row.
-///
-/// # Errors
-///
-/// An unknown number.
 pub(super) fn of(interner: &KeyInterner, query: &Query, keys: &[KeyId]) -> Result<Vec<u32>> {
     let hash = ShardHash::new(&query.keys)?;
     let mut shards = Vec::with_capacity(keys.len());

@@ -66,10 +66,6 @@ pub(crate) struct SlidingFolds {
 
 impl SlidingFolds {
     /// Starts without rows. `functions` are the result fields of the user functions, in order.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Query::with_python`]. Windows that do not slide.
     pub(crate) fn new(spec: &Spec, input: &Schema, functions: &[Field]) -> Result<Self> {
         let query = Arc::new(Query::with_python(spec, input, functions)?);
         let WindowLengths::Sliding(sliding) = query.windows else {
@@ -103,11 +99,6 @@ impl SlidingFolds {
 
     /// Adds rows and returns the windows that are now final. The caller must add rows in time
     /// order.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Record`] if the query refuses a row. [`Error::Overflow`] if a result or a bound
-    /// does not fit its type. [`Error::Function`] if a function fails. The errors of the interrupt.
     pub(crate) fn push(
         &mut self,
         batch: &RecordBatch,
@@ -141,10 +132,6 @@ impl SlidingFolds {
     }
 
     /// Returns all remaining windows. Call this when the input has ended.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Self::push`].
     pub(crate) fn finish(&mut self, fold: &mut RunFold<'_>) -> Result<Vec<RecordBatch>> {
         self.close(None, fold)
     }

@@ -19,10 +19,6 @@ pub(crate) struct Sorter(Merger);
 
 impl Sorter {
     /// Creates a sorter for any number of shards, one after the other.
-    ///
-    /// # Errors
-    ///
-    /// A key column has a type that cannot be grouped.
     pub(crate) fn new(query: &Arc<Query>) -> Result<Self> {
         Ok(Self(Merger::new(query)?))
     }
@@ -33,11 +29,6 @@ impl Sorter {
     }
 
     /// Adds packed rows. Returns rows, with their shard, that no later row can precede.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`](crate::core::error::Error::Format) if packed rows are out of order or
-    /// blocks belong to another query. The errors of the interrupt.
     pub(crate) fn push(&mut self, packed: &RecordBatch) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0
@@ -46,10 +37,6 @@ impl Sorter {
     }
 
     /// Returns all remaining rows.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub(crate) fn finish(&mut self) -> Result<Vec<(i32, RecordBatch)>> {
         let mut sorted = Vec::new();
         self.0

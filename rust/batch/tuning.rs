@@ -46,10 +46,6 @@ pub(super) fn is_due(
 /// columns. This is so if they are so scattered that grouping joins only a few, and if a partial
 /// session has a value of each record. If there are few keys, this looks at all rows. Otherwise it
 /// looks at all rows of frequent keys and samples every [`SAMPLED_KEYS`]-th of the other keys.
-///
-/// # Errors
-///
-/// The errors of the interrupt.
 pub(super) fn are_scattered(
     rows: &NumberedRows,
     query: &Query,

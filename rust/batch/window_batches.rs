@@ -72,10 +72,6 @@ impl WindowBatches {
     }
 
     /// The columns of the windows at these positions. A null position gives null.
-    ///
-    /// # Errors
-    ///
-    /// A position beyond the last window. Columns that do not fit one array.
     pub(super) fn take(&self, positions: &Int64Array) -> Result<Vec<ArrayRef>> {
         let beyond = || Error::Internal("a row belongs to a missing window");
         let columns = self.columns.iter();

@@ -23,19 +23,11 @@ pub(crate) fn keep_freed() {
 }
 
 /// Asks for memory for the next stretch of work.
-///
-/// # Errors
-///
-/// [`Error::Memory`] if there is not enough.
 pub(crate) fn headroom() -> Result<()> {
     room_for(0)
 }
 
 /// Asks for memory for `bytes` and for the next stretch of work.
-///
-/// # Errors
-///
-/// [`Error::Memory`] if there is not enough.
 pub(crate) fn room_for(bytes: usize) -> Result<()> {
     let mut block: Vec<u8> = Vec::new();
     let bytes = bytes.saturating_add(HEADROOM);
@@ -46,10 +38,6 @@ pub(crate) fn room_for(bytes: usize) -> Result<()> {
 
 /// Asks for memory if growth from `held` by `more` entries makes doubling vectors reallocate.
 /// `width` is the total bytes of an entry in all these vectors.
-///
-/// # Errors
-///
-/// [`Error::Memory`] if there is not enough.
 pub(crate) fn room_to_grow(held: usize, more: usize, width: usize) -> Result<()> {
     let room = |entries: usize| entries.checked_next_power_of_two().unwrap_or(usize::MAX);
     let grown = room(held.saturating_add(more));
@@ -60,10 +48,6 @@ pub(crate) fn room_to_grow(held: usize, more: usize, width: usize) -> Result<()>
 }
 
 /// Reserves room for `more` values in a vector.
-///
-/// # Errors
-///
-/// [`Error::Memory`] if there is not enough.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     let bytes = values
         .len()

@@ -25,10 +25,6 @@ pub(crate) struct SortedRows {
 
 impl SortedRows {
     /// Sorts rows. `keys` and `times` are parallel, and no key is null.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub(crate) fn new(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Self> {
         let (rows, ends) = sorted(keys, times, |row| row, interrupt)?;
         Ok(Self { rows, ends })
@@ -50,10 +46,6 @@ impl SortedRows {
 
 /// The row numbers, sorted by (key, time, row). `keys` and `times` are parallel, and no key is
 /// null.
-///
-/// # Errors
-///
-/// The errors of the interrupt.
 pub(crate) fn order(keys: &[KeyId], times: &[Time], interrupt: &Interrupt) -> Result<Vec<u32>> {
     Ok(sorted(keys, times, |(_, row)| row, interrupt)?.0)
 }
@@ -207,10 +199,6 @@ fn sort_keys<E: Copy + Ord>(
 ///   ranks                 7 1 4 0 6 5 2 3
 ///   by their upper bits   1 0│2 3│4 5│7 6      each bucket is sorted alone
 /// ```
-///
-/// # Errors
-///
-/// The errors of the interrupt.
 pub(crate) fn sort_long<E: Copy>(
     entries: &mut [E],
     rank: impl Fn(&E) -> u64 + Copy,
@@ -265,10 +253,6 @@ pub(crate) fn sort_long<E: Copy>(
 }
 
 /// The values of `rows`.
-///
-/// # Errors
-///
-/// [`Error::Internal`] if a row has no value.
 pub(crate) fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
     in_range(rows, values.len())?;
     let Some(&first) = values.first() else {
@@ -280,10 +264,6 @@ pub(crate) fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
 }
 
 /// The values of `rows` in an optional column. Empty if the column has no values at all.
-///
-/// # Errors
-///
-/// The same as [`pick`].
 pub(crate) fn pick_optional<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T>> {
     if values.is_empty() {
         Ok(Vec::new())
@@ -293,10 +273,6 @@ pub(crate) fn pick_optional<T: Copy>(values: &[T], rows: &[u32]) -> Result<Vec<T
 }
 
 /// Checks that every row is less than `count`.
-///
-/// # Errors
-///
-/// [`Error::Internal`] if one is not.
 pub(crate) fn in_range(rows: &[u32], count: usize) -> Result<()> {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     // Without an early exit, the compiler vectorizes this loop.

@@ -29,10 +29,6 @@ impl BlockKind {
 }
 
 /// Writes a batch as a block.
-///
-/// # Errors
-///
-/// [`Error::Arrow`] for rows that Arrow cannot write.
 pub(crate) fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
     seal(
         batch,
@@ -42,10 +38,6 @@ pub(crate) fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
 }
 
 /// Reads a block.
-///
-/// # Errors
-///
-/// [`Error::Format`] for damaged bytes, or bytes of another format.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(BlockKind, RecordBatch)> {
     let (metadata, rows) = unseal(WHAT, bytes)?;
     let named = metadata.get(FORM_KEY);

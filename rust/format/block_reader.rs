@@ -33,10 +33,6 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The next `count` columns.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if there are fewer.
     pub(crate) fn arrays(&mut self, count: usize) -> Result<&'a [ArrayRef]> {
         let (arrays, rest) = self
             .rest
@@ -47,10 +43,6 @@ impl<'a> BlockReader<'a> {
     }
 
     /// The values of the next column.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] unless it is an `Int64` column.
     pub(crate) fn numbers(&mut self) -> Result<&'a [i64]> {
         let numbers = match self.arrays(1)? {
             [array] => array.as_primitive_opt::<Int64Type>(),

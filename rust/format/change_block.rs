@@ -35,10 +35,6 @@ const ALIKE: usize = 16;
 
 /// Encodes changes as blocks of at most 256 KiB. A block may be larger if its values take at most
 /// 256 KiB, or if it has one row. Without changes there are no blocks.
-///
-/// # Errors
-///
-/// [`crate::core::error::Error::Arrow`] for rows that Arrow cannot write.
 pub(crate) fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
     let (mut blocks, mut from, mut most) = (Vec::new(), 0, WANTED);
     let mut compression = None;
@@ -65,10 +61,6 @@ pub(crate) fn encode(changes: &RecordBatch) -> Result<Vec<Vec<u8>>> {
 }
 
 /// Reads the changes of a block.
-///
-/// # Errors
-///
-/// [`crate::core::error::Error::Format`] for damaged bytes, or bytes of another format.
 pub(crate) fn decode(block: &[u8]) -> Result<RecordBatch> {
     let (metadata, rows) = unseal(WHAT, block)?;
     let rows = column_encoding::decode(WHAT, &rows)?;

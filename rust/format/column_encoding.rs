@@ -58,10 +58,6 @@ fn times_and_fields(field: &Field, column: &ArrayRef) -> Result<Option<(Field, A
 }
 
 /// Decodes the columns.
-///
-/// # Errors
-///
-/// [`Error::Format`] about `what` for metadata that [`encode`] never writes.
 pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBatch> {
     each(rows, |_, field, column, _| {
         if let Some(fields) = fields_of(column) {

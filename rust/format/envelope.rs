@@ -44,10 +44,6 @@ const PREFIX: usize = 8;
 pub(crate) type Metadata = HashMap<String, String>;
 
 /// Writes a batch with metadata, optionally compressed.
-///
-/// # Errors
-///
-/// Only for rows that Arrow cannot write.
 pub(crate) fn seal(
     batch: &RecordBatch,
     mut metadata: Metadata,
@@ -78,10 +74,6 @@ pub(crate) fn seal(
 }
 
 /// Reads the output of [`seal`].
-///
-/// # Errors
-///
-/// [`Error::Format`] about `what` for damaged bytes, or bytes of another format.
 pub(crate) fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, RecordBatch)> {
     let metadata = metadata(what, bytes)?;
     if !has_true_lengths(bytes) {
@@ -101,10 +93,6 @@ pub(crate) fn unseal(what: &'static str, bytes: &[u8]) -> Result<(Metadata, Reco
 }
 
 /// Reads only the metadata.
-///
-/// # Errors
-///
-/// As [`unseal`].
 pub(crate) fn metadata(what: &'static str, bytes: &[u8]) -> Result<Metadata> {
     let broken = |reason: String| Error::Format { what, reason };
     if !is_whole(bytes) {

@@ -59,11 +59,6 @@ pub(super) fn encode(rows: &RecordBatch) -> Result<RecordBatch> {
 }
 
 /// Decodes the columns.
-///
-/// # Errors
-///
-/// [`Error::Format`] about `what` for an invalid least value or base, or an unexpected type of
-/// differences.
 pub(super) fn decode(what: &'static str, rows: &RecordBatch) -> Result<RecordBatch> {
     each(rows, |_, field, column, decoded| {
         let Some(text) = field.metadata().get(LEAST_KEY) else {

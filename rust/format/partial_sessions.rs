@@ -24,10 +24,6 @@ pub(crate) struct PartialSessions<'a> {
 
 impl PartialSessions<'static> {
     /// Writes the columns. A fixed gap needs no `reach`, which follows from `end`.
-    ///
-    /// # Errors
-    ///
-    /// If Arrow cannot store a state.
     pub(crate) fn write(self, gap: Gap) -> Result<RecordBatch> {
         let bound = |bound: fn(&Extent) -> Time| numbers(self.extents.iter().map(|e| bound(e).0));
         let mut columns = self.keys;
@@ -45,10 +41,6 @@ impl PartialSessions<'static> {
 
 impl<'a> PartialSessions<'a> {
     /// Reads the output of [`Self::write`].
-    ///
-    /// # Errors
-    ///
-    /// [`crate::core::error::Error::Format`] for unexpected columns.
     pub(crate) fn read(query: &Query, gap: Gap, block: &'a RecordBatch) -> Result<Self> {
         let mut columns = BlockReader::new(block);
         let keys = columns.arrays(query.keys.len())?.to_vec();

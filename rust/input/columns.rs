@@ -45,11 +45,6 @@ pub(crate) struct QueryColumns {
 
 impl QueryColumns {
     /// Reads the columns of a batch.
-    ///
-    /// # Errors
-    ///
-    /// A column is missing, is invalid for its type, or contains a value that its declared type
-    /// cannot represent. The batch has more rows than there are numbers.
     pub(crate) fn read(query: &Query, batch: &RecordBatch) -> Result<Self> {
         if u32::try_from(batch.num_rows()).is_err() {
             return Err(Error::Format {
@@ -129,10 +124,6 @@ impl QueryColumns {
     }
 
     /// The times in ticks, with the nulls of the time column.
-    ///
-    /// # Errors
-    ///
-    /// None for a time column that was read.
     pub(crate) fn times(time: &ArrayRef) -> Result<Int64Array> {
         Ok(convert::canonical(time)?
             .as_primitive::<Int64Type>()
@@ -140,10 +131,6 @@ impl QueryColumns {
     }
 
     /// The inputs in the form that aggregates take.
-    ///
-    /// # Errors
-    ///
-    /// A value that aggregates cannot take.
     pub(crate) fn canonical_inputs(query: &Query, inputs: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         query
             .inputs

@@ -63,10 +63,6 @@ pub(crate) enum Event<'a> {
 
 impl EventBatch {
     /// Reads the rows of a batch and computes a sort key for each row.
-    ///
-    /// # Errors
-    ///
-    /// A column is missing or contains an invalid value.
     pub(crate) fn read(query: &Query, sort_keys: &SortKeys, batch: &RecordBatch) -> Result<Self> {
         let columns = QueryColumns::read(query, batch)?;
         let keys = sort_keys.of(&columns.keys)?;
@@ -74,10 +70,6 @@ impl EventBatch {
     }
 
     /// Like [`Self::read`], but numbers the keys and encodes each distinct key only once.
-    ///
-    /// # Errors
-    ///
-    /// A column is missing or contains an invalid value.
     pub(crate) fn read_numbered(
         query: &Query,
         sort_keys: &SortKeys,
@@ -157,10 +149,6 @@ impl EventBatch {
     }
 
     /// The columns that the query's accumulators read.
-    ///
-    /// # Errors
-    ///
-    /// None for a batch that was read.
     pub(crate) fn columns(&self, query: &Query) -> Result<Vec<Column<'_>>> {
         query
             .positions()
@@ -192,10 +180,6 @@ impl EventBatch {
     }
 
     /// The event of a row.
-    ///
-    /// # Errors
-    ///
-    /// The query refuses the gap, or the row has no input or no source.
     pub(crate) fn event(&self, row: usize, query: &Query) -> Result<Event<'_>> {
         let (time, input) = (self.time(row), self.input(row)?);
         let source = self.source(row, query)?;
@@ -269,10 +253,6 @@ impl EventBatch {
 
     /// The input of a row. It is 0 unless the query is a cogroup. Only a tick can have `None`,
     /// which means all inputs.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Record`] if the row has no input.
     pub(crate) fn input(&self, row: usize) -> Result<Option<usize>> {
         match &self.cogroup {
             Some((_, numbers)) if numbers.is_null(row) && self.is_tick(row) => Ok(None),
@@ -311,10 +291,6 @@ impl EventBatch {
 }
 
 /// The unit of a time column.
-///
-/// # Errors
-///
-/// The type is not a timestamp.
 pub(crate) fn unit(time: &DataType) -> Result<TimeUnit> {
     match time {
         DataType::Timestamp(unit, _) => Ok(*unit),

@@ -26,10 +26,6 @@ pub(crate) struct GapColumn {
 
 impl GapColumn {
     /// Reads the gaps of a batch, or `None` for sliding windows.
-    ///
-    /// # Errors
-    ///
-    /// The column does not contain durations.
     pub(crate) fn read(query: &Query, durations: &ArrayRef) -> Result<Option<Self>> {
         let WindowLengths::Session(gap) = query.windows else {
             return Ok(None);
@@ -52,10 +48,6 @@ impl GapColumn {
 
     /// The effective gaps of the `kept` rows. First excludes rows with an invalid gap, or refuses
     /// them if the query says so.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Record`] for the first invalid gap, if the query refuses invalid gaps.
     pub(crate) fn in_effect(
         &self,
         query: &Query,
@@ -111,10 +103,6 @@ pub(crate) fn ended(
 }
 
 /// The error for an invalid gap. It names the key and the time of the row.
-///
-/// # Errors
-///
-/// The key cannot be displayed.
 pub(crate) fn bad_gap(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
     let key = keys
         .iter()

@@ -40,10 +40,6 @@ pub(crate) struct Records {
 
 impl Records {
     /// Reads the rows of a batch that can be windowed. The first one gets the number `seq_no`.
-    ///
-    /// # Errors
-    ///
-    /// A column is missing or contains an invalid value.
     pub(crate) fn read(
         query: &Query,
         batch: &RecordBatch,
@@ -59,10 +55,6 @@ impl Records {
 
     /// Like [`Self::read`], but `number` receives which rows are kept and returns their numbers. It
     /// returns nothing if the query needs no numbers.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Self::read`].
     pub(crate) fn read_numbered(
         query: &Query,
         batch: &RecordBatch,
@@ -142,10 +134,6 @@ impl Records {
     }
 
     /// Copies rows, in the order of `rows`. Their keys hold on to no values of other rows.
-    ///
-    /// # Errors
-    ///
-    /// A row index out of range, or a dictionary whose values are too long for one array.
     pub(crate) fn pick(&self, rows: &UInt32Array) -> Result<Self> {
         let pick = |array: &ArrayRef| Ok(take(array, rows, None)?);
         Ok(Self {
@@ -169,10 +157,6 @@ impl Records {
 
     /// Joins rows of one query, in order. Dictionaries are unpacked, because the values of several
     /// could exceed the index range of one.
-    ///
-    /// # Errors
-    ///
-    /// The values of a column are too long for one array.
     pub(crate) fn concat(parts: &[Self]) -> Result<Self> {
         let join = |column: &dyn Fn(&Self) -> &[ArrayRef]| {
             let count = parts.first().map_or(0, |part| column(part).len());
@@ -235,10 +219,6 @@ impl Records {
     }
 
     /// The inputs of the query.
-    ///
-    /// # Errors
-    ///
-    /// None for a batch that was read.
     pub(crate) fn inputs(&self) -> Result<Vec<Column<'_>>> {
         self.inputs.iter().map(convert::view).collect()
     }

@@ -24,10 +24,6 @@ pub(crate) struct RuleColumns {
 
 impl RuleColumns {
     /// Reads them. `values` are the columns whose change ends a session.
-    ///
-    /// # Errors
-    ///
-    /// A column has another type than in the query.
     pub(crate) fn read(
         query: &Query,
         ties: Option<Int64Array>,

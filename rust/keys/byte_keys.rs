@@ -43,10 +43,6 @@ impl ByteTable {
     }
 
     /// Appends the key number of each of `length` rows.
-    ///
-    /// # Errors
-    ///
-    /// Too many keys.
     pub(super) fn intern(
         &mut self,
         cells: &dyn Cells,
@@ -133,20 +129,12 @@ impl BytesKeys {
     }
 
     /// Appends the key number of each row.
-    ///
-    /// # Errors
-    ///
-    /// Too many keys.
     pub(super) fn intern(&mut self, array: &ArrayRef, ids: &mut Vec<KeyId>) -> Result<()> {
         let (length, nulls) = (array.len(), array.nulls());
         self.table.intern(cells(array)?, length, nulls, ids)
     }
 
     /// The values of these keys, in the declared type.
-    ///
-    /// # Errors
-    ///
-    /// The keys together are too long for one array.
     pub(super) fn array(&self, ids: &[KeyId]) -> Result<ArrayRef> {
         let mut length = 0_usize;
         let mut cells: Vec<Option<&[u8]>> = Vec::with_capacity(ids.len());

@@ -70,10 +70,6 @@ pub(super) trait Cells {
 }
 
 /// The cells of a column of byte strings, in its own layout.
-///
-/// # Errors
-///
-/// An array of another type.
 pub(super) fn cells(array: &ArrayRef) -> Result<&dyn Cells> {
     Ok(match array.data_type() {
         DataType::Utf8 => array.as_string::<i32>(),

@@ -22,10 +22,6 @@ pub(crate) struct KeyColumn {
 
 impl KeyColumn {
     /// Creates a key column as declared.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ColumnType`] if the type cannot be grouped.
     pub(crate) fn new(declared: &Field) -> Result<Self> {
         if !groupable(declared.data_type()) {
             return Err(wrong(declared, type_name::of(declared), ALLOWED.into()));
@@ -48,10 +44,6 @@ impl KeyColumn {
     }
 
     /// Reads the array of a batch in the declared layout. Floats have one NaN and one zero.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ColumnType`] if the array has another value type.
     pub(crate) fn read(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let (expected, got) = (self.field.data_type(), array.data_type());
         let array = if expected == got {
@@ -73,10 +65,6 @@ impl KeyColumn {
     }
 
     /// Reads an array of strings or binary in its own layout. Only dictionaries are unpacked.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ColumnType`] if the array has another value type.
     pub(crate) fn read_bytes(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let (expected, got) = (self.field.data_type(), array.data_type());
         if alike(expected, got) {

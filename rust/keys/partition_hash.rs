@@ -32,10 +32,6 @@ struct HashedColumn {
 
 impl PartitionHash {
     /// Creates the hash for these columns.
-    ///
-    /// # Errors
-    ///
-    /// A type that cannot be grouped, or no columns.
     pub(crate) fn new(fields: &[Field]) -> Result<Self> {
         Ok(Self {
             columns: fields
@@ -46,10 +42,6 @@ impl PartitionHash {
     }
 
     /// Replaces `hashes` with the hash of each row. Equal keys have equal hashes.
-    ///
-    /// # Errors
-    ///
-    /// Columns with other types.
     pub(crate) fn hash(&self, arrays: &[ArrayRef], hashes: &mut Vec<u64>) -> Result<()> {
         hashes.clear();
         for (column, array) in self.columns.iter().zip(arrays) {

@@ -33,10 +33,6 @@ impl<B: Word + ArrowNativeType> PrimitiveKeys<B> {
     }
 
     /// Appends the key number of each row.
-    ///
-    /// # Errors
-    ///
-    /// Too many keys.
     pub(super) fn intern(&mut self, array: &ArrayRef, ids: &mut Vec<KeyId>) -> Result<()> {
         let array = convert::cast(array, &self.wide)?;
         let data = array.to_data();
@@ -74,10 +70,6 @@ impl<B: Word + ArrowNativeType> PrimitiveKeys<B> {
     }
 
     /// The values of these keys.
-    ///
-    /// # Errors
-    ///
-    /// An unknown number.
     pub(super) fn array(&self, ids: &[KeyId]) -> Result<ArrayRef> {
         let value = |&id: &KeyId| match self.values.get(id.0 as usize) {
             Some(&value) => Ok(value),

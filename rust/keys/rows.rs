@@ -22,10 +22,6 @@ pub(super) struct RowKeys {
 
 impl RowKeys {
     /// Starts without keys. `columns` are the key columns.
-    ///
-    /// # Errors
-    ///
-    /// Arrow's row format does not support a type.
     pub(super) fn new(columns: &[KeyColumn]) -> Result<Self> {
         let types = || columns.iter().map(|column| column.field().data_type());
         let converter = RowConverter::new(types().cloned().map(SortField::new).collect())?;
@@ -43,10 +39,6 @@ impl RowKeys {
     }
 
     /// Appends the key number of each row.
-    ///
-    /// # Errors
-    ///
-    /// Columns with other types, or too many keys.
     pub(super) fn intern(&mut self, columns: &[ArrayRef], ids: &mut Vec<KeyId>) -> Result<()> {
         let Self {
             converter,
@@ -62,10 +54,6 @@ impl RowKeys {
     }
 
     /// The columns of these keys.
-    ///
-    /// # Errors
-    ///
-    /// The keys together are too long for one array.
     pub(super) fn arrays(&self, ids: &[KeyId]) -> Result<Vec<ArrayRef>> {
         let parser = self.converter.parser();
         let row = |&id: &KeyId| match self.table.get(id) {

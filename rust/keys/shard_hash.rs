@@ -53,10 +53,6 @@ pub(crate) struct ShardHash {
 
 impl ShardHash {
     /// Creates the hash for these columns.
-    ///
-    /// # Errors
-    ///
-    /// A type that cannot be grouped.
     pub(crate) fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields.iter().map(KeyColumn::new);
         Ok(Self {
@@ -65,10 +61,6 @@ impl ShardHash {
     }
 
     /// The canonical hash of each row's key, or `None` if all its columns are null.
-    ///
-    /// # Errors
-    ///
-    /// Columns with other types, or a value with 2^32 or more bytes or elements.
     pub(crate) fn hashes(&self, arrays: &[ArrayRef]) -> Result<Vec<Option<u64>>> {
         let read = self.columns.iter().zip(arrays);
         let arrays = read.map(|(column, array)| column.read(array));
@@ -112,10 +104,6 @@ fn hashes_of_bits(array: &ArrayRef) -> Option<Vec<Option<u64>>> {
 }
 
 /// The canonical hash of one row. Overwrites `bytes`.
-///
-/// # Errors
-///
-/// A value with 2^32 or more bytes or elements.
 pub(crate) fn hash(columns: &[ArrayRef], row: usize, bytes: &mut Vec<u8>) -> Result<u64> {
     bytes.clear();
     for column in columns {

@@ -33,10 +33,6 @@ pub(crate) enum SortKeyRows {
 }
 
 /// The sort key of each row of these columns; null where all of them are null.
-///
-/// # Errors
-///
-/// A type that cannot be grouped, or no columns.
 pub(crate) fn sort_keys(keys: &RecordBatch) -> Result<LargeBinaryArray> {
     let schema = keys.schema();
     let fields: Vec<Field> = schema
@@ -50,10 +46,6 @@ pub(crate) fn sort_keys(keys: &RecordBatch) -> Result<LargeBinaryArray> {
 
 impl SortKeys {
     /// Creates the conversion for these columns.
-    ///
-    /// # Errors
-    ///
-    /// A type that cannot be grouped, or no columns.
     pub(crate) fn new(fields: &[Field]) -> Result<Self> {
         let columns = fields
             .iter()
@@ -87,10 +79,6 @@ impl SortKeys {
     }
 
     /// The sort keys of rows.
-    ///
-    /// # Errors
-    ///
-    /// Columns with other types.
     pub(crate) fn of(&self, arrays: &[ArrayRef]) -> Result<SortKeyRows> {
         if arrays.len() != self.columns.len() {
             return Err(Error::Internal(
@@ -124,10 +112,6 @@ impl SortKeys {
     }
 
     /// Converts sort keys of [`Self::of`] back to key columns, in the types of [`Self::fields`].
-    ///
-    /// # Errors
-    ///
-    /// Bytes that are not a sort key, or keys too long for one array.
     pub(crate) fn columns<'n>(
         &self,
         sort_keys: impl ExactSizeIterator<Item = &'n [u8]>,

@@ -48,10 +48,6 @@ impl<W: Word> Table<W> {
 
     /// The number of a key. `same` decides whether a known key with an equal word is this key.
     /// `add` stores a new key.
-    ///
-    /// # Errors
-    ///
-    /// Too many keys.
     #[inline]
     pub(super) fn number(
         &mut self,

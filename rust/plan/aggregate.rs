@@ -54,10 +54,6 @@ impl AggregatePlan {
     /// Resolves an aggregate against the input's schema, with times in ticks of `unit`; the next field in
     /// `python` is that of a Python function's results. A list may be too long for its type: `overflow`
     /// decides whether it may be null.
-    ///
-    /// # Errors
-    ///
-    /// A column that the input does not have, or of a type that the aggregate is not defined for.
     pub(crate) fn new<'t>(
         spec: &AggregateSpec,
         input: &Schema,

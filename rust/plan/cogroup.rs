@@ -25,10 +25,6 @@ pub struct Cogroup {
 
 impl Cogroup {
     /// Resolves the inputs of a spec; the column is added to the columns of the query.
-    ///
-    /// # Errors
-    ///
-    /// No such column, one of another type, or a number of inputs out of its bounds.
     pub(crate) fn new(
         spec: &CogroupSpec,
         schema: &Schema,
@@ -66,10 +62,6 @@ impl Cogroup {
     }
 
     /// Checks that the query has the input of an aggregate.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] if it is not.
     pub(crate) fn check_aggregate(cogroup: Option<&Self>, spec: &AggregateSpec) -> Result<()> {
         let count = cogroup.map_or(0, |cogroup| cogroup.count);
         match spec.input {
@@ -83,10 +75,6 @@ impl Cogroup {
     }
 
     /// The numbers, among the canonical arrays of the query's inputs.
-    ///
-    /// # Errors
-    ///
-    /// Inputs of another query.
     pub(crate) fn numbers<'a>(&self, inputs: &'a [ArrayRef]) -> Result<&'a Int64Array> {
         let numbers = inputs
             .get(self.position)
@@ -95,20 +83,12 @@ impl Cogroup {
     }
 
     /// Checks that every row belongs to an input.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Record`] for the first row that does not.
     pub(crate) fn check_rows(&self, inputs: &[ArrayRef]) -> Result<()> {
         let numbers = self.numbers(inputs)?;
         (0..numbers.len()).try_for_each(|row| self.number(numbers, row).map(drop))
     }
 
     /// The input of a row.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Record`] if there is no such input.
     pub(crate) fn number(&self, numbers: &Int64Array, row: usize) -> Result<usize> {
         let number = (row < numbers.len() && numbers.is_valid(row)).then(|| numbers.value(row));
         let known = number

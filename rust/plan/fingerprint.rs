@@ -36,10 +36,6 @@ pub(crate) struct Fingerprint {
 
 impl Fingerprint {
     /// The fingerprint of a spec that is resolved against its input.
-    ///
-    /// # Errors
-    ///
-    /// None of a spec that was parsed.
     pub(crate) fn new(spec: &Spec, query: &Query) -> Result<Self> {
         let wrong = |_| Error::Internal("a specification is not JSON");
         let Value::Object(mut specification) = serde_json::to_value(spec).map_err(wrong)? else {

@@ -28,10 +28,6 @@ pub(crate) struct FramedAggregates {
 }
 
 /// Sets the frame of each aggregate, and which of them share states. Returns the distinct frames.
-///
-/// # Errors
-///
-/// As [`in_ticks`].
 pub(super) fn resolve(
     aggregates: &mut [AggregatePlan],
     spec: &Spec,
@@ -64,10 +60,6 @@ pub(super) fn resolve(
 }
 
 /// The results of all built-in aggregates, in order, from those of the aggregates over each frame.
-///
-/// # Errors
-///
-/// The errors of `results`.
 pub(crate) fn joined(
     framed: &[FramedAggregates],
     mut results: impl FnMut(&FramedAggregates) -> Result<WindowResults>,
@@ -87,11 +79,6 @@ pub(crate) fn joined(
 }
 
 /// The frame in ticks of the time column; none if it is the window of a record.
-///
-/// # Errors
-///
-/// [`Error::Argument`] for windows that do not slide, and for lengths that are no multiples of
-/// the resolution or that exceed the windows.
 fn in_ticks(spec: FrameSpec, windows: WindowLengths, unit: TimeUnit) -> Result<Option<RangeFrame>> {
     let wrong = |argument: &str, micros: i64, allowed: &str| Error::Argument {
         argument: format!("over: {argument}"),

@@ -21,10 +21,6 @@ pub struct InputColumn {
 
 impl InputColumn {
     /// The column's array as aggregates take it.
-    ///
-    /// # Errors
-    ///
-    /// A value that the aggregates' column does not hold.
     pub(crate) fn canonical(&self, array: &ArrayRef) -> Result<ArrayRef> {
         if self.canonical_floats {
             convert::canonical(&canonical_float::canonical(&convert::unpack(array)?)?)

@@ -22,10 +22,6 @@ const OF_AGGREGATE: [(&str, &str); 3] = [
 impl Spec {
     /// The unit of times in which lengths count as if they were microseconds. Times in nanoseconds have
     /// as many ticks as lengths in nanoseconds.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] for lengths in nanoseconds over times in a coarser unit.
     pub(crate) fn length_unit(&self, unit: TimeUnit) -> Result<TimeUnit> {
         match (self.nanoseconds, unit) {
             (false, _) => Ok(unit),

@@ -59,10 +59,6 @@ impl Fingerprint {
     }
 
     /// How this query continues open windows of the query with the specification `saved`.
-    ///
-    /// # Errors
-    ///
-    /// What differs, if it cannot.
     pub(crate) fn continues(&self, saved: &str) -> Result<Continuation, String> {
         let (mut saved, own) = (relevant(read(saved)), read(&self.text));
         let is_paced = saved.remove(PACED).is_some();
@@ -163,10 +159,6 @@ fn alone(definition: &Definition) -> Specification {
 
 /// For each aggregate of `own` the place of its states in `saved`. Functions of the user have their
 /// names only.
-///
-/// # Errors
-///
-/// An aggregate has the name of another one of `saved`.
 fn matches(saved: &Specification, own: &Specification) -> Result<Vec<Option<usize>>, String> {
     let (was, is) = (aggregates(saved), aggregates(own));
     let has_rows = |each: &[Definition]| each.iter().any(|each| each.name == json!(ROWS));

@@ -17,11 +17,6 @@ use crate::core::error::Result;
 
 /// The empty states of a function over these columns, and the field of its results. `unit` is that of
 /// the time column.
-///
-/// # Errors
-///
-/// As [`AggregateFunction::resolve`], and for values that the function compares and that have no
-/// equality or no order.
 pub(super) fn resolve(
     function: &AggregateFunction,
     spec: &AggregateSpec,

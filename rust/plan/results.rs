@@ -137,10 +137,6 @@ impl Query {
     }
 
     /// The null of a single window whose result does not fit one array, if such results are null.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ArrayCapacity`] otherwise: fewer windows may fit.
     fn null_beyond_capacity(
         &self,
         aggregate: &AggregatePlan,

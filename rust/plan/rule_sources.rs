@@ -21,10 +21,6 @@ pub(crate) struct RuleSources {
 
 impl RuleSources {
     /// Finds the columns that windows name.
-    ///
-    /// # Errors
-    ///
-    /// A column that the input does not have or of a type that is not allowed.
     pub(crate) fn new(windows: &WindowSpec, input: &Schema) -> Result<Self> {
         let WindowSpec::Session {
             ends,

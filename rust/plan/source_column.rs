@@ -17,10 +17,6 @@ pub struct SourceColumn {
 
 impl SourceColumn {
     /// The column of this name in the declared schema, and its field.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] if there is none.
     pub(crate) fn find<'s>(
         input: &'s Schema,
         argument: &str,
@@ -32,10 +28,6 @@ impl SourceColumn {
     }
 
     /// The boolean column of this name. A column of type null counts as never true.
-    ///
-    /// # Errors
-    ///
-    /// There is none, or it has another type.
     pub(crate) fn of_booleans(input: &Schema, argument: &str, name: &str) -> Result<Self> {
         let (column, field) = Self::find(input, argument, name)?;
         let read = match field.data_type() {
@@ -71,10 +63,6 @@ impl SourceColumn {
 
     /// The position of this column in a batch. The batch may have more columns than the declared
     /// schema, in another order.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if the batch does not have the column.
     pub(crate) fn position(&self, batch: &RecordBatch) -> Result<usize> {
         let schema = batch.schema_ref();
         let declared = schema.fields().get(self.position);
@@ -85,10 +73,6 @@ impl SourceColumn {
     }
 
     /// The array of this column in a batch.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if the batch does not have the column.
     pub(crate) fn array<'b>(&self, batch: &'b RecordBatch) -> Result<&'b ArrayRef> {
         batch
             .columns()

@@ -18,10 +18,6 @@ use crate::core::window::Window;
 use crate::keys::shard_hash;
 
 /// The ids of windows; `keys` and `windows` are parallel, and so are `ends`, if there are any.
-///
-/// # Errors
-///
-/// [`Error::ColumnType`] for a time column that is not a timestamp, and a key of 2^32 bytes.
 pub(crate) fn of(
     keys: &[ArrayRef],
     windows: &[Window],

@@ -25,10 +25,6 @@ pub enum WindowLengths {
 
 impl WindowLengths {
     /// The windows of a spec, in ticks of the time column.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] for a length that is not a whole number of ticks.
     pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
         let wrong = |argument: &str, got, allowed: &str| wrong(argument, got, allowed, unit);
         let exact = |argument: &str, micros: i64| {
@@ -85,11 +81,6 @@ impl WindowLengths {
 }
 
 /// The rules that end the sessions of a spec, in ticks of the time column, which has a zone or not.
-///
-/// # Errors
-///
-/// [`Error::Argument`] for a length that is not a whole number of ticks, a number of records below 1,
-/// and a zone that does not exist or fit the time column.
 pub(crate) fn cut(spec: &Spec, unit: TimeUnit, is_zoned: bool) -> Result<Option<Cut>> {
     let WindowSpec::Session {
         longest,

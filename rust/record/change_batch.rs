@@ -43,11 +43,6 @@ pub(crate) fn schema(query: &Query) -> SchemaRef {
 
 /// Writes changes as rows and releases their slots. Splits them into several batches if they do not
 /// fit one.
-///
-/// # Errors
-///
-/// [`crate::core::error::Error::Overflow`] for a window whose bounds do not fit, and errors of
-/// lowering the states.
 pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<RecordBatch>> {
     let rows = changes.into_rows();
     if !state.saturates {
@@ -78,10 +73,6 @@ pub(crate) fn write(changes: Changes, state: &mut StateStore) -> Result<Vec<Reco
 
 /// Builds a batch of changes. `keys` has the key of each change. `lower` returns the aggregates of
 /// slots; its keys and windows are parallel to its slots.
-///
-/// # Errors
-///
-/// Errors of `lower`, and errors for times that their column cannot hold.
 pub(crate) fn batch(
     query: &Query,
     keys: Vec<ArrayRef>,
@@ -125,10 +116,6 @@ pub(crate) fn batch(
 }
 
 /// Checks that sliding windows end within the range of times.
-///
-/// # Errors
-///
-/// [`crate::core::error::Error::Overflow`] for a window that does not.
 pub(crate) fn check(query: &Query, mut windows: impl Iterator<Item = Window>) -> Result<()> {
     let WindowLengths::Sliding(sliding) = query.windows else {
         return Ok(());

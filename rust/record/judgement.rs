@@ -28,10 +28,6 @@ pub(crate) enum Judgement {
 
 impl Judgement {
     /// Judges by `times`, which must have `rows` rows and a column per input.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Argument`] unless there is one `Int64` column per input.
     pub(crate) fn order(
         times: &RecordBatch,
         rows: usize,

@@ -79,10 +79,6 @@ impl<'c> OpenReader<'c> {
     }
 
     /// Reads rows. Adds their checksums; each may occur only once.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for a row that is damaged, there twice, or of another run.
     pub(super) fn read(
         &self,
         state: &StateStore,

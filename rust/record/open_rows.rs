@@ -35,10 +35,6 @@ const ROWS: usize = 1 << 16;
 pub(super) const RUN_ID_LEN: usize = 16;
 
 /// The first bytes of the payloads of a run.
-///
-/// # Errors
-///
-/// [`Error::Format`] for a clock without a fingerprint.
 pub(super) fn run_id(clock: &OpenClock) -> Result<[u8; RUN_ID_LEN]> {
     let hash = u64::from_str_radix(&clock.fingerprint, 16)
         .map_err(|_| unreadable("the clock row has no fingerprint"))?;
@@ -67,10 +63,6 @@ pub(super) struct Section {
 }
 
 /// The sections of a payload, one for each aggregate of the query that has its own states.
-///
-/// # Errors
-///
-/// [`Error::Argument`] for a Python aggregate whose type Arrow's rows cannot hold.
 pub(super) fn sections(state: &StateStore) -> Result<Vec<Section>> {
     let (query, widths) = (&state.query, state.accumulators.widths());
     let built_in = widths.len();
@@ -212,10 +204,6 @@ fn length_of(section: &[u8]) -> Result<[u8; 4]> {
 
 /// All windows of a store as rows. Counts them in `clock`. A closed window is kept if it is due at
 /// `kept` or later.
-///
-/// # Errors
-///
-/// Errors of results and states that do not fit their types.
 pub(super) fn write<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,

@@ -37,10 +37,6 @@ impl Operator {
     /// the clock row. `rows` are key columns, the start and the end of each window as `Int64`, and
     /// `state`. `tally` counts all rows of the table; `rows` may be a part of them. With `by_source`
     /// the sources of the table are numbered in the order of their names. Otherwise they become one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for a table that is damaged, incomplete or of another query.
     pub(crate) fn resume_open(
         &mut self,
         clock: &OpenClock,
@@ -200,11 +196,6 @@ impl Operator {
     /// run up to `to`. A row without a window is of a closed one that later windows need. Without
     /// `to`, the clock is that of the operator. `sources` has the names of its sources, in the
     /// order of their numbers.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] after a failed call, and without `to` if an input has no time yet. Errors
-    /// of results that do not fit their types.
     pub(crate) fn open_windows(
         &mut self,
         to: Option<Time>,

@@ -64,10 +64,6 @@ impl<'a> OperatorStates<'a> {
     }
 
     /// Copies the states of a slot to a new slot.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::overwrite`].
     pub(crate) fn keep(&mut self, slot: Slot, window: Window) -> Result<Slot> {
         let kept = self.allocate()?;
         self.overwrite(kept, slot, window)?;
@@ -75,10 +71,6 @@ impl<'a> OperatorStates<'a> {
     }
 
     /// Overwrites slot `kept` with a copy of the states of `slot`, which belong to `window`.
-    ///
-    /// # Errors
-    ///
-    /// `Error::Function` for an accumulator that cannot be copied.
     pub(crate) fn overwrite(&mut self, kept: Slot, slot: Slot, window: Window) -> Result<()> {
         self.batch_states.copy(kept, slot)?;
         self.each(Some(window), |functions| functions.copy(kept, slot))
@@ -99,11 +91,6 @@ impl<'a> OperatorStates<'a> {
 }
 
 /// The values of a user-defined function. `windows` is parallel to `slots`.
-///
-/// # Errors
-///
-/// `Error::Function` for a value that does not fit its type. `Error::ArrayCapacity` if the values do
-/// not fit one array.
 pub(crate) fn save(
     query: &Query,
     nth: usize,

@@ -17,10 +17,6 @@ type Entries<'s, E> = Vec<(StoreKey, &'s E)>;
 
 /// Writes the runs in which a window has changed since the store was marked clean. Writes all
 /// windows if nothing is saved yet.
-///
-/// # Errors
-///
-/// Errors of [`window_pages::sorted`], and [`UNREAD`] for a change in an unread run.
 pub(super) fn write(state: &StateStore, snapshot: &mut Snapshot) -> Result<ChangedPages> {
     match &state.windows {
         Windows::Sessions(sessions) => write_changed(state, sessions.store(), snapshot),

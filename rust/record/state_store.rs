@@ -49,10 +49,6 @@ pub(crate) struct StateStore {
 
 impl StateStore {
     /// Checks that no record or tick was seen.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] otherwise, as for unreadable pages.
     pub(crate) fn check_unused(&self) -> Result<()> {
         let progress = self.windows.time().progress();
         if self.seq_nos > 0 || progress.iter().any(|input| input.time.is_some()) {
@@ -205,10 +201,6 @@ impl StateStore {
 }
 
 /// Converts sort keys to key columns.
-///
-/// # Errors
-///
-/// [`Error::ArrayCapacity`] for keys that do not fit one array.
 pub(crate) fn key_columns<'n>(
     sort_keys: &SortKeys,
     names: impl ExactSizeIterator<Item = &'n [u8]> + Clone,

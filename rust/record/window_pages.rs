@@ -33,11 +33,6 @@ use crate::state::stored_windows::StoredWindows;
 
 /// Converts windows of a segment, sorted by key and id, to columns. Each returned part fits a
 /// batch.
-///
-/// # Errors
-///
-/// [`crate::core::error::Error::Function`] for an accumulator that does not fit its type.
-/// [`crate::core::error::Error::ArrayCapacity`] if a single accumulator does not fit an array.
 pub(super) fn sorted<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
@@ -66,10 +61,6 @@ pub(super) fn sorted<E: WindowRow>(
 
 /// One row per window: key columns, times, `source`, emissions if updates have a pace, states, values
 /// of user-defined functions.
-///
-/// # Errors
-///
-/// As [`sorted`].
 fn columns<E: WindowRow>(
     state: &StateStore,
     store: &WindowTable<E>,
@@ -116,11 +107,6 @@ fn slots_of<'e, E: WindowRow>(
 }
 
 /// Loads the windows of a page into a state.
-///
-/// # Errors
-///
-/// [`crate::core::error::Error::Format`] for columns that the state does not have, and for invalid
-/// windows.
 pub(super) fn read(state: &mut StateStore, page: &StoredWindows) -> Result<()> {
     let names = state.sort_keys.of(page.keys())?;
     let slots = load(state, page)?;
@@ -169,10 +155,6 @@ fn put_all<K: WindowKind<Entry: WindowRow>>(
 }
 
 /// Joins the parts of sessions in pages, and loads the sessions into a state.
-///
-/// # Errors
-///
-/// As [`read`].
 pub(super) fn join(state: &mut StateStore, pages: &[StoredWindows]) -> Result<()> {
     let (Windows::Sessions(sessions), true) = (&state.windows, state.functions.is_empty()) else {
         return Err(broken(

@@ -75,10 +75,6 @@ impl WindowRuns {
     }
 
     /// Merges the states of windows into their slots. `framed` has the aggregates over each frame.
-    ///
-    /// # Errors
-    ///
-    /// As [`Accumulators::update`].
     pub(super) fn merge(
         &self,
         framed: &mut [FramedAggregates],

@@ -323,11 +323,6 @@ impl Windows {
 }
 
 /// How far stream time moves between two updates of a window, in ticks of the time column.
-///
-/// # Errors
-///
-/// [`Error::Argument`] for no length, and for a query that emits something else than the last change
-/// of each window.
 fn pace(spec: &Spec, unit: TimeUnit) -> Result<Option<Span>> {
     let Some(every) = spec.every else {
         return Ok(None);

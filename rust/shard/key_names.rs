@@ -14,10 +14,6 @@ const STEP: usize = 1 << 12;
 
 /// Calls `each` with the sort key of each key, in the order of `keys`, until it breaks. `query`
 /// maps key numbers to keys.
-///
-/// # Errors
-///
-/// [`crate::core::error::Error::ArrayCapacity`] for a key that does not fit an array.
 pub(super) fn each_sort_key(
     sort_keys: &SortKeys,
     query: &SessionTable,

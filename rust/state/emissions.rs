@@ -51,10 +51,6 @@ pub(crate) fn columns<'e>(emissions: impl ExactSizeIterator<Item = &'e Emission>
 }
 
 /// Reads the emissions of windows.
-///
-/// # Errors
-///
-/// [`crate::core::error::Error::Format`] for columns of other types.
 pub(super) fn read(times: &ArrayRef, replaced: &ArrayRef) -> Result<Vec<Emission>> {
     let other = || broken("a column of emissions has another type");
     let lists = replaced.as_list_opt::<i32>().ok_or_else(other)?;

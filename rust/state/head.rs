@@ -99,11 +99,6 @@ impl Head {
     }
 
     /// Reads the head page of a query with this fingerprint.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for a damaged state, or for the state of another query. The message names
-    /// the difference.
     pub(crate) fn open(bytes: &[u8], fingerprint: &Fingerprint) -> Result<(Self, Clock)> {
         let (label, rows) = page::read(bytes)?;
         if label.form != PageKind::Head {

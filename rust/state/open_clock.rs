@@ -58,29 +58,17 @@ pub(crate) struct OpenClock {
 
 impl OpenClock {
     /// The bytes of the clock row.
-    ///
-    /// # Errors
-    ///
-    /// None of a clock that is JSON.
     pub(crate) fn seal(&self) -> Result<Vec<u8>> {
         let text = self.to_json()?;
         Ok(seal(RowKind::Clock, columns(Some(self.to)), text.as_bytes()).1)
     }
 
     /// The clock row as JSON.
-    ///
-    /// # Errors
-    ///
-    /// None.
     pub(crate) fn to_json(&self) -> Result<String> {
         serde_json::to_string(self).map_err(|_| Error::Internal("a clock row is not JSON"))
     }
 
     /// The table loses some rows: their number, and the sum of their checksums.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for more rows than the table has.
     pub(crate) fn remove(&mut self, rows: u64, checksum: u64) -> Result<()> {
         let left = self.rows.checked_sub(rows);
         self.rows = left.ok_or_else(|| {
@@ -94,10 +82,6 @@ impl OpenClock {
     }
 
     /// Reads the bytes of a clock row.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for bytes that are damaged or of another row.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         let named = |reason: String| unreadable(format!("the clock row cannot be read: {reason}"));
         let state = OpenState::read(bytes).map_err(named)?;
@@ -108,10 +92,6 @@ impl OpenClock {
     }
 
     /// Checks the column `stream_time` of the clock row.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if it has another time.
     pub(crate) fn check_time(&self, time: Option<i64>) -> Result<()> {
         if time == Some(self.to) {
             return Ok(());
@@ -138,10 +118,6 @@ impl OpenClock {
     }
 
     /// The clock of a table whose rows have these clocks, one of each shard.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for no clock, and for clocks of different runs.
     pub(crate) fn of_shards(clocks: &[Self]) -> Result<Self> {
         let (first, others) = clocks
             .split_first()
@@ -193,10 +169,6 @@ pub(crate) struct OpenTally {
 
 impl OpenTally {
     /// Counts the rows of a table.
-    ///
-    /// # Errors
-    ///
-    /// The position of a row that has no state, and the reason.
     pub(crate) fn of<'s>(
         states: impl Iterator<Item = Option<&'s [u8]>>,
     ) -> std::result::Result<Self, (usize, String)> {

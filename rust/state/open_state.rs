@@ -70,10 +70,6 @@ pub(crate) fn seal(kind: RowKind, columns: OpenRow<'_>, payload: &[u8]) -> (u64,
 
 impl<'b> OpenState<'b> {
     /// Takes the bytes of a row apart.
-    ///
-    /// # Errors
-    ///
-    /// The reason why the bytes are no state of a row.
     pub(crate) fn read(bytes: &'b [u8]) -> Result<Self, String> {
         let damaged = || "its `state` is damaged or cut off".to_owned();
         let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or_else(damaged)?;
@@ -102,10 +98,6 @@ impl<'b> OpenState<'b> {
     }
 
     /// The payload, if the state belongs to a row of these columns.
-    ///
-    /// # Errors
-    ///
-    /// The reason why it does not.
     pub(crate) fn payload(&self, columns: OpenRow<'_>) -> Result<&'b [u8], String> {
         if checksum(self.kind, columns, self.payload) == self.checksum {
             return Ok(self.payload);

@@ -175,19 +175,11 @@ impl Label {
     }
 
     /// Reads the label of a page without its rows.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for bytes that are damaged, of another version, or not a page.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self> {
         Self::new(envelope::metadata(WHAT, bytes)?)
     }
 
     /// An entry of the metadata.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if it is missing.
     pub(crate) fn text(&self, name: &str) -> Result<&str> {
         self.metadata
             .get(name)
@@ -202,10 +194,6 @@ impl Label {
     }
 
     /// The id of a page of windows.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if it has none.
     pub(crate) fn id(&self) -> Result<PageId> {
         Ok(PageId {
             segment: self.number("windrow.segment")?,
@@ -215,10 +203,6 @@ impl Label {
     }
 
     /// The name of a page of windows or of an index.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if it has none.
     pub(crate) fn name(&self) -> Result<PageName> {
         Ok(PageName {
             id: self.id()?,
@@ -228,10 +212,6 @@ impl Label {
 }
 
 /// Reads a page.
-///
-/// # Errors
-///
-/// [`Error::Format`] for bytes that are damaged, of another version, or not a page.
 pub(crate) fn read(bytes: &[u8]) -> Result<(Label, RecordBatch)> {
     let (metadata, rows) = envelope::unseal(WHAT, bytes)?;
     Ok((Label::new(metadata)?, rows))

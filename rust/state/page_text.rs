@@ -11,10 +11,6 @@ const BYTES: usize = 7;
 const CHARS: usize = 8;
 
 /// Encodes bytes as text.
-///
-/// # Errors
-///
-/// Only for a bug in windrow.
 pub(crate) fn encode(bytes: &[u8]) -> Result<String> {
     let mut text = Vec::with_capacity(bytes.len().div_ceil(BYTES) * CHARS);
     let (groups, rest) = bytes.as_chunks::<BYTES>();
@@ -33,10 +29,6 @@ pub(crate) fn encode(bytes: &[u8]) -> Result<String> {
 }
 
 /// Decodes text to bytes.
-///
-/// # Errors
-///
-/// [`Error::Format`] for text that [`encode`] never produces.
 pub(crate) fn decode(text: &str) -> Result<Vec<u8>> {
     if !text.is_ascii() {
         return Err(broken("its text is not ASCII"));

@@ -21,10 +21,6 @@ const COMPRESSION: Option<CompressionType> = Some(CompressionType::LZ4_FRAME);
 pub(crate) type PageColumns = Vec<(String, ArrayRef)>;
 
 /// The columns of a page of windows: keys, named `times`, `source`, `emissions` if any, states.
-///
-/// # Errors
-///
-/// If Arrow cannot store a state.
 pub(crate) fn window_columns(
     keys: impl Iterator<Item = (String, ArrayRef)>,
     times: impl Iterator<Item = (&'static str, ArrayRef)>,
@@ -63,10 +59,6 @@ pub(crate) struct RunRows {
 
 impl RunRows {
     /// Prepares rows for pages of about `page_bytes` bytes.
-    ///
-    /// # Errors
-    ///
-    /// If columns differ in length.
     pub(crate) fn new(columns: PageColumns, page_bytes: usize) -> Result<Self> {
         let rows = batch(columns)?;
         let width = rows.get_array_memory_size() / rows.num_rows().max(1);
@@ -83,10 +75,6 @@ impl RunRows {
 
     /// Writes a range of rows as pages, numbered from `first`. `bounds` returns the bounds of a
     /// range of rows.
-    ///
-    /// # Errors
-    ///
-    /// Errors of Arrow.
     pub(crate) fn write(
         &self,
         range: Range<usize>,

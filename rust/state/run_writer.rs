@@ -37,10 +37,6 @@ pub(crate) struct RunWriter<'a> {
 impl RunWriter<'_> {
     /// Writes windows as runs of about one page each. Each part fits a batch. Several parts become
     /// a single run.
-    ///
-    /// # Errors
-    ///
-    /// Errors of Arrow.
     pub(crate) fn write_ranges(
         &self,
         vacancy: Vacancy,
@@ -72,10 +68,6 @@ impl RunWriter<'_> {
     }
 
     /// Writes windows as one run. `has_index` adds an index of their keys and bounds.
-    ///
-    /// # Errors
-    ///
-    /// Errors of Arrow.
     pub(crate) fn write(
         &self,
         segment: i64,

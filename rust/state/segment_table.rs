@@ -62,10 +62,6 @@ pub(crate) struct SegmentTable(BTreeMap<i64, Vec<StoredRun>>);
 
 impl SegmentTable {
     /// Checks that the runs of each segment have distinct numbers and the order of their layout.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::core::error::Error::Format`] if they do not.
     pub(crate) fn check(&self, layout: Layout) -> Result<()> {
         let is_sorted = |runs: &Vec<StoredRun>| match layout {
             Layout::Parts => runs.is_sorted_by(|left, right| left.number < right.number),
@@ -158,10 +154,6 @@ impl SegmentTable {
     /// changed runs form one range, which is divided again. `windows` returns all windows of such a
     /// range. Its arguments are the former places of the runs and the sort key at which the range
     /// begins.
-    ///
-    /// # Errors
-    ///
-    /// Errors of `windows` and of the writer.
     pub(crate) fn rewrite(
         &mut self,
         segment: i64,

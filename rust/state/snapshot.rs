@@ -41,10 +41,6 @@ impl Snapshot {
     }
 
     /// Opens the head of a saved state. Returns its layout and progress.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] for a head that is damaged or of another query.
     pub(crate) fn open(&mut self, head: &[u8]) -> Result<(Layout, Clock)> {
         let (head, clock) = Head::open(head, &self.fingerprint)?;
         let is_own = head.layout == self.layout && head.width == self.width;
@@ -73,10 +69,6 @@ impl Snapshot {
     }
 
     /// Records which pages of windows were read.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Format`] if a run is incomplete, or a page belongs to no run.
     pub(crate) fn read(&mut self, pages: &BTreeSet<PageId>) -> Result<()> {
         let runs = self.stored().runs();
         self.unread = runs.map(|(segment, run)| (segment, run.number)).collect();
@@ -84,10 +76,6 @@ impl Snapshot {
     }
 
     /// Records which pages of unread runs were read.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::read`].
     pub(crate) fn read_more(&mut self, pages: &BTreeSet<PageId>) -> Result<()> {
         let (mut known, mut unread) = (0, BTreeSet::new());
         let runs = self.stored().runs();
@@ -128,10 +116,6 @@ impl Snapshot {
     }
 
     /// Checks that every changed run was read. `is_changed` has an entry per run.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Internal`] for an unread run.
     pub(crate) fn check_read(&self, segment: i64, is_changed: &[bool]) -> Result<()> {
         let is_read = self.is_read(segment);
         let mut runs = is_read.iter().zip(is_changed);
@@ -142,10 +126,6 @@ impl Snapshot {
     }
 
     /// Returns the changed pages by name, and the new head.
-    ///
-    /// # Errors
-    ///
-    /// Errors of Arrow.
     pub(crate) fn finish(
         &mut self,
         mut changed: ChangedPages,
@@ -161,10 +141,6 @@ impl Snapshot {
     }
 
     /// Writes the head page.
-    ///
-    /// # Errors
-    ///
-    /// Errors of Arrow.
     pub(crate) fn head(&self, clock: &Clock) -> Result<Vec<u8>> {
         Head::write(
             clock,

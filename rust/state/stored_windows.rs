@@ -25,11 +25,6 @@ pub(crate) struct StoredWindows {
 
 impl StoredWindows {
     /// Reads a page. `keys` is the number of key columns.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::core::error::Error::Format`] for a page that is damaged or belongs to another
-    /// state.
     pub(crate) fn read(bytes: &[u8], fingerprint: &str, keys: usize) -> Result<Self> {
         let (label, rows) = page::read(bytes)?;
         if label.fingerprint != fingerprint {
@@ -72,10 +67,6 @@ impl StoredWindows {
     }
 
     /// Reads pages in any order. They must have exactly these names.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::read`], and if pages are missing or unexpected.
     pub(crate) fn read_all(
         pages: &[&[u8]],
         names: &BTreeSet<PageName>,
@@ -126,10 +117,6 @@ impl StoredWindows {
     }
 
     /// The last emissions of the windows. Empty if updates have no pace.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::core::error::Error::Format`] for columns of other types.
     pub(crate) fn emissions(&self) -> Result<Vec<Emission>> {
         match self.after_source() {
             ([times, replaced, ..], 2) => emissions::read(times, replaced),
@@ -138,10 +125,6 @@ impl StoredWindows {
     }
 
     /// The sessions of a page. Each may be a part of a longer session.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::extents`], and for columns that are not states.
     pub(crate) fn partials(&self) -> Result<PartialSessions<'_>> {
         if self.form != PageKind::Sessions {
             return Err(broken("it holds windows of another kind"));
@@ -156,10 +139,6 @@ impl StoredWindows {
 
     /// When each window starts, ends and is due. All three are the start of a sliding window. A
     /// session of an index has its reach as its end.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::core::error::Error::Format`] if bounds are out of order.
     pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
         let (end, reach) = match self.form {
             PageKind::Sessions | PageKind::CutSessions => (1, 2),

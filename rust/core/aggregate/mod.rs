@@ -86,10 +86,6 @@ pub struct InputRows<'a> {
 
 impl<'a> InputRows<'a> {
     /// A number of rows. `seq_nos` may be empty if no aggregate needs them.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Internal`] for a row that a slice or a column lacks.
     #[inline]
     fn new(
         rows: usize,

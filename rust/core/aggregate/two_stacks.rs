@@ -14,10 +14,6 @@ use crate::core::error::Result;
 
 /// Combines spans of `elements` elements into slots of `states`, in the order of elements. `spans`, in
 /// ascending order, and `into` are parallel. `lift` combines an element into the slot of its number.
-///
-/// # Errors
-///
-/// What `lift` returns.
 pub(crate) fn merge_spans(
     states: &mut Accumulators,
     elements: usize,

@@ -109,10 +109,6 @@ impl UnknownResults {
     }
 
     /// Reads what [`Self::save`] wrote: a slot per row.
-    ///
-    /// # Errors
-    ///
-    /// The column is not one that `save` writes.
     pub(super) fn load(column: &Column<'_>) -> Result<Self> {
         let Values::Bytes(bytes) = &column.values else {
             return Err(Error::Internal("unknown results are not bits"));

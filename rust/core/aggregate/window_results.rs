@@ -39,10 +39,6 @@ impl From<Vec<Column<'static>>> for WindowResults {
 impl WindowResults {
     /// Adds the column of an aggregate over `windows` windows. `lower` gives the results of a
     /// range.
-    ///
-    /// # Errors
-    ///
-    /// Errors of `lower`. With [`Overflow::Null`] there is no [`Error::ResultOverflow`].
     pub(super) fn add(
         &mut self,
         overflow: Overflow,

@@ -26,10 +26,6 @@ pub struct CoalescedSessions {
 }
 
 /// Joins partial sessions that touch each other. Those of a clean key never do.
-///
-/// # Errors
-///
-/// The errors of the interrupt.
 pub(super) fn coalesce(
     keys: Vec<KeyId>,
     mut extents: PerSlot<Extent>,

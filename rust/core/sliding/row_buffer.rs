@@ -138,12 +138,6 @@ impl RowBuffer {
     }
 
     /// Adds rows. No key is null. All slices and columns are parallel.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::TimeOverflow`](crate::core::error::Error::TimeOverflow) if a time cannot be floored
-    /// to the resolution. [`Error::Memory`](crate::core::error::Error::Memory) if there is not
-    /// enough memory.
     pub(crate) fn push(
         &mut self,
         sliding: Sliding,
@@ -172,10 +166,6 @@ impl RowBuffer {
     }
 
     /// Sorts the rows by (key, time, arrival). Planning needs this order.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub(crate) fn sort(&mut self, interrupt: &Interrupt) -> Result<()> {
         memory::room_for(self.len().saturating_mul(SORTED))?;
         let mut order = order(&self.keys, &self.times, interrupt)?;
@@ -186,11 +176,6 @@ impl RowBuffer {
     }
 
     /// The positions of `spans`, roughly in the order in which their first rows arrived.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Internal`](crate::core::error::Error::Internal) if a span begins after the last
-    /// row.
     pub(crate) fn by_arrival(&self, spans: &[RowSpan]) -> Result<Vec<u32>> {
         let firsts: Vec<u32> = spans.iter().map(|span| span.from).collect();
         Ok(rough_order(&pick(&self.places, &firsts)?))
@@ -220,10 +205,6 @@ impl RowBuffer {
     }
 
     /// Releases the rows before `horizon`. The others stay in order.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the interrupt.
     pub(crate) fn release(&mut self, horizon: Time, interrupt: &Interrupt) -> Result<()> {
         let kept: Vec<u32> = (0..)
             .zip(self.floored())
@@ -253,10 +234,6 @@ impl RowBuffer {
 
     /// Plans the windows of all keys, some tens of thousands at a time. With `at_ends`, plans the
     /// windows that end at records, with these frames. The rows must be sorted.
-    ///
-    /// # Errors
-    ///
-    /// An item is an error if [`Sliding::plan`] fails or the interrupt is stopped.
     pub(crate) fn plan(
         &self,
         sliding: Sliding,

@@ -59,10 +59,6 @@ impl KeyTable {
     }
 
     /// The number of a known or new key, and whether it is new.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Internal`] for more than 2^32 keys.
     pub(crate) fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
         let Self {
             table,

@@ -41,10 +41,6 @@ pub(crate) struct SketchSize(HllSketch);
 
 impl SketchSize {
     /// The least size whose relative standard deviation is not above `error`.
-    ///
-    /// # Errors
-    ///
-    /// There is none of so small or so large an error.
     pub(crate) fn new(error: f64) -> Result<Self> {
         const CONSTANT: f64 = 1.04;
         let lg_k = (2.0 * (CONSTANT / error).log2()).ceil();
