@@ -15,11 +15,11 @@ use crate::input::records::Records;
 
 /// How many rows have their keys numbered at once. With this many, a core's caches keep the key
 /// table for a while and still fit the rows. This affects only speed.
-const ROWS: usize = 1 << 14;
+const NUMBERED_ROWS: usize = 1 << 14;
 
 /// How many bytes of key column buffers may wait. A column can be a small slice of its buffers, but
 /// it keeps them all in memory.
-const BYTES: usize = 8 << 20;
+const HELD_BYTES: usize = 8 << 20;
 
 /// Rows whose keys have no numbers yet, in order of arrival.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl PendingRows {
 
     /// Whether the rows should wait no longer. At most about `most` rows wait.
     pub(super) fn is_enough(&self, most: usize) -> bool {
-        self.rows >= most.min(ROWS) || self.bytes >= BYTES
+        self.rows >= most.min(NUMBERED_ROWS) || self.bytes >= HELD_BYTES
     }
 
     /// The batches of rows.

@@ -4,11 +4,9 @@ use serde_json::Value;
 
 use super::duration_words::duration;
 use super::length_unit::in_words;
+use super::rows_with_windows::ROWS;
 use super::spec::Specification;
 use super::value_words::{listed, quoted, short, text};
-
-/// The hidden aggregate of sessions that return their records.
-pub(super) const ROWS: &str = "windrow.rows";
 
 /// The key of a query without keys.
 const SERIES: &str = "windrow.series";
@@ -34,7 +32,7 @@ pub(super) const RULES: [(&str, &str, Words); 7] = [
 ];
 
 /// The rules that name a column of records. This column may have another name.
-const OF_RECORDS: [&str; 2] = ["ends", "begins"];
+const COLUMN_RULES: [&str; 2] = ["ends", "begins"];
 
 /// The differences between a saved specification and this one, on one line.
 pub(super) fn difference(saved: &Specification, own: &Specification) -> String {
@@ -157,7 +155,7 @@ fn of_windows(saved: Option<&Value>, own: Option<&Value>) -> Vec<String> {
     let differs = |(name, option, show): (&str, &str, Words)| {
         let [was, is] = [of(saved, name), of(own, name)];
         let (was, is) = (was.as_ref(), is.as_ref());
-        if OF_RECORDS.contains(&name) {
+        if COLUMN_RULES.contains(&name) {
             added(option, was, is, show)
         } else {
             changed(option, was, is, show)

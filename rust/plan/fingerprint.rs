@@ -23,7 +23,7 @@ const MAY_CHANGE: [&str; 7] = [
 ];
 
 /// The options of windows that may change: they only say how the next records are read.
-const OF_RECORDS: [&str; 2] = ["invalid_gap", "longest_gap"];
+const READ_OPTIONS: [&str; 2] = ["invalid_gap", "longest_gap"];
 
 /// A specification as JSON with sorted names, and the hash of what its state depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub(super) fn unnamed(mut specification: Map<String, Value>) -> Map<String, Valu
         specification.get_mut(name).map(there);
     }
     if let Some(Value::Object(windows)) = specification.get_mut("windows") {
-        OF_RECORDS
+        READ_OPTIONS
             .iter()
             .for_each(|name| drop(windows.remove(*name)));
         for name in ["gap_column", "ends", "begins"] {

@@ -13,9 +13,10 @@
 use arrow_schema::DataType;
 use serde_json::{Value, json};
 
-use super::changed_query::{self, ROWS, RULES};
+use super::changed_query::{self, RULES};
 use super::fingerprint::{Fingerprint, hash, unnamed};
 use super::length_unit::{in_one_unit, is_in_nanoseconds};
+use super::rows_with_windows::ROWS;
 use super::spec::Specification;
 use super::stored_aggregates::{Definition, aggregates, fixed_types};
 use super::wider_types::{narrower_keys, widen};

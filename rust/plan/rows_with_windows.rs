@@ -16,8 +16,9 @@ use crate::core::error::{Error, Result};
 /// The column that numbers the rows of the input.
 const ROW: &str = "windrow.row";
 
-/// The column of a window's rows, by their numbers.
-const ROWS: &str = "windrow.rows";
+/// The column of a window's rows, by their numbers. It is the hidden aggregate of queries that return
+/// their records.
+pub(super) const ROWS: &str = "windrow.rows";
 
 impl Query {
     /// Resolves a spec as a query for windows whose last column lists the numbers of their rows. The

@@ -13,6 +13,7 @@ use super::state_part::StatePart;
 use super::window_pages;
 use super::windows::Windows;
 use crate::core::error::Result;
+use crate::core::operator::window_operator::Closing;
 use crate::core::time::{Span, Time};
 use crate::input::events::SOURCE;
 use crate::state::page::{ChangedPage, Label, PageKind, PageName, broken};
@@ -97,8 +98,8 @@ impl Operator {
             return Ok(None);
         }
         let state = &self.state;
-        let (due, kept, paced) = state.windows.closing(clock.progress, &latest, progress);
-        let mut touched = Touched::new(&saved.table, due, kept, paced);
+        let closing = state.windows.closing(clock.progress, &latest, progress);
+        let mut touched = Touched::new(&saved.table, closing);
         for from in (0..keys.num_rows()).step_by(KEYS) {
             let some = keys.slice(from, KEYS.min(keys.num_rows() - from));
             let names = state.sort_keys.of(some.columns())?;
@@ -108,7 +109,7 @@ impl Operator {
             }
         }
         let names = touched.names();
-        self.due = due;
+        self.due = closing.due;
         Ok(Some(names.iter().map(PageName::to_string).collect()))
     }
 
@@ -121,7 +122,7 @@ impl Operator {
             return Vec::new();
         };
         let store = sessions.store();
-        let mut touched = Touched::new(&self.snapshot.table, Time::MIN, Time::MIN, None);
+        let mut touched = Touched::new(&self.snapshot.table, Closing::NOTHING);
         for (key, entry) in store.find_due(Time::MIN, last) {
             if entry.waits && touched.add(store.name(key)).is_break() {
                 break;

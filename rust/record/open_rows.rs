@@ -14,6 +14,7 @@ use super::state_store::{StateStore, key_columns};
 use super::window_row::WindowRow;
 use crate::array::halves::in_halves;
 use crate::array::result_array::{self, capacity_error};
+use crate::batch::batch_operator::RESULT_ROWS;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
 use crate::core::operator::session_end::SessionEnd;
@@ -27,9 +28,6 @@ use crate::state::open_state::{OpenRow, RowKind, seal};
 
 /// The column of the bytes.
 const STATE: &str = "state";
-
-/// The number of rows in a batch, at most.
-const ROWS: usize = 1 << 16;
 
 /// The bytes of a payload before its times: the hash of the specification, and the time of the run.
 pub(super) const RUN_ID_LEN: usize = 16;
@@ -220,7 +218,7 @@ pub(super) fn write<E: WindowRow>(
         .filter(|(_, entry)| entry.extent().reach >= kept)
         .collect();
     for (entries, is_open) in [(open, true), (rest, false)] {
-        for some in entries.chunks(ROWS) {
+        for some in entries.chunks(RESULT_ROWS) {
             let mut part = |rows: Range<usize>| {
                 let entries = some.get(rows).unwrap_or_default();
                 part(state, store, &sections, entries, is_open, run_id)

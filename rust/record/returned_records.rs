@@ -15,6 +15,7 @@ use super::operator_states::OperatorStates;
 use super::window_runs::{Member, WindowRuns};
 use super::windows::Windows;
 use crate::array::halves::in_halves;
+use crate::batch::batch_operator::RESULT_ROWS;
 use crate::batch::positions::positions;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
@@ -29,9 +30,6 @@ use crate::input::events::{Event, EventBatch};
 use crate::plan::frames::{FramedAggregates, joined};
 use crate::plan::query::Query;
 use crate::state::source_time::SourceTime;
-
-/// Rows in a batch of windows.
-const ROWS: usize = 1 << 16;
 
 /// A record that is not late.
 #[derive(Clone, Copy)]
@@ -285,9 +283,9 @@ impl ReturnedWindows {
     ) -> Result<Vec<RecordBatch>> {
         let schema = schema(query);
         let mut batches = Vec::new();
-        for from in (0..self.of_row.len()).step_by(ROWS) {
+        for from in (0..self.of_row.len()).step_by(RESULT_ROWS) {
             interrupt.check()?;
-            let rows = from..self.of_row.len().min(from + ROWS);
+            let rows = from..self.of_row.len().min(from + RESULT_ROWS);
             let mut batch = |rows: std::ops::Range<usize>| {
                 let of_row = self.of_row.get(rows.clone()).unwrap_or_default();
                 let row_windows = || of_row.iter().flatten();

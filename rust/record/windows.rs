@@ -12,7 +12,7 @@ use crate::core::operator::counters::Counters;
 use crate::core::operator::pace::Pace;
 use crate::core::operator::record::{Record, RecordOutcome};
 use crate::core::operator::stream_time::{Progress, Source, StreamTime};
-use crate::core::operator::window_operator::WindowKind;
+use crate::core::operator::window_operator::{Closing, WindowKind};
 use crate::core::session::cut_operator::{CutOperator, CutWindows};
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
@@ -198,15 +198,13 @@ impl Windows {
     }
 
     /// What a micro-batch closes, if time moves from the saved progress to `times`, one after the
-    /// other, and then to `progress`. Windows due before the first returned time close. Closed
-    /// windows before the second one leave. What was emitted at the third or before may be emitted
-    /// again.
+    /// other, and then to `progress`.
     pub(crate) fn closing(
         &self,
         saved: Vec<Progress>,
         times: &[SourceTime],
         progress: &[SourceTime],
-    ) -> (Time, Time, Option<Time>) {
+    ) -> Closing {
         either!(self, windows => windows.closing(saved, seen(times), seen(progress)))
     }
 

@@ -15,6 +15,7 @@ use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
 use crate::core::key::KeyId;
 use crate::core::operator::pace::Emission;
+use crate::core::operator::window_operator::Closing;
 use crate::core::sort::pick;
 use crate::core::window::{Extent, Horizon};
 use crate::state::page::{PageId, PageName, broken};
@@ -64,7 +65,12 @@ pub(super) fn needed(
 ) -> Result<BTreeSet<PageName>> {
     let keys: Vec<KeyId> = incoming.sessions.key_ids();
     let table = &shard.snapshot.table;
-    let mut touched = Touched::new(table, after.close, after.kept, shard.clock.last_due());
+    let closing = Closing {
+        due: after.close,
+        kept: after.kept,
+        emitted: shard.clock.last_due(),
+    };
+    let mut touched = Touched::new(table, closing);
     let mut add = |key: &[u8]| touched.add(key);
     each_sort_key(&shard.sort_keys, &incoming.sessions, &keys, &mut add)?;
     Ok(touched.names())

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::page::PageName;
 use super::segment_table::{SegmentTable, place};
 use super::stored_run::StoredRun;
-use crate::core::time::Time;
+use crate::core::operator::window_operator::Closing;
 
 /// The runs that a micro-batch touches.
 pub(crate) struct Touched<'a> {
@@ -26,11 +26,11 @@ struct TouchedSegment<'a> {
 }
 
 impl<'a> Touched<'a> {
-    /// Starts with the runs in which a window is due before `due`, or a closed window is older than
-    /// `kept` and leaves, or a window that was emitted at `paced` or before waits.
-    pub(crate) fn new(table: &'a SegmentTable, due: Time, kept: Time, paced: Option<Time>) -> Self {
+    /// Starts with the runs in which a window closes, leaves or may be emitted again.
+    pub(crate) fn new(table: &'a SegmentTable, closing: Closing) -> Self {
+        let Closing { due, kept, emitted } = closing;
         let changes =
-            |run: &StoredRun| run.windows.change_before(due, kept) || run.windows.leave_by(paced);
+            |run: &StoredRun| run.windows.change_before(due, kept) || run.windows.leave_by(emitted);
         let segments = table.segments().map(|(id, runs)| {
             let touched: Vec<bool> = runs.iter().map(changes).collect();
             TouchedSegment {

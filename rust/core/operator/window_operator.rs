@@ -20,6 +20,27 @@ use crate::core::store::{StoreEntry, WindowTable};
 use crate::core::time::{Span, Time};
 use crate::core::window::{Horizon, Window};
 
+/// What closes as stream time moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Closing {
+    /// Windows due before this time close.
+    pub due: Time,
+    /// Closed windows before this time leave.
+    pub kept: Time,
+    /// A window whose last row was emitted at this time or before may be emitted again. `None` if
+    /// updates have no pace.
+    pub emitted: Option<Time>,
+}
+
+impl Closing {
+    /// Nothing closes, leaves or is emitted.
+    pub const NOTHING: Self = Self {
+        due: Time::MIN,
+        kept: Time::MIN,
+        emitted: None,
+    };
+}
+
 /// A kind of window with its settings.
 pub trait WindowKind: Sized {
     /// A stored window.
@@ -229,14 +250,13 @@ impl<K: WindowKind> WindowOperator<K> {
     }
 
     /// Computes what closes if time moves from saved progress to `times`, one by one, and then to
-    /// `seen`, all at once. Windows due before the first returned time close, and closed windows are
-    /// kept from the second on. What was emitted at the third or before may be emitted again.
+    /// `seen`, all at once.
     pub fn closing(
         &self,
         saved: impl IntoIterator<Item = Progress>,
         times: impl Iterator<Item = (usize, Source, Time)>,
         seen: impl Iterator<Item = (usize, Source, Time)>,
-    ) -> (Time, Time, Option<Time>) {
+    ) -> Closing {
         let mut time = self.time.clone();
         time.resume(saved);
         time.catch_up();
@@ -245,10 +265,12 @@ impl<K: WindowKind> WindowOperator<K> {
         }
         time.observe_together(seen);
         let now = time.slowest();
-        let kept = self.windows.horizon(now).kept;
         let pace = self.pace.as_ref();
-        let due = pace.and_then(|pace| last_due(now.time, pace.every()));
-        (self.windows.due_before(now.close), kept, due)
+        Closing {
+            due: self.windows.due_before(now.close),
+            kept: self.windows.horizon(now).kept,
+            emitted: pace.and_then(|pace| last_due(now.time, pace.every())),
+        }
     }
 
     /// Recomputes the close times, because the grace may be smaller after a restart. Nothing
