@@ -78,7 +78,7 @@ class AggregateCall:
             columns = ", ".join(f'"{column}"' for column in self.columns)
             yield f"{self.maker}({columns}).where", self.condition
 
-    def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
+    def renamed(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same over names of columns.
 
         `named` takes a reader and the column that it reads. It gives the name of the column in the data, and in rows.
@@ -196,10 +196,10 @@ class Computed(AggregateCall):
         framed = (step.framed(frame) if isinstance(step, AggregateCall) else step for step in self.steps)
         return replace(self, steps=tuple(framed))
 
-    def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
+    def renamed(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same with all parts over names of columns."""
         return replace(
-            self, steps=tuple(step.over(named) if isinstance(step, AggregateCall) else step for step in self.steps)
+            self, steps=tuple(step.renamed(named) if isinstance(step, AggregateCall) else step for step in self.steps)
         )
 
     def expression(self, name_of: Callable[[AggregateCall], str]) -> Expression:

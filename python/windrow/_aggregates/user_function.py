@@ -88,13 +88,13 @@ class Accumulation(AggregateCall):
         """Raises `ValueError`: `with_columns` takes no `aggregate`."""
         raise _no_frame(self, frame)
 
-    def over(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
+    def renamed(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same over names of columns; an expression has the name that its library gives it in rows."""
         names = [named(self.maker, column)[1] for column in self.columns]
         for position, name in enumerate(names):
             if name in names[:position]:
                 raise bad_value("aggregate(columns=)", name, "a name for each column, for example with alias(...)")
-        return replace(super().over(named), names=tuple(names))
+        return replace(super().renamed(named), names=tuple(names))
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""

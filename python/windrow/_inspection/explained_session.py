@@ -83,7 +83,7 @@ def _before(trace: Trace, record: Record, members: Sequence[Record], taken: Sequ
     if not outside:
         return "previous record: none: the session starts here"
     near = outside[-1]
-    away = f"{_distance(near, record, trace.lengths.gap, text)}{_apart(near, record, near, trace, text)}"
+    away = f"{_distance(near, record, trace.lengths.gap, text)}{_why_apart(near, record, near, trace, text)}"
     return f"previous record: {away}: the session starts here"
 
 
@@ -109,7 +109,7 @@ def _behind(trace: Trace, record: Record, members: Sequence[Record], taken: Sequ
     if not outside:
         return "next record: none: the session ends here"
     near = outside[0]
-    away = f"{_distance(near, record, trace.lengths.gap, text)}{_apart(near, record, record, trace, text)}"
+    away = f"{_distance(near, record, trace.lengths.gap, text)}{_why_apart(near, record, record, trace, text)}"
     return f"next record: {away}: the session ends here"
 
 
@@ -120,7 +120,7 @@ def _distance(other: Record, record: Record, gap: int, text: Text) -> str:
     return f"{text.time(other.time)}, {text.length(away)} away, {than} the gap of {text.length(gap)}"
 
 
-def _apart(other: Record, record: Record, earlier: Record, trace: Trace, text: Text) -> str:
+def _why_apart(other: Record, record: Record, earlier: Record, trace: Trace, text: Text) -> str:
     """Why a record within the gap is in another session. `earlier` is the earlier of the two."""
     if abs(record.time - other.time) > (trace.lengths.gap or 0):
         return ""

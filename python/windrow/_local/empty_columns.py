@@ -28,13 +28,13 @@ _KINDS = (
 )
 
 
-def fitted(plan: Plan, check: Callable[[Plan], object], holds_nothing: Callable[[str], bool]) -> Plan:
+def fitted(plan: Plan, check: Callable[[Plan], object], has_no_values: Callable[[str], bool]) -> Plan:
     """The plan with other types for columns without values, if `check` refuses it with their own.
 
     Args:
         plan: a plan.
         check: raises `TypeError` for a plan whose columns have types that its aggregates refuse.
-        holds_nothing: whether a column of an aggregate has no value.
+        has_no_values: whether a column of an aggregate has no value.
     """
     if passes(plan, check):
         return plan
@@ -43,9 +43,9 @@ def fitted(plan: Plan, check: Callable[[Plan], object], holds_nothing: Callable[
     needed = {*plan.keys, plan.time, gap.column if isinstance(gap, DynamicGap) else None}  # these have fit types
     allowed: dict[str, list[pa.DataType | None]] = {}
     for name, call in plan.aggregates:
-        columns = [column for column in call.columns if column not in needed and holds_nothing(column)]
+        columns = [column for column in call.columns if column not in needed and has_no_values(column)]
         condition = call.condition
-        conditions = [] if condition is None or not holds_nothing(condition) else [condition]
+        conditions = [] if condition is None or not has_no_values(condition) else [condition]
         one = replace(plan, aggregates=((name, call),))
         flags = dict.fromkeys(conditions, pa.bool_())
         fits = [

@@ -112,14 +112,14 @@ class LocalInput(Input[Any]):
             return self._table.result(windows, self._kinds(plan, windows), counted)
         return with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
 
-    def holds_nothing(self, column: str) -> bool:
+    def has_no_values(self, column: str) -> bool:
         """Whether a column has no value: its type has none, or there are no rows."""
         position = self.columns.index(column)
         return is_null(self._source.schema([position]).field(0).type) or self._table.is_empty
 
-    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
+    def fitted(self, plan: Plan, *, rows: bool, has_no_values: Callable[[str], bool]) -> Plan:
         """The plan with types that its aggregates allow for the columns that hold nothing."""
-        made = fitted(plan, lambda each: _checked(each, rows=rows), holds_nothing)
+        made = fitted(plan, lambda each: _checked(each, rows=rows), has_no_values)
         for name, call in made.aggregates:
             for column in set(call.columns).intersection(self.columns):
                 allowed = self._instead(column, "number")
@@ -134,7 +134,7 @@ class LocalInput(Input[Any]):
         nothing = [
             name
             for name, kind in zip(plan.schema.names, own.types, strict=True)
-            if not pa.types.is_timestamp(kind) and self.holds_nothing(name)  # nobody makes timestamps by accident
+            if not pa.types.is_timestamp(kind) and self.has_no_values(name)  # nobody makes timestamps by accident
         ]
         earlier = None if opened is None else specification_of(columns_of(opened, "open"))
         if earlier is None:

@@ -164,11 +164,11 @@ class Input(ABC, Generic[Result]):
     def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
         """The rows of the inputs of a cogroup, all of this kind, in the schema of a plan."""
 
-    def holds_nothing(self, column: str) -> bool:
+    def has_no_values(self, column: str) -> bool:
         """Whether the column has no value, so that its type says nothing: it is Arrow's null, or there are no rows."""
         return False
 
-    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
+    def fitted(self, plan: Plan, *, rows: bool, has_no_values: Callable[[str], bool]) -> Plan:
         """The plan with types that its aggregates allow for the columns that hold nothing."""
         return plan
 

@@ -142,7 +142,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutLayout:
     """How a query returns the records that are in no window.
 
     Attributes:
@@ -186,7 +186,7 @@ class Plan:
     stream: Stream
     finish: Finish | None = None
     tie: str | None = None
-    left_out: LeftOut | None = None
+    left_out: LeftOutLayout | None = None
 
     @property
     def of_windows(self) -> Plan:
@@ -239,7 +239,7 @@ class Plan:
             tick=None if self.tick is None else new(self.tick),
             tie=None if self.tie is None else new(self.tie),
             windows=self.windows._over(lambda _, column: new(column)),
-            aggregates=tuple((name, call.over(lambda _, read: (new(read), new(read)))) for name, call in aggregates),
+            aggregates=tuple((name, call.renamed(lambda _, read: (new(read), new(read)))) for name, call in aggregates),
             schema=pa.schema([field.with_name(new(field.name)) for field in self.schema]),
             stream=replace(self.stream, source=sources, order=None if order is None else new(order), fields=fields),
         )

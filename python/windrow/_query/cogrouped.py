@@ -275,17 +275,17 @@ class _Inputs(Input[Result]):
             nothing = {
                 name: {column: field.with_type(pa.null()) for column, field in of_input.items()}
                 for name, of_input in fields.items()
-                if all(map(self._inputs[name].holds_nothing, of_input))
+                if all(map(self._inputs[name].has_no_values, of_input))
             }
             of_rows, schema = by_name(plan, _origins_of(plan), {**fields, **nothing})
         return self._first.union(list(self._inputs.values()), schema, _origins_of(of_rows)).with_windows(of_rows)
 
-    def holds_nothing(self, column: str) -> bool:
+    def has_no_values(self, column: str) -> bool:
         name, own = _split(column)
-        return self._inputs[name].holds_nothing(own)
+        return self._inputs[name].has_no_values(own)
 
-    def fitted(self, plan: Plan, *, rows: bool, holds_nothing: Callable[[str], bool]) -> Plan:
-        return self._first.fitted(plan, rows=rows, holds_nothing=holds_nothing)
+    def fitted(self, plan: Plan, *, rows: bool, has_no_values: Callable[[str], bool]) -> Plan:
+        return self._first.fitted(plan, rows=rows, has_no_values=has_no_values)
 
     def _united(self, plan: Plan) -> Input[Result]:
         return self._first.union(list(self._inputs.values()), plan.schema, _origins_of(plan))
@@ -358,9 +358,9 @@ def _common_field(columns: Mapping[str, tuple[Input[Any], pa.Field[Any]]]) -> pa
         try:
             check_type(name, own, first, field)
         except TypeError:
-            if other.holds_nothing(own.name):
+            if other.has_no_values(own.name):
                 continue
-            if not opened.holds_nothing(field.name):
+            if not opened.has_no_values(field.name):
                 raise
             first, opened, field = name, other, own
     return field

@@ -241,7 +241,7 @@ def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
     if not groupable(field.type):
         if groupable(decoded(field.type)):
             return field.with_type(decoded(field.type))
-        if opened.holds_nothing(key):
+        if opened.has_no_values(key):
             return field.with_type(pa.string())
         raise bad_column_type("keys", key, field.type, _KEYS)
     return field
@@ -250,7 +250,7 @@ def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
 def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
     field = opened.field("time", time)
     if not pa.types.is_timestamp(field.type):
-        if opened.holds_nothing(time):
+        if opened.has_no_values(time):
             return field.with_type(pa.timestamp("us"))
         written, casts = opened.written(time)
         dates = _dates(opened) if pa.types.is_time(field.type) else []
@@ -278,13 +278,13 @@ def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, 
     fields = [opened.field("source", column) for column in sources]
     for field in fields:
         is_source = _is_integer(field.type) or str(field.type) in ("string", "large_string", "string_view")
-        if not is_source and not opened.holds_nothing(field.name):
+        if not is_source and not opened.has_no_values(field.name):
             raise bad_column_type(
                 "source", field.name, field.type, "strings or integers, such as a topic and a partition"
             )
     if order is not None:
         field = opened.field("order", order)
-        if not _is_integer(field.type) and not opened.holds_nothing(order):
+        if not _is_integer(field.type) and not opened.has_no_values(order):
             raise bad_column_type("order", order, field.type, "integers, as offsets are")
         if stream_time == "slowest":
             raise bad_value("order", order, 'None with stream_time="slowest", where sources have no common order')

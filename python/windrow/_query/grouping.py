@@ -90,7 +90,7 @@ def boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field
     """The column that `argument` names: booleans, or only nulls, which are never true."""
     column_field = opened.field(argument, column)
     if not pa.types.is_boolean(column_field.type) and not pa.types.is_null(column_field.type):
-        if opened.holds_nothing(column):
+        if opened.has_no_values(column):
             return column_field.with_type(pa.bool_())
         raise bad_column_type(argument, column, column_field.type, "a boolean")
     return column_field
@@ -100,7 +100,7 @@ def value_field(argument: str, opened: Input[Result], column: str) -> pa.Field[p
     """The column that `argument` names, whose values are compared."""
     column_field = opened.field(argument, column, compared="equality")
     if not groupable(column_field.type):
-        if opened.holds_nothing(column):
+        if opened.has_no_values(column):
             return column_field.with_type(pa.string())
         raise bad_column_type(argument, column, column_field.type, "a type that a key may have")
     return column_field
@@ -110,7 +110,7 @@ def integer_field(argument: str, opened: Input[Result], column: str, example: st
     """The column of integers that `argument` names."""
     column_field = opened.field(argument, column)
     if not pa.types.is_integer(column_field.type) or pa.types.is_uint64(column_field.type):
-        if opened.holds_nothing(column) or opened.holds_integers(column):
+        if opened.has_no_values(column) or opened.holds_integers(column):
             return column_field.with_type(pa.int64())
         raise bad_column_type(argument, column, column_field.type, f"integers of at most 64 bits, {example}")
     return column_field
@@ -123,7 +123,7 @@ def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.
         raise bad_value(argument, column, one)
     column_field = opened.field(argument, column)
     if not pa.types.is_duration(column_field.type):
-        if opened.holds_nothing(column):
+        if opened.has_no_values(column):
             return column_field.with_type(pa.duration("us"))
         written, casts = opened.written(column)
         allowed = casts.of_gap(written, column_field.type, opened.sample(column)) + stands_for(written)

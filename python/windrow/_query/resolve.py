@@ -24,7 +24,7 @@ from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, Need
 from windrow._plan.open_table import check_reserved
-from windrow._plan.plan import INPUT, LeftOut, Options, Plan, ledger_columns
+from windrow._plan.plan import INPUT, LeftOutLayout, Options, Plan, ledger_columns
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
 from windrow._windows.session import SessionWindows
@@ -96,19 +96,19 @@ def resolved(
         left_out=left_out,
     )
     opened = grouped._input
-    return opened, opened.fitted(plan, rows=rows, holds_nothing=opened.holds_nothing)
+    return opened, opened.fitted(plan, rows=rows, has_no_values=opened.has_no_values)
 
 
 def _left_out(
     grouped: Grouping[Any], options: Options, fields: dict[str, pa.Field[pa.DataType]]
-) -> tuple[Grouping[Any], LeftOut | None, dict[str, pa.Field[pa.DataType]]]:
+) -> tuple[Grouping[Any], LeftOutLayout | None, dict[str, pa.Field[pa.DataType]]]:
     """How records in no window come back. Also the data and the columns to read, with those of such records."""
     if options.left_out is None:
         return grouped, None, fields
     grouped, names = grouped._projected([("columns", column) for column in options.left_out])
     record = tuple(zip(options.left_out, names, strict=True))
     read = {name: grouped._input.field("columns", name) for name in names if name not in fields}
-    return grouped, LeftOut(record, len(fields)), {**fields, **read}
+    return grouped, LeftOutLayout(record, len(fields)), {**fields, **read}
 
 
 def _after(grouped: Grouping[Any], options: Options) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def _over_names(
     def named(argument: str) -> Callable[[str, Reference], tuple[str, str]]:
         return lambda reader, column: grouped._name(projections, f"{argument}: {reader}", column)
 
-    over_names = {name: call.over(named(aggregate_argument(name))) for name, call in calls.items()}
+    over_names = {name: call.renamed(named(aggregate_argument(name))) for name, call in calls.items()}
     return grouped._over(projections), over_names
 
 

@@ -164,7 +164,7 @@ class BatchInput(FrameInput):
         if plan.origins is not None:
             frame = self._rows_with_windows(plan)
             return with_names(frame, frame.columns, len(plan.origins.shown) + 1, flat=plan.options.flat)
-        source, plan = self._apart(plan)
+        source, plan = self._without_clashes(plan)
         return shown_rows(plan, source._rows_with_windows(plan), self.row_columns, len(self.expressions))
 
     def _rows_with_windows(self, plan: Plan) -> DataFrame:

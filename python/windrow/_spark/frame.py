@@ -176,7 +176,7 @@ class FrameInput(Input[DataFrame]):
         united.declared = any(data.declared for data in inputs)
         return united
 
-    def _apart(self, plan: Plan) -> tuple[Self, Plan]:
+    def _without_clashes(self, plan: Plan) -> tuple[Self, Plan]:
         """The rows and a plan for them. Columns with the name of a column that windrow adds get other names."""
         finished = () if plan.finish is None else plan.finish.columns[len(plan.keys) :]
         added = {name.casefold() for name in (WINDOW, *dict(plan.aggregates), *dict(finished))}

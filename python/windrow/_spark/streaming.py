@@ -125,7 +125,7 @@ class StreamInput(FrameInput):
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All records, each with its window, as a streaming frame."""
-        source, plan = self._apart(self._on_stream(plan))
+        source, plan = self._without_clashes(self._on_stream(plan))
         returned_records.check(plan)
         return shown_rows(plan, source._rows_with_windows(plan), self.row_columns)
 

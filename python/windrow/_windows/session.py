@@ -258,7 +258,7 @@ class SessionWindows(Windows):
         gap = self.gap
         if isinstance(gap, DynamicGap):
             gap = replace(gap, column=named("column", gap.column))
-        return self._of(**{**vars(self), "gap": gap, "rules": self.rules.over(named)})
+        return self._of(**{**vars(self), "gap": gap, "rules": self.rules.renamed(named)})
 
     def _check_time(self, time: pa.Field[Any]) -> None:
         """Also raises `ValueError` for a zone that does not fit the time column."""

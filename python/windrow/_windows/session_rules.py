@@ -93,7 +93,7 @@ class SessionRules:
         for column in self.cut_on:
             yield "cut_on", column
 
-    def over(self, named: Callable[[str, Any], Any]) -> SessionRules:
+    def renamed(self, named: Callable[[str, Any], Any]) -> SessionRules:
         """The same over names of columns: `named` gives a name for an argument and its column."""
         return replace(
             self,
