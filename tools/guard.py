@@ -2,7 +2,7 @@
 
 * rooms of the crate, and which of them may name Arrow and pyo3: tools/rust_rooms.py
 * rooms of the Python package: tools/python_rooms.py
-* no source file is longer than 400 lines
+* no source file is longer than 400 lines. In the Python package it may be, with at most 300 lines beside docstrings
 * the tree has no path of a specific machine and no bare registry host
 * every cited rule or page exists, each rule has a case in tests/cases, and no stranger's address or package is given as
   ours: tools/citations.py
@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -21,6 +22,7 @@ import rust_rooms
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 400
+LONGEST_BESIDE_DOCSTRINGS = 300
 LEAST_FILES = {"tree": 30, "rust": 12, "sources": 20}
 MACHINE = re.compile(r"(?<![\w./])/(work|root|home|farm|tmp|Users)/\w")
 HOSTS = (
@@ -53,6 +55,14 @@ def tree_breaches(name: str, text: str) -> list[str]:
     return found
 
 
+def beside_docstrings(text: str) -> int:
+    """The lines of Python that are in no docstring."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, documented)]
+    docstrings = [node.body[0] for node in nodes if ast.get_docstring(node, clean=False) is not None]
+    return text.count("\n") - sum((each.end_lineno or 0) - each.lineno + 1 for each in docstrings)
+
+
 def main() -> int:
     """Reads every text file of the tree once."""
     breaches: list[str] = []
@@ -72,7 +82,8 @@ def main() -> int:
         if name.endswith((".rs", ".py", ".pyi")):
             seen["sources"] += 1
             lines = text.count("\n")
-            if lines > LONGEST:
+            is_documented = name.startswith(python_rooms.PACKAGE) and name.endswith(".py")
+            if lines > LONGEST and not (is_documented and beside_docstrings(text) <= LONGEST_BESIDE_DOCSTRINGS):
                 breaches.append(f"{name}: {lines} lines, at most {LONGEST}: is it still one noun?")
         if name.startswith("rust/") and name.endswith(".rs"):
             seen["rust"] += 1

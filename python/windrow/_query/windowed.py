@@ -10,10 +10,12 @@ The examples of this module share these lines:
 >>> times = [datetime(2026, 1, 1, hour) for hour in (8, 10, 11)]
 >>> paid = pa.table({"user": ["ann"] * 3, "ts": times, "amount": [3.0, 4.0, 5.0]})
 >>> sessions = wr.group_by(paid, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+>>> later = wr.group_by(paid[:0], "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, Self, get_args
 
@@ -21,17 +23,18 @@ import pyarrow as pa
 
 from windrow._aggregates import builtin
 from windrow._aggregates.aggregate import Aggregate
-from windrow._arguments.duration import Duration, of_clock
+from windrow._arguments.duration import Duration, check_counted, microseconds, of_clock, words
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, unknown_word
+from windrow._arguments.instant import Instant, ticks
 from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
-from windrow._plan.input import Input, Result
+from windrow._plan.input import Input, Result, Run, check_table
 from windrow._plan.observation import Observation
-from windrow._plan.plan import Callback, Late, Options, Overflow, Plan
-from windrow._query.advance import DailyJob
-from windrow._query.emission import Emission
+from windrow._plan.open_table import NO_TABLE, check_reserved, open_argument
+from windrow._plan.plan import Callback, Emit, Late, LeftOutPolicy, Options, Overflow, Plan
+from windrow._plan.sequence import SEQUENCE
+from windrow._query.detect import open_table
 from windrow._query.grouping import Grouping
-from windrow._query.left_out import LeftOutRecords
 from windrow._query.missing_methods import rows_hint
 from windrow._query.notebook import ShownInNotebooks
 from windrow._query.resolve import resolved, without_names
@@ -46,7 +49,7 @@ _MOST_THREADS = 1_024
 
 
 @dataclass(frozen=True)
-class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], ShownInNotebooks, Generic[Result]):
+class WindowedData(ShownInNotebooks, Generic[Result]):
     """Records grouped by key and windowed. Made by `windowed_by`; its methods choose options and aggregates.
 
     Attributes:
@@ -59,7 +62,75 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
     windows: SessionWindows | SlidingWindows
     options: Options = field(default_factory=Options)
 
-    def late(self, policy: Late) -> WindowedData[Result]:
+    def emit(
+        self, when: Emit, *, every_record: bool = False, every: Duration | None = None, sequence: bool = False
+    ) -> Self:
+        """Chooses when windows give rows: once they are final (`"close"`, the default), or at each change (`"update"`).
+
+        Kafka's `EmitStrategy.onWindowClose` and `onWindowUpdate` (KIP-825).
+
+        A batch query gives the same final windows for both. With `"update"` the result ends with the column `op`, which
+        is `upsert` in each row of a batch, so that one sink serves batch and stream. A micro-batch gives one row for
+        each window that it changed, or with `every_record` for each change, as Kafka does without a cache.
+
+        With `every` a stream gives fewer rows. The first row of a window leaves at once. Further changes wait until
+        stream time has moved on by `every` since the window's last row, or until the window closes. So the last values
+        always leave. Without new records or ticks, stream time does not move, and nothing leaves. A batch gives the
+        same rows with and without `every`. `docs/explanation/streams.md` has a picture.
+
+        `sequence` adds the column `sequence` (bigint), for sinks that may get rows in another order, as in pipelines
+        (`docs/how-to/pipelines.md`). Of two rows of one window, the later has the larger number: the number of the
+        micro-batch times 2^32, plus the place of the row; in a batch 0. A `StreamDriver` has no such column.
+
+        Args:
+            when: `"close"` or `"update"`.
+            every_record: whether a stream gives one row for each change.
+            every: more than zero, in words or as a `timedelta`; None gives the changes of each micro-batch at once.
+            sequence: whether the result has the column `sequence`.
+
+        Raises:
+            ValueError: another word; `every_record`, `every` or `sequence` without `"update"`; `every` with
+                `every_record`; an `every` that is zero, negative, no duration, or beyond the range of the time column;
+                or a key column with the name `op` or `sequence`.
+            TypeError: `every_record` or `sequence` is not True or False, or `every` is neither `str` nor `timedelta`.
+
+        >>> sessions.emit("update").agg(n=wr.count()).column_names
+        ['user', 'window', 'n', 'op']
+
+        A driver shows what leaves a stream. The record at 8:00 gives a row at once. The record at 8:02 waits. At 8:05
+        one row with all three records replaces the first row:
+
+        >>> from windrow.testing import StreamDriver
+        >>> def paced(payments):
+        ...     windows = wr.SessionWindows.with_gap("10 minutes", grace="1 minute")
+        ...     query = wr.group_by(payments, "user", time="ts").windowed_by(windows)
+        ...     return query.emit("update", every="5 minutes").agg(n=wr.count())
+        >>> driver = StreamDriver(paced, pa.schema({"user": pa.string(), "ts": pa.timestamp("us")}))
+        >>> for minute in (0, 2, 5):
+        ...     changes = driver.pipe(user="ann", ts=datetime(2026, 1, 1, 8, minute))
+        ...     print([(change.kind, change.window.end.minute, change.values) for change in changes])
+        [('upsert', 0, {'n': 1})]
+        []
+        [('delete', 0, {}), ('upsert', 5, {'n': 3})]
+        """
+        if when not in get_args(Emit):
+            raise unknown_word("when", when, get_args(Emit))
+        for option, value in (("every_record", every_record), ("sequence", sequence)):
+            if not isinstance(value, bool):
+                raise bad_type(option, value, "True or False")
+            if value and when != "update":
+                raise bad_value(option, value, "False with emit('close'), which gives each window once")
+        pace = None if every is None else microseconds("every", every)
+        if pace is not None and when != "update":
+            raise bad_value("every", every, "None with emit('close'), which gives each window once")
+        if pace is not None and every_record:
+            raise bad_value("every", every, "None with every_record=True, which gives each change at once")
+        if pace is not None:
+            check_counted("every", pace, self.grouped._fields[len(self.grouped._keys)])
+        chosen = self._with(emit=when, every_record=every_record, every=pace, sequence=sequence)
+        return chosen._checked_op("emit('update')")
+
+    def late(self, policy: Late) -> Self:
         """Chooses what a stream does with late records: `"drop"` (the default) counts, `"emit"` also returns them.
 
         With `"emit"` a late record becomes a separate row, with `late` in the column `op`, its window, and the
@@ -75,7 +146,59 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
             raise unknown_word("policy", policy, get_args(Late))
         return self._with(late=policy)._checked_op("late('emit')")
 
-    def overflow(self, policy: Overflow) -> WindowedData[Result]:
+    def left_out(self, policy: LeftOutPolicy, *, columns: Sequence[str] | None = None) -> Self:
+        """Chooses what happens to records in no window: `"drop"` (the default) counts them, `"emit"` returns them.
+
+        With `"emit"` each such record becomes a separate row, with `left_out` in the column `op`. It has the record's
+        key and the window that the record would have had, `[t, t]` for sessions and `[t - difference, t]` for sliding
+        windows; the aggregates are null. These columns come before `op`, and are null in all other rows:
+
+        * `time`: the time of the record.
+        * `reason` (string): `null_key`, `null_time`, `null_tie`, `bad_gap`; on a stream also `late`, `ahead`,
+          `bad_tick` and `refused` (a record of sliding windows whose own window has closed, and that is in no other);
+          in a `StreamDriver` with `value=` also `null_value`.
+        * `late_by` (a duration): how much more grace a `late` or `refused` record needed.
+        * `stream_time`: the stream time that judged such a record.
+        * `input`: for a cogroup, the name of the record's input.
+        * `record`: a struct of `columns`, as the record has them; only with `columns`.
+
+        If `late("emit")` returns a late record, it does not come back here again. `docs/how-to/left-out-records.md`
+        writes these rows to a table. Kafka Streams only counts such records.
+
+        Args:
+            policy: `"drop"` or `"emit"`.
+            columns: the columns of `record`, at least one; in a cogroup with their input, as in `"clicks.url"`. None
+                gives the rows without `record`.
+
+        Raises:
+            ValueError: another word, an empty list of columns, `"drop"` with columns, a column twice, or a key with the
+                name of a column that this option adds. `agg` raises it for a column that the data does not have.
+            TypeError: `columns` is not a list of names.
+
+        >>> holes = pa.table({"user": ["ann", None], "ts": [datetime(2026, 1, 1)] * 2, "amount": [3.0, 4.0]})
+        >>> kept = wr.group_by(holes, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> for row in kept.left_out("emit", columns=["amount"]).agg(n=wr.count()).to_pylist():
+        ...     print(row["op"], row["user"], row["n"], row["reason"], row["record"])
+        upsert ann 1 None None
+        left_out None None null_key {'amount': 4.0}
+        """
+        if policy not in get_args(LeftOutPolicy):
+            raise unknown_word("policy", policy, get_args(LeftOutPolicy))
+        if policy == "drop":
+            if columns is not None:
+                raise bad_value("columns", columns, "none with left_out('drop'), which returns no records")
+            return self._with(left_out=None)
+        allowed = "the columns of the records to return, at least one, such as ['amount'], or None for none"
+        if columns is None:
+            return self._with(left_out=())._checked_op("left_out('emit')")
+        if not isinstance(columns, list | tuple) or not all(isinstance(column, str) for column in columns):
+            raise bad_type("columns", columns, f"a list of names: {allowed}")
+        repeated = next((column for column in columns if columns.count(column) > 1), None)
+        if not columns or repeated is not None:
+            raise bad_value("columns", columns if repeated is None else repeated, f"{allowed}, each once")
+        return self._with(left_out=tuple(columns))._checked_op("left_out('emit')")
+
+    def overflow(self, policy: Overflow) -> Self:
         """Chooses what happens to a result that does not fit its type, such as a sum beyond 64 bits.
 
         With `"error"` (the default) the query fails and names column, key and window. With `"null"` the result of
@@ -93,7 +216,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
             raise unknown_word("policy", policy, get_args(Overflow))
         return self._with(overflow=policy)
 
-    def max_ahead(self, duration: Duration) -> WindowedData[Result]:
+    def max_ahead(self, duration: Duration) -> Self:
         """Limits how far ahead of the wall clock a record of a stream may be. There is no limit by default.
 
         A record whose time is more than `duration` ahead of the wall clock at the start of its micro-batch is left out
@@ -113,7 +236,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         """
         return self._with(max_ahead=of_clock("duration", duration, zero=True))
 
-    def flat(self) -> WindowedData[Result]:
+    def flat(self) -> Self:
         """Returns the columns `window_start` and `window_end` in place of the struct `window`.
 
         For CSV files and libraries without structs. Both bounds are inclusive and have the type of the time column.
@@ -129,7 +252,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
                 raise bad_value("keys", key, f"any name but {key.casefold()!r}, which flat() adds: rename the column")
         return self._with(flat=True)
 
-    def shards(self, count: int) -> WindowedData[Result]:
+    def shards(self, count: int) -> Self:
         """Splits the work into `count` ranges of key hashes: 1 to 65,536, by default 32.
 
         The result is the same for any number. More shards mean more tasks after the shuffle and less memory in each
@@ -144,7 +267,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         """
         return self._with(shards=_count(count, _MOST_SHARDS))
 
-    def threads(self, count: int) -> WindowedData[Result]:
+    def threads(self, count: int) -> Self:
         """Uses `count` threads, 1 to 1,024, for in-process data; by default one for each core.
 
         The threads live as long as the call of `agg`. They share the records by key, in 32 parts, so more than 32
@@ -161,7 +284,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         self.grouped._input.check_threads(number)
         return self._with(threads=number)
 
-    def progress(self, show: bool | Callback = True) -> WindowedData[Result]:
+    def progress(self, show: bool | Callback = True) -> Self:
         """Shows the progress of a long query over in-process data.
 
         A query has two steps, both counted in records: `"records"` reads them (and builds sessions), `"windows"` makes
@@ -187,7 +310,7 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
             self.grouped._input.check_progress(show)
         return self._with(progress=show)
 
-    def observe(self, observation: Observation | OfSpark | str) -> WindowedData[Result]:
+    def observe(self, observation: Observation | OfSpark | str) -> Self:
         """Reports the counters of the query to an `Observation`, of windrow or of PySpark.
 
         In-process, each call of `agg`, `count`, `with_columns` or `to_reader` reports them, for data of every kind.
@@ -215,6 +338,63 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         """
         self.grouped._input.check_observation(observation)
         return self._with(observation=observation)
+
+    def start_from(self, open: Any) -> Self:
+        """Begins a stream with the open windows of a history, and with its time.
+
+        The result is the same as if the history were the first micro-batch of the stream, and stream time were then the
+        `to` of the history's last run. Windows continue with the records of the stream, and windows whose keys never
+        come again close by time. Only the rows of that first micro-batch are missing: the history has its closed
+        windows, and `open` has the others. The counters begin at zero.
+
+        The stream reads `open` in its first micro-batch, and again if that is repeated. Later it reads only the clock
+        row, each time the query is built. So if you start the query again, give it the same `open`, or leave out
+        `start_from`. `docs/how-to/from-batch-to-stream.md` shows all steps.
+
+        Args:
+            open: the table of open windows: what `advance` returned as `still_open`, also after a round trip through
+                files or tables. For a stream a batch DataFrame of the same session, or a small in-process table;
+                for a `StreamDriver` an in-process table.
+
+        Raises:
+            TypeError: `open` is not such a table, or the data is a batch.
+            ValueError: a reserved name of a key; a stream with `source=` whose sources each have their own windows,
+                because `open` has none; a query in a declarative pipeline, because it may run no job. In `agg`: the
+                open windows of another query, no clock row, a reserved name of an aggregate, or, with
+                `stream_time="slowest"`, an `open` without the time of each source, such as that of `advance`. In the
+                first micro-batch: a row that was changed, lost, doubled or taken from another table.
+                After that: an `open` that is not the one of the checkpoint.
+
+        >>> from windrow.testing import StreamDriver
+        >>> schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us")})
+        >>> clicks = {"user": ["ann", "bob"], "ts": [datetime(2026, 1, 1, 8), datetime(2026, 1, 1, 8, 50)]}
+        >>> history = pa.table(clicks, schema)
+        >>> def sessions_of(clicks):
+        ...     windows = wr.SessionWindows.with_gap("30 minutes", grace="0 seconds")
+        ...     return wr.group_by(clicks, "user", time="ts").windowed_by(windows)
+        >>> closed, still_open = sessions_of(history).advance(None, to=datetime(2026, 1, 1, 9), count=wr.count())
+        >>> driver = StreamDriver(lambda clicks: sessions_of(clicks).start_from(still_open).count(), schema)
+        >>> driver.stream_time
+        datetime.datetime(2026, 1, 1, 9, 0)
+        >>> driver.pipe(user="bob", ts=datetime(2026, 1, 1, 9, 10))
+        []
+        >>> [(change.key["user"], change.values) for change in driver.tick(datetime(2026, 1, 1, 10))]
+        [('bob', {'count': 2})]
+        """
+        self.grouped._input.check_start(open)
+        if self.grouped._stream.source and self.grouped._stream.stream_time == "source":
+            allowed = (
+                "None with start_from: open windows hold the records of all sources together, and their clock row has "
+                "one time, so neither the windows nor the time of a source can be derived; without source= all records "
+                "share both"
+            )
+            raise bad_value("source", self.grouped._own_sources, allowed)
+        if isinstance(self.windows, SessionWindows) and self.windows.rules:
+            allowed = "a stream of windows without rules that end sessions, which begins without a history"
+            raise bad_value("start_from", f"{self.windows!r}", allowed)
+        check_reserved("keys", self.grouped.keys, "start_from")
+        begun: Self = self._with(start=open_table(open))
+        return begun
 
     def agg(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
         """Returns the windows of each key with aggregates over their records (Kafka's `aggregate`, several at once).
@@ -347,6 +527,82 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
         opened, plan = self._resolved(aggregates)
         return opened.reader(plan)
 
+    def advance(
+        self, open: Result | None = NO_TABLE, /, *_by_position: Never, to: Instant, **aggregates: Aggregate
+    ) -> Run[Result]:
+        """Takes the records of a day, closes the windows that end early enough before `to`, and keeps the others.
+
+        A daily job calls it once a day, with the windows that its last run left open. So a session may run over
+        midnight, and no run reads the history again. You may cut a history wherever you like. All runs together close
+        the same windows as one `agg` over the whole history, except the windows that the last run leaves open. A run is
+        one micro-batch of a stream (rules 1.9): the `to` of the earlier run judges its records, and then stream time is
+        `to`. Sessions that end before `to - gap - grace` close, and so do sliding windows that end before `to - grace`.
+        Windows without a grace have a grace of zero here.
+
+        A record before the earlier `to` is late if its window was closed by then. `late` decides what happens to it,
+        and the counter `late` counts it. A record at or after `to` counts in its window and moves no time. No window is
+        closed twice. A run that is repeated with the same arguments gives the same rows. There are no updates: `closed`
+        has each window once, and `still_open` shows the others as they are now.
+
+        Args:
+            open: the open windows of the run before: `still_open` of what it returned, also after a round trip through
+                Parquet, Delta, Iceberg or another kind of in-process frame; None on the first day. Further
+                columns, such as those of partitions, have no effect. In Spark it is a DataFrame.
+            to: the end of the day: a `datetime`, a `date` (its midnight), or text such as "2026-05-05". Without a zone
+                it is in the zone of the time column, in Spark in the zone of the session. Not before the earlier `to`.
+            aggregates: as for `agg`, the same in every run. None of them may have the name `to`, `state`, `source`,
+                `stream_time` or `status`.
+
+        Returns:
+            A `windrow.Run`, which unpacks into `closed` and `still_open`, both of the kind of the data. `closed` has
+            the columns of `agg`, and `op` after `late("emit")`. `still_open` has a row for each open window with the
+            same columns, then `stream_time` and `state`. For sliding windows it also has rows without a window, which
+            hold what later windows need. One row, the clock row, has neither a key nor a window: it holds `to`, and
+            checks that the table is whole. `rows` has the rows of both and `status`: "closed" or "open". In Spark all
+            three are lazy; a job writes `rows` once (`docs/how-to/daily-job.md`).
+
+        Raises:
+            TypeError: the data is a stream, `open` is no such table, or as for `agg`.
+            ValueError: `open` belongs to another query, or was changed, cut, doubled or mixed; `to` is before the
+                earlier one or no point in time; `emit("update")`, `left_out("emit")`, or `ended_by()` without rules for
+                sessions; a reserved name of a key or an aggregate; with rules for sessions a grace, or a record before
+                the earlier `to`, or at or after `to`, which would move the cuts of sessions. Otherwise as for `agg`. In
+                Spark, errors in the rows of `open` come when the job runs.
+            OverflowError, RuntimeError: as for `agg`.
+
+        >>> first = sessions.advance(None, to="2026-01-01 09:30", n=wr.count())
+        >>> first.closed["n"].to_pylist(), first.still_open["n"].drop_null().to_pylist()
+        ([1], [2])
+        >>> closed, still_open = later.advance(first.still_open, to="2026-01-02", n=wr.count())
+        >>> closed["n"].to_pylist(), still_open.num_rows
+        ([2], 1)
+        """
+        if _by_position:
+            raise without_names(_by_position, "advance")
+        allowed = "the table of the run before; on the first day None, as in advance(None, to=...)"
+        open = open_argument(open, aggregates, allowed, other=Aggregate)
+        if self.options.emit == "update":
+            allowed = (
+                "emit('close') in advance: a run gives each window once, when it is closed, and has no earlier rows to "
+                "replace; still_open has the windows that are not closed, as they are now"
+            )
+            raise bad_value("emit", "update", allowed)
+        if self.options.left_out is not None:
+            allowed = "'drop' in advance: open windows travel from run to run without the columns of their records"
+            raise bad_value("left_out", "emit", allowed)
+        check_reserved("keys", self.grouped.keys, "advance")
+        check_reserved("aggregates", aggregates, "advance")
+        windows = self.windows
+        if isinstance(windows, SessionWindows) and windows.rules and windows.grace:
+            allowed = "None with rules that end sessions: each record comes in the run of its day"
+            raise bad_value("grace", words(windows.grace), allowed)
+        check_table(open)
+        opened, plan = self._resolved(aggregates)
+        plan.check_rules()
+        plan = opened.continued(plan, open)
+        time: Any = plan.schema.field(plan.time).with_name(self.grouped.time)
+        return opened.advance(plan, open, ticks("to", to, time, opened.zone))
+
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
         def __getattr__(self, name: str) -> Never:
@@ -354,6 +610,13 @@ class WindowedData(Emission[Result], LeftOutRecords[Result], DailyJob[Result], S
 
     def _with(self, **chosen: Any) -> Self:
         return replace(self, options=replace(self.options, **chosen))
+
+    def _checked_op(self, adds: str) -> Self:
+        """Raises `ValueError` for a key with the name of a column that `adds` adds."""
+        for key in self.grouped.keys if self.options.op else ():
+            if key.casefold() == "op" or (self.options.sequence and key.casefold() == SEQUENCE):
+                raise bad_value("keys", key, f"any name but {key.casefold()!r}, which {adds} adds: rename the column")
+        return self
 
     def _plan(self, chosen: dict[str, Aggregate], *, rows: bool = False) -> Plan:
         return self._resolved(chosen, rows=rows)[1]
