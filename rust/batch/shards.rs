@@ -35,7 +35,7 @@ impl SortedByShard {
     }
 }
 
-/// The shard of each key. A null key gets 0, and the caller places its row.
+/// The shard of each numbered key. A null key gets 0.
 pub(super) fn of(interner: &KeyInterner, query: &Query, keys: &[KeyId]) -> Result<Vec<u32>> {
     let hash = ShardHash::new(&query.keys)?;
     let mut shards = Vec::with_capacity(keys.len());

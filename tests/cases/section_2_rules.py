@@ -9,12 +9,12 @@ import windrow as wr
 from .case import case
 from .query import Query, gaps, ms, sessions
 
-TOLD = {"n": wr.count(), "why": wr.ended_by()}
+N_AND_WHY = {"n": wr.count(), "why": wr.ended_by()}
 
 
 def ruled(gap: float = 100, grace: float = 10**10, **rules: object) -> Query:
     """Sessions with rules, in the order of ties."""
-    return Query(sessions(gap, grace, **rules), TOLD, {"tie": "tie"})
+    return Query(sessions(gap, grace, **rules), N_AND_WHY, {"tie": "tie"})
 
 
 MOST_2 = ruled(max_records=2)
@@ -195,7 +195,7 @@ CASES = [
     case(
         "2.7, 3.1",
         "a record with a bad gap is left out, and ends nothing",
-        Query(gaps(end_when="end"), TOLD),
+        Query(gaps(end_when="end"), N_AND_WHY),
         """
         ann   0:gap=5   1:gap=0,end   2:gap=5
               ├────────2──────────────┤ why=open
@@ -245,7 +245,7 @@ CASES = [
     case(
         "2.7, 3.2",
         "gap: a session reaches as far as the furthest of its records",
-        Query(gaps(max_records=9), TOLD),
+        Query(gaps(max_records=9), N_AND_WHY),
         """
         ann   0:gap=10   3:gap=1   8:gap=1   12:gap=1
               ├────────────────────┤ why=gap

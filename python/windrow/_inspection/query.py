@@ -55,7 +55,7 @@ def trace(
     opened: Input[Any] = grouped._input if events is None else open_input(events)
     if events is not None:
         references = grouped._input.reference
-        again = _grouped(opened, grouped).windowed_by(windows._over(lambda _, column: references(column)))
+        again = _grouped(opened, grouped).windowed_by(windows._renamed(lambda _, column: references(column)))
         grouped, windows = again.grouped, again.windows
         opened = grouped._input
     if stream:

@@ -51,7 +51,7 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
     by_own_names = replace(
         plan,
         keys=tuple(names[key] for key in plan.keys),
-        windows=plan.windows._over(lambda _, column: names[column]),
+        windows=plan.windows._renamed(lambda _, column: names[column]),
         time=names[plan.time],
         tick=None if plan.tick is None else names[plan.tick],
         tie=None if plan.tie is None else names[plan.tie],

@@ -238,7 +238,7 @@ class Plan:
             time=new(self.time),
             tick=None if self.tick is None else new(self.tick),
             tie=None if self.tie is None else new(self.tie),
-            windows=self.windows._over(lambda _, column: new(column)),
+            windows=self.windows._renamed(lambda _, column: new(column)),
             aggregates=tuple((name, call.renamed(lambda _, read: (new(read), new(read)))) for name, call in aggregates),
             schema=pa.schema([field.with_name(new(field.name)) for field in self.schema]),
             stream=replace(self.stream, source=sources, order=None if order is None else new(order), fields=fields),

@@ -56,7 +56,7 @@ class TimeCasts(NamedTuple):
         of_day: for times of day; `{1}` is the column of their dates, `{2}` the unit, `{3}` is `_NS` for nanoseconds.
         as_text: text of integers and categories.
         as_number: numbers of text.
-        finite: floats with nulls in place of those that are not finite.
+        finite: floats; an infinity or NaN becomes null.
         without_empty: text without blanks around it, with nulls in place of empty text.
         clock: durations of text such as `00:05:00`, of less than a day.
         words: durations of text such as `5 minutes` and of `clock`; None if it has no such cast.

@@ -221,7 +221,7 @@ max_ahead=None, flat=False, progress=False))
             for argument, column in windows.rules.columns:
                 grouped, named[argument, column] = grouped._with_rule(argument, column)
         if named:
-            windows = windows._over(lambda argument, column: named[argument, column])
+            windows = windows._renamed(lambda argument, column: named[argument, column])
         return WindowedData(grouped, windows)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute

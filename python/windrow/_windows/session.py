@@ -253,7 +253,7 @@ class SessionWindows(Windows):
         )
         return cls._of(grace=late, retention=None, gap=gap, rules=rules)._with_retention(retention)
 
-    def _over(self, named: Callable[[str, Any], Any]) -> Self:
+    def _renamed(self, named: Callable[[str, Any], Any]) -> Self:
         """These windows over names of columns: `named` gives a name for an argument and its column."""
         gap = self.gap
         if isinstance(gap, DynamicGap):

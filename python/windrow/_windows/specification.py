@@ -69,7 +69,7 @@ class Windows(ABC):
         """Raises `ValueError` for windows that a stream cannot make."""
         return
 
-    def _over(self, named: Callable[[str, Any], Any]) -> Self:
+    def _renamed(self, named: Callable[[str, Any], Any]) -> Self:
         """These windows over names of columns; only sessions have any."""
         del named
         return self

@@ -151,7 +151,7 @@ fn rows(batch: &RecordBatch, names: &[&String]) -> Vec<Row> {
     (0..batch.num_rows()).map(row).collect()
 }
 
-/// Compares rows without their order, and of the values only those that a case expects.
+/// Compares rows in any order. Of their values it compares those that a case expects.
 fn compare(step: usize, mut expected: Vec<Row>, batches: &[RecordBatch]) -> Result<(), String> {
     let mut found = result_rows(batches, &expected);
     expected.sort();

@@ -126,5 +126,5 @@ def test_cases_of_one_query_on_a_stream(spark: SparkSession, tmp_path: Path, cas
     if len(case) == 1 and case[0].counters:
         # The ways without Spark compare stream time to the microsecond.
         shown = {name: run.total(name) for name in case[0].counters if name != "stream_time"}
-        found += counted(case[0], {"stream_time": case[0].counters.get("stream_time"), **shown})
+        found += counted(case[0].counters, {"stream_time": case[0].counters.get("stream_time"), **shown})
     assert not found, "\n".join(found)
