@@ -97,6 +97,20 @@ pub trait State: Clone + Default + Send + Sync + 'static {
     }
 }
 
+/// `save` and `load` of a state that is another one under a name of its own.
+macro_rules! save_as {
+    ($state:ty) => {
+        fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+            <$state>::save(states.map(|state| &state.0))
+        }
+
+        fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+            Ok(<$state>::load(columns)?.into_iter().map(Self).collect())
+        }
+    };
+}
+pub(crate) use save_as;
+
 /// An aggregate with one state per slot.
 #[derive(Clone, Debug)]
 pub struct StateVec<S: State> {

@@ -16,7 +16,7 @@ use crate::core::aggregate::function::{AggregateFunction, Shares, resolved};
 use crate::core::aggregate::numeric::Numeric;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
-use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state::{State, StateVec, save_as};
 use crate::core::aggregate::validity::Validity;
 use crate::core::aggregate::value_counts::ValueCounts;
 use crate::core::aggregate::value_type::dispatch_number;
@@ -133,13 +133,7 @@ impl<V: Numeric> State for ApproxPercentileState<V> {
         Ok(column(options, windows.collect()))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        ValueCounts::save(states.map(|state| &state.0))
-    }
-
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        Ok(ValueCounts::load(columns)?.into_iter().map(Self).collect())
-    }
+    save_as!(ValueCounts<V>);
 
     fn sweep(
         options: &ApproxPercentiles,

@@ -11,7 +11,7 @@ use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::scalar::Scalar;
-use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state::{State, StateVec, save_as};
 use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::error::Result;
 
@@ -63,16 +63,7 @@ impl<V: Scalar> State for CountDistinctState<V> {
         Ok(Column::new(Values::Int(counts.collect())))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        CollectSetState::save(states.map(|state| &state.0))
-    }
-
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        Ok(CollectSetState::load(columns)?
-            .into_iter()
-            .map(Self)
-            .collect())
-    }
+    save_as!(CollectSetState<V>);
 
     fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let mut counts = Vec::with_capacity(spans.len());

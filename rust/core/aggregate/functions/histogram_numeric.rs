@@ -22,7 +22,7 @@ use crate::core::aggregate::list_values::{self, ListValues};
 use crate::core::aggregate::numeric::Numeric;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
-use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state::{State, StateVec, save_as};
 use crate::core::aggregate::validity::Validity;
 use crate::core::aggregate::value_counts::ValueCounts;
 use crate::core::aggregate::value_type::{ValueKind, ValueType, dispatch_number};
@@ -287,13 +287,7 @@ impl<V: Numeric> State for HistogramNumericState<V> {
         Ok(histograms.column())
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        ValueCounts::save(states.map(|state| &state.0))
-    }
-
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        Ok(ValueCounts::load(columns)?.into_iter().map(Self).collect())
-    }
+    save_as!(ValueCounts<V>);
 
     fn list_values(&most: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {
         list_values::of_distinct::<V>(rows, spans, most, size_of::<f64>())

@@ -9,7 +9,7 @@ use crate::core::aggregate::list_values::ListValues;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::scalar::Scalar;
-use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state::{State, StateVec, save_as};
 use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::aggregate::{InputRows, RowPosition, RowSpan};
 use crate::core::error::Result;
@@ -102,16 +102,7 @@ impl<V: Scalar> State for PathState<V> {
         ))
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        CollectListState::save(states.map(|state| &state.0))
-    }
-
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        Ok(CollectListState::load(columns)?
-            .into_iter()
-            .map(Self)
-            .collect())
-    }
+    save_as!(CollectListState<V>);
 
     fn list_values(&most: &usize, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {
         let mut values = 0_usize;

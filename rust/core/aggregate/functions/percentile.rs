@@ -15,7 +15,7 @@ use crate::core::aggregate::function::{
 use crate::core::aggregate::numeric::Numeric;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
-use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state::{State, StateVec, save_as};
 use crate::core::aggregate::validity::Validity;
 use crate::core::aggregate::value_counts::ValueCounts;
 use crate::core::aggregate::value_type::dispatch_number;
@@ -167,13 +167,7 @@ impl<V: Numeric> State for PercentileState<V> {
         Ok(results.column())
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        ValueCounts::save(states.map(|state| &state.0))
-    }
-
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        Ok(ValueCounts::load(columns)?.into_iter().map(Self).collect())
-    }
+    save_as!(ValueCounts<V>);
 
     fn sweep(
         percentiles: &Percentiles,

@@ -7,7 +7,7 @@ use crate::core::aggregate::argument::{Argument, Value};
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::row_spans::RowSpans;
-use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state::{State, StateVec, save_as};
 use crate::core::aggregate::total::Summable;
 use crate::core::aggregate::value_dictionary::Dictionary;
 use crate::core::aggregate::value_type::dispatch_number;
@@ -66,16 +66,7 @@ impl<V: Summable> State for SumDistinctState<V> {
         SumState::lower(limit, sums.iter())
     }
 
-    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        CollectSetState::save(states.map(|state| &state.0))
-    }
-
-    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        Ok(CollectSetState::load(columns)?
-            .into_iter()
-            .map(Self)
-            .collect())
-    }
+    save_as!(CollectSetState<V>);
 
     fn sweep(limit: &i128, rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
         let (column, values) = Value::<V>::columns(rows)?;
