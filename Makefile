@@ -160,10 +160,10 @@ check: toolchain ## formats, lints, types, docs, licences, the stub against the 
 .PHONY: check-core
 check-core:
 	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features bench -- -D warnings
 
 bench: dist-package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
-	cargo bench --locked --benches -- --quick
+	cargo bench --locked --features bench --benches -- --quick
 	"$(PY)" benches/python/sessions.py --events $(BENCH_EVENTS) --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/sessions.py --events $$((2 * $(BENCH_EVENTS))) --users $(BENCH_EVENTS) --key i64 \
 		--repeats $(BENCH_REPEATS)
@@ -195,7 +195,7 @@ bench-nexmark: dist-package maven ## Nexmark's q11 and q0 by windrow on Spark be
 
 soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
 	SOAK_CASES=$(SOAK_CASES) SOAK_DAMAGES=$(SOAK_DAMAGES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
-	cargo bench --locked --benches -- --test
+	cargo bench --locked --features bench --benches -- --test
 	SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -n auto --dist worksteal --hypothesis-profile soak \
 		-m "hypothesis and not spark and not soak" tests/python
 	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \

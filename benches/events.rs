@@ -7,8 +7,7 @@ use arrow_array::{
     Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use windrow::plan::query::Query;
-use windrow::plan::spec::Spec;
+use windrow::bench::{Interrupt, Query, Spec};
 
 /// Rows of a batch, as Spark and Polars send them.
 const BATCH: usize = 65_536;
@@ -115,7 +114,10 @@ pub(crate) fn query(key: &str, windows: &str, aggregates: &str) -> Arc<Query> {
 
 /// All windows, on one thread.
 pub(crate) fn run(query: &Arc<Query>, batches: &[RecordBatch]) -> Vec<RecordBatch> {
-    query.run(batches.iter().cloned().map(Ok), 1).unwrap().0
+    query
+        .run(batches.iter().cloned().map(Ok), 1, &Interrupt::never())
+        .unwrap()
+        .0
 }
 
 /// Number of rows.

@@ -17,14 +17,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow_select::concat::concat_batches;
-use windrow::batch::packer::Packer;
-use windrow::core::operator::stream_time::Source;
-use windrow::core::time::Time;
-use windrow::format::packed;
-use windrow::plan::query::Query;
-use windrow::plan::spec::Spec;
-use windrow::shard::shard_sessions::ShardSessions;
-use windrow::state::source_time::SourceTime;
+use windrow::bench::{Packer, Query, ShardSessions, Source, SourceTime, Spec, Time, packed};
 
 #[path = "events.rs"]
 mod events;

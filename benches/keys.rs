@@ -1,7 +1,7 @@
 //! Keys to numbers: rows per second by type, distinct keys and order, beside a `HashMap` of the
 //! standard library.
 //!
-//! `cargo bench --bench keys`; 2 M rows in batches of 65,536; ids are `who/columns/order/distinct
+//! `cargo bench --features bench --bench keys`; 2 M rows in batches of 65,536; ids are `who/columns/order/distinct
 //! keys`. Bursts are 16 rows long, so the most distinct keys that 2 M bursty rows have is 125,000.
 
 #![allow(
@@ -21,8 +21,7 @@ use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use windrow::core::key::KeyId;
-use windrow::keys::KeyInterner;
+use windrow::bench::{KeyId, KeyInterner};
 
 const ROWS: usize = 2_000_000;
 /// Rows of a batch, as Spark and Polars send them.

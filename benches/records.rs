@@ -1,5 +1,5 @@
 //! The operators as records come: sessions and sliding windows one by one, and their records joined
-//! many at once; and stream time of one source against that of many. `cargo bench --bench records`;
+//! many at once; and stream time of one source against that of many. `cargo bench --features bench --bench records`;
 //! ids are `who/records/order`; count, sum, min and max of each window.
 
 #![allow(
@@ -14,23 +14,11 @@ use std::time::Duration;
 
 use arrow_array::RecordBatch;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use windrow::core::aggregate::accumulators::Accumulators;
-use windrow::core::aggregate::batch_states::BatchStates;
-use windrow::core::aggregate::column::{Column, Values};
-use windrow::core::aggregate::functions::count::Count;
-use windrow::core::aggregate::functions::min_max::{Max, Min};
-use windrow::core::aggregate::functions::sum::Sum;
-use windrow::core::error::Result;
-use windrow::core::operator::change::WindowChange;
-use windrow::core::operator::counters::Counters;
-use windrow::core::operator::record::{Record, RecordRule};
-use windrow::core::operator::stream_time::Source;
-use windrow::core::operator::window_operator::{WindowKind, WindowOperator};
-use windrow::core::session::session_windows::SessionWindows;
-use windrow::core::sliding::sliding_windows::SlidingWindows;
-use windrow::core::time::{Span, Time};
-use windrow::plan::spec::Spec;
-use windrow::record::operator::Operator;
+use windrow::bench::{
+    Accumulators, BatchStates, Column, Count, Counters, MinMax, Operator, Record, RecordRule,
+    Result, SessionWindows, SlidingWindows, Source, Span, Spec, Sum, Time, Values, WindowChange,
+    WindowKind, WindowOperator,
+};
 
 #[path = "events.rs"]
 mod events;
@@ -76,8 +64,8 @@ fn feed<K: WindowKind>(
     let mut accumulators = Accumulators::new([
         (Box::new(Count::default()) as _, 0..0),
         (Box::new(Sum::<i64>::new(0)) as _, 0..1),
-        (Box::new(Min::<i64>::default()) as _, 0..1),
-        (Box::new(Max::<i64>::default()) as _, 0..1),
+        (Box::new(MinMax::<i64, false>::default()) as _, 0..1),
+        (Box::new(MinMax::<i64, true>::default()) as _, 0..1),
     ]);
     let times = Time::slice(&events.times);
     let mut states = BatchStates::new(&mut accumulators, times, arrivals, inputs);

@@ -1,7 +1,7 @@
 //! What happens to sessions after they are found: packing and merging them, and turning them into
 //! Arrow.
 //!
-//! `cargo bench --bench results`; ids are `what/events/shape`. In `arrow` every event is a session,
+//! `cargo bench --features bench --bench results`; ids are `what/events/shape`. In `arrow` every event is a session,
 //! so that results weigh most.
 
 #![allow(
@@ -18,10 +18,7 @@ use std::time::Duration;
 use arrow_array::RecordBatch;
 use arrow_select::concat::concat_batches;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use windrow::batch::merger::Merger;
-use windrow::batch::packer::Packer;
-use windrow::format::packed::unpack;
-use windrow::plan::query::Query;
+use windrow::bench::{Merger, Packer, Query, packed::unpack};
 
 #[path = "events.rs"]
 mod events;

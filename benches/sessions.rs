@@ -1,5 +1,5 @@
 //! Sessions with count, sum, min and max of a float: events per second by order and key, beside a
-//! `HashMap` of the standard library. `cargo bench --bench sessions`; ids are
+//! `HashMap` of the standard library. `cargo bench --features bench --bench sessions`; ids are
 //! `who/events/key/order`; five-minute sessions of 12.8 events, but `many keys` has five events of
 //! a user instead of a hundred.
 
@@ -20,10 +20,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use windrow::core::interrupt::Interrupt;
-use windrow::core::key::KeyId;
-use windrow::core::session::batch::OpenSessions;
-use windrow::core::time::{Span, Time};
+use windrow::bench::{Interrupt, KeyId, OpenSessions, Span, Time};
 
 #[path = "events.rs"]
 mod events;

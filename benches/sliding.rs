@@ -1,5 +1,5 @@
 //! Sliding windows by family of aggregate and records a window, beside Kafka's rule, which rewrites
-//! every window that a record falls into. `cargo bench --bench sliding`; ids are
+//! every window that a record falls into. `cargo bench --features bench --bench sliding`; ids are
 //! `who/records/aggregates/records a window`; 100 keys, in order.
 
 #![allow(

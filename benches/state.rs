@@ -1,5 +1,5 @@
 //! A micro-batch among a million open windows: restore what it touches of a saved state, or all of it;
-//! push it; and write what has changed. `cargo bench --bench state`; ids are `who/records/way`; count
+//! push it; and write what has changed. `cargo bench --features bench --bench state`; ids are `who/records/way`; count
 //! and sum of each window, one window for each user before.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench fails by panic")]
@@ -10,11 +10,7 @@ use std::time::Duration;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, TimestampMicrosecondArray};
 use criterion::{Criterion, criterion_group, criterion_main};
-use windrow::core::operator::stream_time::Source;
-use windrow::core::time::Time;
-use windrow::plan::spec::Spec;
-use windrow::record::operator::Operator;
-use windrow::state::source_time::SourceTime;
+use windrow::bench::{Operator, Source, SourceTime, Spec, Time};
 
 const WINDOWS: i64 = 1_000_000;
 const MINUTE: i64 = 60_000_000;

@@ -15,6 +15,8 @@
 //! | [`record`] | the operator that works record by record |
 //! | [`shard`] | the sessions of one shard of a stream |
 //! | `py` | the Python binding (feature `python`) |
+//!
+//! Nothing is public but what the benches use (feature `bench`).
 
 #![cfg_attr(
     not(feature = "python"),
@@ -30,16 +32,46 @@
     )
 )]
 
-pub(crate) mod array;
-pub mod batch;
-pub mod core;
-pub mod format;
-pub(crate) mod input;
-pub mod keys;
-pub mod plan;
-pub mod record;
-pub mod shard;
-pub mod state;
+mod array;
+mod batch;
+mod core;
+mod format;
+mod input;
+mod keys;
+mod plan;
+mod record;
+mod shard;
+mod state;
 
 #[cfg(feature = "python")]
 mod py;
+
+/// What the benches use of the rooms.
+#[cfg(feature = "bench")]
+pub mod bench {
+    pub use crate::batch::{merger::Merger, packer::Packer};
+    pub use crate::core::aggregate::accumulators::Accumulators;
+    pub use crate::core::aggregate::batch_states::BatchStates;
+    pub use crate::core::aggregate::column::{Column, Values};
+    pub use crate::core::aggregate::functions::count::Count;
+    pub use crate::core::aggregate::functions::min_max::MinMax;
+    pub use crate::core::aggregate::functions::sum::Sum;
+    pub use crate::core::error::Result;
+    pub use crate::core::interrupt::Interrupt;
+    pub use crate::core::key::KeyId;
+    pub use crate::core::operator::change::WindowChange;
+    pub use crate::core::operator::counters::Counters;
+    pub use crate::core::operator::record::{Record, RecordRule};
+    pub use crate::core::operator::stream_time::Source;
+    pub use crate::core::operator::window_operator::{WindowKind, WindowOperator};
+    pub use crate::core::session::batch::OpenSessions;
+    pub use crate::core::session::session_windows::SessionWindows;
+    pub use crate::core::sliding::sliding_windows::SlidingWindows;
+    pub use crate::core::time::{Span, Time};
+    pub use crate::format::packed;
+    pub use crate::keys::KeyInterner;
+    pub use crate::plan::{query::Query, spec::Spec};
+    pub use crate::record::operator::Operator;
+    pub use crate::shard::shard_sessions::ShardSessions;
+    pub use crate::state::source_time::SourceTime;
+}

@@ -40,7 +40,8 @@ def rust() -> str:
 
 def built() -> Path:
     """The program with the workloads, optimized."""
-    build = ["cargo", "bench", "--locked", "--no-run", "--bench", "instructions", "--message-format", "json"]
+    target = ["--features", "bench", "--bench", "instructions"]
+    build = ["cargo", "bench", "--locked", "--no-run", *target, "--message-format", "json"]
     done = subprocess.run(build, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise SystemExit(done.returncode)

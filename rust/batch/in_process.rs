@@ -26,22 +26,9 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// The errors of the batches. A column with another type than in the query. A record that the
-    /// query refuses. A result that does not fit its type.
+    /// The errors of the batches and of the interrupt. A column with another type than in the query. A
+    /// record that the query refuses. A result that does not fit its type.
     pub fn run(
-        self: &Arc<Self>,
-        batches: impl Iterator<Item = Result<RecordBatch>>,
-        threads: usize,
-    ) -> Result<(Vec<RecordBatch>, ReadCounters)> {
-        self.run_until(batches, threads, &Interrupt::never())
-    }
-
-    /// Like [`Query::run`], but stops when interrupted.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Query::run`] and of the interrupt.
-    pub fn run_until(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
         threads: usize,

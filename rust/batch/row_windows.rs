@@ -211,7 +211,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// The errors of [`Query::run_until`].
+    /// The errors of [`Query::run`].
     pub fn run_with_rows(
         self: &Arc<Self>,
         batches: impl Iterator<Item = Result<RecordBatch>>,
@@ -229,7 +229,7 @@ impl Query {
             let columns = columns.chain([Arc::new(numbers) as ArrayRef]).collect();
             Ok(RecordBatch::try_new(schema, columns)?)
         });
-        let (mut results, counters) = self.run_until(batches, threads, interrupt)?;
+        let (mut results, counters) = self.run(batches, threads, interrupt)?;
         SessionNumbers::new(self)?.number(&mut results, interrupt)?;
         let columns = self.number_columns(|aggregate| aggregate.is_position);
         let mut of_row = vec![NONE; rows];

@@ -145,11 +145,6 @@ impl KeyInterner {
         }
     }
 
-    /// Whether there are no keys yet.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The key columns for these numbers, in the types of [`Self::output_fields`]. [`KeyId::NULL`]
     /// gives null.
     ///

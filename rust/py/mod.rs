@@ -183,7 +183,7 @@ impl PyQuery {
         let batches = reader.map(|batch| Ok(batch?));
         let (results, counters) = py.detach(|| {
             let interrupt = progress.map_or_else(signals, signals_and_progress);
-            self.0.run_until(batches, threads, &interrupt)
+            self.0.run(batches, threads, &interrupt)
         })?;
         Ok((to_python(py, results)?, counted(py, counters)?))
     }

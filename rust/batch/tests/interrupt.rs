@@ -61,7 +61,7 @@ fn run_endlessly(query: &Arc<Query>, threads: usize) {
         Ok(batch(&(0..64).map(row).collect::<Vec<_>>()))
     });
     let (interrupt, calls) = second();
-    let error = query.run_until(batches, threads, &interrupt).unwrap_err();
+    let error = query.run(batches, threads, &interrupt).unwrap_err();
     assert!(matches!(error, Error::Interrupted { .. }), "{error}");
     assert_eq!(calls.load(Ordering::Relaxed), 2);
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
 use crate::core::error::Error;
+use crate::core::interrupt::Interrupt;
 use crate::input::read_counters::ReadCounters;
 use crate::plan::limits::Limits;
 use arrow_array::cast::AsArray;
@@ -256,7 +257,9 @@ fn no_rows_give_no_windows() {
     ] {
         let query = query(windows, r#"["key"]"#, AGGREGATES, 2, Limits::default());
         for batches in [vec![], vec![batch(&[])]] {
-            let (results, counters) = query.run(batches.into_iter().map(Ok), 2).unwrap();
+            let (results, counters) = query
+                .run(batches.into_iter().map(Ok), 2, &Interrupt::never())
+                .unwrap();
             assert_eq!((results.len(), counters), (0, ReadCounters::default()));
         }
         let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
@@ -316,7 +319,7 @@ fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
     ];
     assert_eq!(
         query
-            .run([Ok(batch(&fine))].into_iter(), 1)
+            .run([Ok(batch(&fine))].into_iter(), 1, &Interrupt::never())
             .unwrap()
             .1
             .bad_gaps,
@@ -330,7 +333,7 @@ fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
         ];
         for threads in 1..=4 {
             let message = query
-                .run([Ok(batch(&rows))].into_iter(), threads)
+                .run([Ok(batch(&rows))].into_iter(), threads, &Interrupt::never())
                 .unwrap_err()
                 .to_string();
             assert!(

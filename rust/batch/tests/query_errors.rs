@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
 use crate::core::error::{Error, Result};
+use crate::core::interrupt::Interrupt;
 use crate::core::session::session_windows::Gap;
 use crate::core::sliding::plan::Sliding;
 use crate::core::time::Span;
@@ -32,7 +33,9 @@ fn row(time: i64, value: i64) -> Row {
 }
 
 fn run(query: &Arc<Query>, rows: &[Row]) -> Result<Vec<RecordBatch>> {
-    Ok(query.run([Ok(batch(rows))].into_iter(), 2)?.0)
+    Ok(query
+        .run([Ok(batch(rows))].into_iter(), 2, &Interrupt::never())?
+        .0)
 }
 
 /// The same by way of blocks.
@@ -279,7 +282,9 @@ fn batches_may_have_their_columns_in_any_order_and_more_of_them() {
         .chain(turned.columns().iter().cloned());
     let wider = RecordBatch::try_new(Arc::new(schema), columns.collect()).unwrap();
     for given in [whole, turned, wider] {
-        let (results, _) = query.run([Ok(given.clone())].into_iter(), 1).unwrap();
+        let (results, _) = query
+            .run([Ok(given.clone())].into_iter(), 1, &Interrupt::never())
+            .unwrap();
         assert_eq!(results, expected);
         let mut packer = Packer::new(Arc::clone(&query), 0).unwrap();
         packer.push(&given).unwrap();
@@ -309,6 +314,7 @@ fn a_batch_without_a_column_or_with_another_unit_is_refused() {
             .run(
                 [whole.project(&others)].into_iter().map(|batch| Ok(batch?)),
                 2,
+                &Interrupt::never(),
             )
             .err()
             .unwrap();
@@ -327,7 +333,11 @@ fn a_batch_without_a_column_or_with_another_unit_is_refused() {
         times as _,
     ];
     let far = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
-    assert!(query.run([Ok(far)].into_iter(), 1).is_err());
+    assert!(
+        query
+            .run([Ok(far)].into_iter(), 1, &Interrupt::never())
+            .is_err()
+    );
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::batch::packer::Packer;
 use crate::batch::sorter::Sorter;
 use crate::core::error::Error;
+use crate::core::interrupt::Interrupt;
 use crate::format::packed::unpack;
 use crate::input::read_counters::ReadCounters;
 use crate::plan::limits::Limits;
@@ -129,7 +130,7 @@ proptest! {
     fn oracle_rows_of_one_process_are_sorted_with_any_threads(rows in prop::collection::vec(row(), 0..60), step in 1..20_usize, step_rows in 1..20_usize) {
         let query = query(7, Limits { step_rows, merge_bytes: 500, ..Limits::default() });
         let batches: Vec<RecordBatch> = rows.chunks(step).map(batch).collect();
-        let (sorted, counters) = query.run(batches.into_iter().map(Ok), 4).unwrap();
+        let (sorted, counters) = query.run(batches.into_iter().map(Ok), 4, &Interrupt::never()).unwrap();
         let mut kept: Vec<&Row> = rows.iter().filter(|row| row.tick != Some(true) && (row.key.is_some() || row.name.is_some()) && row.time.is_some()).collect();
         prop_assert_eq!(counters.records - counters.null_keys - counters.null_times, kept.len() as u64);
         kept.sort_by_key(|row| row.time);
@@ -224,7 +225,9 @@ fn wide_rows_are_packed_before_there_are_many_and_leave_in_small_batches() {
             ..Limits::default()
         },
     );
-    let (sorted, _) = narrow.run([Ok(batch(&rows))].into_iter(), 1).unwrap();
+    let (sorted, _) = narrow
+        .run([Ok(batch(&rows))].into_iter(), 1, &Interrupt::never())
+        .unwrap();
     assert!(sorted.iter().all(|batch| batch.num_rows() == 1));
     assert_eq!(sorted.len(), 100);
 }
@@ -236,7 +239,9 @@ fn no_rows_give_no_rows() {
     assert!(Sorter::new(&query).unwrap().finish().unwrap().is_empty());
     let (blocks, records) = packed(&query, &[Vec::new()], 1);
     assert_eq!((blocks.len(), records), (0, 0));
-    let (sorted, counters) = query.run(std::iter::empty(), 1).unwrap();
+    let (sorted, counters) = query
+        .run(std::iter::empty(), 1, &Interrupt::never())
+        .unwrap();
     assert_eq!((sorted.len(), counters), (0, ReadCounters::default()));
 }
 

@@ -42,6 +42,7 @@ pub struct Accumulators {
 
 impl Accumulators {
     /// Aggregates without slots, each with the range of the input columns that it takes.
+    #[cfg(any(test, feature = "bench"))]
     pub fn new(aggregates: impl IntoIterator<Item = (Box<dyn Aggregate>, Range<usize>)>) -> Self {
         Self::filtered(
             aggregates
@@ -113,11 +114,6 @@ impl Accumulators {
     /// Number of slots that were allocated, including released ones.
     pub fn len(&self) -> usize {
         self.used
-    }
-
-    /// Whether no slot was allocated.
-    pub fn is_empty(&self) -> bool {
-        self.used == 0
     }
 
     /// A slot that is not in use; it holds the identity.

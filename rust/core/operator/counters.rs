@@ -37,16 +37,3 @@ pub struct Counters {
     /// Records without a value, if the query drops them like Kafka does. Only in the driver.
     pub null_values: u64,
 }
-
-impl Counters {
-    /// Dropped records and refusals by windows, as in Kafka's `dropped-records`.
-    pub fn dropped(&self) -> u64 {
-        self.late
-            + self.windows_refused
-            + self.null_keys
-            + self.null_times
-            + self.null_ties
-            + self.bad_gaps
-            + self.null_values
-    }
-}

@@ -12,7 +12,7 @@
 use super::change::{Emit, Sink};
 use super::counters::Counters;
 use super::pace::{Pace, last_due, release};
-use super::record::{EffectiveGap, KeyedRecord, Record, RecordOutcome, ValidRecord};
+use super::record::{EffectiveGap, KeyedRecord, RecordOutcome, ValidRecord};
 use super::stream_time::{Progress, Source, StreamTime, StreamTimes};
 use crate::core::aggregate::states::States;
 use crate::core::error::Result;
@@ -208,9 +208,10 @@ impl<K: WindowKind> WindowOperator<K> {
     ///
     /// The errors of `states` and `out`. [`crate::core::error::Error::TimeOverflow`] for a sliding
     /// window that starts before the earliest time.
+    #[cfg(any(test, feature = "bench"))]
     pub fn push<S: States>(
         &mut self,
-        record: Record<'_, S::Row>,
+        record: super::record::Record<'_, S::Row>,
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {

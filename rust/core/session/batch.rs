@@ -72,11 +72,6 @@ impl OpenSessions {
         self.keys.len()
     }
 
-    /// Whether there are no sessions.
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
     /// Assigns each record to its partial session. `keys` and `times` are parallel, and no key is
     /// null.
     ///

@@ -32,11 +32,6 @@ impl CutSessions {
         self.keys.len()
     }
 
-    /// Whether there are no sessions.
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
     /// Assigns each record to its session. `keys`, `times`, `gap` and `rule` are parallel, and no key
     /// is null.
     ///

@@ -64,6 +64,7 @@ pub struct SessionWindows {
 
 impl SessionWindows {
     /// Sessions with a fixed gap. By default, emits only finals and drops late records.
+    #[cfg(any(test, feature = "bench"))]
     pub fn with_gap(gap: Span, grace: Option<Span>) -> Self {
         Self {
             gap: Gap::Fixed(gap),

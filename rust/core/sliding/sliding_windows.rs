@@ -26,6 +26,7 @@ pub struct SlidingWindows {
 impl SlidingWindows {
     /// Windows with a time difference and a resolution of one tick. By default, emits only finals
     /// and drops late records.
+    #[cfg(any(test, feature = "bench"))]
     pub fn with_difference(difference: Span, grace: Option<Span>) -> Self {
         let sliding = Sliding {
             difference,

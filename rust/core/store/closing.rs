@@ -82,7 +82,7 @@ impl<E: StoreEntry> WindowTable<E> {
         self.segments.clear();
         self.segments.resume(closed);
         self.idle.clear();
-        (self.len, self.open) = (0, 0);
+        self.open = 0;
     }
 
     /// Drops the windows in `closed`, as returned by [`Self::close`], that are hidden at once, like
@@ -106,10 +106,8 @@ impl<E: StoreEntry> WindowTable<E> {
                 let Some(windows) = self.key_windows.get_mut(key.0 as usize) else {
                     continue;
                 };
-                let stored = windows.entries.len();
                 windows.drop_due(bound, &mut dropped);
                 windows.listed = None;
-                self.len -= stored - windows.entries.len();
                 if windows.entries.is_empty() {
                     self.idle.push(key);
                 }

@@ -49,15 +49,6 @@ impl KeyTable {
         self.names.get(key.0 as usize).and_then(Option::as_deref)
     }
 
-    /// The number of a known key.
-    pub(crate) fn find(&self, name: &[u8]) -> Option<StoreKey> {
-        self.table
-            .find(xxh3_64_with_seed(name, self.seed), |&key| {
-                self.name(key) == name
-            })
-            .copied()
-    }
-
     /// The number of a known or new key, and whether it is new.
     pub(crate) fn intern(&mut self, name: &[u8]) -> Result<(StoreKey, bool)> {
         let Self {

@@ -23,7 +23,6 @@ pub struct WindowTable<E: StoreEntry> {
     pub(super) horizon: Horizon,
     /// Keys that may be without windows.
     pub(super) idle: Vec<StoreKey>,
-    pub(super) len: usize,
     pub(super) open: usize,
 }
 
@@ -37,19 +36,8 @@ impl<E: StoreEntry> WindowTable<E> {
             lead: Span(0),
             horizon: Horizon::OPEN,
             idle: Vec::new(),
-            len: 0,
             open: 0,
         }
-    }
-
-    /// Number of stored windows, including hidden ones.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Whether nothing is stored.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Number of stored windows that are not closed.
@@ -75,11 +63,6 @@ impl<E: StoreEntry> WindowTable<E> {
     /// Sets the horizon of reads.
     pub fn advance(&mut self, horizon: Horizon) {
         self.horizon = horizon;
-    }
-
-    /// The number of a known key.
-    pub fn key(&self, name: &[u8]) -> Option<StoreKey> {
-        self.keys.find(name)
     }
 
     /// The bytes of a key.
@@ -189,7 +172,6 @@ impl<E: StoreEntry> WindowTable<E> {
             .list(due, id, key, windows.listed == Some(segment));
         windows.listed = Some(segment);
         self.lead = self.lead.max(lead);
-        self.len += 1;
         self.open += usize::from(due >= self.segments.closed());
         self.compact_queue();
     }
@@ -197,7 +179,6 @@ impl<E: StoreEntry> WindowTable<E> {
     fn uncount(&mut self, key: StoreKey, entry: &E) {
         let segment = self.segments.id(entry.due());
         self.segments.change(segment, || self.keys.name(key));
-        self.len -= 1;
         self.open -= usize::from(entry.due() >= self.segments.closed());
     }
 

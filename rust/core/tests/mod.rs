@@ -8,3 +8,18 @@ mod sort;
 pub(crate) mod text_aggregates;
 mod window;
 pub(crate) mod window_members;
+
+use crate::core::operator::counters::Counters;
+
+impl Counters {
+    /// Dropped records and refusals by windows, as in Kafka's `dropped-records`.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.late
+            + self.windows_refused
+            + self.null_keys
+            + self.null_times
+            + self.null_ties
+            + self.bad_gaps
+            + self.null_values
+    }
+}

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::core::interrupt::Interrupt;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
@@ -171,7 +172,9 @@ fn play_batch(case: &Json, spec: &Spec) -> Result<(), String> {
     let step = &case["steps"][0];
     let rows = batch(&case["columns"], &step["rows"]);
     let query = Arc::new(Query::new(spec, &rows.schema()).unwrap());
-    let (windows, _) = query.run([Ok(rows)].into_iter(), 2).unwrap();
+    let (windows, _) = query
+        .run([Ok(rows)].into_iter(), 2, &Interrupt::never())
+        .unwrap();
     compare(0, expected_rows(&step["gives"]), &windows)
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
+use crate::core::interrupt::Interrupt;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
@@ -30,7 +31,7 @@ proptest! {
         let mut query = Query::new(&spec, &schema()).unwrap();
         query.limits.pack_loose = loose;
         let query = Arc::new(query);
-        let (results, _) = query.run(records.chunks(size).map(|piece| Ok(batch(piece))), 2).unwrap();
+        let (results, _) = query.run(records.chunks(size).map(|piece| Ok(batch(piece))), 2, &Interrupt::never()).unwrap();
         let mut packed = Vec::new();
         for (split, piece) in (0..).zip(records.chunks(size)) {
             let mut packer = Packer::new(Arc::clone(&query), split).unwrap();
@@ -131,7 +132,8 @@ fn inputs_that_are_not_there_are_refused_by_name() {
 #[test]
 fn a_row_of_no_input_is_an_error_and_a_tick_of_none_is_not() {
     let query = Arc::new(Query::new(&spec(SESSIONS, OF_INPUTS), &schema()).unwrap());
-    let run = |records: &[Event]| query.run(std::iter::once(Ok(batch(records))), 1);
+    let run =
+        |records: &[Event]| query.run(std::iter::once(Ok(batch(records))), 1, &Interrupt::never());
     for (input, fits) in [(-1, false), (0, true), (1, true), (2, false)] {
         let record = Event {
             input,

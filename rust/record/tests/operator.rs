@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::core::interrupt::Interrupt;
 use crate::core::time::Time;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
@@ -43,7 +44,9 @@ fn apply(table: &mut BTreeMap<(String, i64, i64), String>, changes: Vec<Row>) {
 /// The windows of the batch query, sorted.
 fn of_batch_query(spec: &Spec, records: &[Event]) -> Vec<(String, i64, i64, String)> {
     let query = Arc::new(Query::new(spec, &schema()).unwrap());
-    let (results, _) = query.run(std::iter::once(Ok(batch(records))), 1).unwrap();
+    let (results, _) = query
+        .run(std::iter::once(Ok(batch(records))), 1, &Interrupt::never())
+        .unwrap();
     let with_time = |result: &arrow_array::RecordBatch| {
         let times = result.column(1).clone();
         let times = arrow_array::cast::AsArray::as_struct(&times)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::batch::merger::Merger;
 use crate::batch::packer::Packer;
+use crate::core::interrupt::Interrupt;
 use crate::format::packed::unpack;
 use crate::input::read_counters::ReadCounters;
 use crate::plan::query::Query;
@@ -35,6 +36,7 @@ pub(super) fn run(
         .run(
             pieces.into_iter().map(|rows| Ok(batch(rows))),
             1 + random.below(3),
+            &Interrupt::never(),
         )
         .unwrap()
 }

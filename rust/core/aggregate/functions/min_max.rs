@@ -20,10 +20,6 @@ use crate::core::error::Result;
 
 /// `min(column)`, or `max(column)` if `MAX`.
 pub type MinMax<V, const MAX: bool> = StateVec<MinMaxState<V, MAX>>;
-/// `min(column)`.
-pub type Min<V> = MinMax<V, false>;
-/// `max(column)`.
-pub type Max<V> = MinMax<V, true>;
 
 /// `min(column)`: the column's type.
 pub static MIN: AggregateFunction = AggregateFunction {

@@ -4,7 +4,7 @@ use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::functions::count::Count;
-use crate::core::aggregate::functions::min_max::Max;
+use crate::core::aggregate::functions::min_max::MinMax;
 use crate::core::aggregate::functions::sum::Sum;
 use crate::core::operator::change::WindowChange;
 use crate::core::operator::record::{Record, RecordRule};
@@ -23,7 +23,7 @@ fn accumulators() -> Accumulators {
     Accumulators::new([
         (Box::new(Count::default()) as _, 0..0),
         (Box::new(Sum::<i64>::new(0)) as _, 0..1),
-        (Box::new(Max::<i64>::default()) as _, 0..1),
+        (Box::new(MinMax::<i64, true>::default()) as _, 0..1),
     ])
 }
 

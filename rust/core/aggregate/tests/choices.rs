@@ -2,7 +2,7 @@
 
 use crate::core::aggregate::Aggregate;
 use crate::core::aggregate::functions::first_last::FirstLast;
-use crate::core::aggregate::functions::min_max::{Min, MinMax};
+use crate::core::aggregate::functions::min_max::MinMax;
 use crate::core::aggregate::functions::min_max_by::MinMaxBy;
 use proptest::prelude::*;
 
@@ -138,7 +138,11 @@ fn different_aggregates_do_not_merge() {
             .merge(&[], &FirstLast::<f64, false>::new(false), &[])
             .is_err()
     );
-    assert!(first.merge(&[], &Min::<i64>::default(), &[]).is_err());
+    assert!(
+        first
+            .merge(&[], &MinMax::<i64, false>::default(), &[])
+            .is_err()
+    );
     assert!(
         first
             .merge(&[], &FirstLast::<i64, false>::new(true), &[])

@@ -9,7 +9,7 @@ use crate::core::aggregate::functions::collect_list::CollectList;
 use crate::core::aggregate::functions::collect_set::CollectSet;
 use crate::core::aggregate::functions::count::Count;
 use crate::core::aggregate::functions::first_last::FirstLast;
-use crate::core::aggregate::functions::min_max::Max;
+use crate::core::aggregate::functions::min_max::MinMax;
 use crate::core::aggregate::functions::min_max_by::MinMaxBy;
 use crate::core::aggregate::functions::sum::Sum;
 use crate::core::aggregate::functions::variance::{Spread, Variance};
@@ -34,7 +34,7 @@ fn aggregates() -> Vec<(Box<dyn Aggregate>, Range<usize>)> {
         (Box::new(Count::default()), 0..0),
         (Box::new(Count::default()), 1..2),
         (Box::new(Sum::<i64>::new(0)), 0..1),
-        (Box::new(Max::<i64>::default()), 0..1),
+        (Box::new(MinMax::<i64, true>::default()), 0..1),
         (Box::new(FirstLast::<Bytes, false>::new(false)), 1..2),
         (Box::new(FirstLast::<Bytes, false>::new(true)), 1..2),
         (Box::new(FirstLast::<i64, true>::new(false)), 0..1),

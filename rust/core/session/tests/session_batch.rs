@@ -119,7 +119,7 @@ fn found(
         rest = others;
     }
     let coalesced = sessions.coalesce(&Interrupt::never()).unwrap();
-    assert!(sessions.is_empty(), "all sessions are handed out");
+    assert_eq!(sessions.len(), 0, "all sessions are handed out");
     let slots = slots
         .into_iter()
         .map(|slot| moved(&coalesced, slot))
