@@ -5,7 +5,7 @@ use arrow_array::RecordBatch;
 use super::envelope::{Metadata, seal, unseal};
 use crate::core::error::{Error, Result};
 
-const FORM_KEY: &str = "windrow.block";
+const KIND_KEY: &str = "windrow.block";
 const WHAT: &str = "block";
 
 /// The kind of the rows of a block.
@@ -29,10 +29,10 @@ impl BlockKind {
 }
 
 /// Writes a batch as a block.
-pub(crate) fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
+pub(crate) fn encode(kind: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
     seal(
         batch,
-        Metadata::from([(FORM_KEY.to_owned(), form.name().to_owned())]),
+        Metadata::from([(KIND_KEY.to_owned(), kind.name().to_owned())]),
         None, // Spark compresses shuffled data
     )
 }
@@ -40,13 +40,13 @@ pub(crate) fn encode(form: BlockKind, batch: &RecordBatch) -> Result<Vec<u8>> {
 /// Reads a block.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(BlockKind, RecordBatch)> {
     let (metadata, rows) = unseal(WHAT, bytes)?;
-    let named = metadata.get(FORM_KEY);
-    let form = BlockKind::ALL
+    let named = metadata.get(KIND_KEY);
+    let kind = BlockKind::ALL
         .into_iter()
-        .find(|form| named.is_some_and(|name| name == form.name()));
-    let form = form.ok_or_else(|| Error::Format {
+        .find(|kind| named.is_some_and(|name| name == kind.name()));
+    let kind = kind.ok_or_else(|| Error::Format {
         what: WHAT,
         reason: format!("it holds {named:?}, which this version does not know"),
     })?;
-    Ok((form, rows))
+    Ok((kind, rows))
 }

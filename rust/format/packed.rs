@@ -41,7 +41,7 @@ pub fn schema() -> SchemaRef {
 ///
 /// [`Error::Arrow`] for rows that Arrow cannot write.
 pub fn pack(
-    form: BlockKind,
+    kind: BlockKind,
     rows: &RecordBatch,
     shards: &[u32],
     times: &[Time],
@@ -59,7 +59,7 @@ pub fn pack(
                 batch.append(
                     shard,
                     first,
-                    &block::encode(form, &rows.slice(from, cut.len()))?,
+                    &block::encode(kind, &rows.slice(from, cut.len()))?,
                 );
                 if batch.blocks == BATCH_BLOCKS {
                     packed.push(batch.finish()?);

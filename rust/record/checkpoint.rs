@@ -195,7 +195,7 @@ impl Operator {
         let labels = pages.iter().map(|bytes| Label::read(bytes));
         let labels = labels.collect::<Result<Vec<_>>>()?;
         let pages = || labels.iter().zip(pages);
-        let mut heads = pages().filter(|(label, _)| label.form == PageKind::Head);
+        let mut heads = pages().filter(|(label, _)| label.kind == PageKind::Head);
         let (Some((_, head)), None) = (heads.next(), heads.next()) else {
             return Err(broken("a state has one head"));
         };
@@ -204,7 +204,7 @@ impl Operator {
         } = self;
         let (layout, clock) = snapshot.open(head)?;
         let is_own = snapshot.foreign.is_empty();
-        let holds = |label: &Label| !matches!(label.form, PageKind::Head | PageKind::Index);
+        let holds = |label: &Label| !matches!(label.kind, PageKind::Head | PageKind::Index);
         let windows: Vec<&[u8]> = pages()
             .filter(|(label, _)| holds(label))
             .map(|(_, bytes)| *bytes)

@@ -59,9 +59,7 @@ impl<'c> OpenReader<'c> {
             return Err(Error::Internal("an aggregate of open windows has no place"));
         }
         let (kind, gap) = match &state.windows {
-            Windows::Sessions(sessions) => {
-                (PageKind::Sessions, Some(sessions.windows.gap.longest()))
-            }
+            Windows::Sessions(sessions) => (PageKind::Sessions, Some(sessions.kind.gap.longest())),
             Windows::Sliding(_) => (PageKind::Windows, None),
             Windows::Cut(_) => (PageKind::CutSessions, None),
         };

@@ -259,7 +259,7 @@ fn part<E: WindowRow>(
     for (row, (&(key, entry), window)) in entries.iter().zip(&windows).enumerate() {
         payload.clear();
         payload.extend(run_id);
-        let times = (0..E::FORM.times().len()).flat_map(|nth| entry.time(nth).to_le_bytes());
+        let times = (0..E::KIND.times().len()).flat_map(|nth| entry.time(nth).to_le_bytes());
         payload.extend(times);
         write_states(state, sections, &values, (row, entry.slot()), &mut payload)?;
         let own = OpenRow {

@@ -77,7 +77,7 @@ impl Operator {
         } else {
             unit
         };
-        let (was, is) = (to_ticks(was, unit), sessions.windows.gap.longest());
+        let (was, is) = (to_ticks(was, unit), sessions.kind.gap.longest());
         Ok(Span(is.0.saturating_sub(was.unwrap_or(is).0)))
     }
 

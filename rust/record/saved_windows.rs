@@ -73,7 +73,7 @@ fn write_segment<E: WindowRow>(
         fingerprint, table, ..
     } = snapshot;
     let writer = RunWriter {
-        form: E::FORM,
+        kind: E::KIND,
         fingerprint: &fingerprint.hash,
         keys: state.query.keys.len(),
         page_bytes: state.query.limits.page_bytes,

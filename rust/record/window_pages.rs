@@ -76,7 +76,7 @@ fn columns<E: WindowRow>(
         .fields()
         .into_iter()
         .map(|field| field.name().clone());
-    let times = E::FORM.times().iter().enumerate().map(|(nth, &name)| {
+    let times = E::KIND.times().iter().enumerate().map(|(nth, &name)| {
         let ticks = entries.iter().map(|(_, entry)| entry.time(nth));
         let ticks: ArrayRef = Arc::new(Int64Array::from_iter_values(ticks));
         (name, ticks)
@@ -125,11 +125,11 @@ fn put_all<K: WindowKind<Entry: WindowRow>>(
     slots: &[Slot],
     difference: Span,
 ) -> Result<()> {
-    let form = <K::Entry as WindowRow>::FORM;
-    if page.form != form {
+    let kind = <K::Entry as WindowRow>::KIND;
+    if page.kind != kind {
         return Err(broken("it holds windows of another kind"));
     }
-    let columns = (0..form.times().len()).map(|place| page.times(place));
+    let columns = (0..kind.times().len()).map(|place| page.times(place));
     let columns = columns.collect::<Result<Vec<_>>>()?;
     let (store, mut pace) = windows.parts_mut();
     let mut emissions = match pace {
@@ -162,7 +162,7 @@ pub(super) fn join(state: &mut StateStore, pages: &[StoredWindows]) -> Result<()
         ));
     };
     let query = Arc::clone(&state.query);
-    let mut table = SessionTable::new(Arc::clone(&query), sessions.windows.gap)?;
+    let mut table = SessionTable::new(Arc::clone(&query), sessions.kind.gap)?;
     for page in pages {
         table.add_partials(&page.partials()?)?;
     }

@@ -12,7 +12,7 @@ use crate::state::page::PageKind;
 /// A stored window as a row of a page.
 pub(crate) trait WindowRow: StoreEntry {
     /// The kind of its pages.
-    const FORM: PageKind;
+    const KIND: PageKind;
     /// The value in a time column.
     fn time(&self, column: usize) -> i64;
     /// The window with these times. `None` if they are out of order.
@@ -28,7 +28,7 @@ pub(crate) trait WindowRow: StoreEntry {
 }
 
 impl WindowRow for SessionEntry {
-    const FORM: PageKind = PageKind::Sessions;
+    const KIND: PageKind = PageKind::Sessions;
 
     fn time(&self, column: usize) -> i64 {
         match column {
@@ -60,7 +60,7 @@ impl WindowRow for SessionEntry {
 }
 
 impl WindowRow for WindowEntry {
-    const FORM: PageKind = PageKind::Windows;
+    const KIND: PageKind = PageKind::Windows;
 
     fn time(&self, column: usize) -> i64 {
         match column {
@@ -97,7 +97,7 @@ const IS_WAITING: i64 = 8;
 const ORDINAL_SHIFT: u32 = 8;
 
 impl WindowRow for CutEntry {
-    const FORM: PageKind = PageKind::CutSessions;
+    const KIND: PageKind = PageKind::CutSessions;
 
     fn time(&self, column: usize) -> i64 {
         let session = &self.session;

@@ -278,12 +278,12 @@ impl Windows {
 
     /// The unit to which stream time is floored.
     pub(crate) fn unit(&self) -> Span {
-        either!(self, windows => windows.windows.unit())
+        either!(self, windows => windows.kind.unit())
     }
 
     /// Windows due before this are closed at stream time.
     pub(crate) fn due(&self) -> Time {
-        either!(self, windows => windows.windows.due_before(windows.time().slowest().close))
+        either!(self, windows => windows.kind.due_before(windows.time().slowest().close))
     }
 
     /// Closed windows due before this have no effect on later ones. `retention` keeps some of them for
@@ -294,7 +294,7 @@ impl Windows {
             Self::Sliding(sliding) => {
                 let needed = SlidingWindows {
                     until: None,
-                    ..sliding.windows
+                    ..sliding.kind
                 };
                 needed.horizon(sliding.time().slowest()).kept
             }

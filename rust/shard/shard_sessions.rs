@@ -76,7 +76,7 @@ impl ShardSessions {
                 reason: "not one of sessions whose records may come as partial sessions".into(),
             });
         };
-        let clock = ShardClock::new(operator.windows, operator.pace().map(Pace::every));
+        let clock = ShardClock::new(operator.kind, operator.pace().map(Pace::every));
         let is_appended = clock.windows.emit == Emit::Close && clock.windows.until.is_none();
         let (width, shards) = (clock.segment_width(), i64::from(query.shards));
         let (layout, offset) = if is_appended {

@@ -34,7 +34,7 @@ impl ShardState {
     /// A writer for runs of sessions. `fingerprint` is the hash of the snapshot's fingerprint.
     pub(super) fn writer<'f>(&self, fingerprint: &'f str) -> RunWriter<'f> {
         RunWriter {
-            form: PageKind::Sessions,
+            kind: PageKind::Sessions,
             fingerprint,
             keys: self.query.keys.len(),
             page_bytes: self.limits.page_bytes,

@@ -101,7 +101,7 @@ impl Head {
     /// Reads the head page of a query with this fingerprint.
     pub(crate) fn open(bytes: &[u8], fingerprint: &Fingerprint) -> Result<(Self, Clock)> {
         let (label, rows) = page::read(bytes)?;
-        if label.form != PageKind::Head {
+        if label.kind != PageKind::Head {
             return Err(broken("it is no head"));
         }
         if label.fingerprint != fingerprint.hash {

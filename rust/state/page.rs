@@ -138,7 +138,7 @@ pub(crate) type ChangedPage = (String, Option<Vec<u8>>);
 #[derive(Clone, Debug)]
 pub(crate) struct Label {
     /// The kind of the page.
-    pub form: PageKind,
+    pub kind: PageKind,
     /// The fingerprint of its specification.
     pub fingerprint: String,
     metadata: Metadata,
@@ -160,15 +160,15 @@ impl Label {
                 .cloned()
                 .ok_or_else(|| broken(format!("{name} is missing")))
         };
-        let form = text("windrow.page")?;
-        let known = PageKind::ALL.into_iter().find(|known| known.name() == form);
-        let form = known.ok_or_else(|| {
+        let kind = text("windrow.page")?;
+        let known = PageKind::ALL.into_iter().find(|known| known.name() == kind);
+        let kind = known.ok_or_else(|| {
             broken(format!(
-                "it holds {form:?}, which this version does not know"
+                "it holds {kind:?}, which this version does not know"
             ))
         })?;
         Ok(Self {
-            form,
+            kind,
             fingerprint: text("windrow.fingerprint")?,
             metadata,
         })
@@ -206,7 +206,7 @@ impl Label {
     pub(crate) fn name(&self) -> Result<PageName> {
         Ok(PageName {
             id: self.id()?,
-            is_index: self.form == PageKind::Index,
+            is_index: self.kind == PageKind::Index,
         })
     }
 }

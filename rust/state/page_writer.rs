@@ -78,12 +78,12 @@ impl RunRows {
     pub(crate) fn write(
         &self,
         range: Range<usize>,
-        form: PageKind,
+        kind: PageKind,
         fingerprint: &str,
         first: PageId,
         bounds: impl Fn(Range<usize>) -> Option<PageBounds>,
     ) -> Result<Vec<NamedPage>> {
-        let is_index = form == PageKind::Index;
+        let is_index = kind == PageKind::Index;
         let mut pages = Vec::new();
         let most = range.len().div_ceil(self.pages(range.len())).max(1);
         for (number, from) in (first.number..).zip(range.clone().step_by(most)) {
@@ -91,7 +91,7 @@ impl RunRows {
             let length = most.min(range.end - from);
             let bounds =
                 bounds(from..from + length).ok_or(Error::Internal("a page has no rows"))?;
-            let mut metadata = named(form, fingerprint);
+            let mut metadata = named(kind, fingerprint);
             let (first_key, last_key) = &bounds.keys;
             let (first_time, last_time) = bounds.times;
             for (name, text) in [
@@ -113,9 +113,9 @@ impl RunRows {
     }
 }
 
-fn named(form: PageKind, fingerprint: &str) -> Metadata {
+fn named(kind: PageKind, fingerprint: &str) -> Metadata {
     Metadata::from([
-        ("windrow.page".to_owned(), form.name().to_owned()),
+        ("windrow.page".to_owned(), kind.name().to_owned()),
         ("windrow.fingerprint".to_owned(), fingerprint.to_owned()),
     ])
 }

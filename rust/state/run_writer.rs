@@ -24,7 +24,7 @@ pub(crate) struct Vacancy {
 
 /// Writes windows of one kind.
 pub(crate) struct RunWriter<'a> {
-    pub form: PageKind,
+    pub kind: PageKind,
     pub fingerprint: &'a str,
     /// The number of key columns.
     pub keys: usize,
@@ -82,8 +82,8 @@ impl RunWriter<'_> {
                 let rows = RunRows::new(self.index_columns(&part.columns), self.page_bytes)?;
                 let next = page_id(segment, &run, run.index);
                 let bounds = |range: Range<usize>| part.bounds(range);
-                let form = PageKind::Index;
-                let pages = rows.write(all.clone(), form, self.fingerprint, next, bounds)?;
+                let kind = PageKind::Index;
+                let pages = rows.write(all.clone(), kind, self.fingerprint, next, bounds)?;
                 run.index += pages.len() as u32;
                 changed.extend(pages.into_iter().map(|(name, page)| (name, Some(page))));
             }
@@ -114,7 +114,7 @@ impl RunWriter<'_> {
         run.windows = run.windows.union(&statistics);
         let next = page_id(segment, run, run.pages);
         let bounds = |range: Range<usize>| part.bounds(range);
-        let pages = rows.write(range, self.form, self.fingerprint, next, bounds)?;
+        let pages = rows.write(range, self.kind, self.fingerprint, next, bounds)?;
         run.pages += pages.len() as u32;
         changed.extend(pages.into_iter().map(|(name, page)| (name, Some(page))));
         Ok(())

@@ -18,7 +18,7 @@ pub(crate) struct StoredWindows {
     /// The name of the page.
     pub name: PageName,
     /// The kind of the page.
-    pub form: PageKind,
+    pub kind: PageKind,
     rows: RecordBatch,
     keys: usize,
 }
@@ -32,23 +32,23 @@ impl StoredWindows {
                 "a page belongs to another specification than the head",
             ));
         }
-        let form = label.form;
-        let source = usize::from(form != PageKind::Index);
-        if form == PageKind::Head || rows.num_columns() < keys + form.times().len() + source {
+        let kind = label.kind;
+        let source = usize::from(kind != PageKind::Index);
+        if kind == PageKind::Head || rows.num_columns() < keys + kind.times().len() + source {
             let schema = rows.schema();
             let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
             return Err(broken(format!("unexpected columns {names:?}")));
         }
         Ok(Self {
             name: label.name()?,
-            form,
+            kind,
             rows,
             keys,
         })
     }
 
     /// Windows that are not of a page, in the columns of one. `keys` is the number of key columns.
-    pub(crate) fn of(form: PageKind, rows: RecordBatch, keys: usize) -> Self {
+    pub(crate) fn of(kind: PageKind, rows: RecordBatch, keys: usize) -> Self {
         let id = PageId {
             segment: 0,
             run: 0,
@@ -60,7 +60,7 @@ impl StoredWindows {
         };
         Self {
             name,
-            form,
+            kind,
             rows,
             keys,
         }
@@ -101,7 +101,7 @@ impl StoredWindows {
 
     /// The columns after `source`, and how many of them are of emissions.
     fn after_source(&self) -> (&[ArrayRef], usize) {
-        let before = self.keys + self.form.times().len() + 1;
+        let before = self.keys + self.kind.times().len() + 1;
         let schema = self.rows.schema_ref();
         let name = schema.fields().get(before).map(|field| field.name());
         let is_paced = name.is_some_and(|name| name == emissions::NAMES[0]);
@@ -126,7 +126,7 @@ impl StoredWindows {
 
     /// The sessions of a page. Each may be a part of a longer session.
     pub(crate) fn partials(&self) -> Result<PartialSessions<'_>> {
-        if self.form != PageKind::Sessions {
+        if self.kind != PageKind::Sessions {
             return Err(broken("it holds windows of another kind"));
         }
         let states = self.states().iter().map(convert::view);
@@ -140,7 +140,7 @@ impl StoredWindows {
     /// When each window starts, ends and is due. All three are the start of a sliding window. A
     /// session of an index has its reach as its end.
     pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
-        let (end, reach) = match self.form {
+        let (end, reach) = match self.kind {
             PageKind::Sessions | PageKind::CutSessions => (1, 2),
             PageKind::Index => (1, 1),
             PageKind::Windows | PageKind::Head => (0, 0),
@@ -171,15 +171,15 @@ mod tests {
     use crate::state::page_writer::RunRows;
 
     /// A page of one window with these times.
-    fn page(form: PageKind, times: &[i64]) -> StoredWindows {
+    fn page(kind: PageKind, times: &[i64]) -> StoredWindows {
         let column = |(name, &time): (&str, &i64)| {
             let values: ArrayRef = Arc::new(Int64Array::from(vec![time]));
             (name.to_owned(), values)
         };
-        let names = ["key"].into_iter().chain(form.times().iter().copied());
+        let names = ["key"].into_iter().chain(kind.times().iter().copied());
         let mut columns: Vec<(String, ArrayRef)> =
             names.zip([7].iter().chain(times)).map(column).collect();
-        if form != PageKind::Index {
+        if kind != PageKind::Index {
             columns.push(column(("source", &0)));
         }
         let id = PageId {
@@ -194,13 +194,13 @@ mod tests {
             })
         };
         let rows = RunRows::new(columns, 1 << 10).unwrap();
-        let pages = rows.write(0..1, form, "query", id, bounds).unwrap();
+        let pages = rows.write(0..1, kind, "query", id, bounds).unwrap();
         StoredWindows::read(&pages[0].1, "query", 1).unwrap()
     }
 
     #[test]
     fn bounds_that_are_not_in_order_are_refused() {
-        for (form, times, is_ordered) in [
+        for (kind, times, is_ordered) in [
             (PageKind::Sessions, [1, 2, 3].as_slice(), true),
             (PageKind::Sessions, &[1, 1, 1], true),
             (PageKind::Sessions, &[2, 1, 3], false),
@@ -210,8 +210,8 @@ mod tests {
             (PageKind::Index, &[1, 2], true),
             (PageKind::Index, &[2, 1], false),
         ] {
-            let extents = page(form, times).extents();
-            assert_eq!(extents.is_ok(), is_ordered, "{form:?} {times:?}");
+            let extents = page(kind, times).extents();
+            assert_eq!(extents.is_ok(), is_ordered, "{kind:?} {times:?}");
         }
     }
 }

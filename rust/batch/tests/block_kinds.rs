@@ -50,8 +50,8 @@ fn travelling_with(aggregates: &str, rows: &[Row], limits: Limits) -> (usize, us
     packed.extend(packer.finish().unwrap());
     let (mut sessions, mut records) = (0, 0);
     for block in packed.iter().flat_map(|batch| unpack(batch).unwrap()) {
-        let (form, rows) = decode(block.block).unwrap();
-        *(if form == BlockKind::Sessions {
+        let (kind, rows) = decode(block.block).unwrap();
+        *(if kind == BlockKind::Sessions {
             &mut sessions
         } else {
             &mut records

@@ -39,13 +39,13 @@ fn is_format_error<T>(result: Result<T, Error>) -> bool {
 #[test]
 fn a_block_gives_back_its_rows_and_arrow_reads_it_too() {
     for rows in [0, 1, 1000] {
-        let form = if rows == 1 {
+        let kind = if rows == 1 {
             BlockKind::Records
         } else {
             BlockKind::Sessions
         };
-        let block = encode(form, &batch(rows)).unwrap();
-        assert_eq!(decode(&block).unwrap().0, form);
+        let block = encode(kind, &batch(rows)).unwrap();
+        assert_eq!(decode(&block).unwrap().0, kind);
         assert_eq!(decode(&block).unwrap().1.columns(), batch(rows).columns());
         let arrows: Vec<RecordBatch> = StreamReader::try_new(Cursor::new(&block), None)
             .unwrap()
@@ -142,8 +142,8 @@ proptest! {
         for packed in &packed {
             prop_assert_eq!(packed.schema(), schema());
             for row in unpack(packed).unwrap() {
-                let (form, block) = decode(row.block).unwrap();
-                prop_assert_eq!(form, BlockKind::Records);
+                let (kind, block) = decode(row.block).unwrap();
+                prop_assert_eq!(kind, BlockKind::Records);
                 let cut = whole.slice(from, block.num_rows());
                 prop_assert_eq!(block.columns(), cut.columns());
                 prop_assert!(shards[from..from + block.num_rows()].iter().all(|&shard| shard_key::of(shard) == row.shard));

@@ -57,7 +57,7 @@ impl<K: WindowKind> WindowOperator<K> {
             self.counters.null_ties += 1;
             return Err(RecordOutcome::NullTie);
         };
-        let gap = match self.windows.gap(record.gap) {
+        let gap = match self.kind.gap(record.gap) {
             EffectiveGap::Valid(gap) => gap,
             EffectiveGap::Clamped(gap) => {
                 self.counters.clamped_gaps += 1;

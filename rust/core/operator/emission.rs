@@ -38,7 +38,7 @@ impl<K: WindowKind> WindowOperator<K> {
         out: &mut impl Sink<S>,
     ) -> Result<()> {
         self.counters.windows_closed += closed.len() as u64;
-        if self.windows.emit() != Emit::Close {
+        if self.kind.emit() != Emit::Close {
             let now = self.time().slowest().time;
             let slots = closed.iter().map(|(_, entry)| entry.slot());
             let leaving = self.pace.as_mut().map(|pace| pace.closing(slots, now));
@@ -46,7 +46,7 @@ impl<K: WindowKind> WindowOperator<K> {
         }
         for (key, entry) in closed {
             let last = WindowChange {
-                window: self.windows.window(entry),
+                window: self.kind.window(entry),
                 time: entry.largest(),
                 op: Op::Final,
                 slot: Some(entry.slot()),
@@ -128,7 +128,7 @@ impl<K: WindowKind> WindowOperator<K> {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        match (self.windows.emit(), &mut self.pace) {
+        match (self.kind.emit(), &mut self.pace) {
             (Emit::Update, None) => self.emit(key, change, states, out),
             (Emit::Update, Some(pace)) => {
                 pace.change(key, change);

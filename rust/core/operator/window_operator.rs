@@ -96,8 +96,8 @@ pub trait WindowKind: Sized {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        windows.store.advance(windows.windows.horizon(now));
-        let closed = windows.store.close(windows.windows.due_before(now.close));
+        windows.store.advance(windows.kind.horizon(now));
+        let closed = windows.store.close(windows.kind.due_before(now.close));
         windows.emit_finals(&closed, states, out)?;
         let (store, pace) = (&mut windows.store, &mut windows.pace);
         let mut dropped = |entry: Self::Entry| release(entry.slot(), pace.as_mut(), states);
@@ -129,7 +129,7 @@ pub trait WindowKind: Sized {
 /// The windows and the stream time of one stream.
 #[derive(Clone, Debug)]
 pub struct WindowOperator<K: WindowKind> {
-    pub(crate) windows: K,
+    pub(crate) kind: K,
     pub(crate) store: WindowTable<K::Entry>,
     pub(crate) counters: Counters,
     pub(crate) scratch: K::Scratch,
@@ -144,15 +144,15 @@ impl<K: WindowKind> WindowOperator<K> {
     /// # Errors
     ///
     /// [`Error::Argument`](crate::core::error::Error::Argument) if the lengths do not fit together.
-    pub fn new(windows: K, inputs: usize) -> Result<Self> {
-        windows.check()?;
+    pub fn new(kind: K, inputs: usize) -> Result<Self> {
+        kind.check()?;
         Ok(Self {
-            store: WindowTable::new(windows.segment()),
-            time: StreamTime::new(inputs, windows.grace(), windows.unit()),
+            store: WindowTable::new(kind.segment()),
+            time: StreamTime::new(inputs, kind.grace(), kind.unit()),
             counters: Counters::default(),
             scratch: K::Scratch::default(),
             pace: None,
-            windows,
+            kind,
         })
     }
 
@@ -186,8 +186,7 @@ impl<K: WindowKind> WindowOperator<K> {
     ) {
         self.time.resume(progress);
         self.store.resume(closed);
-        self.store
-            .advance(self.windows.horizon(self.time.slowest()));
+        self.store.advance(self.kind.horizon(self.time.slowest()));
         self.counters = counters;
     }
 
@@ -268,8 +267,8 @@ impl<K: WindowKind> WindowOperator<K> {
         let now = time.slowest();
         let pace = self.pace.as_ref();
         Closing {
-            due: self.windows.due_before(now.close),
-            kept: self.windows.horizon(now).kept,
+            due: self.kind.due_before(now.close),
+            kept: self.kind.horizon(now).kept,
             emitted: pace.and_then(|pace| last_due(now.time, pace.every())),
         }
     }
@@ -278,8 +277,7 @@ impl<K: WindowKind> WindowOperator<K> {
     /// closes.
     pub fn catch_up_time(&mut self) {
         self.time.catch_up();
-        self.store
-            .advance(self.windows.horizon(self.time.slowest()));
+        self.store.advance(self.kind.horizon(self.time.slowest()));
     }
 
     /// Counts a tick and moves time. Without an input it moves all inputs; without a source, all
@@ -324,7 +322,7 @@ impl<K: WindowKind> WindowOperator<K> {
             rule,
             row,
         } = record;
-        self.store.advance(self.windows.horizon(now));
+        self.store.advance(self.kind.horizon(now));
         let key = self.store.intern(name)?;
         K::add(
             self,

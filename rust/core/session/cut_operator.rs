@@ -158,7 +158,7 @@ impl WindowKind for CutWindows {
         let session = CutSession::of(record.time, record.gap, record.rule);
         if record.time < record.late {
             operator.counters.late += 1;
-            if operator.windows.late == Late::Emit {
+            if operator.kind.late == Late::Emit {
                 operator.emit_late(record, session.window(), states, out)?;
             }
             return Ok(RecordOutcome::Late(record.late.since(record.time)));
@@ -187,7 +187,7 @@ impl WindowKind for CutWindows {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        operator.store.advance(operator.windows.horizon(now));
+        operator.store.advance(operator.kind.horizon(now));
         let due = operator.store.close(now.close);
         operator.join_due(due, Some(now.close), states, out)?;
         operator.store.expire(|entry| states.release(entry.slot));
@@ -254,7 +254,7 @@ impl CutOperator {
         states: &mut S,
         finals: &mut Vec<Final>,
     ) -> Result<()> {
-        let cut = self.windows.cut;
+        let cut = self.kind.cut;
         let waiting = due.iter().filter(|(_, entry)| entry.waits);
         let mut of_key = due.iter().map(|(_, entry)| entry);
         let mut last = of_key.find(|entry| !entry.waits).copied();
@@ -299,7 +299,7 @@ impl CutOperator {
         } else {
             last.session.reach
         };
-        let due = if self.windows.keeps_last {
+        let due = if self.kind.keeps_last {
             Time::MAX
         } else {
             at_last

@@ -81,7 +81,7 @@ impl SessionOperator {
         let window = extent.window();
         let slot = self.merge_found(key, &found, window, states)?;
         self.replace_oldest(key, &found, SessionEntry { extent, slot }, states, out)?;
-        if self.windows.emit == Emit::Update {
+        if self.kind.emit == Emit::Update {
             pending.push(key, found.iter().map(SessionEntry::window), window, slot);
         }
         self.scratch = found;

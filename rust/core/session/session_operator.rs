@@ -194,7 +194,7 @@ impl SessionOperator {
         out: &mut impl Sink<S>,
     ) -> Result<()> {
         self.counters.late += 1;
-        if self.windows.late != Late::Emit {
+        if self.kind.late != Late::Emit {
             return Ok(());
         }
         let instant = Window {

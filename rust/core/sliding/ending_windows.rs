@@ -27,7 +27,7 @@ impl SlidingOperator {
     ///
     /// [`crate::core::error::Error::TimeOverflow`] if the window starts before the earliest time.
     pub fn window_at<R>(&mut self, record: &ValidRecord<'_, R>) -> Result<Option<Window>> {
-        let sliding = self.windows.sliding;
+        let sliding = self.kind.sliding;
         let end = record.time.floor(sliding.resolution);
         let start = end.and_then(|end| end.checked_sub(sliding.difference));
         let (Some(start), Some(end)) = (start, end) else {

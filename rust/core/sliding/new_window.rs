@@ -53,7 +53,7 @@ impl SlidingOperator {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<bool> {
-        let window = Window::sliding(start, self.windows.sliding.difference);
+        let window = Window::sliding(start, self.kind.sliding.difference);
         if self.refuses(window, record.late) {
             return Ok(false);
         }
@@ -94,7 +94,7 @@ impl SlidingOperator {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
-        let window = self.windows.window(&entry);
+        let window = self.kind.window(&entry);
         let was_stored = self.put(key, entry, states);
         let upsert = WindowChange::upsert(window, entry.largest, entry.slot, was_stored);
         self.emit_update(key, upsert, states, out)

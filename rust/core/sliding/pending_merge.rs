@@ -186,7 +186,7 @@ impl SlidingOperator {
         states: &mut S,
         pending: &mut Vec<PendingMerge>,
     ) -> Result<bool> {
-        let sliding = self.windows.sliding;
+        let sliding = self.kind.sliding;
         let floored: Option<Vec<Time>> = records
             .iter()
             .map(|(time, _)| time.floor(sliding.resolution))

@@ -80,7 +80,7 @@ impl WindowKind for SlidingWindows {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
-        let sliding = operator.windows.sliding;
+        let sliding = operator.kind.sliding;
         let floored = record.time.floor(sliding.resolution);
         let own = floored.and_then(|floored| Window::of_record(floored, sliding.difference));
         let (Some(floored), Some(own)) = (floored, own) else {
@@ -95,7 +95,7 @@ impl WindowKind for SlidingWindows {
         } else {
             RecordOutcome::Refused(record.late.since(own.end))
         };
-        if own.is_late(record.late) && operator.windows.late == Late::Emit {
+        if own.is_late(record.late) && operator.kind.late == Late::Emit {
             operator.emit_late(record, own, states, out)?;
         }
         Ok(outcome)
@@ -115,14 +115,14 @@ impl SlidingOperator {
         out: &mut impl Sink<S>,
     ) -> Result<bool> {
         let (mut found, mut new_windows) = std::mem::take(&mut self.scratch);
-        let (first, last) = around(floored, self.windows.sliding);
+        let (first, last) = around(floored, self.kind.sliding);
         found.clear();
         found.extend(self.store.within(record.key, first..=last).rev());
         decide(
             floored,
             own,
             found.as_slice(),
-            self.windows.sliding,
+            self.kind.sliding,
             &mut new_windows,
         );
         // The right window copies its base without this record.
@@ -169,7 +169,7 @@ impl SlidingOperator {
         let mut updates = Vec::with_capacity(starts.len());
         let mut slots = Vec::with_capacity(starts.len());
         for &start in starts {
-            let window = Window::sliding(start, self.windows.sliding.difference);
+            let window = Window::sliding(start, self.kind.sliding.difference);
             if self.refuses(window, record.late) {
                 continue;
             }

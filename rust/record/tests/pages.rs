@@ -119,7 +119,7 @@ fn a_label_says_what_a_page_holds() {
         .iter()
         .map(|page| Label::read(page).unwrap())
         .collect();
-    assert_eq!(labels[0].form, PageKind::Head);
+    assert_eq!(labels[0].kind, PageKind::Head);
     let mut keys = Vec::new();
     for label in &labels[1..] {
         let (first_key, last_key, first_time, last_time) = bounds(label);
