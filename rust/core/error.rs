@@ -90,6 +90,16 @@ pub enum Error {
         /// Why it is unreadable.
         reason: String,
     },
+    /// A saved state is of another query (`ValueError`).
+    #[error("{state}: it is of another query: {saved}, not {own}")]
+    OtherQuery {
+        /// Which state, as the user knows it.
+        state: &'static str,
+        /// Its query as JSON: the parts that matter.
+        saved: String,
+        /// The same parts of the other query.
+        own: String,
+    },
     /// Memory ran out (`MemoryError`).
     #[error("out of memory: {what}")]
     Memory {

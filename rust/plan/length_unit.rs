@@ -1,23 +1,11 @@
 //! The unit of the lengths of time in a specification: microseconds, or nanoseconds where a length needs
-//! them. Specifications in JSON are compared in one unit.
+//! them. Queries are compared in one unit.
 
 use arrow_schema::TimeUnit;
-use serde_json::{Value, json};
 
-use super::spec::{Spec, Specification};
+use super::spec::Spec;
+use super::window_spec::WindowSpec;
 use crate::core::error::{Error, Result};
-
-/// Whether lengths are in nanoseconds.
-const NANOSECONDS: &str = "nanoseconds";
-
-/// The lengths of a query, of its windows, and of an aggregate.
-const OF_QUERY: [&str; 3] = ["grace", "until", "every"];
-const OF_WINDOWS: [&str; 5] = ["gap", "longest_gap", "longest", "difference", "resolution"];
-const OF_AGGREGATE: [(&str, &str); 3] = [
-    ("frame", "difference"),
-    ("frame", "delay"),
-    ("funnel", "within"),
-];
 
 impl Spec {
     /// The unit of times in which lengths count as if they were microseconds. Times in nanoseconds have
@@ -33,135 +21,104 @@ impl Spec {
             }),
         }
     }
-}
 
-/// Writes lengths in microseconds if all of them are whole ones.
-pub(super) fn in_widest_unit(specification: &mut Specification) {
-    if !is_in_nanoseconds(specification) {
-        return;
-    }
-    let mut are_whole = true;
-    each_length(specification, &mut |length| {
-        are_whole &= length.as_i64().is_none_or(|length| length % 1_000 == 0);
-    });
-    if are_whole {
-        each_length(specification, &mut |length| {
-            if let Some(nanoseconds) = length.as_i64() {
-                *length = json!(nanoseconds / 1_000);
+    /// The lengths that a state depends on.
+    fn lengths(&mut self) -> Vec<&mut i64> {
+        let mut lengths: Vec<_> = [&mut self.until, &mut self.every]
+            .into_iter()
+            .flatten()
+            .collect();
+        match &mut self.windows {
+            WindowSpec::Session {
+                gap,
+                longest_gap,
+                longest,
+                ..
+            } => {
+                lengths.extend([gap, longest_gap, longest].into_iter().flatten());
             }
-        });
-        specification.remove(NANOSECONDS);
-    }
-}
-
-/// Writes the lengths of both in nanoseconds if those of one are.
-pub(super) fn in_one_unit(one: &mut Specification, other: &mut Specification) {
-    let units = (is_in_nanoseconds(one), is_in_nanoseconds(other));
-    let coarse = match units {
-        (false, true) => one,
-        (true, false) => other,
-        _ => return,
-    };
-    each_length(coarse, &mut |length| {
-        if let Some(microseconds) = length.as_i64() {
-            *length = json!(microseconds.saturating_mul(1_000));
+            WindowSpec::Sliding {
+                difference,
+                resolution,
+            } => {
+                lengths.push(difference);
+                lengths.extend(resolution);
+            }
         }
-    });
-    coarse.insert(NANOSECONDS.into(), true.into());
-}
-
-/// Both with lengths in microseconds, and as words where these are not whole, for messages.
-pub(super) fn in_words(
-    one: &Specification,
-    other: &Specification,
-) -> (Specification, Specification) {
-    let (mut one, mut other) = (one.clone(), other.clone());
-    in_one_unit(&mut one, &mut other);
-    for specification in [&mut one, &mut other] {
-        if is_in_nanoseconds(specification) {
-            each_length(specification, &mut |length| match length.as_i64() {
-                Some(nanoseconds) if nanoseconds % 1_000 == 0 => {
-                    *length = json!(nanoseconds / 1_000)
-                }
-                Some(nanoseconds) => *length = json!(format!("{nanoseconds} nanoseconds")),
-                None => (),
-            });
+        for aggregate in &mut self.aggregates {
+            let frame = aggregate.frame.iter_mut();
+            lengths.extend(frame.flat_map(|frame| [&mut frame.difference, &mut frame.delay]));
+            lengths.extend(
+                aggregate
+                    .funnel
+                    .iter_mut()
+                    .flat_map(|funnel| &mut funnel.within),
+            );
         }
+        lengths
     }
-    (one, other)
-}
 
-/// Whether the lengths of a specification are in nanoseconds.
-pub(super) fn is_in_nanoseconds(specification: &Specification) -> bool {
-    specification.get(NANOSECONDS) == Some(&Value::Bool(true))
-}
+    /// The spec with lengths in microseconds, if all that a state depends on are whole ones.
+    pub(super) fn in_widest_unit(&self) -> Self {
+        let mut spec = self.clone();
+        let are_whole = spec.lengths().iter().all(|length| **length % 1_000 == 0);
+        if spec.nanoseconds && are_whole {
+            spec.lengths()
+                .into_iter()
+                .for_each(|length| *length /= 1_000);
+            spec.nanoseconds = false;
+        }
+        spec
+    }
 
-fn each_length(specification: &mut Specification, change: &mut dyn FnMut(&mut Value)) {
-    for name in OF_QUERY {
-        specification.get_mut(name).map(&mut *change);
-    }
-    if let Some(windows) = specification.get_mut("windows") {
-        for name in OF_WINDOWS {
-            windows.get_mut(name).map(&mut *change);
-        }
-    }
-    let aggregates = specification.get_mut("aggregates");
-    for aggregate in aggregates
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        for (part, name) in OF_AGGREGATE {
-            let length = aggregate.get_mut(part).and_then(|part| part.get_mut(name));
-            length.map(&mut *change);
-        }
+    /// Gives both the lengths of one in nanoseconds, if those of the other are.
+    pub(super) fn in_one_unit(one: &mut Self, other: &mut Self) {
+        let coarse = match (one.nanoseconds, other.nanoseconds) {
+            (false, true) => one,
+            (true, false) => other,
+            _ => return,
+        };
+        coarse
+            .lengths()
+            .into_iter()
+            .for_each(|length| *length = length.saturating_mul(1_000));
+        coarse.nanoseconds = true;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
-    fn sessions(gap: i64, more: &Value) -> Specification {
-        let mut specification = json!({
+    fn sessions(gap: i64, nanoseconds: bool) -> Spec {
+        let text = json!({
+            "keys": ["k"], "time": "t", "shards": 1, "nanoseconds": nanoseconds,
             "windows": {"kind": "session", "gap": gap},
-            "aggregates": [{"funnel": {"within": gap}}],
+            "aggregates": [{"name": "f", "function": "funnel", "funnel": {"within": gap}}],
         });
-        specification
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        specification.as_object().unwrap().clone()
+        serde_json::from_value(text).unwrap()
     }
 
     #[test]
     fn lengths_are_compared_in_one_unit() {
-        let fine = json!({"nanoseconds": true, "grace": 500});
-        let (mut one, mut other) = (sessions(2, &json!({})), sessions(2_000, &fine));
-        in_one_unit(&mut one, &mut other);
-        other.remove("grace");
+        let (mut one, mut other) = (sessions(2, false), sessions(2_000, true));
+        Spec::in_one_unit(&mut one, &mut other);
         assert_eq!(one, other);
-        in_widest_unit(&mut other);
-        assert_eq!(other, sessions(2, &json!({})));
-        let mut odd = sessions(2_001, &fine);
-        in_widest_unit(&mut odd);
-        assert_eq!(odd, sessions(2_001, &fine));
-        let (odd, whole) = in_words(&odd, &sessions(2, &json!({})));
-        assert_eq!(odd["windows"]["gap"], json!("2001 nanoseconds"));
-        assert_eq!(whole["windows"]["gap"], json!(2));
-        assert_eq!(odd["grace"], json!("500 nanoseconds"));
+        other.grace = Some(500);
+        let whole = Spec {
+            grace: Some(500),
+            ..sessions(2, false)
+        };
+        assert_eq!(other.in_widest_unit(), whole);
+        let odd = sessions(2_001, true);
+        assert_eq!(odd.in_widest_unit(), odd);
     }
 
     #[test]
     fn lengths_in_nanoseconds_need_times_in_nanoseconds() {
-        let parse = |nanoseconds: bool| -> Spec {
-            let text = json!({
-                "keys": ["k"], "time": "t", "shards": 1, "aggregates": [],
-                "windows": {"kind": "session", "gap": 5}, "nanoseconds": nanoseconds,
-            });
-            serde_json::from_value(text).unwrap()
-        };
-        let unit = |nanoseconds: bool, unit| parse(nanoseconds).length_unit(unit).ok();
+        let unit = |nanoseconds: bool, unit| sessions(5, nanoseconds).length_unit(unit).ok();
         assert_eq!(
             unit(true, TimeUnit::Nanosecond),
             Some(TimeUnit::Microsecond)
@@ -172,7 +129,7 @@ mod tests {
             Some(TimeUnit::Nanosecond)
         );
         assert!(
-            !serde_json::to_string(&parse(false))
+            !serde_json::to_string(&sessions(5, false))
                 .unwrap()
                 .contains("nanoseconds")
         );

@@ -21,17 +21,13 @@
 //! | `rows_with_windows` | queries that give the rows back, each with its window |
 //! | `window_id` | the id of a window |
 //! | [`limits`] | how many rows and bytes wait before they move on |
-//! | [`fingerprint`] | what a saved state belongs to |
-//! | `changed_query`, `duration_words`, `value_words` | how the query of a saved state differs, in words |
-//! | `stored_aggregates` | what the states of a saved query depend on |
+//! | [`state_query`] | what of a query makes its state |
+//! | [`continuation`] | which queries may continue a table of open windows |
 //! | `wider_types` | the types of columns that may grow |
-//! | [`open_query`] | what a table of open windows belongs to, and which queries may continue it |
 
 pub(crate) mod aggregate;
-mod changed_query;
 pub(crate) mod cogroup;
-mod duration_words;
-pub(crate) mod fingerprint;
+pub(crate) mod continuation;
 pub mod frame_spec;
 pub(crate) mod frames;
 pub(crate) mod function_failure;
@@ -39,7 +35,6 @@ pub(crate) mod input_column;
 pub mod left_out_spec;
 mod length_unit;
 pub(crate) mod limits;
-pub(crate) mod open_query;
 pub mod query;
 mod resolve;
 pub(crate) mod results;
@@ -47,9 +42,11 @@ pub(crate) mod rows_with_windows;
 pub(crate) mod rule_sources;
 pub(crate) mod source_column;
 pub mod spec;
-mod stored_aggregates;
-mod value_words;
+pub(crate) mod state_query;
 mod wider_types;
 mod window_id;
 pub(crate) mod window_lengths;
 pub mod window_spec;
+
+#[cfg(test)]
+mod tests;

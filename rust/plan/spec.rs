@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 use super::frame_spec::FrameSpec;
 use super::left_out_spec::LeftOutSpec;
@@ -20,9 +20,6 @@ pub(crate) const MOST_SHARDS: u32 = 1 << 16;
 
 /// The largest number of inputs. Each has its own stream time, which is part of the state.
 pub(crate) const MOST_INPUTS: u32 = 1 << 16;
-
-/// A query as JSON, for what compares queries.
-pub(super) type Specification = Map<String, Value>;
 
 /// A query. Lengths of time are in microseconds, unless it says nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +45,8 @@ pub struct Spec {
     /// Whether the result has an `op` column.
     #[serde(default)]
     pub op: bool,
-    /// Number of shards.
+    /// Number of shards. The query of a table of open windows has none.
+    #[serde(default)]
     pub shards: u32,
     /// How long windows wait for late records; none: forever.
     #[serde(default)]
@@ -113,7 +111,9 @@ impl Spec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CogroupSpec {
-    /// The integer column that numbers the input of each row, from 0.
+    /// The integer column that numbers the input of each row, from 0. The query of a table of open windows
+    /// has none.
+    #[serde(default)]
     pub column: String,
     /// How many inputs there are.
     pub count: u32,

@@ -2,65 +2,63 @@
 //! values of the wider one, have the same canonical bytes, and so the same states and shards.
 
 use arrow_schema::DataType;
-use serde_json::{Value, json};
 
-use super::spec::Specification;
-use super::stored_aggregates::{aggregates, fixed_types};
+use super::spec::AggregateSpec;
+use super::state_query::StateQuery;
 
 /// The digits that a decimal may have.
 const MAX_PRECISION: u8 = 38;
 
-/// The type of a column.
-fn type_of<'s>(specification: &'s Specification, column: &str) -> Option<&'s str> {
-    specification.get("types")?.get(column)?.as_str()
+/// The columns whose values an aggregate reads.
+pub(super) fn columns_of(aggregate: &AggregateSpec) -> impl Iterator<Item = &String> + Clone {
+    aggregate.columns.iter().chain(&aggregate.filter)
 }
 
-/// For each key its type in `saved`, if that is narrower than in `own`.
-pub(super) fn narrower_keys(saved: &Specification, own: &Specification) -> Vec<Option<DataType>> {
-    let keys = own.get("keys").and_then(Value::as_array);
-    let narrower = |key: &Value| {
-        let (was, is) = (type_of(saved, key.as_str()?)?, type_of(own, key.as_str()?)?);
-        is_wider(is, was).then(|| named(was)).flatten()
-    };
-    keys.into_iter().flatten().map(narrower).collect()
-}
-
-/// Gives the columns of `saved` the types of `own` where states stay the same: wider ones, and for the
-/// values of aggregates narrower ones. Results may have wider types then, but no narrower ones.
-pub(super) fn widen(saved: &mut Specification, own: &Specification) {
-    let fixed = fixed_types(saved);
-    let was = aggregates(saved);
-    let read = was.iter().flat_map(|each| each.states.2.keys());
-    let columns: Vec<&String> = read.chain(fixed.keys()).collect();
-    let types = |name: &&String| Some((type_of(saved, name)?, type_of(own, name)?));
-    let grows = |name: &&String| types(name).is_some_and(|(was, is)| is_wider(is, was));
-    let shrinks = |name: &&String| types(name).is_some_and(|(was, is)| is_wider(was, is));
-    let is = aggregates(own);
-    let results = was.iter().map(|each| {
-        let mut columns = each.states.2.keys();
-        let own = is.iter().find(|own| own.states.0 == each.states.0);
-        match own {
-            Some(own)
-                if !each.is_function
-                    && columns.clone().any(|name| grows(&name))
-                    && !columns.any(|name| shrinks(&name)) =>
-            {
-                own.states.1.clone()
-            }
-            _ => each.states.1.clone(),
-        }
-    });
-    let results = Value::Array(results.collect());
-    let alike = |name: &&String| grows(name) || (!fixed.contains_key(*name) && shrinks(name));
-    let alike = columns.into_iter().filter(alike);
-    let types: Specification = alike
-        .filter_map(|name| Some((name.clone(), json!(type_of(own, name)?))))
-        .collect();
-    if let Some(Value::Object(saved)) = saved.get_mut("types") {
-        saved.extend(types);
+impl StateQuery {
+    /// The type of a column, unless it is a struct.
+    fn type_of(&self, column: &str) -> Option<&str> {
+        self.types.get(column)?.as_str()
     }
-    if let Some(saved) = saved.get_mut("results") {
-        *saved = results;
+
+    /// Whether a column has a wider type than in `than`.
+    fn is_wider(&self, column: &str, than: &Self) -> bool {
+        let types = self.type_of(column).zip(than.type_of(column));
+        types.is_some_and(|(wide, narrow)| is_wider(wide, narrow))
+    }
+
+    /// For each key its type, if that is narrower than in `own`.
+    pub(super) fn narrower_keys(&self, own: &Self) -> Vec<Option<DataType>> {
+        let narrower = |key: &String| named(self.type_of(key)?).filter(|_| own.is_wider(key, self));
+        own.spec.keys.iter().map(narrower).collect()
+    }
+
+    /// Gives columns the types of `own` where states stay the same: wider ones, and for the values of
+    /// aggregates narrower ones. Results may have wider types then, but no narrower ones.
+    pub(super) fn widen(&mut self, own: &Self) {
+        let was = self.clone();
+        let grows = |name: &String| own.is_wider(name, &was);
+        let shrinks = |name: &String| was.is_wider(name, own);
+        for (name, kind) in &mut self.types {
+            if let Some(is) = own.types.get(name)
+                && (grows(name) || shrinks(name) && !was.is_fixed(name))
+            {
+                kind.clone_from(is);
+            }
+        }
+        for (aggregate, result) in self.spec.aggregates.iter().zip(&mut self.results) {
+            let mut columns = columns_of(aggregate);
+            let twin = own
+                .spec
+                .aggregates
+                .iter()
+                .position(|own| own.has_states_of(aggregate));
+            if let Some(is) = twin.and_then(|place| own.results.get(place))
+                && columns.clone().any(grows)
+                && !columns.any(shrinks)
+            {
+                result.clone_from(is);
+            }
+        }
     }
 }
 

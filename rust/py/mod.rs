@@ -61,6 +61,12 @@ impl From<Error> for PyErr {
             | Error::ResultOverflow { .. }
             | Error::TimeOverflow { .. }
             | Error::ArrayCapacity { .. } => PyOverflowError::new_err(message),
+            Error::OtherQuery { state, saved, own } => Python::attach(|py| {
+                let words = py.import("windrow._arguments.other_query");
+                let words = words.and_then(|words| words.getattr("other_query"));
+                let error = words.and_then(|words| words.call1((state, saved, own)));
+                error.map_or_else(|failed| failed, PyErr::from_value)
+            }),
             Error::Function { cause, .. } => match cause.downcast::<UserException>() {
                 Ok(raised) => Python::attach(|py| function_error(py, message, raised.error)),
                 Err(_) => PyRuntimeError::new_err(message),

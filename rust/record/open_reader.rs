@@ -20,7 +20,7 @@ use crate::core::operator::pace::Emission;
 use crate::core::time::{Span, Time};
 use crate::core::window::Window;
 use crate::keys::sort_key::{SortKeyRows, SortKeys};
-use crate::plan::open_query::Continuation;
+use crate::plan::continuation::Continuation;
 use crate::plan::query::Query;
 use crate::state::emissions;
 use crate::state::open_clock::{OpenClock, unreadable};

@@ -27,7 +27,7 @@ use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::{Progress, Source};
 use crate::core::time::{Span, Time};
 use crate::input::events::{self, SOURCE};
-use crate::plan::open_query::Continuation;
+use crate::plan::continuation::Continuation;
 use crate::plan::window_lengths::to_ticks;
 use crate::state::head::Clock;
 use crate::state::open_clock::{OpenClock, OpenInput, OpenTally, unreadable};
@@ -47,15 +47,7 @@ impl Operator {
     ) -> Result<()> {
         self.check_whole()?;
         self.state.check_unused()?;
-        let continued = self.snapshot.fingerprint.continues(&clock.specification);
-        let continued = continued.map_err(|difference| {
-            unreadable(format!(
-                "the open windows are of another query: {difference}; allowed: the same keys and windows; grace, \
-                 late, shards, emit, every and aggregates may differ, and the gap may now be longer, but updates cannot \
-                 lose every; a column has the same type in all runs, or a wider one, also in a run where it has no \
-                 values; or None to begin anew"
-            ))
-        })?;
+        let continued = self.snapshot.fingerprint.continues(&clock.specification)?;
         clock.check_time(time)?; // not before, as another unit of time has other ticks
         self.run(RESTORE, |operator| {
             let longer = operator.longer_gap(&continued)?;

@@ -23,9 +23,9 @@ use crate::core::operator::stream_time::Source;
 use crate::core::time::Time;
 use crate::input::events::{Event, EventBatch};
 use crate::keys::KeyInterner;
-use crate::plan::fingerprint::Fingerprint;
 use crate::plan::query::Query;
 use crate::plan::spec::Spec;
+use crate::plan::state_query::StateQuery;
 use crate::state::segment_table::Layout;
 use crate::state::snapshot::Snapshot;
 
@@ -70,7 +70,7 @@ impl Operator {
                 "a window that is not of a record has no frames",
             ));
         }
-        let fingerprint = Fingerprint::new(spec, &query)?;
+        let fingerprint = StateQuery::new(spec, &query).fingerprint()?;
         let keys = KeyInterner::new(&query.keys)?;
         let state = StateStore::new(spec, query, functions)?;
         let width = state.windows.segment_width();

@@ -28,10 +28,10 @@ use crate::core::operator::pace::Pace;
 use crate::core::time::Time;
 use crate::format::packed;
 use crate::keys::sort_key::SortKeys;
-use crate::plan::fingerprint::Fingerprint;
 use crate::plan::limits::Limits;
 use crate::plan::query::Query;
 use crate::plan::spec::{AggregateSpec, Spec};
+use crate::plan::state_query::StateQuery;
 use crate::record::left_out::LeftOut;
 use crate::record::windows::Windows;
 use crate::state::page::{ChangedPage, PageName};
@@ -94,7 +94,11 @@ impl ShardSessions {
             columns: Arc::new(Schema::new(columns.collect::<Vec<_>>())),
             state: ShardState {
                 sort_keys: SortKeys::new(&query.keys)?,
-                snapshot: Snapshot::new(Fingerprint::new(spec, &query)?, layout, width),
+                snapshot: Snapshot::new(
+                    StateQuery::new(spec, &query).fingerprint()?,
+                    layout,
+                    width,
+                ),
                 query: Arc::new(query),
                 clock,
                 grid: SegmentGrid { width, offset },

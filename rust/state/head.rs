@@ -13,7 +13,7 @@ use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::{Progress, Source};
 use crate::core::time::Time;
-use crate::plan::fingerprint::Fingerprint;
+use crate::plan::state_query::Fingerprint;
 
 /// The name of the head page.
 pub(crate) const NAME: &str = "head";
@@ -105,14 +105,10 @@ impl Head {
             return Err(broken("it is no head"));
         }
         if label.fingerprint != fingerprint.hash {
-            let difference = fingerprint.difference(label.text("windrow.specification")?);
-            let reason = format!(
-                "it belongs to another query\n{difference}\nstart from a new checkpointLocation, or run the \
-                 query as it was"
-            );
-            return Err(Error::Format {
-                what: "state",
-                reason,
+            return Err(Error::OtherQuery {
+                state: "state",
+                saved: label.text("windrow.specification")?.to_owned(),
+                own: fingerprint.text.clone(),
             });
         }
         let head: Self = serde_json::from_str(label.text("windrow.state")?)

@@ -7,7 +7,7 @@ use super::page::{ChangedPage, PageId, broken};
 use super::segment_table::{Layout, SegmentTable};
 use super::stored_run::ChangedPages;
 use crate::core::error::{Error, Result};
-use crate::plan::fingerprint::Fingerprint;
+use crate::plan::state_query::Fingerprint;
 
 /// A micro-batch changes a run without reading it first.
 pub(crate) const UNREAD: Error = Error::Internal("an unread run changes");

@@ -8,7 +8,7 @@ use arrow_array::types::TimestampMicrosecondType;
 use arrow_array::{Array, ArrayRef, BinaryArray, Int64Array, RecordBatch};
 
 use crate::core::time::Time;
-use crate::plan::open_query::Continuation;
+use crate::plan::continuation::Continuation;
 use crate::record::open_reader::OpenReader;
 use crate::record::operator::Operator;
 use crate::record::tests::operator_batches::{

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::core::error::Error;
 use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
 use crate::state::page::{Label, PageKind};
-use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
     DYNAMIC, Event, Row, SESSIONS, SLIDING, batch, event, events, operator, rows, spec,
@@ -153,21 +156,28 @@ fn a_long_segment_is_cut_into_pages() {
 }
 
 #[test]
-fn another_query_is_refused_by_what_differs() {
+fn another_query_is_refused_with_both_queries() {
     let (_, pages) = saved();
     let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
-    let message = refusal(&spec(r#"{"kind":"session","gap":11}"#, UPDATES), &pages);
-    let lines = |difference: &str| {
-        format!(
-            "state: it belongs to another query\n{difference}\nstart from a new checkpointLocation, or \
-             run the query as it was"
-        )
+    let refused = |own: &Spec| -> [Value; 2] {
+        let refused = operator(own).restore(&pages);
+        let Err(Error::OtherQuery { state, saved, own }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(state, "state");
+        [saved, own].map(|text| serde_json::from_str(&text).unwrap())
     };
-    let difference = "gap was 10 microseconds, is 11 microseconds";
-    assert_eq!(message, lines(difference));
+    let queries = refused(&spec(r#"{"kind":"session","gap":11}"#, UPDATES));
+    assert_eq!(
+        queries.map(|query| query["windows"]["gap"].clone()),
+        [10, 11]
+    );
     let until = format!(r#"{UPDATES},"until":60000000"#);
-    let message = refusal(&spec(SESSIONS, &until), &pages);
-    assert_eq!(message, lines("retention was none, is 1 minute"));
+    let queries = refused(&spec(SESSIONS, &until));
+    assert_eq!(
+        queries.map(|query| query["until"].as_i64()),
+        [None, Some(60_000_000)]
+    );
 }
 
 /// The pages of this version of the format.

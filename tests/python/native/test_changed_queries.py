@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow._arguments.other_query import difference
 from windrow.testing import StreamDriver
 
 from ..harness.daily_jobs import days, half_hours, pairs, shown_windows
@@ -306,3 +307,67 @@ def test_the_values_that_cut_sessions_keep_their_type() -> None:
     after = before.set_column(before.column_names.index("page"), "page", pa.array([1]))
     with pytest.raises(ValueError, match='column "page" was string, is int64'):
         continued(before, after[:0], rules, rules)
+
+
+def of_gap(microseconds: int | None, column: str | None = None) -> dict[str, Any]:
+    return {"windows": {"kind": "session", "gap": microseconds, "gap_column": column}}
+
+
+COUNT = {"name": "n", "function": "count", "columns": []}
+SUM = {"name": "n", "function": "sum", "columns": ["x"], "where": "paid"}
+FIRST_INPUT = {"name": "n", "function": "top_k", "columns": ["x"], "most": 3, "input": 0, "ignore_nulls": False}
+FUNNEL = {"name": "n", "function": "funnel", "columns": ["x"], "funnel": {"within": 1_500, "values": ["a"]}}
+
+
+@pytest.mark.parametrize(
+    ("saved", "own", "says"),
+    [
+        (of_gap(300_000_000), of_gap(360_000_000), "gap was 5 minutes, is 6 minutes"),
+        (of_gap(5_400_000_000), of_gap(1), "gap was 1 hour 30 minutes, is 1 microsecond"),
+        (of_gap(5), of_gap(5_001) | {"nanoseconds": True}, "gap was 5 microseconds, is 5001 nanoseconds"),
+        (
+            of_gap(300_000_000),
+            {"windows": {"kind": "sliding", "difference": 60_000_000}},
+            "windows were sessions, are sliding windows",
+        ),
+        (of_gap(300_000_000), of_gap(None, "pause"), "gap was 5 minutes, is the column 'pause'"),
+        ({"until": None}, {"until": 1_000}, "retention was none, is 1 millisecond"),
+        ({"until": None}, {"until": 0}, "retention was none, is 0 seconds"),
+        ({"keys": ["a"]}, {"keys": ["a", "b"]}, "keys were 'a', are 'a', 'b'"),
+        ({"keys": ["a"]}, {"keys": ["windrow.series"]}, "keys were 'a', are none"),
+        ({"emit": "close"}, {"emit": "update"}, "emit was 'close', is 'update'"),
+        ({"tie": "a"}, {}, "tie was 'a', is none"),
+        ({"shards": 4}, {"shards": 3}, "shards were 4, are 3"),
+        ({"inputs": None}, {"inputs": {"count": 2}}, "the query was of one input, is a cogroup of 2 inputs"),
+        ({"over": True}, {}, "the query was with_columns(...), is agg(...)"),
+        ({"aggregates": [COUNT]}, {"aggregates": [SUM]}, "the aggregate \"n\" was count(), is sum('x').where('paid')"),
+        ({"aggregates": [COUNT]}, {"aggregates": [COUNT, SUM]}, "the aggregate n=sum('x').where('paid') is new"),
+        ({"aggregates": [FIRST_INPUT]}, {}, "the aggregate n=top_k('x', most=3, input=0) was there"),
+        (
+            {"aggregates": [FUNNEL], "nanoseconds": True},
+            {},
+            'the aggregate n=funnel(\'x\', funnel={"values":["a"],"within":"1500 nanoseconds"}) was there',
+        ),
+        (
+            {"aggregates": [COUNT], "results": ["int32"]},
+            {"aggregates": [COUNT], "results": ["int64"]},
+            "the type of n=count() was int32, is int64",
+        ),
+        ({"types": {"x": "int64", "gone": "int64"}}, {"types": {"x": "float64"}}, 'column "x" was int64, is float64'),
+        (
+            {"types": {"windrow.row": {"x": "int64", "y": "int64"}}},
+            {"types": {"windrow.row": {"x": "int64", "z": "int64"}}},
+            'column "y" was there; column "z" is new',
+        ),
+        ({}, {}, "another version of windrow wrote it"),
+    ],
+)
+def test_each_difference_is_in_the_words_of_the_api(saved: dict[str, Any], own: dict[str, Any], says: str) -> None:
+    assert difference(saved, own) == says
+
+
+def test_many_and_long_differences_are_cut() -> None:
+    saved, own = ({"types": {f"c{nth}": kind for nth in range(9)}} for kind in ("a" * 500, "b"))
+    says = difference(saved, own)
+    assert says.endswith("; and 6 more")
+    assert len(says) < 500

@@ -1,0 +1,241 @@
+//! What of a query makes its state. A saved state has it as JSON, and names it by its hash.
+
+use arrow_schema::{DataType, Field, TimeUnit};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::query::Query;
+use super::spec::{AggregateSpec, Spec};
+use crate::core::error::{Error, Result};
+
+/// The parts of a spec that may change. Nothing of them is in the state.
+const MAY_CHANGE: [&str; 7] = [
+    "grace",
+    "late",
+    "left_out",
+    "op",
+    "every_record",
+    "overflow",
+    "tick",
+];
+
+/// The parts that a table of open windows does not depend on either.
+const INDEPENDENT: [&str; 6] = ["shards", "emit", "every", "until", "sources", "kafka"];
+
+/// The options of windows that may change: they only say how the next records are read.
+const READ_OPTIONS: [&str; 2] = ["invalid_gap", "longest_gap"];
+
+/// What of a query makes its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StateQuery {
+    /// The spec. Its aggregates are those with states, without their frames.
+    #[serde(flatten)]
+    pub spec: Spec,
+    /// The names of the types of its columns; of a struct those of its fields.
+    pub types: Map<String, Value>,
+    /// The name of the type of times.
+    pub time_type: String,
+    /// Their zone.
+    #[serde(default)]
+    pub time_zone: Option<String>,
+    /// The names of the types of results.
+    pub results: Vec<String>,
+    /// Whether the rows of a table of open windows have the emissions of their windows: of a query with
+    /// `every`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paced: bool,
+    /// What only later versions know.
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
+}
+
+/// A query of states as a saved state has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fingerprint {
+    /// JSON with sorted names.
+    pub text: String,
+    /// xxh3-64 of the JSON without the names that may change, 16 hexadecimal digits.
+    pub hash: String,
+}
+
+impl StateQuery {
+    /// Of a spec that is resolved against its input.
+    pub(crate) fn new(spec: &Spec, query: &Query) -> Self {
+        let mut spec = spec.in_widest_unit();
+        // The states do not depend on frames, and those of one aggregate are stored once.
+        let aggregates = spec.aggregates.into_iter().zip(&query.aggregates);
+        let (aggregates, results) = aggregates
+            .filter(|(_, plan)| !plan.shares_states)
+            .map(|(spec, plan)| {
+                (
+                    AggregateSpec {
+                        frame: None,
+                        ..spec
+                    },
+                    name(plan.field().data_type()),
+                )
+            })
+            .unzip();
+        spec.aggregates = aggregates;
+        let inputs = query.inputs.iter().map(|input| &input.field);
+        let cut_on = query.columns.rules.cut_on.iter().map(|(_, field)| field);
+        let fields = query.keys.iter().chain(inputs).chain(cut_on);
+        let typed = |field: &Field| (field.name().clone(), type_of(field.data_type()));
+        let time_zone = match query.time.data_type() {
+            DataType::Timestamp(_, zone) => zone.as_deref().map(str::to_owned),
+            _ => None,
+        };
+        Self {
+            spec,
+            types: fields.map(typed).collect(),
+            time_type: name(query.time.data_type()),
+            time_zone,
+            results,
+            paced: false,
+            others: Map::new(),
+        }
+    }
+
+    /// As a saved state has it.
+    pub(crate) fn fingerprint(&self) -> Result<Fingerprint> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(specification)) => {
+                Ok(Fingerprint::of(without(specification, &MAY_CHANGE)))
+            }
+            _ => Err(Error::Internal("a query of states is not a JSON object")),
+        }
+    }
+
+    /// The error for a state of the query `self` where `own` cannot go on. `state` names the state.
+    pub(super) fn refused(&self, state: &'static str, own: &Self) -> Error {
+        let [saved, own] = [self, own].map(|each| serde_json::to_string(each).unwrap_or_default());
+        Error::OtherQuery { state, saved, own }
+    }
+}
+
+impl Fingerprint {
+    fn of(specification: Map<String, Value>) -> Self {
+        let text = Value::Object(specification.clone()).to_string();
+        let hashed = Value::Object(unnamed(specification)).to_string();
+        let hash = format!("{:016x}", xxh3_64(hashed.as_bytes()));
+        Self { text, hash }
+    }
+
+    /// The query of the open windows.
+    pub(crate) fn of_open_windows(&self) -> Self {
+        let specification: Map<_, _> = serde_json::from_str(&self.text).unwrap_or_default();
+        let is_paced = specification.contains_key("every");
+        let mut specification = without(specification, &INDEPENDENT);
+        if let Some(Value::Object(inputs)) = specification.get_mut("inputs") {
+            inputs.retain(|name, _| name == "count");
+        }
+        if is_paced {
+            specification.insert("paced".into(), true.into());
+        }
+        Self::of(specification)
+    }
+}
+
+fn without(mut specification: Map<String, Value>, names: &[&str]) -> Map<String, Value> {
+    specification.retain(|name, _| !names.contains(&name.as_str()));
+    specification
+}
+
+/// A specification without the parts that may change: the names of results, the names of columns
+/// that only say how to read records, the zone of times, the pace of updates, and some options of
+/// windows.
+fn unnamed(specification: Map<String, Value>) -> Map<String, Value> {
+    let mut specification = without(specification, &["time", "time_zone"]);
+    let there = |value: &mut Value| *value = json!(!value.is_null());
+    for name in ["every", "tie"] {
+        specification.get_mut(name).map(there);
+    }
+    if let Some(Value::Object(windows)) = specification.get_mut("windows") {
+        windows.retain(|name, _| !READ_OPTIONS.contains(&name.as_str()));
+        for name in ["gap_column", "ends", "begins"] {
+            windows.get_mut(name).map(there);
+        }
+    }
+    let aggregates = specification.get_mut("aggregates");
+    let aggregates = aggregates
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
+    for aggregate in aggregates.filter_map(Value::as_object_mut) {
+        aggregate.remove("name");
+    }
+    specification
+}
+
+/// The name of the type of a column; for a struct the names of all of its fields.
+fn type_of(data_type: &DataType) -> Value {
+    match data_type {
+        DataType::Struct(fields) => fields
+            .iter()
+            .map(|field| (field.name().clone(), type_of(field.data_type())))
+            .collect::<Map<_, _>>()
+            .into(),
+        other => json!(name(other)),
+    }
+}
+
+/// The name of a type. It is our own, so that it does not change with Arrow's.
+fn name(data_type: &DataType) -> String {
+    use DataType::*;
+    match data_type {
+        Utf8 | LargeUtf8 | Utf8View => "string".into(),
+        Binary | LargeBinary | BinaryView => "binary".into(),
+        FixedSizeBinary(width) => format!("binary({width})"),
+        Decimal32(precision, scale)
+        | Decimal64(precision, scale)
+        | Decimal128(precision, scale)
+        | Decimal256(precision, scale) => {
+            format!("decimal({precision},{scale})")
+        }
+        // Its values are in UTC, in every zone.
+        Timestamp(unit, zone) => {
+            let zone = zone.as_deref().map_or("none", |_| "UTC");
+            format!("timestamp({},{zone})", unit_name(*unit))
+        }
+        Duration(unit) => format!("duration({})", unit_name(*unit)),
+        Time32(unit) | Time64(unit) => format!("time({})", unit_name(*unit)),
+        Dictionary(_, values) => name(values),
+        List(item) | LargeList(item) | FixedSizeList(item, _) => {
+            format!("list({})", name(item.data_type()))
+        }
+        Struct(fields) => {
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|field| format!("{}:{}", field.name(), name(field.data_type())))
+                .collect();
+            format!("struct({})", fields.join(","))
+        }
+        Map(entries, _) => format!("map({})", name(entries.data_type())),
+        Boolean => "boolean".into(),
+        Int8 => "int8".into(),
+        Int16 => "int16".into(),
+        Int32 => "int32".into(),
+        Int64 => "int64".into(),
+        UInt8 => "uint8".into(),
+        UInt16 => "uint16".into(),
+        UInt32 => "uint32".into(),
+        UInt64 => "uint64".into(),
+        Float16 => "float16".into(),
+        Float32 => "float32".into(),
+        Float64 => "float64".into(),
+        Date32 => "date32".into(),
+        Date64 => "date64".into(),
+        Null => "null".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn unit_name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    }
+}
