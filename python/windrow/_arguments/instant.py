@@ -103,10 +103,10 @@ def check_zone(argument: str, value: object, zone: str) -> None:
         raise _unknown_zone(argument, value, zone)
 
 
-def shown(value: int, kind: Any, zone: str | None = None) -> str:
+def time_text(value: int, kind: Any, zone: str | None = None) -> str:
     """The ticks of a time column as text; with a zone, in that zone.
 
-    >>> shown(1777932000, pa.timestamp("s", "Europe/Berlin"))
+    >>> time_text(1777932000, pa.timestamp("s", "Europe/Berlin"))
     '2026-05-05 00:00:00+02:00'
     """
     if kind.tz is not None:

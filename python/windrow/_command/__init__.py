@@ -16,7 +16,7 @@ windrow sliding clicks.csv --key user --time ts --difference "10 minutes" --agg 
 | `csv_rows`, `json_rows`, `parquet_rows` | the rows of a file; values of text are text |
 | `column_type` | the types of text columns |
 | `columns` | what a query reads, and as which type |
-| `source` | reads all files, batch by batch |
+| `files` | reads all files, batch by batch |
 | `time_column`, `time_format`, `epoch` | timestamps from text, dates and numbers |
 | `gap_column` | gaps from durations and numbers |
 | `progress` | how far reading is |

@@ -21,12 +21,12 @@ from windrow._command.columns import Columns
 from windrow._command.comments import without_comments
 from windrow._command.csv_rows import TextFormat
 from windrow._command.file import File
+from windrow._command.files import Files
 from windrow._command.gap_column import GapColumn
 from windrow._command.inputs import input_files
 from windrow._command.picture import check_out, picture
 from windrow._command.progress import Bar, progress_bar
 from windrow._command.sink import Sink, in_order
-from windrow._command.source import Source
 from windrow._command.time_column import TimeColumn
 from windrow._command.time_format import TimeFormat
 from windrow._inspection.text import counted
@@ -93,9 +93,9 @@ def _run(options: Namespace, files: list[File], spool: Path) -> None:
     comments = 0
     if options.comment is not None:
         files, comments = without_comments(files, options.comment, options.delimiter, spool)
-    source = Source(files, _text_format(options))
+    read = Files(files, _text_format(options))
     form = None if options.time_format is None else TimeFormat(options.time_format)
-    columns = source.columns(TimeColumn(tuple(options.times), form, options.time_unit), gap_of(options))
+    columns = read.columns(TimeColumn(tuple(options.times), form, options.time_unit), gap_of(options))
     for key in options.keys:
         columns.of("--key", key, "value")
     time = columns.of("--time", " ".join(options.times), "time").name
@@ -105,13 +105,13 @@ def _run(options: Namespace, files: list[File], spool: Path) -> None:
     drawn = None
     if options.timeline:
         check_out(options.timeline_out)
-        reader, keys = _reader(source, columns, options, Bar()), options.keys or [SERIES]
+        reader, keys = _reader(read, columns, options, Bar()), options.keys or [SERIES]
         drawn = picture(reader, windows, options.timeline if options.keys else [_all(options)], keys=keys, order=order)
     chosen = {call.name: call.over(columns, as_text=out.format in ("csv", "tsv")) for call in aggregates}
-    plan = _windowed(_reader(source, columns, options, Bar()), options, windows, order)._plan(chosen)
+    plan = _windowed(_reader(read, columns, options, Bar()), options, windows, order)._plan(chosen)
     out.check_columns(Query(plan.spec, plan.schema).output_schema, options.keys)
     with Bar() if options.quiet else progress_bar(files, always=options.progress) as bar:
-        windowed = _windowed(_reader(source, columns, options, bar), options, windows, order)
+        windowed = _windowed(_reader(read, columns, options, bar), options, windows, order)
         with warnings.catch_warnings():  # the summary below reports records that were left out
             warnings.simplefilter("ignore", LeftOut)
             table = windowed.agg(**chosen)
@@ -152,9 +152,9 @@ def _text_format(options: Namespace) -> TextFormat:
     return TextFormat(options.delimiter, options.nulls, names, types, options.decimal)
 
 
-def _reader(source: Source, columns: Columns, options: Namespace, bar: Bar) -> pa.RecordBatchReader:
+def _reader(files: Files, columns: Columns, options: Namespace, bar: Bar) -> pa.RecordBatchReader:
     """The rows. Without a key, all have the same one."""
-    reader = source.reader(columns, bar)
+    reader = files.reader(columns, bar)
     if options.keys:
         return reader
     schema = reader.schema.append(pa.field(SERIES, pa.string()))

@@ -11,7 +11,8 @@
 | `run` | one run over one operator, and the columns of its rows |
 | `run_blocks` | packed rows of a run |
 | `open_windows` | a table of open windows, as an operator reads it |
-| `ledger`, `ledger_rows` | rows of the records that are in no window |
+| `left_out` | rows of the records that are in no window |
+| `result_rows` | rows of windows and of such records in one result |
 | `scan/` | the steps that read files in place of Spark |
 | `tasks` | one record operator for each source |
 | `batches` | record batches: as Arrow IPC streams, in the form the core takes, with counters |

@@ -97,7 +97,7 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
     blank = [pa.field(name, pa.int64()) for name in observed.values()]
     whole = pa.schema([*columns, *blank])
 
-    def shown_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
+    def with_blanks(rows: pa.RecordBatch) -> pa.RecordBatch:
         nulls = [pa.nulls(rows.num_rows, pa.int64()) for _ in blank]
         return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=whole)
 
@@ -105,7 +105,7 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
         for kind, packed in zip(batch.column("kind").to_pylist(), batch.column("block"), strict=True):
             block: Any = packed
             if kind == ROWS:
-                yield from map(shown_rows, pa.ipc.open_stream(block.as_buffer()))
+                yield from map(with_blanks, pa.ipc.open_stream(block.as_buffer()))
             elif kind == CLOCK:
                 clocks.append(block.as_py())
             else:
@@ -114,7 +114,7 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
         if len(clocks) != shards:
             allowed = "all, which the repartition in front of mapInArrow brings together"
             raise RuntimeError(f"advance: got {len(clocks)} of {shards} shards in one task; allowed: {allowed}")
-        yield shown_rows(clock_row(*join_clocks(clocks), columns))
+        yield with_blanks(clock_row(*join_clocks(clocks), columns))
     if observed and counted:
         totals = {name: sum(each.get(name, 0) for each in counted) for name in observed}
         values = [pa.nulls(1, each.type) for each in columns]

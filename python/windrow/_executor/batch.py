@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates.evaluation import Finish, Tally
 from windrow._executor.batches import Batches, conformed, counters_alone, partition, read_schema, with_counters
-from windrow._executor.ledger import Ledger
+from windrow._executor.left_out import LeftOutRows
 from windrow._executor.stream.change_block import rows_of
 from windrow._native import Operator, Query, SlidingFolds, Sorter, shard_keys
 
@@ -66,8 +66,8 @@ def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, .
 def _packed(
     batches: Batches, spec: str, columns: pa.Schema, observed: tuple[str, ...], query: Callable[[str, pa.Schema], Query]
 ) -> Batches:
-    blank, ledger = dict.fromkeys(observed), Ledger.of(spec, columns)
-    packer = query(spec, columns if ledger is None else ledger.window_columns).packer(partition())
+    blank, outside = dict.fromkeys(observed), LeftOutRows.of(spec, columns)
+    packer = query(spec, columns if outside is None else outside.window_columns).packer(partition())
 
     def row(shard: int, counters: Mapping[str, int | None], left_out: bytes | None = None) -> pa.RecordBatch:
         """A row without a block."""
@@ -79,17 +79,17 @@ def _packed(
         packed: pa.RecordBatch, counters: Mapping[str, int | None], left_out: bytes | None = None
     ) -> pa.RecordBatch:
         counted = with_counters(packed, counters)
-        if ledger is None:
+        if outside is None:
             return counted
         added = pa.array([left_out] * packed.num_rows, pa.binary())
         return pa.RecordBatch.from_arrays([*counted.columns, added], names=[*counted.schema.names, LEFT_OUT_BLOCKS])
 
     for batch in batches:
         records = conformed(batch, columns)
-        if ledger is not None:
+        if outside is not None:
             keys = shard_keys(json.loads(spec)["shards"])
-            yield from (row(keys[partition() % len(keys)], blank, block) for block in ledger.blocks(records))
-            records = records.select(ledger.window_columns.names)
+            yield from (row(keys[partition() % len(keys)], blank, block) for block in outside.blocks(records))
+            records = records.select(outside.window_columns.names)
         yield from (whole(packed, blank) for packed in packer.push(records))
     yield from (whole(packed, blank) for packed in packer.finish())
     if observed:
@@ -99,10 +99,10 @@ def _packed(
 
 def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) -> Batches:
     """Merges packed blocks of whole shards, in order, into windows. Rows of the counters `observed` follow."""
-    columns, tally = read_schema(schema), Tally()
-    plan, packed = Query(spec, columns), _PackedRows(batches, observed)
-    windows = merged(plan, packed.blocks(), tally)
-    yield from _result(windows, plan.output_schema, Ledger.of(spec, columns), packed, tally)
+    columns, packed = read_schema(schema), _PackedRows(batches, observed)
+    plan = Query(spec, columns)
+    windows = merged(plan, packed.blocks(), packed.tally)
+    yield from _result(windows, plan.output_schema, LeftOutRows.of(spec, columns), packed)
 
 
 def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
@@ -117,12 +117,12 @@ def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
 def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:
     """As `merge`, for blocks of `pack_rows`. `functions` are the pickled aggregates with Python functions."""
     columns = read_schema(schema)
-    ledger = Ledger.of(spec, columns)
-    of_windows = columns if ledger is None else ledger.window_columns
+    outside = LeftOutRows.of(spec, columns)
+    of_windows = columns if outside is None else outside.window_columns
     folds = [pickle.loads(function).fold(of_windows, kafka=False) for function in functions]
-    packed, tally = _PackedRows(batches, observed), Tally()
-    windows = folded(spec, of_windows, folds, packed.blocks(), tally)
-    yield from _result(windows, folds_in_order(spec, of_windows, folds).output_schema, ledger, packed, tally)
+    packed = _PackedRows(batches, observed)
+    windows = folded(spec, of_windows, folds, packed.blocks(), packed.tally)
+    yield from _result(windows, folds_in_order(spec, of_windows, folds).output_schema, outside, packed)
 
 
 def folded(spec: str, schema: pa.Schema, folds: list[Fold], blocks: Batches, tally: Tally) -> Batches:
@@ -138,12 +138,12 @@ def final_windows(operator: Operator | SlidingFolds, rows: Iterable[pa.RecordBat
     """Feeds rows in time order to a new operator of `folds_in_order`. Yields each window as soon as it is final."""
     schema = operator.output_schema
 
-    def shown(changes: pa.RecordBatch) -> pa.RecordBatch:
+    def of_output(changes: pa.RecordBatch) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays(changes.columns[: len(schema)], schema=schema)
 
     for batch in rows:
-        yield from map(shown, operator.push(batch))
-    yield from map(shown, operator.finish())
+        yield from map(of_output, operator.push(batch))
+    yield from map(of_output, operator.finish())
 
 
 def sorted_rows(sorter: Sorter, blocks: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -175,6 +175,7 @@ class _PackedRows:
 
     def __init__(self, batches: Batches, observed: Mapping[str, str]) -> None:
         """`observed` are the columns of counters in the result, by counter."""
+        self.tally = Tally()
         self._batches = batches
         self.observed = observed
         self.counted: list[pa.RecordBatch] = []
@@ -195,15 +196,15 @@ class _PackedRows:
             yield blocks.select(["shard", "first", "block"])
 
 
-def _result(windows: Batches, core: pa.Schema, ledger: Ledger | None, packed: _PackedRows, tally: Tally) -> Batches:
+def _result(windows: Batches, core: pa.Schema, outside: LeftOutRows | None, packed: _PackedRows) -> Batches:
     """The rows of a result. Rows of the counters follow."""
-    output = core if ledger is None else ledger.output(core)
-    if ledger is not None:
+    output = core if outside is None else outside.output(core)
+    if outside is not None:
         # The rows of records are complete only after all windows have been read.
         of_blocks = (batch.select([LEFT_OUT_BLOCKS]) for batch in packed.left_out)
-        windows = ledger.joined(windows, rows_of(of_blocks), output)
+        windows = outside.joined(windows, rows_of(of_blocks), output)
     blank = dict.fromkeys(packed.observed.values())
     yield from (with_counters(batch, blank) for batch in windows)
     for counters in packed.counted:
         yield counters_alone(counters.select([*packed.observed]), output, packed.observed.values())
-    yield from _overflows(tally.overflows, packed.observed, output)
+    yield from _overflows(packed.tally.overflows, packed.observed, output)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_value, changed_query
-from windrow._arguments.instant import shown
+from windrow._arguments.instant import time_text
 from windrow._executor.tasks import Source
 from windrow._native import Operator, read_clock, tally_open
 from windrow._plan.open_table import STATE, STREAM_TIME
@@ -54,7 +54,7 @@ class OpenWindows:
         states = batch.column(batch.num_columns - 1)
         positions, rows, checksum, bad = tally_open(pa.record_batch([states], names=[STATE]))
         if bad is not None:
-            raise ValueError(f"open: {self._shown(batch, bad[0])}: {bad[1]}; allowed: {WHOLE}")
+            raise ValueError(f"open: {self._row_text(batch, bad[0])}: {bad[1]}; allowed: {WHOLE}")
         times = batch.column(batch.num_columns - 2)
         self.clocks += [(states[place].as_py(), times[place].as_py()) for place in positions]
         self.rows += rows
@@ -77,7 +77,7 @@ class OpenWindows:
             for batch in self.batches
         ]
 
-    def _shown(self, batch: pa.RecordBatch, row: int) -> str:
+    def _row_text(self, batch: pa.RecordBatch, row: int) -> str:
         names = batch.schema.names[: self.keys]
         named = ", ".join(f"{name} = {batch.column(place)[row].as_py()}" for place, name in enumerate(names))
         return f"the row of {named}" if named else f"row {row}"
@@ -103,7 +103,7 @@ class OpenWindows:
                 got, said = (each[row].as_py() for each in (own, other))
                 got = "null" if got is None else repr(got)
                 raise ValueError(
-                    f"open: {self._shown(table.combine_chunks().to_batches()[0], row)}: {name!r} is {got}, and its "
+                    f"open: {self._row_text(table.combine_chunks().to_batches()[0], row)}: {name!r} is {got}, and its "
                     f"`state` has {said!r}: the row was changed; allowed: {WHOLE}"
                 )
 
@@ -123,7 +123,7 @@ class OpenWindows:
             return self.clocks[0]
         if not self.clocks:
             raise ValueError(f"open: got {self.rows} rows and no clock row; allowed: {WHOLE}")
-        times = sorted({"null" if time is None else shown(time, kind) for _, time in self.clocks})
+        times = sorted({"null" if time is None else time_text(time, kind) for _, time in self.clocks})
         raise ValueError(
             f"open: got {len(self.clocks)} clock rows, of runs up to {', '.join(times)}; allowed: the open windows of "
             "one run, which have one clock row: filter the table by its run"
@@ -149,7 +149,7 @@ class OpenWindows:
         `kind` is the type of times.
         """
         clock, to = self.clock(kind)
-        return f"the open windows up to {shown(to or 0, kind)} ({hashlib.sha256(clock).hexdigest()[:16]})"
+        return f"the open windows up to {time_text(to or 0, kind)} ({hashlib.sha256(clock).hexdigest()[:16]})"
 
 
 def check_start(saved: str | None, own: str | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.instant import shown
+from windrow._arguments.instant import time_text
 from windrow._executor.batches import no_rows
 from windrow._executor.empty_arrays import rebuilt
 from windrow._executor.open_windows import OpenWindows
@@ -35,8 +35,8 @@ def run(
         earlier, last = opened.load(operator, kind)
         number = last + 1
         if to < earlier:
-            allowed = f"{shown(earlier, kind)}, which the earlier call reached, or later"
-            raise ValueError(f"to: got {shown(to, kind)}; allowed: {allowed}")
+            allowed = f"{time_text(earlier, kind)}, which the earlier call reached, or later"
+            raise ValueError(f"to: got {time_text(to, kind)}; allowed: {allowed}")
     _check_times(records, earlier, to, kind, plan)
     schema = run_schema(core)
     for changes in operator.push_micro_batch(records, [(0, 0, to)]):
@@ -57,17 +57,17 @@ def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: An
     bounds: Any = pc.min_max(times)
     first, last = bounds["min"].as_py(), bounds["max"].as_py()
     if earlier is not None and first < earlier:
-        time, place = first, f"before the earlier `to`, {shown(earlier, kind)}"
+        time, place = first, f"before the earlier `to`, {time_text(earlier, kind)}"
     elif last >= to:
-        time, place = last, f"not before `to`, {shown(to, kind)}"
+        time, place = last, f"not before `to`, {time_text(to, kind)}"
     else:
         return
     row = pc.index(times, pa.scalar(time, pa.int64())).as_py()
     key = ", ".join(f"{name} = {records.column(name)[row].as_py()}" for name in plan["keys"])
     raise ValueError(
-        f"column {plan['time']!r}: the record of {key} at {shown(time, kind)} is {place}; allowed with rules that end "
-        "sessions: records from the earlier `to` on and before this one, because any other record would move the ends "
-        "of sessions that are closed: leave it out with a filter"
+        f"column {plan['time']!r}: the record of {key} at {time_text(time, kind)} is {place}; allowed with rules "
+        "that end sessions: records from the earlier `to` on and before this one, because any other record would move "
+        "the ends of sessions that are closed: leave it out with a filter"
     )
 
 

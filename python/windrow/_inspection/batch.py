@@ -24,13 +24,15 @@ def windows_of_batch(
     rows: Rows, grouped: Grouping[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
 ) -> list[Window]:
     """The windows of the picked rows, each with its records."""
-    picked = rows.table.select(list(dict.fromkeys(_needed(rows, grouped)))).take(pa.array(rows.picked, pa.int64()))
-    picked, names = named(picked, grouped._keys)
+    further = (name for name in (grouped.tie, rows.gaps, rows.ends) if name is not None)
+    needed = dict.fromkeys([*grouped.key_columns, grouped.time, *further])
+    picked = rows.table.select(list(needed)).take(pa.array(rows.picked, pa.int64()))
+    picked, names = named(picked, grouped.key_columns)
     held, number = (Names(picked.column_names).unused(name) for name in ("rows", "row"))
     numbered = picked.append_column(number, pa.array(rows.picked, pa.int64()))
     with warnings.catch_warnings():  # the trace shows records left out
         warnings.simplefilter("ignore")
-        tied = group_by(numbered, *names, time=grouped.time, tie=grouped._tie)
+        tied = group_by(numbered, *names, time=grouped.time, tie=grouped.tie)
         result = tied.windowed_by(windows).agg(**{held: builtin.collect_list(number)})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
     keys = zip(*(result[name].to_pylist() for name in names), strict=True)
@@ -39,7 +41,3 @@ def windows_of_batch(
         reach = max((records[row].time + (records[row].gap or 0) for row in members), default=end)
         found.append(Window(key, start, end, frozenset(members), lengths.closes(end, reach)))
     return found
-
-
-def _needed(rows: Rows, grouped: Grouping[Any]) -> list[str]:
-    return [*grouped._keys, grouped.time, *(name for name in (grouped._tie, rows.gaps, rows.ends) if name is not None)]

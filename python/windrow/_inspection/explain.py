@@ -69,7 +69,7 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     """
     traced = trace(None, windowed, [key], stream, _MOST, argument="key")
     text = Text(traced.time)
-    zone = windowed.grouped._input.zone if traced.time.type.tz else None  # of a session of Spark
+    zone = windowed.grouped.input.zone if traced.time.type.tz else None  # of a session of Spark
     if isinstance(at, str) and zone and not _OFFSET.search(at):
         check_zone("at", at, zone)
     if isinstance(at, datetime) and at.tzinfo is None and zone:
@@ -81,17 +81,17 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
     if traced.stream:
         paragraphs = [_lines(traced, record, text, 1) for record in records]
     else:
-        alike = dict[tuple[object, ...], list[Record]]()
+        same = dict[tuple[object, ...], list[Record]]()
         for record in records:
             within = tuple(place for place, window in enumerate(traced.windows) if record.row in window.rows)
-            alike.setdefault((times.index(record.time), record.left_out or "", within), []).append(record)
-        paragraphs = [_lines(traced, each[0], text, len(each)) for _, each in sorted(alike.items())]
+            same.setdefault((times.index(record.time), record.left_out or "", within), []).append(record)
+        paragraphs = [_lines(traced, each[0], text, len(each)) for _, each in sorted(same.items())]
     return "\n\n".join("\n".join(lines) for lines in paragraphs)
 
 
-def _lines(traced: Trace, record: Record, text: Text, alike: int) -> list[str]:
+def _lines(traced: Trace, record: Record, text: Text, same: int) -> list[str]:
     row = f", row {record.row:,}" if traced.stream else ""
-    others = f" ({counted(alike, 'record')} of this time)" if alike > 1 else ""
+    others = f" ({counted(same, 'record')} of this time)" if same > 1 else ""
     head = f"{key_text(traced.keys, record.key)} at {text.time(record.time)}{row}{others}"
     if record.left_out is not None:
         return [head, f"  left out: {_LEFT_OUT[record.left_out]} ({record.left_out})"]

@@ -52,12 +52,12 @@ def trace(
     grouped, windows = windowed.grouped, windowed.windows
     if isinstance(grouped, CogroupedData):
         raise TypeError("windowed: got the inputs of a cogroup; allowed: a query of one input")
-    opened: Input[Any] = grouped._input if events is None else open_input(events)
+    opened: Input[Any] = grouped.input if events is None else open_input(events)
     if events is not None:
-        references = grouped._input.reference
+        references = grouped.input.reference
         again = _grouped(opened, grouped).windowed_by(windows._renamed(lambda _, column: references(column)))
         grouped, windows = again.grouped, again.windows
-        opened = grouped._input
+        opened = grouped.input
     if stream:
         windows._check_stream()
     if stream and windows.grace is None:
@@ -69,9 +69,9 @@ def trace(
     if stream and is_cut:
         raise bad_value("stream", stream, "False or None for sessions with rules: they are shown as in a batch")
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
-    fields = grouped._fields[: len(grouped._keys)]
+    fields = grouped.fields[: len(grouped.key_columns)]
     wanted = [key_of(argument, key, fields) for key in keys]
-    time: pa.Field[Any] = grouped._fields[len(grouped._keys)]
+    time: pa.Field[Any] = grouped.fields[len(grouped.key_columns)]
     zone = opened.zone
     if zone is not None and time.type.tz is not None and is_zone(zone):
         time = time.with_type(pa.timestamp(time.type.unit, zone))
@@ -91,19 +91,19 @@ def trace(
 
 def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
     """Groups other data in the same way. Checks its columns."""
-    stream = grouped._stream
+    stream = grouped.stream
 
     def reference_of(column: str) -> Any:
-        reference = grouped._input.reference(column)
+        reference = grouped.input.reference(column)
         if not isinstance(reference, ColumnExpression):
             return reference
         return str(reference) if reference.language == FIELD else reference.value
 
     return group_by(
         opened,
-        *map(reference_of, grouped._keys if grouped.keys else ()),
+        *map(reference_of, grouped.key_columns if grouped.keys else ()),
         time=reference_of(grouped.time),
-        tie=None if grouped._tie is None else reference_of(grouped._tie),
+        tie=None if grouped.tie is None else reference_of(grouped.tie),
         tick=None if grouped.tick is None else reference_of(grouped.tick),
         source=list(map(reference_of, stream.source)) or None,
         order=None if stream.order is None else reference_of(stream.order),

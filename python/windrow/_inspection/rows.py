@@ -57,19 +57,19 @@ def rows_of(
     """
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
     ends = windows.rules.end_when if isinstance(windows, SessionWindows) else None
-    extra = [name for name in (grouped._tie, grouped.tick, gaps, ends) if name is not None]
-    names = list(dict.fromkeys([*grouped._keys, grouped.time, *extra, *grouped._stream.columns]))
-    known = {field.name: field for field in grouped._fields}
+    extra = [name for name in (grouped.tie, grouped.tick, gaps, ends) if name is not None]
+    names = list(dict.fromkeys([*grouped.key_columns, grouped.time, *extra, *grouped.stream.columns]))
+    known = {field.name: field for field in grouped.fields}
     fields = [known.get(name) or opened.field("events", name) for name in names]
-    table = opened.rows(pa.schema(fields), grouped._keys, keys)
+    table = opened.rows(pa.schema(fields), grouped.key_columns, keys)
     table = table.cast(schema_without_views(table.schema))  # pyarrow's `take` does not support views
-    if grouped._stream.order is not None:
-        table = table.take(pc.sort_indices(table, sort_keys=[(grouped._stream.order, "ascending")]))
+    if grouped.stream.order is not None:
+        table = table.take(pc.sort_indices(table, sort_keys=[(grouped.stream.order, "ascending")]))
     field: Any = pc.is_valid(table[grouped.time])
     if grouped.tick is not None:
         ticking: Any = table[grouped.tick].cast(pa.bool_())
         field = pc.and_not(field, pc.fill_null(ticking, False))
-    rows = places(keys, [table[key] for key in grouped._keys])
+    rows = places(keys, [table[key] for key in grouped.key_columns])
     valid = pc.take(field, pa.array(rows, pa.int64())).to_pylist()
     picked = [row for row, counts in zip(rows, valid, strict=True) if counts]
     if len(picked) > most:
@@ -79,8 +79,8 @@ def rows_of(
     if ends is not None:
         true = table[ends].take(pa.array(picked, pa.int64())).to_pylist()
         records = [replace(record, ends=value is True) for record, value in zip(records, true, strict=True)]
-    if grouped._tie is not None:
-        ties: list[int | None] = table[grouped._tie].take(pa.array(picked, pa.int64())).to_pylist()
+    if grouped.tie is not None:
+        ties: list[int | None] = table[grouped.tie].take(pa.array(picked, pa.int64())).to_pylist()
         records = [_tied(record, tie) for record, tie in zip(records, ties, strict=True)]
     return Rows(table, gaps, ends, picked, records)
 
@@ -93,7 +93,7 @@ def _records(
     table: pa.Table, grouped: Grouping[Any], gaps: str | None, lengths: Lengths, picked: Sequence[int]
 ) -> list[Record]:
     rows = table.take(pa.array(picked, pa.int64()))
-    keys = list(zip(*(rows[key].to_pylist() for key in grouped._keys), strict=True))
+    keys = list(zip(*(rows[key].to_pylist() for key in grouped.key_columns), strict=True))
     times: list[Any] = rows[grouped.time].cast(pa.int64()).to_pylist()
     if gaps is None:
         cells = zip(picked, keys, times, strict=True)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates import builtin
 from windrow._arguments.column import Names
+from windrow._executor.tasks import Source
 from windrow._inspection.keys import named
 from windrow._inspection.lengths import Lengths
 from windrow._inspection.rows import Rows
@@ -24,8 +25,6 @@ from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 from windrow.testing._change import Change
 from windrow.testing._driver import StreamDriver
-
-Source = tuple[Any, ...]
 
 
 class Stream:
@@ -38,7 +37,7 @@ class Stream:
         self._rows = rows
         self._grouped = grouped
         self._lengths = lengths
-        table, keys = named(rows.table, grouped._keys)
+        table, keys = named(rows.table, grouped.key_columns)
         names = Names(table.column_names)
         self._tick, self._number, self._held = (names.unused(name) for name in ("ticking", "row", "rows"))
         self._times: dict[Source, int] = {}
@@ -47,9 +46,9 @@ class Stream:
         self.judgements: dict[int, Judgement] = {}
 
         def definition(data: Any) -> Any:
-            stream = grouped._stream
+            stream = grouped.stream
             chosen: dict[str, Any] = {"source": list(stream.source)} if stream.source else {}
-            chosen |= {"tick": self._tick, "tie": grouped._tie, "stream_time": stream.stream_time}
+            chosen |= {"tick": self._tick, "tie": grouped.tie, "stream_time": stream.stream_time}
             made = group_by(data, *keys, time=grouped.time, **chosen)
             return made.windowed_by(windows).agg(**{self._held: builtin.collect_list(self._number)})
 
@@ -82,7 +81,7 @@ class Stream:
     def _steps(self) -> Iterator[tuple[int, bool]]:
         """The rows to feed, in order. True marks a row that only moves time."""
         moving = self._moving()
-        if self._grouped._stream.source:
+        if self._grouped.stream.source:
             picked = set(self._rows.picked)
             for row, moves in enumerate(moving.to_pylist()):
                 if row in picked:
@@ -106,14 +105,14 @@ class Stream:
     def _moving(self) -> Any:
         """Marks rows that move stream time: ticks, and records with a key, a time, a tie and a valid gap."""
         table, grouped = self._rows.table, self._grouped
-        moving: Any = pc.is_valid(table[grouped._keys[0]])
-        for key in grouped._keys[1:]:
+        moving: Any = pc.is_valid(table[grouped.key_columns[0]])
+        for key in grouped.key_columns[1:]:
             moving = pc.or_(moving, pc.is_valid(table[key]))
         if self._rows.gaps is not None:
             good: Any = pc.greater(table[self._rows.gaps].cast(pa.int64()), pa.scalar(0, pa.int64()))
             moving = pc.and_(moving, pc.fill_null(good, False))
-        if grouped._tie is not None:
-            moving = pc.and_(moving, pc.is_valid(table[grouped._tie]))
+        if grouped.tie is not None:
+            moving = pc.and_(moving, pc.is_valid(table[grouped.tie]))
         if grouped.tick is not None:
             ticking: Any = table[grouped.tick]
             moving = pc.or_(moving, pc.fill_null(ticking, False))
@@ -131,11 +130,11 @@ class Stream:
         self._closed(self._driver.pipe_batch(pushed), self._time(self._source(row)))
 
     def _source(self, row: int) -> Source:
-        return tuple(self._table[name][row].as_py() for name in self._grouped._stream.source)
+        return tuple(self._table[name][row].as_py() for name in self._grouped.stream.source)
 
     def _time(self, source: Source) -> int | None:
         """The stream time of a source."""
-        if self._grouped._stream.stream_time == "slowest":
+        if self._grouped.stream.stream_time == "slowest":
             return self.stream_time
         return self._times.get(source)
 

@@ -13,4 +13,5 @@
 | `progress` | reports progress: a callback or a bar |
 | `query` | one call of the core, a result of the kind of the data |
 | `reader` | a result in batches |
+| `left_out` | the records in no window that a query meets |
 """

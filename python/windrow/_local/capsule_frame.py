@@ -112,7 +112,7 @@ class FrameColumns(StreamColumns):
         if not reader.schema.equals(self._schema):
             raise ValueError(
                 f"{self._argument}: got {class_of(self._frame)}, whose columns have changed from "
-                f"{_shown(self._schema)} to {_shown(reader.schema)}; {_NEW}"
+                f"{_column_types(self._schema)} to {_column_types(reader.schema)}; {_NEW}"
             )
         return reader
 
@@ -153,5 +153,5 @@ def _is_of(frame: object, library: str, kind: str) -> bool:
     return library in libraries_of(frame) and type(frame).__name__ == kind
 
 
-def _shown(schema: pa.Schema) -> str:
+def _column_types(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name}: {field.type}" for field in schema)

@@ -150,7 +150,7 @@ class Columns(ABC):
         """The rows of the data with more columns, in its kind; only if the rows are held."""
         raise bad_type("data", self, "rows in memory")
 
-    def shown(self, rows: pa.Table) -> pa.Table:
+    def returned(self, rows: pa.Table) -> pa.Table:
         """The columns in which the held rows come back."""
         return rows
 
@@ -206,7 +206,7 @@ class HeldColumns(TableColumns):
         return HeldColumns(self._of, filtered(self._table, mask))
 
     def with_columns(self, added: pa.Table, kinds: Kinds, counted: Mapping[str, int]) -> Any:
-        rows = appended(self._of.shown(self._table), added)
+        rows = appended(self._of.returned(self._table), added)
         own = {name: name for name in rows.column_names if rows.column_names.count(name) == 1 and name in self.names}
         return self._of.result(rows, {**self._of.dtypes(own), **kinds}, counted)
 

@@ -25,8 +25,8 @@ from windrow._local.counters import counters, warn_left_out
 from windrow._local.dictionaries import Dictionaries
 from windrow._local.earlier_run import holds_integers, refusal, with_earlier_types
 from windrow._local.empty_columns import continued, fitted, passes, typed_stream
-from windrow._local.entries import Entries
 from windrow._local.expressions import output_name, with_expressions
+from windrow._local.left_out import LeftOutRecords
 from windrow._local.progress import Progress, progress_of, with_progress
 from windrow._local.reader import hands_lists, packed, reader_of, typed_reader
 from windrow._local.results import Kinds, is_null, pyarrow_table
@@ -104,9 +104,9 @@ class LocalInput(Input[Any]):
         """The result in the kind of the data. Warns if records were left out."""
         if hands_lists(plan):
             tally = Tally()
-            entries = Entries(plan)
-            windows = self._reader(plan, tally, entries).read_all()
-            of_windows = windows.num_rows - entries.rows
+            left_out = LeftOutRecords(plan)
+            windows = self._reader(plan, tally, left_out).read_all()
+            of_windows = windows.num_rows - left_out.rows
             counts = {**counters(windows), "overflows": tally.overflows, "windows": of_windows}
             counted = _reported(plan, counts)
             return self._table.result(windows, self._kinds(plan, windows), counted)
@@ -161,7 +161,7 @@ class LocalInput(Input[Any]):
     def reader(self, plan: Plan) -> pa.RecordBatchReader:
         """The result in batches. Its schema metadata has the counters of records."""
         dictionaries = Dictionaries()
-        reader = self._reader(plan, Tally(), Entries(plan), dictionaries)
+        reader = self._reader(plan, Tally(), LeftOutRecords(plan), dictionaries)
         _reported(plan, counters(reader))
         columns = self._of_columns(plan, reader.schema.names)
         types = {
@@ -171,39 +171,39 @@ class LocalInput(Input[Any]):
         return typed_reader(reader, kinds)
 
     def _reader(
-        self, plan: Plan, tally: Tally, entries: Entries, dictionaries: Dictionaries | None = None
+        self, plan: Plan, tally: Tally, left_out: LeftOutRecords, dictionaries: Dictionaries | None = None
     ) -> pa.RecordBatchReader:
         with ExitStack() as failed:
             progress = failed.enter_context(progress_of(plan))
-            stream: Iterable[pa.RecordBatch] = stream_reader(self._stream(plan, progress, entries))
+            stream: Iterable[pa.RecordBatch] = stream_reader(self._stream(plan, progress, left_out))
             stream = stream if dictionaries is None else dictionaries.reading(stream)
-            blocks, counters = self._read(progress, lambda: packed(plan.of_windows, stream))
-            reader = reader_of(plan.of_windows, blocks, counters, progress, tally=tally, entries=entries)
+            read = self._read(progress, lambda: packed(plan.of_windows, stream))
+            reader = reader_of(plan.of_windows, read, progress, tally, left_out)
             failed.pop_all()  # the bar stays while the reader is read
             return reader
 
     def _all_at_once(self, plan: Plan, progress: Progress | None) -> Any:
-        entries = Entries(plan)
+        left_out = LeftOutRecords(plan)
         query = Query(plan.spec, plan.of_windows.schema, free_memory())
-        core = entries.output(query.output_schema)
+        core = left_out.output(query.output_schema)
         finish = _finish(plan, core)
         parts = None if progress is None else progress.parts
-        stream = self._stream(plan, progress, entries)
+        stream = self._stream(plan, progress, left_out)
         batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
-        windows = _table(finish, entries.joined(iter(batches), core), core)
-        return self._finished(plan, windows, counters | _overflows(query.overflows, finish), entries)
+        windows = _table(finish, left_out.joined(iter(batches), core), core)
+        return self._finished(plan, windows, counters | _overflows(query.overflows, finish), left_out)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> Any:
-        entries, windows_plan = Entries(plan), plan.of_windows
+        left_out, windows_plan = LeftOutRecords(plan), plan.of_windows
         folds = folds_in_order(windows_plan.spec_in_order, windows_plan.schema, windows_plan.folds())
-        core = entries.output(folds.output_schema)
+        core = left_out.output(folds.output_schema)
         finish = _finish(plan, core)
         query = Query.of_rows(windows_plan.spec_in_order, windows_plan.schema)
-        stream = self._stream(plan, progress, entries)
+        stream = self._stream(plan, progress, left_out)
         rows, counters = self._read(progress, lambda: query.run(stream))
         records = rows if progress is None else progress.making(rows)
-        windows = _table(finish, entries.joined(final_windows(folds, records), core), core)
-        return self._finished(plan, windows, counters | _overflows(folds.overflows, finish), entries)
+        windows = _table(finish, left_out.joined(final_windows(folds, records), core), core)
+        return self._finished(plan, windows, counters | _overflows(folds.overflows, finish), left_out)
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
         """One run of a daily job, in the kind of the data."""
@@ -211,7 +211,7 @@ class LocalInput(Input[Any]):
             self.field("advance", column, compared="state")
         before = None if opened is None else columns_of(opened, "open")
         query = Query.of_rows(plan.spec_in_order, plan.schema)
-        records, read = self._read(None, lambda: query.run(self._stream(plan, None, Entries(plan))))
+        records, read = self._read(None, lambda: query.run(self._stream(plan, None, LeftOutRecords(plan))))
         try:
             rows, of_run = rows_of(plan, before, records, to)
         except ValueError as error:
@@ -286,10 +286,10 @@ class LocalInput(Input[Any]):
                 self.field("with_columns", column)
             raise
 
-    def _finished(self, plan: Plan, windows: pa.Table, counters: Mapping[str, int], entries: Entries) -> Any:
+    def _finished(self, plan: Plan, windows: pa.Table, counters: Mapping[str, int], left_out: LeftOutRecords) -> Any:
         """The result of windows, with their counters."""
-        entries.warn(counters)
-        counted = _reported(plan, {**counters, "windows": windows.num_rows - entries.rows})
+        left_out.warn(counters)
+        counted = _reported(plan, {**counters, "windows": windows.num_rows - left_out.rows})
         windows = sequenced(windows) if plan.options.sequence else windows
         result = shown(plan, windows)
         return self._table.result(result, self._kinds(plan, result), counted)
@@ -329,10 +329,10 @@ class LocalInput(Input[Any]):
         raised = self._source.raised or (progress.raised if progress is not None else None)
         raise failed if raised is None else raised
 
-    def _stream(self, plan: Plan, progress: Progress | None, entries: Entries) -> Any:
+    def _stream(self, plan: Plan, progress: Progress | None, left_out: LeftOutRecords) -> Any:
         stream = self._rows(self._source, plan.schema, plan.time)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
-        return rebased_stream(entries.reading(counted), plan.of_windows.schema)
+        return rebased_stream(left_out.reading(counted), plan.of_windows.schema)
 
     def _rows(self, source: Columns, schema: pa.Schema, time: str | None = None) -> Any:
         """These columns of a source as a stream. A record of an infinite time has none."""

@@ -21,7 +21,7 @@ from windrow._executor.batch import folded, merged
 from windrow._executor.batches import no_rows, rebased
 from windrow._executor.blocks import Blocks, pushed
 from windrow._local.counters import metadata
-from windrow._local.entries import Entries
+from windrow._local.left_out import LeftOutRecords
 from windrow._local.progress import Progress
 from windrow._local.results import Kinds, pyarrow_table
 from windrow._native import Operator, Query
@@ -46,19 +46,17 @@ def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[
 
 
 def reader_of(
-    plan: Plan, blocks: Blocks, counters: dict[str, int], progress: Progress | None, *, tally: Tally, entries: Entries
+    plan: Plan, read: tuple[Blocks, dict[str, int]], progress: Progress | None, tally: Tally, left_out: LeftOutRecords
 ) -> pa.RecordBatchReader:
     """The result of blocks, with the counters in its schema metadata. Warns if records were left out.
 
-    `tally` counts results that do not fit their type while the reader is read. `entries` are the records in no window.
+    `tally` counts results that do not fit their type while the reader is read. `left_out` are the records in no window.
     """
-    entries.warn(counters)
+    blocks, counters = read
+    left_out.warn(counters)
     folds = plan.folds()
-    if folds:
-        schema = Operator(plan.spec_in_order, plan.schema, folds).output_schema
-    else:
-        schema = Query(plan.spec, plan.schema).output_schema
-    core = schema = entries.output(schema)
+    made_of = Operator(plan.spec_in_order, plan.schema, folds) if folds else Query(plan.spec, plan.schema)
+    core = schema = left_out.output(made_of.output_schema)
     finish = None if plan.finish is None else replace(plan.finish.typed(schema), tally=tally)
     schema = schema if finish is None else finish.schema(schema)
     schema = schema.append(FIELD) if plan.options.sequence else schema
@@ -71,7 +69,7 @@ def reader_of(
                 made = folded(plan.spec_in_order, plan.schema, folds, in_order, tally)
             else:
                 made = merged(Query(plan.spec, plan.schema), in_order, tally)
-            windows = _joined(entries.joined(made, core))
+            windows = _joined(left_out.joined(made, core))
             for batch in windows if finish is None else finish.batches(windows):
                 numbered = sequenced(batch) if plan.options.sequence else batch
                 yield shown(plan, numbered).replace_schema_metadata(output.metadata)

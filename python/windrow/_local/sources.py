@@ -116,11 +116,11 @@ class Union(Columns):
         """Rows in the kind of the first input."""
         return self._inputs[0].result(rows, kinds, counted)
 
-    def shown(self, rows: pa.Table) -> pa.Table:
+    def returned(self, rows: pa.Table) -> pa.Table:
         """The columns of the data, and the name of each row's input."""
         names = pa.array(self._origins.names)
         of_input = pa.chunked_array([names.take(numbers) for numbers in rows[self._origins.column].chunks], names.type)
-        return rows.select(list(self._origins.shown)).append_column(INPUT, of_input)
+        return rows.select(list(self._origins.returned)).append_column(INPUT, of_input)
 
     @property
     def raised(self) -> BaseException | None:

@@ -57,7 +57,7 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
         tie=None if plan.tie is None else names[plan.tie],
         aggregates=tuple((name, _renamed(aggregate, names)) for name, aggregate in plan.aggregates),
         schema=pa.schema([fields_by_name[name] for name in dict.fromkeys(names.values())]),
-        origins=replace(origins, column=names[origins.column], columns=tuple(columns_of_inputs), shown=tuple(shown)),
+        origins=replace(origins, column=names[origins.column], columns=tuple(columns_of_inputs), returned=tuple(shown)),
     )
     return by_own_names, pa.schema(fields_by_name.values())
 

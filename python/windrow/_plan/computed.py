@@ -13,17 +13,17 @@ class _Parts:
     """The aggregates of the core, each once."""
 
     def __init__(self, calls: Mapping[str, AggregateCall]) -> None:
-        self._alike: dict[str, list[tuple[AggregateCall, str]]] = {}
+        self._of_kind: dict[str, list[tuple[AggregateCall, str]]] = {}
         for name, aggregate in calls.items():
             self.add(name, aggregate)
 
     def add(self, name: str, aggregate: AggregateCall) -> None:
         """One more, and its name."""
-        self._alike.setdefault(_kind(aggregate), []).append((aggregate, name))
+        self._of_kind.setdefault(_kind(aggregate), []).append((aggregate, name))
 
     def names_of(self, part: AggregateCall) -> list[str]:
         """The names of those that are equal."""
-        return [name for call, name in self._alike.get(_kind(part), ()) if call == part]
+        return [name for call, name in self._of_kind.get(_kind(part), ()) if call == part]
 
 
 def parts_of(chosen: Mapping[str, AggregateCall], taken: Collection[str]) -> dict[str, AggregateCall]:

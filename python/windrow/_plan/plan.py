@@ -91,10 +91,14 @@ INPUT = "input"
 """The column that names the input of each record, where those of a cogroup come back."""
 
 
-def ledger_columns(of_cogroup: bool, record: Collection[object]) -> tuple[str, ...]:
-    """The columns that `left_out("emit")` adds before `op`; the last one if records come back with columns."""
+def left_out_columns(of_cogroup: bool, record: Collection[object] | None) -> tuple[str, ...]:
+    """The columns that `left_out("emit")` adds before `op`; the last one if records come back with columns.
+
+    None for `record` if records do not come back.
+    """
     last = ("record",) if record else ()
-    return ("time", "reason", "late_by", "stream_time", *((INPUT,) if of_cogroup else ()), *last)
+    columns = ("time", "reason", "late_by", "stream_time", *((INPUT,) if of_cogroup else ()), *last)
+    return () if record is None else columns
 
 
 BATCH_COUNTERS = ("records", "null_keys", "null_times", "null_ties", "bad_gaps", "clamped_gaps", "ticks", "overflows")
@@ -110,13 +114,13 @@ class Origins:
         column: the column of the schema that holds the number of each row's input.
         columns: for each input, the columns of the schema that it has, and its own names for them; it has null in all
             others.
-        shown: if records come back, the columns of the schema that do; all others are the plan's own.
+        returned: if records come back, the columns of the schema that do; all others are the plan's own.
     """
 
     names: tuple[str, ...]
     column: str
     columns: tuple[Mapping[str, str], ...]
-    shown: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,7 @@ class Plan:
 
     @property
     def of_windows(self) -> Plan:
-        """The plan over the columns that its windows need, without columns that only the ledger returns."""
+        """The plan over the columns that its windows need, without those that only records left out return."""
         if self.left_out is None:
             return self
         return replace(self, schema=pa.schema(list(self.schema)[: self.left_out.columns]))

@@ -82,16 +82,16 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
             raise bad_type(name, grouped, "what group_by(...) returned")
     first, grouped = next(iter(inputs.items()))
     for name, other in inputs.items():
-        _check_alike(name, other, first, grouped)
-    shared = len(grouped._keys) + (1 if grouped._tie is None else 2)
+        _check_fits(name, other, first, grouped)
+    shared = len(grouped.key_columns) + (1 if grouped.tie is None else 2)
     fields = [
-        _common_field({name: (each._input, each._fields[position]) for name, each in inputs.items()})
+        _common_field({name: (each.input, each.fields[position]) for name, each in inputs.items()})
         for position in range(shared)
     ]
     for key in grouped.keys:
         if _split(key)[0] in inputs:
             raise bad_value("keys", key, "names that do not start with an input's and a dot: rename the column")
-    return _cogrouped(inputs, replace(grouped, _fields=tuple(fields)))
+    return _cogrouped(inputs, replace(grouped, fields=tuple(fields)))
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class CogroupedData(GroupedData[Result]):
 
     @property
     def _own_sources(self) -> tuple[str, ...]:
-        return next(iter(self.inputs.values()))._stream.source
+        return next(iter(self.inputs.values())).stream.source
 
     def _with_gap(self, column: Reference) -> tuple[Self, str]:
         if isinstance(column, str) and _split(column)[0] in self.inputs:
@@ -116,11 +116,11 @@ class CogroupedData(GroupedData[Result]):
         projections = self._projections()
         own = {name: projection.gap(f"{name}: column", column) for name, projection in projections.items()}
         grouped = self._over(projections)
-        of_inputs = {name: each._input for name, each in grouped.inputs.items()}
+        of_inputs = {name: each.input for name, each in grouped.inputs.items()}
         gaps = {name: (each, gap_field(f"{name}: column", each, own[name])) for name, each in of_inputs.items()}
         first = next(iter(own.values()))
         field = _common_field(gaps).with_name(first).with_nullable(True)
-        return replace(grouped, _fields=(*self._fields, field), _gaps=own), first
+        return replace(grouped, fields=(*self.fields, field), _gaps=own), first
 
     def _with_rule(self, argument: str, column: Reference) -> tuple[Self, str]:
         if argument == "cut_on":
@@ -128,7 +128,7 @@ class CogroupedData(GroupedData[Result]):
         return super()._with_rule(argument, column)
 
     def _projections(self) -> Mapping[str, Projection[Result]]:
-        return {name: Projection(grouped._input) for name, grouped in self.inputs.items()}
+        return {name: Projection(grouped.input) for name, grouped in self.inputs.items()}
 
     def _name(self, projections: Mapping[str, Projection[Result]], argument: str, column: Reference) -> tuple[str, str]:
         if isinstance(column, str):
@@ -149,7 +149,7 @@ class CogroupedData(GroupedData[Result]):
         found, refused = list[str](), dict[str, Exception]()
         for name, grouped in self.inputs.items():
             try:
-                grouped._input.output_name(argument, replace(expression, input=name))
+                grouped.input.output_name(argument, replace(expression, input=name))
                 found.append(name)
             except (TypeError, ValueError) as error:
                 refused[name] = error
@@ -164,9 +164,9 @@ class CogroupedData(GroupedData[Result]):
         return found[0]
 
     def _over(self, projections: Mapping[str, Projection[Result]]) -> Self:
-        inputs = {name: replace(each, _input=projections[name].input) for name, each in self.inputs.items()}
-        opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
-        return replace(self, inputs=inputs, _input=opened)
+        inputs = {name: replace(each, input=projections[name].input) for name, each in self.inputs.items()}
+        opened = _Inputs({name: grouped.input for name, grouped in inputs.items()})
+        return replace(self, inputs=inputs, input=opened)
 
     def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         inputs = tuple(self.inputs)
@@ -174,7 +174,7 @@ class CogroupedData(GroupedData[Result]):
         if rows and aggregate.function == "count":
             aggregate = replace(aggregate, columns=())
         for reader, column in aggregate.read_by:
-            self._input.field(f"{argument}: {reader}", column)
+            self.input.field(f"{argument}: {reader}", column)
         named = tuple(dict.fromkeys(_split(column)[0] for column in (*rows, *aggregate.read)))
         if isinstance(aggregate, Accumulation):
             of_columns = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
@@ -191,7 +191,7 @@ class CogroupedData(GroupedData[Result]):
     def _origins(self, columns: Collection[str]) -> Origins:
         gap = next(iter(self._gaps.values()), None)
         columns_of = [
-            {**dict(zip(self._keys, grouped._keys, strict=True)), self.time: grouped.time}
+            {**dict(zip(self.key_columns, grouped.key_columns, strict=True)), self.time: grouped.time}
             for grouped in self.inputs.values()
         ]
         for names, (name, grouped) in zip(columns_of, self.inputs.items(), strict=True):
@@ -199,10 +199,10 @@ class CogroupedData(GroupedData[Result]):
                 names[gap] = self._gaps[name]
             if self.tick is not None and grouped.tick is not None:
                 names[self.tick] = grouped.tick
-            if self._tie is not None and grouped._tie is not None:
-                names[self._tie] = grouped._tie
+            if self.tie is not None and grouped.tie is not None:
+                names[self.tie] = grouped.tie
             names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
-            names |= dict(zip(self._stream.columns, grouped._stream.columns, strict=True))
+            names |= dict(zip(self.stream.columns, grouped.stream.columns, strict=True))
         return Origins(tuple(self.inputs), self._column, tuple(columns_of))
 
 
@@ -309,16 +309,16 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
     names = Names([WINDOW], inputs=inputs)
     keys = tuple(names.unused(key) for key in first.keys or (SERIES,))
     time = names.unused(first.time)
-    tie = None if first._tie is None else names.unused(first._tie)
+    tie = None if first.tie is None else names.unused(first.tie)
     tick = names.unused("windrow.tick") if any(grouped.tick is not None for grouped in inputs.values()) else None
     column = names.unused("windrow.input")
-    shared = [*zip((*keys, time, *(() if tie is None else (tie,))), first._fields, strict=True)]
+    shared = [*zip((*keys, time, *(() if tie is None else (tie,))), first.fields, strict=True)]
     fields = [field.with_name(name).with_nullable(True) for name, field in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
     fields.append(pa.field(column, pa.int32()))
-    opened = _Inputs({name: grouped._input for name, grouped in inputs.items()})
-    stream = _stream_of(first._stream, names)
-    return CogroupedData(first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column, _tie=tie)
+    opened = _Inputs({name: grouped.input for name, grouped in inputs.items()})
+    stream = _stream_of(first.stream, names)
+    return CogroupedData(first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column, tie=tie)
 
 
 def _stream_of(first: Stream, names: Names) -> Stream:
@@ -330,17 +330,17 @@ def _stream_of(first: Stream, names: Names) -> Stream:
     return replace(stream, fields=tuple(fields))
 
 
-def _check_alike(name: str, other: GroupedData[Any], first: str, grouped: GroupedData[Any]) -> None:
-    if type(other._input) is not type(grouped._input):
+def _check_fits(name: str, other: GroupedData[Any], first: str, grouped: GroupedData[Any]) -> None:
+    if type(other.input) is not type(grouped.input):
         raise TypeError(
             f"{name}: got another kind of data than {first}; allowed: Spark DataFrames for all inputs, or data in this "
             "process for all"
         )
     if other.keys != grouped.keys:
         raise bad_value(f"{name}: keys", other.keys, f"the keys of {first}, {listed(grouped.keys)}")
-    if (other._tie is None) != (grouped._tie is None):
-        raise bad_value(f"{name}: tie", other._tie, f"one for all inputs or for none; {first} has {grouped._tie!r}")
-    ours, theirs = other._stream, grouped._stream
+    if (other.tie is None) != (grouped.tie is None):
+        raise bad_value(f"{name}: tie", other.tie, f"one for all inputs or for none; {first} has {grouped.tie!r}")
+    ours, theirs = other.stream, grouped.stream
     if len(ours.source) != len(theirs.source):
         raise bad_value(f"{name}: source", ours.source, f"as many columns as {first} has, {len(theirs.source)}")
     if (ours.order is None) != (theirs.order is None):

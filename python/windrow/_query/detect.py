@@ -32,7 +32,7 @@ def open_input(data: object, schema: object = None, streaming: bool | None = Non
 def _opened(data: object, schema: object, streaming: bool | None) -> Input[Any]:
     if isinstance(data, Scan):
         _check_undeclared(schema, streaming, "None for a scan, whose files have a schema")
-        return data._input
+        return data.input
     libraries = libraries_of(data)
     if type(data).__module__.startswith("pyspark.pandas"):
         from windrow._local.foreign_tables import wrong_table

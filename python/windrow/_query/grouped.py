@@ -176,7 +176,7 @@ def group_by(
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
     stream = _stream(opened, sources, orders, stream_time)
-    return GroupedData(shown, times, ticks, opened, names, tuple(fields), stream, _tie=ties)
+    return GroupedData(shown, times, ticks, opened, names, tuple(fields), stream, tie=ties)
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,8 @@ max_ahead=None, flat=False, progress=False))
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
-        windows._check_time(self._fields[len(self._keys)])
-        self._input.check_windows(windows)
+        windows._check_time(self.fields[len(self.key_columns)])
+        self.input.check_windows(windows)
         grouped, named = self, dict[tuple[str, Reference], str]()
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
             column = windows.gap.column

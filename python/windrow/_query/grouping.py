@@ -28,34 +28,39 @@ class Grouping(ShownInNotebooks, Generic[Result]):
         keys: the key columns, as the result names them.
         time: the timestamp column.
         tick: the boolean column of ticks, if there is one.
+        input: the data.
+        key_columns: the key columns of the data; one of a constant for a query without keys.
+        fields: the columns that every query reads: keys, time, tie, tick, and those of gaps and rules.
+        stream: how the records of a stream are ordered, and whose time they move.
+        tie: the integer column that orders records of one time, if there is one.
     """
 
     keys: tuple[str, ...]
     time: str
     tick: str | None
-    _input: Input[Result] = field(repr=False)
-    _keys: tuple[str, ...] = field(repr=False)
-    _fields: tuple[pa.Field[pa.DataType], ...] = field(repr=False)
-    _stream: Stream = field(repr=False)
-    _tie: str | None = field(default=None, repr=False, kw_only=True)
+    input: Input[Result] = field(repr=False)
+    key_columns: tuple[str, ...] = field(repr=False)
+    fields: tuple[pa.Field[pa.DataType], ...] = field(repr=False)
+    stream: Stream = field(repr=False)
+    tie: str | None = field(default=None, repr=False, kw_only=True)
 
     @property
     def _own_sources(self) -> tuple[str, ...]:
         """The source columns, as the data names them."""
-        return self._stream.source
+        return self.stream.source
 
     def _with_gap(self, column: Reference) -> tuple[Self, str]:
         """The same with the column of the records' own gaps among those that are read, and its name."""
         projections = self._projections()
         name = projections[""].gap("column", column)
         grouped = self._over(projections)
-        return replace(grouped, _fields=(*self._fields, gap_field("column", grouped._input, name))), name
+        return replace(grouped, fields=(*self.fields, gap_field("column", grouped.input, name))), name
 
     def _with_rule(self, argument: str, column: Reference) -> tuple[Self, str]:
         """The same with a column of a rule for sessions among those that are read, and its name."""
         grouped, (name,) = self._projected([(argument, column)])
         make = value_field if argument == "cut_on" else boolean_field
-        return replace(grouped, _fields=(*self._fields, make(argument, grouped._input, name))), name
+        return replace(grouped, fields=(*self.fields, make(argument, grouped.input, name))), name
 
     def _projected(self, columns: Iterable[tuple[str, Reference]]) -> tuple[Self, list[str]]:
         """The same over data with a column for each of these, which arguments give, and their names."""
@@ -65,7 +70,7 @@ class Grouping(ShownInNotebooks, Generic[Result]):
 
     def _projections(self) -> Mapping[str, Projection[Result]]:
         """A projection of each input, by its name; of the one input under no name."""
-        return {"": Projection(self._input)}
+        return {"": Projection(self.input)}
 
     def _name(self, projections: Mapping[str, Projection[Result]], argument: str, column: Reference) -> tuple[str, str]:
         """The name of a column in the data, and the one that its library gives it."""
@@ -73,7 +78,7 @@ class Grouping(ShownInNotebooks, Generic[Result]):
 
     def _over(self, projections: Mapping[str, Projection[Result]]) -> Self:
         """The same over the projected data."""
-        return replace(self, _input=projections[""].input)
+        return replace(self, input=projections[""].input)
 
     def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
         """The aggregate over the columns that a plan of this data has."""

@@ -24,7 +24,7 @@ from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, Need
 from windrow._plan.open_table import check_reserved
-from windrow._plan.plan import INPUT, LeftOutLayout, Options, Plan, ledger_columns
+from windrow._plan.plan import INPUT, LeftOutLayout, Options, Plan, left_out_columns
 from windrow._plan.sequence import SEQUENCE
 from windrow._query.grouping import Grouping
 from windrow._windows.session import SessionWindows
@@ -50,12 +50,12 @@ def resolved(
         if rows:
             raise bad_value("with_columns", "start_from(...)", "agg(...), as open windows hold no records to return")
     taken = _taken(grouped, options, rows)
-    alike = dict[str, dict[str, str]]()
+    owners = dict[str, dict[str, str]]()
     for name, what in taken.items():
-        alike.setdefault(name.casefold(), {})[name] = what
+        owners.setdefault(name.casefold(), {})[name] = what
     for name, aggregate in chosen.items():
-        others = alike.setdefault(name.casefold(), {})
-        _check_name(name, aggregate, others, grouped._input)
+        others = owners.setdefault(name.casefold(), {})
+        _check_name(name, aggregate, others, grouped.input)
         others[name] = f"the aggregate {name!r}"
     grouped, calls = _over_names(grouped, {name: call_of(aggregate) for name, aggregate in chosen.items()})
     for name, call in calls.items():
@@ -63,14 +63,14 @@ def resolved(
             allowed = "position() as a separate column: other columns are computed from whole windows"
             raise bad_value(aggregate_argument(name), repr(call), allowed)
     parts = parts_of(calls, taken)
-    resolved_parts, fields = dict[str, AggregateCall](), {field.name: field for field in grouped._fields}
+    resolved_parts, fields = dict[str, AggregateCall](), {field.name: field for field in grouped.fields}
     for name, call in parts.items():
         argument = aggregate_argument(name)
         _check_fits(argument, call, windows, rows)
         if call.frame is not None:
             call.frame.check(argument, windows, rows, fields[grouped.time])
-        if grouped._tie is not None:
-            _check_tie(grouped._tie, argument, call, windows)
+        if grouped.tie is not None:
+            _check_tie(grouped.tie, argument, call, windows)
         if isinstance(call, Funnel) and call.within is not None:
             check_whole(f"{argument}: funnel(within=)", call.within, fields[grouped.time])
         resolved_parts[name] = grouped._resolved(argument, call)
@@ -79,7 +79,7 @@ def resolved(
         fields |= {field.name: field for field in read if field.name not in fields}
     grouped, left_out, fields = _left_out(grouped, options, fields)
     plan = Plan(
-        keys=grouped._keys,
+        keys=grouped.key_columns,
         key_names=grouped.keys,
         time=grouped.time,
         tick=grouped.tick,
@@ -88,14 +88,14 @@ def resolved(
         options=options,
         schema=pa.schema(fields.values()),
         origins=grouped._origins(fields),
-        stream=grouped._stream,
+        stream=grouped.stream,
         finish=finish_of(
-            calls, parts, (*grouped._keys, WINDOW), _after(grouped, options), nulls=options.overflow == "null"
+            calls, parts, (*grouped.key_columns, WINDOW), _after(grouped, options), nulls=options.overflow == "null"
         ),
-        tie=grouped._tie,
+        tie=grouped.tie,
         left_out=left_out,
     )
-    opened = grouped._input
+    opened = grouped.input
     return opened, opened.fitted(plan, rows=rows, has_no_values=opened.has_no_values)
 
 
@@ -107,14 +107,14 @@ def _left_out(
         return grouped, None, fields
     grouped, names = grouped._projected([("columns", column) for column in options.left_out])
     record = tuple(zip(options.left_out, names, strict=True))
-    read = {name: grouped._input.field("columns", name) for name in names if name not in fields}
+    read = {name: grouped.input.field("columns", name) for name in names if name not in fields}
     return grouped, LeftOutLayout(record, len(fields)), {**fields, **read}
 
 
 def _after(grouped: Grouping[Any], options: Options) -> tuple[str, ...]:
     """The columns of a result after its aggregates."""
-    of_ledger = () if options.left_out is None else ledger_columns(grouped._origins(()) is not None, options.left_out)
-    return (*of_ledger, *(("op",) if options.op else ()))
+    returned = left_out_columns(grouped._origins(()) is not None, options.left_out)
+    return (*returned, *(("op",) if options.op else ()))
 
 
 def _over_names(
@@ -138,8 +138,7 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
         added[WINDOW] = "the column of windows"
     if options.op:
         added["op"] = "the column that emit('update'), late('emit') and left_out('emit') add"
-    if options.left_out is not None:
-        added |= dict.fromkeys(ledger_columns(is_cogroup, options.left_out), "a column that left_out('emit') adds")
+    added |= dict.fromkeys(left_out_columns(is_cogroup, options.left_out), "a column that left_out('emit') adds")
     if options.sequence:
         added[SEQUENCE] = "the column that emit('update', sequence=True) adds"
     if not rows:
@@ -147,14 +146,14 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
     else:
         if is_cogroup:
             added[INPUT] = "the column of the records' inputs"
-        taken = dict.fromkeys(grouped._input.row_columns, "a column of the data")
+        taken = dict.fromkeys(grouped.input.row_columns, "a column of the data")
     argument = "data" if rows else "keys"
     for column in taken:
         for name in added:
-            if grouped._input.is_same(column, name):
+            if grouped.input.is_same(column, name):
                 hint = ", or flat()" if name == WINDOW else ""
                 raise bad_value(argument, column, f"any name but {name!r}, which the result adds: rename it{hint}")
-    return {**dict.fromkeys(grouped._keys, "a key"), **taken, WINDOW: "the column of windows", **added}
+    return {**dict.fromkeys(grouped.key_columns, "a key"), **taken, WINDOW: "the column of windows", **added}
 
 
 def _check_tie(tie: str, argument: str, call: AggregateCall, windows: SessionWindows | SlidingWindows) -> None:
@@ -186,11 +185,11 @@ def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> It
         compared: Need | None = None
         if is_compared:
             compared = "order" if aggregate.function in RANKS else "equality"
-        yield grouped._input.field(f"{argument}: {reader}", column, compared=compared)
+        yield grouped.input.field(f"{argument}: {reader}", column, compared=compared)
 
 
-def _check_name(name: str, aggregate: Aggregate, alike: Mapping[str, str], opened: Input[Any]) -> None:
-    """Raises unless it is an aggregate with a free name. `alike` has the names in any case, and their owners."""
+def _check_name(name: str, aggregate: Aggregate, owners: Mapping[str, str], opened: Input[Any]) -> None:
+    """Raises unless it is an aggregate with a free name. `owners` has the owner of each taken name."""
     if not isinstance(aggregate, Aggregate):
         called, columns = getattr(aggregate, "__name__", ""), "..."
         if not called:
@@ -204,7 +203,7 @@ def _check_name(name: str, aggregate: Aggregate, alike: Mapping[str, str], opene
     if "\0" in name:
         raise bad_value("aggregates", name, NO_NULL_CHARACTER)
     check_prefix("aggregates", [name])
-    what = next((what for other, what in alike.items() if opened.is_same(name, other)), None)
+    what = next((what for other, what in owners.items() if opened.is_same(name, other)), None)
     if what is not None:
         raise bad_value("aggregates", name, f"a new name: {what} has this one already")
 
@@ -221,14 +220,14 @@ def _called(other: object) -> tuple[str, str]:
 def without_names(positional: Sequence[object], call: str = "agg") -> TypeError:
     """Aggregates were given by position or in a list, but each is a column and needs a name."""
     flat = [each for one in positional for each in (one if isinstance(one, list | tuple) else [one])]
-    named = [_shown(call_of(each)) for each in flat if isinstance(each, Aggregate)]
+    named = [_as_argument(call_of(each)) for each in flat if isinstance(each, Aggregate)]
     for called, columns in map(_called, flat):
         named += [f"{called}=windrow.{called}({columns})"] if called in functions.__all__ else []
     shown = ", ".join(dict.fromkeys(named)) or "n=windrow.count()"
     return bad_type("aggregates", positional[0], f"aggregates by name, such as {call}({shown})")
 
 
-def _shown(call: AggregateCall) -> str:
+def _as_argument(call: AggregateCall) -> str:
     name = "_".join([call.maker, *map(str, call.columns)])
     shown = repr(call) if type(call) is AggregateCall else f"{call.maker}(...)"
     return f"{name if name.isidentifier() else 'result'}=windrow.{shown}"

@@ -37,7 +37,7 @@ class Scan:
 
     columns: tuple[str, ...]
     tasks: int
-    _input: Input[DataFrame] = field(repr=False, compare=False)
+    input: Input[DataFrame] = field(repr=False, compare=False)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 

@@ -126,7 +126,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         if pace is not None and every_record:
             raise bad_value("every", every, "None with every_record=True, which gives each change at once")
         if pace is not None:
-            check_counted("every", pace, self.grouped._fields[len(self.grouped._keys)])
+            check_counted("every", pace, self.grouped.fields[len(self.grouped.key_columns)])
         chosen = self._with(emit=when, every_record=every_record, every=pace, sequence=sequence)
         return chosen._checked_op("emit('update')")
 
@@ -281,7 +281,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         [1, 2]
         """
         number = _count(count, _MOST_THREADS)
-        self.grouped._input.check_threads(number)
+        self.grouped.input.check_threads(number)
         return self._with(threads=number)
 
     def progress(self, show: bool | Callback = True) -> Self:
@@ -307,7 +307,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         if not isinstance(show, bool) and not callable(show):
             raise bad_type("show", show, "True, False, or a function of the step, the records done, and all of them")
         if show is not False:
-            self.grouped._input.check_progress(show)
+            self.grouped.input.check_progress(show)
         return self._with(progress=show)
 
     def observe(self, observation: Observation | OfSpark | str) -> Self:
@@ -336,7 +336,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         >>> seen.get["records"], seen.get["windows"]
         (3, 2)
         """
-        self.grouped._input.check_observation(observation)
+        self.grouped.input.check_observation(observation)
         return self._with(observation=observation)
 
     def start_from(self, open: Any) -> Self:
@@ -381,8 +381,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         >>> [(change.key["user"], change.values) for change in driver.tick(datetime(2026, 1, 1, 10))]
         [('bob', {'count': 2})]
         """
-        self.grouped._input.check_start(open)
-        if self.grouped._stream.source and self.grouped._stream.stream_time == "source":
+        self.grouped.input.check_start(open)
+        if self.grouped.stream.source and self.grouped.stream.stream_time == "source":
             allowed = (
                 "None with start_from: open windows hold the records of all sources together, and their clock row has "
                 "one time, so neither the windows nor the time of a source can be derived; without source= all records "

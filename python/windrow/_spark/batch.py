@@ -59,7 +59,7 @@ from windrow._spark import release
 from windrow._spark.advance import PACKED_RUN, RUN_COUNTERS, output_of, rows_of, wider_types
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
-from windrow._spark.frame import FrameInput, numbered, projected, shown, shown_rows, with_names
+from windrow._spark.frame import FrameInput, numbered, projected, with_key_names, with_names, with_row_names
 from windrow._spark.step import mapped
 
 _PACKED = (
@@ -128,7 +128,7 @@ class BatchInput(FrameInput):
         )
         result = mapped(blocks, step, StructType([*output.fields, *_nullable_longs(observed.values())]))
         windows = F.col("window") if plan.left_out is None else F.when(F.col("op") != "left_out", F.col("window"))
-        return shown(plan, _result(plan, result, observed, F.count(windows).alias("windows")))
+        return with_key_names(plan, _result(plan, result, observed, F.count(windows).alias("windows")))
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[DataFrame]:
         """One run of a daily job, as lazy frames."""
@@ -144,7 +144,7 @@ class BatchInput(FrameInput):
         )
         packed = mapped(self._rows(plan.schema.names), step, PACKED_RUN)
         rows = rows_of(plan, packed, opened, to=to, output=output, observed=observed)
-        rows = shown(plan, _result(plan, rows, observed))
+        rows = with_key_names(plan, _result(plan, rows, observed))
         is_closed, op = F.col(STATUS) == "closed", ["op"] if plan.options.op else []
         closed = _without(rows.where(is_closed), [STREAM_TIME, STATE, STATUS])
         return Run(closed, _without(rows.where(~is_closed), [STATUS, *op]), rows)
@@ -163,9 +163,9 @@ class BatchInput(FrameInput):
         """All rows, each with its window, as a lazy frame."""
         if plan.origins is not None:
             frame = self._rows_with_windows(plan)
-            return with_names(frame, frame.columns, len(plan.origins.shown) + 1, flat=plan.options.flat)
+            return with_names(frame, frame.columns, len(plan.origins.returned) + 1, flat=plan.options.flat)
         source, plan = self._without_clashes(plan)
-        return shown_rows(plan, source._rows_with_windows(plan), self.row_columns, len(self.expressions))
+        return with_row_names(plan, source._rows_with_windows(plan), self.row_columns, len(self.expressions))
 
     def _rows_with_windows(self, plan: Plan) -> DataFrame:
         plan, core, output = self._with_rows(plan, len(self.columns))
@@ -209,8 +209,8 @@ def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any
     """The result of the last step. Observes `counts` with the counters."""
     if plan.options.observation is not None:
         frame = _observed(frame, plan.options.observation, observed, *counts)
-    if plan.origins is not None and plan.origins.shown:
-        frame = _shown(frame, plan.origins)
+    if plan.origins is not None and plan.origins.returned:
+        frame = _returned(frame, plan.origins)
     if plan.options.sequence:
         fields = [*frame.schema.fields, StructField(SEQUENCE, LongType())]
         frame = with_schema(frame.withColumn(SEQUENCE, F.lit(0).cast("long")), fields)
@@ -223,16 +223,16 @@ def _without(frame: DataFrame, names: Sequence[str]) -> DataFrame:
     return with_schema(frame.drop(*names), fields)
 
 
-def _shown(frame: DataFrame, origins: Origins) -> DataFrame:
+def _returned(frame: DataFrame, origins: Origins) -> DataFrame:
     """The rows of a cogroup. Drops the plan's own columns and adds the input's name after the columns of the data."""
     names, columns = frame.columns, numbered(frame)
     of_input = F.element_at(F.array(*map(F.lit, origins.names)), F.col(f"_{names.index(origins.column)}") + 1)
-    shown = [F.col(f"_{names.index(name)}").alias(name) for name in origins.shown]
+    shown = [F.col(f"_{names.index(name)}").alias(name) for name in origins.returned]
     added = [F.col(f"_{position}").alias(names[position]) for position in range(names.index(WINDOW), len(names))]
     fields = {field.name: field for field in frame.schema.fields}
     fields[INPUT] = StructField(INPUT, StringType())
     rows = columns.select(*shown, of_input.alias(INPUT), *added)
-    return with_schema(rows, [fields[name] for name in (*origins.shown, INPUT, *names[names.index(WINDOW) :])])
+    return with_schema(rows, [fields[name] for name in (*origins.returned, INPUT, *names[names.index(WINDOW) :])])
 
 
 def _observed(frame: DataFrame, observation: Any, counters: dict[str, str], *counts: Any) -> DataFrame:

@@ -30,11 +30,11 @@ from windrow._aggregates.user_function import Reduction
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
 from windrow._arguments.expression import EXPRESSION, FIELD, SPARK, ColumnExpression
-from windrow._executor.ledger import Ledger
+from windrow._executor.left_out import LeftOutRows
 from windrow._native import Operator, Query
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, Need
-from windrow._plan.plan import Origins, Plan, ledger_columns
+from windrow._plan.plan import Origins, Plan, left_out_columns
 from windrow._plan.time_casts import TimeCasts
 from windrow._spark.declared import declared_frame, renamed, schema_of, with_schema
 from windrow._spark.expressions import is_case_sensitive, is_column, output_name, schema_with, with_columns
@@ -108,8 +108,8 @@ class FrameInput(Input[DataFrame]):
         """The name as the frame spells it. Spark ignores the case of names unless spark.sql.caseSensitive is true."""
         if column in self.columns:
             return column
-        alike = [name for name in self.row_columns if name.casefold() == column.casefold()]
-        return alike[0] if len(alike) == 1 and not self.is_case_sensitive else column
+        same = [name for name in self.row_columns if name.casefold() == column.casefold()]
+        return same[0] if len(same) == 1 and not self.is_case_sensitive else column
 
     @property
     def is_case_sensitive(self) -> bool:
@@ -217,13 +217,13 @@ class FrameInput(Input[DataFrame]):
         return arrow_field(argument, self._schema.fields[position], compared=compared is not None)
 
     def _arrow_output(self, plan: Plan) -> pa.Schema:
-        """The columns of the core's result, with those of the ledger."""
+        """The columns of the core's result, with those of records in no window."""
         if plan.functions:
             core = Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
         else:
             core = Query(plan.spec, plan.schema).output_schema
-        ledger = Ledger.of(plan.spec, plan.schema)
-        return core if ledger is None else ledger.output(core)
+        outside = LeftOutRows.of(plan.spec, plan.schema)
+        return core if outside is None else outside.output(core)
 
     def _output(self, plan: Plan, *, counted: bool) -> StructType:
         """The columns of the result. `counted`: the rows include counter rows, which have no window."""
@@ -234,17 +234,17 @@ class FrameInput(Input[DataFrame]):
         may_be_null = counted or plan.left_out is not None
         keys = [StructField(key, self._type(key), may_be_null or len(plan.keys) > 1) for key in plan.keys]
         fields = [*keys, *self._window_columns(plan, self._arrow_output(plan), may_be_null=may_be_null)]
-        fields += self._ledger_columns(plan)
+        fields += self._left_out_columns(plan)
         return StructType([*fields, StructField("op", StringType(), counted)] if plan.options.op else fields)
 
-    def _ledger_columns(self, plan: Plan) -> list[StructField]:
+    def _left_out_columns(self, plan: Plan) -> list[StructField]:
         """The columns of records in no window."""
         if plan.left_out is None:
             return []
         record = StructType([StructField(name, self._type(column)) for name, column in plan.left_out.record])
         of_time = ("time", "stream_time")
         kinds = {**dict.fromkeys(of_time, self._type(plan.time)), "late_by": DayTimeIntervalType(), "record": record}
-        names = ledger_columns(plan.origins is not None, plan.left_out.record)
+        names = left_out_columns(plan.origins is not None, plan.left_out.record)
         return [StructField(name, kinds.get(name, StringType())) for name in names]
 
     def _window_columns(self, plan: Plan, arrow: pa.Schema, *, may_be_null: bool = True) -> list[StructField]:
@@ -283,7 +283,7 @@ class FrameInput(Input[DataFrame]):
         return kind
 
 
-def shown(plan: Plan, frame: DataFrame) -> DataFrame:
+def with_key_names(plan: Plan, frame: DataFrame) -> DataFrame:
     """Windows of the core as rows of the result: keys by their names, with `flat()` the bounds as columns."""
     names: list[str | None] = [*frame.columns]
     if plan.key_names != plan.keys:
@@ -291,7 +291,7 @@ def shown(plan: Plan, frame: DataFrame) -> DataFrame:
     return with_names(frame, names, len(plan.keys), flat=plan.options.flat)
 
 
-def shown_rows(plan: Plan, frame: DataFrame, rows: Sequence[str], hidden: int = 0) -> DataFrame:
+def with_row_names(plan: Plan, frame: DataFrame, rows: Sequence[str], hidden: int = 0) -> DataFrame:
     """Rows with their windows as rows of the result, without the hidden columns that follow those of the rows."""
     window = len(rows) + hidden
     names = [*rows, *[None] * hidden, *frame.columns[window:]]

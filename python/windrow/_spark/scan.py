@@ -25,7 +25,7 @@ from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._executor.batch import pack, pack_rows
 from windrow._executor.scan.filter import NO_FILTER, Filter, filter_columns
-from windrow._executor.scan.read import Part, Source, read, read_and_pack, read_and_pack_rows
+from windrow._executor.scan.read import Part, ScanTasks, read, read_and_pack, read_and_pack_rows
 from windrow._executor.shipping import shipped
 from windrow._spark.batch import BatchInput
 from windrow._spark.declared import with_schema
@@ -80,9 +80,9 @@ class Files:
         """A DataFrame of what a step makes of these columns."""
         read_names = {*names, *self.filter.columns}
         columns = pa.schema([field for field in self.arrow if field.name in read_names])
-        source: Source = (self.tasks, columns.serialize().to_pybytes(), tuple(names), self.filter.pickled)
+        scan: ScanTasks = (self.tasks, columns.serialize().to_pybytes(), tuple(names), self.filter.pickled)
         numbers = self.spark.range(0, len(self.tasks), 1, max(len(self.tasks), 1))
-        return mapped(numbers, shipped(step, source, *query), output)
+        return mapped(numbers, shipped(step, scan, *query), output)
 
     def rows(self, names: Sequence[str]) -> DataFrame:
         """These columns of all rows."""

@@ -54,7 +54,7 @@ from windrow._spark.configure import (
 from windrow._spark.declared import check_table, with_schema
 from windrow._spark.environment import warn_of_interpreter
 from windrow._spark.expressions import check_deterministic
-from windrow._spark.frame import FrameInput, projected, shown, shown_rows
+from windrow._spark.frame import FrameInput, projected, with_key_names, with_row_names
 from windrow._spark.processor import CHANGED, changed
 from windrow._spark.release import is_frame
 from windrow._spark.start import Start
@@ -107,7 +107,7 @@ class StreamInput(FrameInput):
 
     def union(self, inputs: Sequence[Self], schema: Any, origins: Origins) -> Self:
         """The rows of several inputs in one frame. Raises `ValueError` for `with_columns`, which takes one stream."""
-        if origins.shown:
+        if origins.returned:
             raise bad_value("with_columns", "a cogroup of streaming DataFrames", "one of batches, or one stream")
         return self._united(inputs, schema, origins)
 
@@ -117,17 +117,17 @@ class StreamInput(FrameInput):
         start = None if plan.options.start is None else Start(plan, self._frame.sparkSession)
         output = self._output(plan, counted=_counts_computed(plan))
         read, core = self._shipment(plan, self._core_output(plan, counted=False), start), self._arrow_output(plan)
-        schema = _shown(core).serialize().to_pybytes()
+        schema = _nullable(core).serialize().to_pybytes()
         if plan.options.sequence:
             output = StructType([*output.fields, StructField(SEQUENCE, LongType())])
         unpack = _last_step(plan, core, change_block.unpack, _observed(plan, output), schema, plan.options.sequence)
-        return shown(plan, self._unpacked(plan, *read, unpack, output, start=start))
+        return with_key_names(plan, self._unpacked(plan, *read, unpack, output, start=start))
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All records, each with its window, as a streaming frame."""
         source, plan = self._without_clashes(self._on_stream(plan))
         returned_records.check(plan)
-        return shown_rows(plan, source._rows_with_windows(plan), self.row_columns)
+        return with_row_names(plan, source._rows_with_windows(plan), self.row_columns)
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
         """Spark's name for the column. Also raises `ValueError` for an expression that is not deterministic."""
@@ -137,7 +137,7 @@ class StreamInput(FrameInput):
 
     def _rows_with_windows(self, needed: Plan) -> DataFrame:
         plan, core, output = self._with_rows(needed, len(self.row_columns))
-        shipment, frame = self._shipment_of_records(needed, _shown(core))
+        shipment, frame = self._shipment_of_records(needed, _nullable(core))
         unpack = _last_step(plan, core, returned_records.unpack_records, _observed(plan, output), shipment)
         return self._unpacked(plan, shipment, frame, unpack, output)
 
@@ -252,7 +252,7 @@ def _observed(plan: Plan, output: StructType) -> dict[str, str]:
     return {counter: names.unused(f"windrow_{counter}") for counter in counters}
 
 
-def _shown(core: pa.Schema) -> pa.Schema:
+def _nullable(core: pa.Schema) -> pa.Schema:
     """The core's columns, all nullable as in Spark."""
     return pa.schema([field.with_nullable(True) for field in core])
 

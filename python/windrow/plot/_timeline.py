@@ -116,6 +116,6 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
 
 
 def _picture(traced: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
-    fields = [windowed.grouped._input.field("keys", key) for key in windowed.grouped._keys]
+    fields = [windowed.grouped.input.field("keys", key) for key in windowed.grouped.key_columns]
     title = str(windowed.windows)
     return Timeline(drawing.drawn(traced, [key_of("keys", key, fields) for key in wanted], title), title)

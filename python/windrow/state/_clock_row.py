@@ -12,7 +12,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value, listed
-from windrow._arguments.instant import shown
+from windrow._arguments.instant import time_text
 from windrow._executor.open_windows import OpenWindows
 from windrow._native import change_clock, read_clock
 from windrow._plan.flat import BOUNDS, WINDOW
@@ -84,10 +84,10 @@ class ClockRow:
         """Its bytes at another stream time. `ValueError` for an earlier one of sessions with rules."""
         if to < self.ticks and has_rules(self.specification["windows"]):
             allowed = (
-                f"{shown(self.ticks, self.time)}, which the table has reached, or later: its sessions have rules, and "
-                "earlier records would move the ends of these sessions"
+                f"{time_text(self.ticks, self.time)}, which the table has reached, or later: its sessions have rules, "
+                "and earlier records would move the ends of these sessions"
             )
-            raise ValueError(f"to: got {shown(to, self.time)}; allowed: {allowed}")
+            raise ValueError(f"to: got {time_text(to, self.time)}; allowed: {allowed}")
         return change_clock(self.state, to)
 
     def keys(self, names: Sequence[str]) -> list[str]:

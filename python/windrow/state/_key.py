@@ -51,7 +51,7 @@ def fetch_key(
             texts = [index.check(name, pages.get(name)) for name in windows]
             operator = query.operator([decode_page(text) for text in (head, *texts)], is_part=True)
             selected = operator.select(sort_key, sort_key, first, last, backward=backward)
-            results.append([query.shown(operator, batch, query.source(index, number)) for batch in selected])
+            results.append([query.result_rows(operator, batch, query.source(index, number)) for batch in selected])
     if backward:
         results.reverse()
     if not results:

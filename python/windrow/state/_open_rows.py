@@ -64,12 +64,12 @@ def pack_shards(batches: Batches, schema: bytes, batch: int) -> Batches:
         rows, clock = operator.open_windows(None, batch, sources)
         for windows in rows:
             for start in range(0, windows.num_rows, _ROWS_OF_BLOCK):
-                shown = _shown(windows.slice(start, _ROWS_OF_BLOCK), query, columns)
+                shown = _open_rows(windows.slice(start, _ROWS_OF_BLOCK), query, columns)
                 yield _packed(ROWS, number + 1, ipc_stream(shown).to_pybytes())
         yield _packed(CLOCK, 0, clock)
 
 
-def _shown(rows: pa.RecordBatch, query: StoredQuery, columns: pa.Schema) -> pa.RecordBatch:
+def _open_rows(rows: pa.RecordBatch, query: StoredQuery, columns: pa.Schema) -> pa.RecordBatch:
     *shown, states = rows.columns
     shown = shown[1:] if query.is_series else shown
     times = pa.nulls(rows.num_rows, columns.field(STREAM_TIME).type)

@@ -54,7 +54,7 @@ def _of_shard(pages: dict[str, str]) -> Batches:
         operator = query.operator(list(pages_of_operator.values()))
         # Sliding windows are kept for a while after they have closed, like sessions with `retention`.
         for windows in operator.select(None, None, _closed(pages_of_operator[head]), None, by="due"):
-            yield query.shown(operator, windows, query.source(index, number))
+            yield query.result_rows(operator, windows, query.source(index, number))
 
 
 def _closed(head: bytes) -> int:

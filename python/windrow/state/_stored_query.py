@@ -96,7 +96,7 @@ class StoredQuery:
             operator.restore(pages)
         return operator
 
-    def shown(self, operator: Operator, windows: pa.RecordBatch, source: dict[str, Any]) -> pa.RecordBatch:
+    def result_rows(self, operator: Operator, windows: pa.RecordBatch, source: dict[str, Any]) -> pa.RecordBatch:
         """Selected windows with the source columns and stream time, named as in the result."""
         count = windows.num_rows
         columns = windows.columns[:-1]  # the last one is the largest time of the records

@@ -45,11 +45,11 @@ class Change:
 
 
 def changes_of(
-    batch: pa.RecordBatch, key_names: Sequence[str], ledger: Sequence[str], *, final: bool
+    batch: pa.RecordBatch, key_names: Sequence[str], left_out: Sequence[str], *, final: bool
 ) -> Iterator[Change]:
     """The rows of the core: keys, window, aggregates, op and time. An upsert of close mode is final.
 
-    The columns `ledger` come before `op`; only rows of records left out have them.
+    The columns `left_out` come before `op`; only rows of records left out have them.
     """
     keys = max(len(key_names), 1)  # without keys it is a constant
     names = batch.schema.names
@@ -57,7 +57,7 @@ def changes_of(
     for *cells, op, time in zip(*columns, strict=True):
         kind: Kind = "final" if final and op == "upsert" else op
         values = dict(zip(names[keys + 1 : -2], cells[keys + 1 :], strict=True)) if kind != "delete" else {}
-        values = {name: value for name, value in values.items() if (name in ledger) == (kind == "left_out")}
+        values = {name: value for name, value in values.items() if (name in left_out) == (kind == "left_out")}
         key = dict(zip(key_names, cells, strict=False))
         bounds = cells[keys] or {"start": None, "end": None}
         yield Change(kind, key, Window(bounds["start"], bounds["end"]), values, time)

@@ -138,7 +138,7 @@ def plan_of(definition: Definition, schema: Schemas) -> Plan:
     named = tuple(schema) if isinstance(schema, Mapping) else ()
     if set(inputs) != set(named):
         allowed = f"schemas of {listed(inputs)}, by name" if inputs else "the schema of the one input of the definition"
-        raise bad_value("schema", _shown(schema), allowed)
+        raise bad_value("schema", _schema_text(schema), allowed)
     return plan
 
 
@@ -154,7 +154,7 @@ def _called(definition: Definition, schema: Schemas) -> Any:
         signature.bind(*single, **named)
     except TypeError as error:
         allowed = f"schemas of what the definition takes, {signature} ({error})"
-        raise bad_value("schema", _shown(schema), allowed) from None
+        raise bad_value("schema", _schema_text(schema), allowed) from None
     return _run(definition, single, named)
 
 
@@ -186,5 +186,5 @@ def _step(name: str, where: str) -> AttributeError:
     return AttributeError(f"definition: got {shown} {where}; {_STEPS}")
 
 
-def _shown(schema: Schemas) -> object:
+def _schema_text(schema: Schemas) -> object:
     return tuple(schema) if isinstance(schema, Mapping) else "one schema"

@@ -18,7 +18,7 @@ from windrow._executor.open_windows import check_start
 from windrow._executor.tasks import Source
 from windrow._folds.python_values import values_of
 from windrow._plan.flat import shown
-from windrow._plan.plan import ledger_columns
+from windrow._plan.plan import left_out_columns
 from windrow._windows.session import SessionWindows
 from windrow.testing._change import Change, changes_of
 from windrow.testing._definition import Definition, Schemas, plan_of
@@ -297,7 +297,7 @@ class StreamDriver:
         Raises:
             OverflowError: a time that Python cannot represent, such as one past the year 9999.
         """
-        return self._shown(self._operators.stream_time)
+        return self._python_time(self._operators.stream_time)
 
     @property
     def stream_times(self) -> dict[Source, Any]:
@@ -305,7 +305,7 @@ class StreamDriver:
 
         Raises as `stream_time` does.
         """
-        return {source: self._shown(time) for source, time in self._operators.stream_times.items()}
+        return {source: self._python_time(time) for source, time in self._operators.stream_times.items()}
 
     @property
     def sessions(self) -> SessionStore:
@@ -374,7 +374,7 @@ class StreamDriver:
     def _driver_page(self) -> bytes:
         return driver_page(self._plan.stream, self._operators.sources, self._set_aside, self._began)
 
-    def _shown(self, ticks: int | None) -> Any:
+    def _python_time(self, ticks: int | None) -> Any:
         times = pa.array([ticks], pa.int64()).cast(self._schema.field(self._plan.time).type)
         (time,) = values_of(self._plan.time, times)
         return time
@@ -391,8 +391,8 @@ class StreamDriver:
         batches = batches if self._finish is None else list(self._finish.batches(iter(batches)))
         self._unread += [batch for batch in batches if batch.num_rows]
         keys, final, out = self._plan.key_names, self._plan.options.emit == "close", self._plan.left_out
-        ledger = [] if out is None else ledger_columns(self._plan.origins is not None, out.record)
-        return [change for batch in batches for change in changes_of(batch, keys, ledger, final=final)]
+        left_out = left_out_columns(self._plan.origins is not None, None if out is None else out.record)
+        return [change for batch in batches for change in changes_of(batch, keys, left_out, final=final)]
 
     @property
     def _store(self) -> Store:

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.column import Names
-from windrow._executor.ledger import Ledger
-from windrow._executor.ledger_rows import of_records, of_windows
+from windrow._executor.left_out import LeftOutRows
 from windrow._executor.open_windows import OpenWindows, shown_aggregates
+from windrow._executor.result_rows import of_records, of_windows
 from windrow._executor.tasks import Source, Tasks
 from windrow._native import Operator, sort_keys
 from windrow._plan.plan import Plan
@@ -41,32 +41,33 @@ Make = Callable[[], "Operator"]
 class Operators(ABC):
     """The operations of a driver on its operators."""
 
-    def __init__(self, blank: Operator, ledger: Ledger | None) -> None:
+    def __init__(self, blank: Operator, outside: LeftOutRows | None) -> None:
         """`blank` is any operator of the plan; its state does not matter."""
         self.output_schema = blank.output_schema
-        self._ledger = ledger
+        self._outside = outside
         *columns, time = blank.change_schema
         if len(columns) > len(self.output_schema):
             columns[-1] = columns[-1].with_name(OP)
         changes = pa.schema(columns)
-        if ledger is not None:
-            self.output_schema = ledger.output(self.output_schema)
-            changes, time = ledger.output(changes), time.with_nullable(True)
+        if outside is not None:
+            self.output_schema = outside.output(self.output_schema)
+            changes, time = outside.output(changes), time.with_nullable(True)
         self.change_schema = changes.append(time.with_name(TIME))
 
     def left_out(self, sourced: SourcedRows, reason: str) -> list[pa.RecordBatch]:
         """The rows of records that are left out, if the query returns them."""
-        if self._ledger is None or not sourced.batch.num_rows:
+        if self._outside is None or not sourced.batch.num_rows:
             return []
-        return [self._of_records(self._ledger.rows(sourced.batch, reason))]
+        return [self._of_records(self._outside.rows(sourced.batch, reason))]
 
     def _pushed(self, operator: Operator, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """The changes that rows make, and the rows of records in no window if the query returns them."""
         changes = self._changes(operator.push(batch))
-        return [*changes, *map(self._of_records, self._ledger.judged(batch, operator) if self._ledger else ())]
+        left_out = [] if self._outside is None else self._outside.judged(batch, operator)
+        return [*changes, *map(self._of_records, left_out)]
 
     def _changes(self, changes: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        if self._ledger is None:
+        if self._outside is None:
             return [pa.RecordBatch.from_arrays(batch.columns, schema=self.change_schema) for batch in changes]
         return [of_windows(batch, self.change_schema, after=2) for batch in changes]
 
@@ -130,12 +131,12 @@ class Operators(ABC):
 class SharedOperator(Operators):
     """One operator for all records."""
 
-    def __init__(self, make: Make, ledger: Ledger | None, column: str | None) -> None:
+    def __init__(self, make: Make, outside: LeftOutRows | None, column: str | None) -> None:
         """`column` is the column with the number of each row's source, if the operator needs it."""
         self._operator = make()
         self._column = column
         self._numbers: dict[Source, int] = {}
-        super().__init__(self._operator, ledger)
+        super().__init__(self._operator, outside)
 
     def start(self, plan: Plan) -> str:
         """Begins with the open windows of a plan. Returns their name."""
@@ -211,7 +212,7 @@ class SharedOperator(Operators):
 class SourceOperators(Operators):
     """One operator for each source."""
 
-    def __init__(self, make: Make, ledger: Ledger | None, keys: int, *, in_order: bool) -> None:
+    def __init__(self, make: Make, outside: LeftOutRows | None, keys: int, *, in_order: bool) -> None:
         """Without sources. `keys` is the number of key columns.
 
         With `in_order`, changes are in the order of the rows, so a batch is cut wherever its source changes. Otherwise
@@ -222,7 +223,7 @@ class SourceOperators(Operators):
         self._keys = keys
         self._in_order = in_order
         self._failed: Operator | None = None
-        super().__init__(self._blank, ledger)
+        super().__init__(self._blank, outside)
 
     def push(self, sourced: SourcedRows) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""
@@ -358,12 +359,12 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
         schema = schema.append(pa.field(number, pa.int32()))
         operator_plan["sources"] = number
     spec, folds = json.dumps(operator_plan), plan.folds(kafka=value is not None)
-    ledger = Ledger.of(spec, plan.schema)
+    outside = LeftOutRows.of(spec, plan.schema)
 
     def made() -> Operator:
         return Operator(spec, schema, folds)
 
     if stream.source and number is None:
         in_order = plan.options.emit == "close" or plan.options.every_record
-        return SourceOperators(made, ledger, len(plan.keys), in_order=in_order)
-    return SharedOperator(made, ledger, number)
+        return SourceOperators(made, outside, len(plan.keys), in_order=in_order)
+    return SharedOperator(made, outside, number)

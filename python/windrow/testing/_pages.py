@@ -94,7 +94,7 @@ def read(pages: Iterable[bytes], stream: Stream) -> SavedState:
     )
     specification = _specification(stream)
     if saved != specification:
-        raise _broken(changed_query(_shown(saved), _shown(specification)))
+        raise _broken(changed_query(_in_words(saved), _in_words(specification)))
     columns = [column.to_pylist() for column in heads[0].columns]
     return SavedState(list(zip(*columns, strict=True)), counters, start, plain)
 
@@ -104,7 +104,7 @@ def _fields(stream: Stream) -> Sequence[pa.Field[pa.DataType]]:
     return stream.fields[: len(stream.source)]
 
 
-def _shown(specification: Mapping[str, Any]) -> dict[str, object]:
+def _in_words(specification: Mapping[str, Any]) -> dict[str, object]:
     """A specification as users write it."""
     columns = [f"{name} ({kind})" for name, kind in specification["source"].items()]
     return {"source": ", ".join(columns) or None, "stream_time": specification.get("stream_time", "source")}

@@ -99,7 +99,7 @@ def replay(scenario: Scenario, batch: Lengths | None = None, restart: Lengths | 
             expected += recorded
             got += answered
         elif answered != recorded:
-            differences += [f"step {played}, {_shown_input(steps[0])}", *_differing(recorded, answered)]
+            differences += [f"step {played}, {_input_text(steps[0])}", *_differing(recorded, answered)]
         if player.dropped != steps[-1].dropped:
             differences.append(
                 f"step {played + length - 1}: expected {steps[-1].dropped} dropped, got {player.dropped}"
@@ -122,20 +122,20 @@ def _differing(expected: list[Output], got: list[Output]) -> Iterator[str]:
     for place in range(max(len(expected), len(got))):
         pair = [rows[place] if place < len(rows) else None for rows in (expected, got)]
         if pair[0] != pair[1]:
-            yield f"  update {place}: expected {_shown(pair[0])}, got {_shown(pair[1])}"
+            yield f"  update {place}: expected {_output_text(pair[0])}, got {_output_text(pair[1])}"
             shown += 1
             if shown == _SHOWN:
                 return
 
 
-def _shown(output: Output | None) -> str:
+def _output_text(output: Output | None) -> str:
     if output is None:
         return "nothing"
     value = "a tombstone" if output.value is None else output.value
     return f"{output.key!r} [{output.start}, {output.end}] = {value} at {output.time}"
 
 
-def _shown_input(step: Step) -> str:
+def _input_text(step: Step) -> str:
     return f"record {step.key!r}: {step.value!r} at {step.time}{' of the second input' if step.input else ''}"
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from windrow import SessionWindows
-from windrow._executor.ledger import Ledger
+from windrow._executor.left_out import LeftOutRows
 from windrow._executor.open_windows import shown_aggregates
 from windrow._executor.run_blocks import pack_open
 from windrow._executor.stream.change_block import unpack
@@ -174,5 +174,5 @@ class LocalStream:
             core = Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
         else:
             core = Query(self.plan.spec, self.plan.schema).output_schema
-        ledger = Ledger.of(self.plan.spec, self.plan.schema)
-        return core if ledger is None else ledger.output(core)
+        outside = LeftOutRows.of(self.plan.spec, self.plan.schema)
+        return core if outside is None else outside.output(core)

@@ -16,8 +16,8 @@ import pytest
 import windrow as wr
 from windrow._command.csv_rows import TextFormat
 from windrow._command.file import File
+from windrow._command.files import Files
 from windrow._command.progress import Bar
-from windrow._command.source import Source
 from windrow._command.time_column import TimeColumn
 
 PROCESSES = 2
@@ -27,9 +27,9 @@ NOTE = "x" * 400
 
 READ_ONE_BATCH = f"""
 import sys
-from {Source.__module__} import File, Source, TextFormat, TimeColumn
+from {Files.__module__} import File, Files, TextFormat, TimeColumn
 from {Bar.__module__} import Bar
-source = Source([File.of("FILE", sys.argv[1])], TextFormat())
+source = Files([File.of("FILE", sys.argv[1])], TextFormat())
 columns = source.columns(TimeColumn(("ts",)))
 columns.of("--key", "user", "value")
 columns.of("--time", "ts", "time")
@@ -64,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def reader_of(path: Path, bar: Bar) -> pa.RecordBatchReader:
-    source = Source([File.of("FILE", str(path))], TextFormat())
+    source = Files([File.of("FILE", str(path))], TextFormat())
     columns = source.columns(TimeColumn(("ts",)))
     columns.of("--key", "user", "value")
     columns.of("--time", "ts", "time")

@@ -54,7 +54,7 @@ def test_a_picture_of_a_data_frame_is_that_of_its_rows(clicks: DataFrame) -> Non
 
 
 def test_only_the_rows_of_the_keys_are_collected(clicks: DataFrame) -> None:
-    opened = wr.group_by(clicks, "user", time="when.ts")._input
+    opened = wr.group_by(clicks, "user", time="when.ts").input
     schema = pa.schema([opened.field("time", name) for name in ("user", "when.ts")])
     assert opened.rows(schema, ["user"], [("ann",)])["user"].to_pylist() == ["ann"] * 3
     assert opened.rows(schema, ["user"], [("bob",), ("it's",)]).num_rows == 2

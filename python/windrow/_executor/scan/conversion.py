@@ -75,8 +75,8 @@ def place_of(names: list[str], name: str, *, ignore_case: bool) -> int | None:
     """
     if names.count(name) == 1:
         return names.index(name)
-    alike = [place for place, other in enumerate(names) if ignore_case and other.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else None
+    places = [place for place, other in enumerate(names) if ignore_case and other.casefold() == name.casefold()]
+    return places[0] if len(places) == 1 else None
 
 
 def _struct(array: Any, kind: Any, ignore_case: bool) -> Any:

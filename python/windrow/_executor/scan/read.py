@@ -27,14 +27,14 @@ class Part(Protocol):
         """These columns of the rows."""
 
 
-Source = tuple[tuple[bytes, ...], bytes, tuple[str, ...], bytes | None]
+ScanTasks = tuple[tuple[bytes, ...], bytes, tuple[str, ...], bytes | None]
 """What a scan reads, as plain data: the pickled parts of each task; the serialized columns to read, with those of the
 filter; the names of the columns that the scan gives; the pickled filter."""
 
 
-def read(batches: Batches, source: Source) -> Batches:
+def read(batches: Batches, scan: ScanTasks) -> Batches:
     """The rows of the tasks whose numbers the batches hold."""
-    tasks, serialized, names, pickled = source
+    tasks, serialized, names, pickled = scan
     columns, condition = read_schema(serialized), read_filter(pickled)
     for batch in batches:
         for number in batch.column(0):
@@ -46,13 +46,13 @@ def read(batches: Batches, source: Source) -> Batches:
                         yield kept.select(list(names))
 
 
-def read_and_pack(batches: Batches, source: Source, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
+def read_and_pack(batches: Batches, scan: ScanTasks, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """As `pack`, for the rows of a scan."""
-    return pack(read(batches, source), spec, schema, observed)
+    return pack(read(batches, scan), spec, schema, observed)
 
 
 def read_and_pack_rows(
-    batches: Batches, source: Source, spec: str, schema: bytes, observed: tuple[str, ...]
+    batches: Batches, scan: ScanTasks, spec: str, schema: bytes, observed: tuple[str, ...]
 ) -> Batches:
     """As `pack_rows`, for the rows of a scan."""
-    return pack_rows(read(batches, source), spec, schema, observed)
+    return pack_rows(read(batches, scan), spec, schema, observed)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 import pyarrow as pa
 
 from windrow._executor.batches import Batches, counters_alone, micro_batch, read_schema, rebased, with_counters
-from windrow._executor.ledger_rows import of_either
+from windrow._executor.result_rows import of_either
 from windrow._native import decode_changes, encode_changes
 from windrow._plan.sequence import FIELD, sequenced
 

@@ -85,13 +85,13 @@ class Split:
             is_tick = returned_records.is_tick(query, batch)
             if query.record_names:
                 yield from self._records_left_out(batch.filter(pc.and_not(ahead, is_tick)))
-            yield from self._in_ledger(batch, pc.and_not(ahead, is_tick), "ahead")
-            yield from self._in_ledger(batch, pc.and_(ahead, is_tick), "bad_tick")
+            yield from self._marked_left_out(batch, pc.and_not(ahead, is_tick), "ahead")
+            yield from self._marked_left_out(batch, pc.and_(ahead, is_tick), "bad_tick")
             batch = batch.filter(pc.invert(ahead))
-        if query.ledger is not None:
-            yield from self._left_out(query.ledger.blocks(batch))
+        if query.outside is not None:
+            yield from self._left_out(query.outside.blocks(batch))
             timeless = pc.and_(returned_records.is_tick(query, batch), pc.is_null(batch.column(query.time)))
-            yield from self._in_ledger(batch, timeless, "bad_tick")
+            yield from self._marked_left_out(batch, timeless, "bad_tick")
         if query.record_names:
             yield from self._records_left_out(batch.filter(returned_records.lacks_window(query, batch)))
             batch = returned_records.with_row(query, batch)
@@ -148,10 +148,10 @@ class Split:
         """Blocks of records that return without a window."""
         return self._left_out(returned_records.left_out(self._query, records))
 
-    def _in_ledger(self, batch: pa.RecordBatch, which: Any, reason: str) -> Iterator[pa.RecordBatch]:
+    def _marked_left_out(self, batch: pa.RecordBatch, which: Any, reason: str) -> Iterator[pa.RecordBatch]:
         """Blocks of the marked rows, if the query returns records in no window."""
-        if self._query.ledger is not None and pc.any(which).as_py():
-            yield from self._left_out(blocks_of(self._query.ledger.rows(batch.filter(which), reason)))
+        if self._query.outside is not None and pc.any(which).as_py():
+            yield from self._left_out(blocks_of(self._query.outside.rows(batch.filter(which), reason)))
 
     def _left_out(self, blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         """Blocks on their way past the state, to any shard."""

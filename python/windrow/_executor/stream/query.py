@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 
 import pyarrow as pa
 
-from windrow._executor.ledger import Ledger
+from windrow._executor.left_out import LeftOutRows
 from windrow._native import Operator, Query, shard_keys
 from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
@@ -156,8 +156,8 @@ class StreamQuery:
         """The columns that the query reads, and the column of whole records if they wait."""
         self.schema = pa.schema([*list(self.read)[: shipment["columns"]], *whole])
         """The columns of the plan."""
-        self.ledger = Ledger.of(shipment["spec"], self.schema)
-        """The ledger, if records in no window come back."""
+        self.outside = LeftOutRows.of(shipment["spec"], self.schema)
+        """Makes rows of records in no window, if they come back."""
         self.keys: list[str] = self.spec["keys"]
         self.window_columns: int = len(self.keys) + 1 + len(self.spec["aggregates"]) + self.spec["op"]
         """The number of window columns in the result: keys, `window`, aggregates, and `op` if present."""

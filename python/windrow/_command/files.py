@@ -34,7 +34,7 @@ _ENCODING = " (text is read as UTF-8: convert Latin-1 with iconv -f latin1 -t ut
 
 
 @dataclass(frozen=True)
-class Source:
+class Files:
     """The rows of several files, one file after the other.
 
     Attributes:

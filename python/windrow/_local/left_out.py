@@ -8,17 +8,17 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._executor.batches import Batches, stream_reader
-from windrow._executor.ledger import Ledger
+from windrow._executor.left_out import LeftOutRows
 from windrow._local.counters import warn_left_out
 from windrow._plan.plan import Plan
 
 
-class Entries:
+class LeftOutRecords:
     """Keeps the records that are in no window, if the query returns them."""
 
     def __init__(self, plan: Plan) -> None:
         """Takes a plan."""
-        self._ledger = None if plan.left_out is None else Ledger(plan.spec, plan.schema)
+        self._made = None if plan.left_out is None else LeftOutRows(plan.spec, plan.schema)
         self._kept: list[pa.RecordBatch] = []
 
     @property
@@ -28,26 +28,25 @@ class Entries:
 
     def reading(self, stream: Any) -> Any:
         """The stream in the columns that windows need. Keeps the records that are in no window."""
-        ledger = self._ledger
-        if ledger is None:
+        if self._made is None:
             return stream
-        return pa.RecordBatchReader.from_batches(ledger.window_columns, self._batches(stream_reader(stream), ledger))
+        return pa.RecordBatchReader.from_batches(self._made.window_columns, self._batches(stream, self._made))
 
     def output(self, core: pa.Schema) -> pa.Schema:
         """The columns of the result; `core` has the columns of its windows."""
-        return core if self._ledger is None else self._ledger.output(core)
+        return core if self._made is None else self._made.output(core)
 
     def joined(self, windows: Batches, output: pa.Schema) -> Batches:
         """All rows of the result."""
-        return windows if self._ledger is None else self._ledger.joined(windows, self._kept, output)
+        return windows if self._made is None else self._made.joined(windows, self._kept, output)
 
     def warn(self, counters: Mapping[str, int]) -> None:
         """Warns the user of records that were left out and not returned, and of gaps that were cut."""
-        warn_left_out(counters, returned=self._ledger is not None)
+        warn_left_out(counters, returned=self._made is not None)
 
-    def _batches(self, reader: pa.RecordBatchReader, ledger: Ledger) -> Iterator[pa.RecordBatch]:
-        for batch in reader:
-            rows = ledger.unread(batch)
+    def _batches(self, stream: Any, made: LeftOutRows) -> Iterator[pa.RecordBatch]:
+        for batch in stream_reader(stream):
+            rows = made.unread(batch)
             if rows is not None:
                 self._kept.append(rows)
-            yield batch.select(ledger.window_columns.names) if len(ledger.window_columns) < len(batch.schema) else batch
+            yield batch.select(made.window_columns.names)

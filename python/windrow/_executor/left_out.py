@@ -1,4 +1,4 @@
-"""The ledger: rows of the records that are in no window (rules 6.13).
+"""Rows of the records that are in no window (rules 6.13).
 
 ```text
  key  window  aggregates  time  reason  late_by  stream_time  record  op
@@ -19,10 +19,10 @@ import pyarrow.compute
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._executor.batches import Batches, picked
-from windrow._executor.ledger_rows import of_records, of_windows
+from windrow._executor.result_rows import of_records, of_windows
 from windrow._executor.stream.change_block import blocks_of
 from windrow._plan.flat import WINDOW
-from windrow._plan.plan import INPUT, ledger_columns
+from windrow._plan.plan import INPUT, left_out_columns
 
 if TYPE_CHECKING:
     from windrow._native import Operator, ShardSessions
@@ -32,7 +32,7 @@ pc: Any = pyarrow.compute  # its stubs know no column of any type
 _LEAST = -(2**63)
 
 
-class Ledger:
+class LeftOutRows:
     """Makes rows of the records that are in no window."""
 
     def __init__(self, spec: str, schema: pa.Schema) -> None:
@@ -47,7 +47,7 @@ class Ledger:
         self._unit = TIME_UNITS[kind.unit]
         record = pa.struct([schema.field(column).with_name(name).with_nullable(True) for name, column in self._record])
         kinds: dict[str, Any] = {"time": kind, "late_by": pa.duration(kind.unit), "stream_time": kind, "record": record}
-        names = ledger_columns(self._input is not None, self._record)
+        names = left_out_columns(self._input is not None, self._record)
         self.fields: list[pa.Field[Any]] = [pa.field(name, kinds.get(name, pa.string())) for name in names]
         """The columns that come before `op`."""
         self.window_columns = pa.schema(list(schema)[: plan["left_out"]["columns"]])
@@ -55,7 +55,7 @@ class Ledger:
 
     @classmethod
     def of(cls, spec: str, schema: pa.Schema) -> Self | None:
-        """The ledger of a plan; None if the query does not return records in no window."""
+        """What makes these rows for a plan; None if the query does not return records in no window."""
         return cls(spec, schema) if "left_out" in json.loads(spec) else None
 
     def output(self, core: pa.Schema) -> pa.Schema:
@@ -68,10 +68,8 @@ class Ledger:
 
     def joined(self, windows: Batches, records: Iterable[pa.RecordBatch], output: pa.Schema) -> Batches:
         """All rows of a result."""
-        for batch in windows:
-            yield of_windows(batch, output)
-        for batch in records:
-            yield of_records(batch, output)
+        yield from (of_windows(batch, output) for batch in windows)
+        yield from (of_records(batch, output) for batch in records)
 
     def blocks(self, rows: pa.RecordBatch) -> Iterator[bytes]:
         """Blocks of the records that are in no window."""
@@ -84,8 +82,8 @@ class Ledger:
         judged = operator.left_out()
         if judged is None or not judged.num_rows:
             return []
-        left_out = picked(records, judged.column("row"))
-        return [self.rows(left_out, *(judged.column(name) for name in ("reason", "late_by", "stream_time")))]
+        judgements = (judged.column(name) for name in ("reason", "late_by", "stream_time"))
+        return [self.rows(picked(records, judged.column("row")), *judgements)]
 
     def unread(self, rows: pa.RecordBatch) -> pa.RecordBatch | None:
         """The records without a key, a time, a tie or a valid gap. None if there are none."""
