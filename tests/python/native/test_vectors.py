@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import windrow as wr
 from windrow import state
+from windrow._executor.stream.query import StreamQuery, shipment_of
+from windrow._executor.stream.returned_records import core_plan
+from windrow.testing._definition import plan_of
 
 from ..harness import vector_files as files
 from ..harness.vectors import QUERIES
@@ -34,8 +40,46 @@ def test_each_pyspark_has_files() -> None:
     tables = {f"tables/{writer}/{name}.parquet" for writer in WRITERS for name in RUNS}
     whole = {f"expected/{name}.parquet" for name in QUERIES} | {f"driver/{name}.zip" for name in DRIVERS}
     pages = {path for path in written if path.startswith("pages/")}
-    others = {"records.parquet", "history/begun.parquet", "opened/paced.zip"}
+    others = {"records.parquet", "history/begun.parquet", "opened/paced.zip", "stored.jsonl"}
     assert written == streams | tables | whole | pages | others
+
+
+def late_and_left_out(data: Any) -> Any:
+    windowed = QUERIES["sliding"].windowed(data, tick="tick").left_out("emit", columns=["word"])
+    return windowed.late("emit").agg(rows=wr.count())
+
+
+def short(data: Any) -> Any:
+    windows = wr.SessionWindows.with_gap("1500 nanoseconds", grace="2500 nanoseconds")
+    return wr.group_by(data, time="ts").windowed_by(windows).overflow("null").agg(rows=wr.count())
+
+
+OTHERS = {"late_and_left_out": late_and_left_out, "short": short}
+"""Queries with further fields in their text."""
+
+
+def stored(name: str) -> str:
+    """The text of a query in a checkpoint, without the bytes of schemas."""
+    query, schema = QUERIES.get(name), files.records().schema
+    kinds = {"ts": pa.timestamp("ns")} if name == "short" else {}
+    schema = pa.schema([field.with_type(kinds.get(field.name, field.type)) for field in schema])
+    if query is None:
+        shipment = shipment_of(plan_of(OTHERS[name], schema), ())
+    elif query.is_cogroup:
+        both = {"clicks": schema, "orders": schema}
+        shipment = shipment_of(plan_of(lambda clicks, orders: query.stream([clicks, orders]), both), ())
+    elif query.gives_records:
+        plan = query.windowed(schema.empty_table(), tick="tick")._plan(query.aggregates, rows=True)
+        shipment = shipment_of(core_plan(plan, schema), (), record_result=schema, records=len(schema))
+    else:
+        shipment = shipment_of(plan_of(query.stream, schema), ())
+    return re.sub(r'"(schema|accumulators)": "[^"]+"', r'"\1": ""', StreamQuery(shipment).stored)
+
+
+@pytest.mark.parametrize("name", [*QUERIES, *OTHERS])
+def test_a_query_has_the_text_of_its_checkpoints(name: str) -> None:
+    lines = map(json.loads, (files.FOLDER / "stored.jsonl").read_text(encoding="utf-8").splitlines())
+    assert stored(name) == {line["name"]: line["stored"] for line in lines}[name]
 
 
 @pytest.mark.parametrize("name", DRIVERS)
