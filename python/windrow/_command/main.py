@@ -109,7 +109,7 @@ def _run(options: Namespace, files: list[File], spool: Path) -> None:
         drawn = picture(reader, windows, options.timeline if options.keys else [_all(options)], keys=keys, order=order)
     chosen = {call.name: call.over(columns, as_text=out.format in ("csv", "tsv")) for call in aggregates}
     plan = _windowed(_reader(read, columns, options, Bar()), options, windows, order)._plan(chosen)
-    out.check_columns(Query(plan.spec, plan.schema).output_schema, options.keys)
+    out.check_columns(Query(plan.spec.text, plan.schema).output_schema, options.keys)
     with Bar() if options.quiet else progress_bar(files, always=options.progress) as bar:
         windowed = _windowed(_reader(read, columns, options, bar), options, windows, order)
         with warnings.catch_warnings():  # the summary below reports records that were left out

@@ -33,6 +33,7 @@ from windrow._executor.run_blocks import (
 )
 from windrow._native import Operator, Query, join_clocks, read_clock
 from windrow._plan.earlier_types import refused
+from windrow._plan.spec import Spec
 
 
 def advance(
@@ -44,10 +45,10 @@ def advance(
     """
     columns, is_first = read_schema(schemas["records"]), "open" not in specs
     folds = [pickle.loads(function).fold(columns, kafka=False) for function in functions]
-    plan = json.loads(specs["run"])
+    plan = Spec.of(specs["run"])
     for shard, parts in shards_of(batches):
         operator = Operator(specs["run"], columns, folds)
-        opened, counted = OpenWindows(len(plan["keys"])), dict[str, int]()
+        opened, counted = OpenWindows(len(plan.keys)), dict[str, int]()
         for control in blocks_of(parts[CONTROL]):
             for name, count in json.loads(control).get("counters", {}).items():
                 counted[name] = counted.get(name, 0) + count
@@ -60,7 +61,7 @@ def advance(
             clock = yield from _sent(rows, shard)
         except ValueError as error:
             before = read_clock(opened.clocks[0][0]) if len(opened.clocks) == 1 else None
-            raise error if before is None else refused(error, before, columns, plan["time"], _cast) from error
+            raise error if before is None else refused(error, before, columns, plan.time, _cast) from error
         counted |= operator_counters(operator)
         yield packed_rows([(CLOCK, 0, clock), (COUNTERS, shard, json.dumps(counted).encode())])
 

@@ -6,7 +6,6 @@ With Python functions the steps are `pack_rows` and `fold`, and blocks hold the 
 from __future__ import annotations
 
 import itertools
-import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
@@ -20,6 +19,8 @@ from windrow._executor.batches import Batches, conformed, counters_alone, partit
 from windrow._executor.left_out import LeftOutRows
 from windrow._executor.stream.change_block import rows_of
 from windrow._native import Operator, Query, SlidingFolds, Sorter, shard_keys
+from windrow._plan.plan import Plan
+from windrow._plan.spec import Spec
 
 if TYPE_CHECKING:
     from windrow._folds.fold import Fold
@@ -32,13 +33,18 @@ EARLIEST = -(2**63)
 """The time of packed rows without records, which come first."""
 
 
-def folds_in_order(spec: str, schema: pa.Schema, folds: list[Fold]) -> Operator | SlidingFolds:
+def folds_in_order(spec: Spec, schema: pa.Schema, folds: list[Fold]) -> Operator | SlidingFolds:
     """The operator for the windows of a plan over rows in time order, for `final_windows`. Raises as `Operator`."""
-    plan = json.loads(spec)
-    if plan["windows"]["kind"] != "sliding":
-        return Operator(spec, schema, folds)
-    inputs = plan["inputs"]
-    return SlidingFolds(spec, schema, folds if inputs is None else [fold.of_inputs(inputs["column"]) for fold in folds])
+    if spec.is_session:
+        return Operator(spec.text, schema, folds)
+    return SlidingFolds(spec.text, schema, folds if spec.input is None else [f.of_inputs(spec.input) for f in folds])
+
+
+def query_of(plan: Plan) -> Query | Operator | SlidingFolds:
+    """What computes the windows of a batch. Raises `TypeError` for columns whose types the aggregates refuse."""
+    if plan.functions:
+        return folds_in_order(plan.spec.in_order, plan.schema, plan.folds())
+    return Query(plan.spec.text, plan.schema)
 
 
 def finished(batches: Batches, finish: bytes, observed: Mapping[str, str]) -> Batches:
@@ -55,19 +61,20 @@ def finished(batches: Batches, finish: bytes, observed: Mapping[str, str]) -> Ba
 
 def pack(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """Packs records into rows of (shard, first time, block), and one row of counters if `observed`."""
-    return _packed(batches, spec, read_schema(schema), observed, Query)
+    return _packed(batches, spec, schema, observed, Query)
 
 
 def pack_rows(batches: Batches, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
     """As `pack`, for a plan with Python functions. Blocks hold the records themselves."""
-    return _packed(batches, spec, read_schema(schema), observed, Query.of_rows)
+    return _packed(batches, spec, schema, observed, Query.of_rows)
 
 
 def _packed(
-    batches: Batches, spec: str, columns: pa.Schema, observed: tuple[str, ...], query: Callable[[str, pa.Schema], Query]
+    batches: Batches, text: str, schema: bytes, observed: tuple[str, ...], query: Callable[[str, pa.Schema], Query]
 ) -> Batches:
+    spec, columns = Spec.of(text), read_schema(schema)
     blank, outside = dict.fromkeys(observed), LeftOutRows.of(spec, columns)
-    packer = query(spec, columns if outside is None else outside.window_columns).packer(partition())
+    packer = query(text, columns if outside is None else outside.window_columns).packer(partition())
 
     def row(shard: int, counters: Mapping[str, int | None], left_out: bytes | None = None) -> pa.RecordBatch:
         """A row without a block."""
@@ -87,7 +94,7 @@ def _packed(
     for batch in batches:
         records = conformed(batch, columns)
         if outside is not None:
-            keys = shard_keys(json.loads(spec)["shards"])
+            keys = shard_keys(spec.shards)
             yield from (row(keys[partition() % len(keys)], blank, block) for block in outside.blocks(records))
             records = records.select(outside.window_columns.names)
         yield from (whole(packed, blank) for packed in packer.push(records))
@@ -102,7 +109,7 @@ def merge(batches: Batches, spec: str, schema: bytes, observed: dict[str, str]) 
     columns, packed = read_schema(schema), _PackedRows(batches, observed)
     plan = Query(spec, columns)
     windows = merged(plan, packed.blocks(), packed.tally)
-    yield from _result(windows, plan.output_schema, LeftOutRows.of(spec, columns), packed)
+    yield from _result(windows, plan.output_schema, LeftOutRows.of(Spec.of(spec), columns), packed)
 
 
 def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
@@ -116,18 +123,18 @@ def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
 
 def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:
     """As `merge`, for blocks of `pack_rows`. `functions` are the pickled aggregates with Python functions."""
-    columns = read_schema(schema)
-    outside = LeftOutRows.of(spec, columns)
+    columns, plan = read_schema(schema), Spec.of(spec)
+    outside = LeftOutRows.of(plan, columns)
     of_windows = columns if outside is None else outside.window_columns
     folds = [pickle.loads(function).fold(of_windows, kafka=False) for function in functions]
     packed = _PackedRows(batches, observed)
-    windows = folded(spec, of_windows, folds, packed.blocks(), packed.tally)
-    yield from _result(windows, folds_in_order(spec, of_windows, folds).output_schema, outside, packed)
+    windows = folded(plan, of_windows, folds, packed.blocks(), packed.tally)
+    yield from _result(windows, folds_in_order(plan, of_windows, folds).output_schema, outside, packed)
 
 
-def folded(spec: str, schema: pa.Schema, folds: list[Fold], blocks: Batches, tally: Tally) -> Batches:
+def folded(spec: Spec, schema: pa.Schema, folds: list[Fold], blocks: Batches, tally: Tally) -> Batches:
     """The windows that Python functions compute from packed rows of whole shards, in order. `tally` as in `merged`."""
-    rows = sorted_rows(Query.of_rows(spec, schema).sorter(), blocks)
+    rows = sorted_rows(Query.of_rows(spec.text, schema).sorter(), blocks)
     for _, of_shard in itertools.groupby(rows, itemgetter(0)):
         operator = folds_in_order(spec, schema, folds)
         yield from final_windows(operator, map(itemgetter(1), of_shard))

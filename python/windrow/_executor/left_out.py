@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,6 +22,7 @@ from windrow._executor.result_rows import of_records, of_windows
 from windrow._executor.stream.change_block import blocks_of
 from windrow._plan.flat import WINDOW
 from windrow._plan.plan import INPUT, left_out_columns
+from windrow._plan.spec import LeftOutLayout, Spec
 
 if TYPE_CHECKING:
     from windrow._native import Operator, ShardSessions
@@ -35,28 +35,23 @@ _LEAST = -(2**63)
 class LeftOutRows:
     """Makes rows of the records that are in no window."""
 
-    def __init__(self, spec: str, schema: pa.Schema) -> None:
-        """Takes a plan with `left_out`, and the columns that it reads. Other columns may follow them."""
-        plan = json.loads(spec)
-        inputs, self._inputs = plan["inputs"], plan["left_out"]["inputs"]
-        self._plan = plan
-        self._input: str | None = None if inputs is None else inputs["column"]
-        self._record: list[tuple[str, str]] = plan["left_out"]["record"]
-        self._time: str = plan["time"]
-        kind: Any = schema.field(self._time).type
+    def __init__(self, spec: Spec, left_out: LeftOutLayout, schema: pa.Schema) -> None:
+        """Takes a query, its `left_out`, and the columns that it reads. Other columns may follow them."""
+        self._spec, self._inputs, self._record = spec, left_out["inputs"], left_out["record"]
+        kind: Any = schema.field(spec.time).type
         self._unit = TIME_UNITS[kind.unit]
         record = pa.struct([schema.field(column).with_name(name).with_nullable(True) for name, column in self._record])
         kinds: dict[str, Any] = {"time": kind, "late_by": pa.duration(kind.unit), "stream_time": kind, "record": record}
-        names = left_out_columns(self._input is not None, self._record)
+        names = left_out_columns(spec.input is not None, self._record)
         self.fields: list[pa.Field[Any]] = [pa.field(name, kinds.get(name, pa.string())) for name in names]
         """The columns that come before `op`."""
-        self.window_columns = pa.schema(list(schema)[: plan["left_out"]["columns"]])
+        self.window_columns = pa.schema(list(schema)[: left_out["columns"]])
         """The columns that windows need."""
 
     @classmethod
-    def of(cls, spec: str, schema: pa.Schema) -> Self | None:
+    def of(cls, spec: Spec, schema: pa.Schema) -> Self | None:
         """What makes these rows for a plan; None if the query does not return records in no window."""
-        return cls(spec, schema) if "left_out" in json.loads(spec) else None
+        return None if spec.left_out is None else cls(spec, spec.left_out, schema)
 
     def output(self, core: pa.Schema) -> pa.Schema:
         """The columns of a result; `core` has the columns of its windows."""
@@ -104,17 +99,17 @@ class LeftOutRows:
             late_by: how much more grace each needed, in units of the time column; None for no such records.
             stream_time: the stream time that judged each; None as for `late_by`.
         """
-        count, time = records.num_rows, records.column(self._time)
+        count, time = records.num_rows, records.column(self._spec.time)
         arrays = [records.column(name) for _, name in self._record]
-        made: dict[str, Any] = {name: records.column(name) for name in self._plan["keys"]}
+        made: dict[str, Any] = {name: records.column(name) for name in self._spec.keys}
         made[WINDOW] = self._windows_of(time)
         made["time"] = time
         made["reason"] = pa.repeat(pa.scalar(reasons), count) if isinstance(reasons, str) else reasons
         for name, ticks in (("late_by", late_by), ("stream_time", stream_time)):
             kind = next(field.type for field in self.fields if field.name == name)
             made[name] = pa.nulls(count, kind) if ticks is None else ticks.cast(kind)
-        if self._input is not None:
-            made[INPUT] = pa.array(self._inputs, pa.string()).take(records.column(self._input))
+        if self._spec.input is not None:
+            made[INPUT] = pa.array(self._inputs, pa.string()).take(records.column(self._spec.input))
         if self._record:
             made["record"] = pa.StructArray.from_arrays(arrays, fields=list(self.fields[-1].type))
         return pa.RecordBatch.from_arrays([*made.values()], names=[*made])
@@ -122,7 +117,7 @@ class LeftOutRows:
     def _reasons(self, rows: pa.RecordBatch) -> Any:
         """Why each record is in no window; null if it is in one. None if all records are in windows."""
         none = pa.scalar(None, pa.string())
-        gap, reasons = self._plan["windows"].get("gap_column"), None
+        spec, gap, reasons = self._spec, self._spec.gap, None
         if gap is not None:
             column = rows.column(gap).cast(pa.int64())
             # The core rounds gaps towards zero.
@@ -130,25 +125,24 @@ class LeftOutRows:
             if not pc.all(pc.greater_equal(column, least), skip_nulls=False).as_py():
                 is_good = pc.fill_null(pc.greater_equal(column, least), False)
                 reasons = pc.if_else(is_good, none, "bad_gap")
-        for name, reason in ((self._plan["tie"], "null_tie"), (self._time, "null_time")):
+        for name, reason in ((spec.tie, "null_tie"), (spec.time, "null_time")):
             if name is not None and (column := rows.column(name)).null_count:
                 reasons = pc.if_else(column.is_null(), reason, none if reasons is None else reasons)
-        keys = [rows.column(key) for key in self._plan["keys"]]
+        keys = [rows.column(key) for key in spec.keys]
         if all(_may_be_null(key) for key in keys):
             lacks_key = functools.reduce(pc.and_, map(_is_null, keys))
             reasons = pc.if_else(lacks_key, "null_key", none if reasons is None else reasons)
-        tick = self._plan["tick"]
-        if reasons is not None and tick is not None:
-            reasons = pc.if_else(pc.fill_null(rows.column(tick), False), none, reasons)
+        if reasons is not None and spec.tick is not None:
+            reasons = pc.if_else(pc.fill_null(rows.column(spec.tick), False), none, reasons)
         return reasons
 
     def _windows_of(self, time: Any) -> pa.StructArray:
         """The window that a record at each time would have; null without a time."""
-        windows, end = self._plan["windows"], time.cast(pa.int64())
+        spec, end = self._spec, time.cast(pa.int64())
         start = end
-        if windows["kind"] == "sliding":
-            unit = TIME_UNITS["us"] if self._plan.get("nanoseconds") else self._unit  # ticks are nanoseconds, too
-            difference, resolution = (unit.ticks(windows.get(name) or 0) for name in ("difference", "resolution"))
+        if not spec.is_session:
+            unit = TIME_UNITS["us"] if spec.nanoseconds else self._unit  # ticks are nanoseconds, too
+            difference, resolution = (unit.ticks(spec.windows.get(name) or 0) for name in ("difference", "resolution"))
             end = _floor(end, resolution or 1)
             start = pc.subtract(pc.max_element_wise(end, _LEAST + difference, skip_nulls=False), difference)
             early = pc.and_(pc.greater_equal(end, 0), pc.less(start, 0))

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
@@ -23,6 +22,7 @@ from windrow._executor.blocks import Blocks, pushed
 from windrow._executor.free_memory import free_memory
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import WINDOW
+from windrow._plan.spec import Spec
 
 MOST = 128 << 20
 """Above this many bytes of Arrow data, a partition waits on disk."""
@@ -67,10 +67,10 @@ def _at_once(
     some = windows or [no_rows(query.output_schema)]
     added = [batch.select(names) for batch in some]
     rows = pa.Table.from_batches(batches, schema)
-    plan = json.loads(spec)
-    positions = [each["name"] for each in plan["aggregates"] if each["function"] == "position"]
+    plan = Spec.of(spec)
+    positions = [each["name"] for each in plan.aggregates if each["function"] == "position"]
     shown = _beside(rows, RowColumns(added, of_row, free_memory(), 1, positions), output)
-    return (_records(batch, plan["tick"]) for batch in shown), counters
+    return (_records(batch, plan.tick) for batch in shown), counters
 
 
 def _null_bounds(rows: pa.RecordBatch) -> pa.RecordBatch:

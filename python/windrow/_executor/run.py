@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from typing import Any
 
 import pyarrow as pa
@@ -15,15 +15,14 @@ from windrow._executor.open_windows import OpenWindows
 from windrow._native import Operator
 from windrow._plan.flat import WINDOW
 from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
+from windrow._plan.spec import Spec
 from windrow._windows.session_rules import has_rules
 
 Rows = Generator[pa.RecordBatch, None, bytes]
 """The rows of a run; its result is the clock row of these rows."""
 
 
-def run(
-    operator: Operator, opened: OpenWindows | None, records: pa.RecordBatch, to: int, plan: Mapping[str, Any]
-) -> Rows:
+def run(operator: Operator, opened: OpenWindows | None, records: pa.RecordBatch, to: int, spec: Spec) -> Rows:
     """Adds the records of a run to a new operator. Yields its rows, without the clock row, in `run_schema`.
 
     Returns the part of the clock row.
@@ -37,7 +36,7 @@ def run(
         if to < earlier:
             allowed = f"{time_text(earlier, kind)}, which the earlier call reached, or later"
             raise ValueError(f"to: got {time_text(to, kind)}; allowed: {allowed}")
-    _check_times(records, earlier, to, kind, plan)
+    _check_times(records, earlier, to, kind, spec)
     schema = run_schema(core)
     for changes in operator.push_micro_batch(records, [(0, 0, to)]):
         yield _row_batch(changes.columns[: len(core)], None, "closed", schema)
@@ -49,11 +48,11 @@ def run(
     return clock
 
 
-def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any, plan: Mapping[str, Any]) -> None:
+def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: Any, spec: Spec) -> None:
     """Raises `ValueError` for a record outside the run, if rules end sessions: it would move ends of closed ones."""
-    if not has_rules(plan["windows"]) or not records.num_rows:
+    if not has_rules(spec.windows) or not records.num_rows:
         return
-    times = records.column(plan["time"]).cast(pa.int64())
+    times = records.column(spec.time).cast(pa.int64())
     bounds: Any = pc.min_max(times)
     first, last = bounds["min"].as_py(), bounds["max"].as_py()
     if earlier is not None and first < earlier:
@@ -63,9 +62,9 @@ def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: An
     else:
         return
     row = pc.index(times, pa.scalar(time, pa.int64())).as_py()
-    key = ", ".join(f"{name} = {records.column(name)[row].as_py()}" for name in plan["keys"])
+    key = ", ".join(f"{name} = {records.column(name)[row].as_py()}" for name in spec.keys)
     raise ValueError(
-        f"column {plan['time']!r}: the record of {key} at {time_text(time, kind)} is {place}; allowed with rules "
+        f"column {spec.time!r}: the record of {key} at {time_text(time, kind)} is {place}; allowed with rules "
         "that end sessions: records from the earlier `to` on and before this one, because any other record would move "
         "the ends of sessions that are closed: leave it out with a filter"
     )

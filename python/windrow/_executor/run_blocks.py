@@ -18,6 +18,7 @@ from windrow._executor.batches import Batches, conformed, partition, read_schema
 from windrow._executor.open_windows import END, START, OpenWindows
 from windrow._native import Query, shard_keys
 from windrow._plan.open_table import STREAM_TIME
+from windrow._plan.spec import Spec
 
 HEAD, CONTROL, OPEN, RECORDS = range(4)
 """The kinds of packed rows before the shuffle, in the order in which a shard reads them."""
@@ -49,14 +50,14 @@ def pack_day(batches: Batches, spec: str, schema: bytes) -> Batches:
     for packed in packer.finish():
         yield _of_kind(RECORDS, packed)
     counted = json.dumps({"counters": packer.counters()}).encode()
-    yield packed_rows([(CONTROL, shard_keys(json.loads(spec)["shards"])[0], counted)])
+    yield packed_rows([(CONTROL, shard_keys(Spec.of(spec).shards)[0], counted)])
 
 
 def pack_open(batches: Batches, spec: str, schema: bytes, shards: int) -> Batches:
     """Packs the rows of open windows by shard. A control row for every shard follows."""
     columns = read_schema(schema)
     packer = Query.of_rows(spec, packed_schema(columns)).packer(partition())
-    opened = OpenWindows(len(json.loads(spec)["keys"]))
+    opened = OpenWindows(len(Spec.of(spec).keys))
     for batch in batches:
         opened.add(_in_ticks(conformed(batch, columns)))
         for each in opened.batches:
@@ -105,7 +106,7 @@ def _of_kind(kind: int, packed: pa.RecordBatch) -> pa.RecordBatch:
 
 def opened_of_shard(parts: list[list[pa.RecordBatch]], spec: str, schema: bytes) -> OpenWindows:
     """The part of a table of open windows that a shard has, with the counts of the whole table."""
-    opened = OpenWindows(len(json.loads(spec)["keys"]))
+    opened = OpenWindows(len(Spec.of(spec).keys))
     for control in blocks_of(parts[CONTROL]):
         said = json.loads(control)
         if "clocks" in said:

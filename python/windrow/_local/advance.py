@@ -15,7 +15,7 @@ from windrow._executor.empty_arrays import decoded, is_encoded, rebuilt
 from windrow._executor.open_windows import END, START, OpenWindows, shown_aggregates
 from windrow._executor.run import clock_row, joined, operator_counters, run, run_schema
 from windrow._local.columns import Columns
-from windrow._local.results import decoded_values, of_type, without_views
+from windrow._local.results import decoded_values, of_type, table_of, without_views
 from windrow._native import Operator, join_clocks, read_clock, tally_open
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.open_table import STATE, STREAM_TIME, bounds_of
@@ -29,15 +29,12 @@ def rows_of(
     plan: Plan, opened: Columns | None, records: list[pa.RecordBatch], to: int
 ) -> tuple[pa.Table, Mapping[str, int]]:
     """The rows of a run, and its counters except those of reading. `records` are sorted by time."""
-    operator = Operator(plan.spec_of_run, plan.schema, plan.folds())
+    operator = Operator(plan.spec.of_run.text, plan.schema, plan.folds())
     schema = run_schema(operator.output_schema)
     finish = None if plan.finish is None else plan.finish.typed(schema)
     before = None if opened is None else opened_of(plan, opened, shown_aggregates(plan, operator.output_schema))
     batches = _with_clock(operator, before, joined(records, plan.schema), to, plan)
-    if finish is None:
-        rows = pa.Table.from_batches(batches, schema=schema)
-    else:
-        rows = pa.Table.from_batches(finish.batches(batches), schema=finish.schema(schema))
+    rows = table_of(finish, batches, schema)
     counted = operator_counters(operator)
     if finish is not None:
         counted["overflows"] += finish.tally.overflows
@@ -47,7 +44,7 @@ def rows_of(
 def _with_clock(
     operator: Operator, opened: OpenWindows | None, records: pa.RecordBatch, to: int, plan: Plan
 ) -> Iterator[pa.RecordBatch]:
-    clock = yield from run(operator, opened, rebased(records), to, plan.to_dict())
+    clock = yield from run(operator, opened, rebased(records), to, plan.spec)
     yield clock_row(*join_clocks([clock]), run_schema(operator.output_schema))
 
 

@@ -18,7 +18,7 @@ class LeftOutRecords:
 
     def __init__(self, plan: Plan) -> None:
         """Takes a plan."""
-        self._made = None if plan.left_out is None else LeftOutRows(plan.spec, plan.schema)
+        self._made = LeftOutRows.of(plan.spec, plan.schema)
         self._kept: list[pa.RecordBatch] = []
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import pyarrow as pa
@@ -16,8 +17,8 @@ from windrow._aggregates.evaluation import Finish, Tally
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_type
 from windrow._arguments.expression import ColumnExpression
-from windrow._executor.batch import final_windows, folds_in_order
-from windrow._executor.batches import Batches, no_rows, rebased, rebased_stream, stream_reader
+from windrow._executor.batch import final_windows, folds_in_order, query_of
+from windrow._executor.batches import no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._local.advance import rows_of, specification_of, with_bounds
 from windrow._local.columns import Columns, finite
@@ -29,7 +30,7 @@ from windrow._local.expressions import output_name, with_expressions
 from windrow._local.left_out import LeftOutRecords
 from windrow._local.progress import Progress, progress_of, with_progress
 from windrow._local.reader import hands_lists, packed, reader_of, typed_reader
-from windrow._local.results import Kinds, is_null, pyarrow_table
+from windrow._local.results import Kinds, is_null, pyarrow_table, table_of
 from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
 from windrow._plan.flat import BOUNDS, flat, shown
@@ -102,7 +103,10 @@ class LocalInput(Input[Any]):
 
     def run(self, plan: Plan) -> Any:
         """The result in the kind of the data. Warns if records were left out."""
-        if hands_lists(plan):
+        if plan.functions:  # with them, windows come a few at a time
+            return with_progress(plan, self._record_by_record)
+        query = Query(plan.spec.text, plan.of_windows.schema, free_memory())
+        if hands_lists(plan, query):
             tally = Tally()
             left_out = LeftOutRecords(plan)
             windows = self._reader(plan, tally, left_out).read_all()
@@ -110,7 +114,7 @@ class LocalInput(Input[Any]):
             counts = {**counters(windows), "overflows": tally.overflows, "windows": of_windows}
             counted = _reported(plan, counts)
             return self._table.result(windows, self._kinds(plan, windows), counted)
-        return with_progress(plan, self._record_by_record if plan.functions else self._all_at_once)
+        return with_progress(plan, partial(self._all_at_once, query))
 
     def has_no_values(self, column: str) -> bool:
         """Whether a column has no value: its type has none, or there are no rows."""
@@ -119,11 +123,12 @@ class LocalInput(Input[Any]):
 
     def fitted(self, plan: Plan, *, rows: bool, has_no_values: Callable[[str], bool]) -> Plan:
         """The plan with types that its aggregates allow for the columns that hold nothing."""
-        made = fitted(plan, lambda each: _checked(each, rows=rows), has_no_values)
+        check = (lambda each: Query.with_rows(each.spec.text, each.schema)) if rows else query_of
+        made = fitted(plan, check, has_no_values)
         for name, call in made.aggregates:
             for column in set(call.columns).intersection(self.columns):
                 allowed = self._instead(column, "number")
-                if allowed is not None and not passes(replace(made, aggregates=((name, call),)), _checked):
+                if allowed is not None and not passes(replace(made, aggregates=((name, call),)), query_of):
                     argument = f"{aggregate_argument(name)}: {call.maker}"
                     raise bad_column_type(argument, column, self._source.dtype(self.columns.index(column)), allowed)
         return made
@@ -139,7 +144,7 @@ class LocalInput(Input[Any]):
         earlier = None if opened is None else specification_of(columns_of(opened, "open"))
         if earlier is None:
             return plan
-        plan = continued(plan, earlier, _checked, nothing)
+        plan = continued(plan, earlier, query_of, nothing)
         return with_earlier_types(plan, earlier, self._source, self._table)
 
     def holds_integers(self, column: str) -> bool:
@@ -182,27 +187,26 @@ class LocalInput(Input[Any]):
             failed.pop_all()  # the bar stays while the reader is read
             return reader
 
-    def _all_at_once(self, plan: Plan, progress: Progress | None) -> Any:
+    def _all_at_once(self, query: Query, plan: Plan, progress: Progress | None) -> Any:
         left_out = LeftOutRecords(plan)
-        query = Query(plan.spec, plan.of_windows.schema, free_memory())
         core = left_out.output(query.output_schema)
         finish = _finish(plan, core)
         parts = None if progress is None else progress.parts
         stream = self._stream(plan, progress, left_out)
         batches, counters = self._read(progress, lambda: query.run(stream, plan.options.threads, parts))
-        windows = _table(finish, left_out.joined(iter(batches), core), core)
+        windows = table_of(finish, left_out.joined(iter(batches), core), core)
         return self._finished(plan, windows, counters | _overflows(query.overflows, finish), left_out)
 
     def _record_by_record(self, plan: Plan, progress: Progress | None) -> Any:
         left_out, windows_plan = LeftOutRecords(plan), plan.of_windows
-        folds = folds_in_order(windows_plan.spec_in_order, windows_plan.schema, windows_plan.folds())
+        folds = folds_in_order(windows_plan.spec.in_order, windows_plan.schema, windows_plan.folds())
         core = left_out.output(folds.output_schema)
         finish = _finish(plan, core)
-        query = Query.of_rows(windows_plan.spec_in_order, windows_plan.schema)
+        query = Query.of_rows(windows_plan.spec.in_order.text, windows_plan.schema)
         stream = self._stream(plan, progress, left_out)
         rows, counters = self._read(progress, lambda: query.run(stream))
         records = rows if progress is None else progress.making(rows)
-        windows = _table(finish, left_out.joined(final_windows(folds, records), core), core)
+        windows = table_of(finish, left_out.joined(final_windows(folds, records), core), core)
         return self._finished(plan, windows, counters | _overflows(folds.overflows, finish), left_out)
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
@@ -210,7 +214,7 @@ class LocalInput(Input[Any]):
         for column in plan.schema.names:
             self.field("advance", column, compared="state")
         before = None if opened is None else columns_of(opened, "open")
-        query = Query.of_rows(plan.spec_in_order, plan.schema)
+        query = Query.of_rows(plan.spec.in_order.text, plan.schema)
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, LeftOutRecords(plan))))
         try:
             rows, of_run = rows_of(plan, before, records, to)
@@ -234,7 +238,7 @@ class LocalInput(Input[Any]):
 
     def _with_windows(self, plan: Plan, progress: Progress | None) -> Any:
         held = self._read(progress, self._held)
-        query = Query.with_rows(plan.spec, plan.schema, free_memory())
+        query = Query.with_rows(plan.spec.text, plan.schema, free_memory())
         core = query.output_schema.remove(len(query.output_schema) - 1)
         finish = _finish(plan, core)
         computed, ticks = self._computed(held), 0
@@ -252,7 +256,7 @@ class LocalInput(Input[Any]):
         batches, of_row, counters = computed._read(
             progress, lambda: query.run_with_rows(read, plan.options.threads, parts)
         )
-        windows = _table(finish, iter(batches), core)
+        windows = table_of(finish, iter(batches), core)
         added = windows.drop_columns(list(plan.keys))
         batches_of_windows = added.to_batches() or [no_rows(added.schema)]
         threads = plan.options.threads
@@ -362,22 +366,9 @@ class LocalInput(Input[Any]):
             ) from error
 
 
-def _checked(plan: Plan, *, rows: bool = False) -> object:
-    """What runs a plan. `TypeError` for columns whose types its aggregates refuse."""
-    if plan.functions:
-        return folds_in_order(plan.spec_in_order, plan.schema, plan.folds())
-    return (Query.with_rows if rows else Query)(plan.spec, plan.schema)
-
-
 def _finish(plan: Plan, core: pa.Schema) -> Finish | None:
     """The last step of a plan, typed for the columns `core`. Raises its errors before the query runs."""
     return None if plan.finish is None else plan.finish.typed(core)
-
-
-def _table(finish: Finish | None, batches: Batches, core: pa.Schema) -> pa.Table:
-    if finish is None:
-        return pa.Table.from_batches(batches, schema=core)
-    return pa.Table.from_batches(finish.batches(batches), schema=finish.schema(core))
 
 
 def _overflows(of_core: int, finish: Finish | None) -> dict[str, int]:

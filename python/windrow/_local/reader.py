@@ -17,14 +17,14 @@ from dataclasses import replace
 import pyarrow as pa
 
 from windrow._aggregates.evaluation import Tally
-from windrow._executor.batch import folded, merged
+from windrow._executor.batch import folded, merged, query_of
 from windrow._executor.batches import no_rows, rebased
 from windrow._executor.blocks import Blocks, pushed
 from windrow._local.counters import metadata
 from windrow._local.left_out import LeftOutRecords
 from windrow._local.progress import Progress
 from windrow._local.results import Kinds, pyarrow_table
-from windrow._native import Operator, Query
+from windrow._native import Query
 from windrow._plan.flat import shown, shown_schema
 from windrow._plan.plan import Plan
 from windrow._plan.sequence import FIELD, sequenced
@@ -38,8 +38,8 @@ _BYTES = 64 << 20
 
 def packed(plan: Plan, batches: Iterable[pa.RecordBatch]) -> tuple[Blocks, dict[str, int]]:
     """All records as blocks, and the counters."""
-    query = Query.of_rows(plan.spec_in_order, plan.schema) if plan.functions else Query(plan.spec, plan.schema)
-    packer = query.packer(0)
+    made, spec = (Query.of_rows, plan.spec.in_order) if plan.functions else (Query, plan.spec)
+    packer = made(spec.text, plan.schema).packer(0)
     starts = ((batch, start) for batch in batches for start in range(0, batch.num_rows, _ROWS))
     blocks = Blocks.of(pushed(packer, (rebased(batch.slice(start, _ROWS)) for batch, start in starts)))
     return blocks, packer.counters()
@@ -54,9 +54,8 @@ def reader_of(
     """
     blocks, counters = read
     left_out.warn(counters)
-    folds = plan.folds()
-    made_of = Operator(plan.spec_in_order, plan.schema, folds) if folds else Query(plan.spec, plan.schema)
-    core = schema = left_out.output(made_of.output_schema)
+    query = query_of(plan)
+    core = schema = left_out.output(query.output_schema)
     finish = None if plan.finish is None else replace(plan.finish.typed(schema), tally=tally)
     schema = schema if finish is None else finish.schema(schema)
     schema = schema.append(FIELD) if plan.options.sequence else schema
@@ -65,10 +64,10 @@ def reader_of(
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             in_order = blocks.in_order() if progress is None else progress.merging(blocks.in_order(), len(blocks))
-            if folds:
-                made = folded(plan.spec_in_order, plan.schema, folds, in_order, tally)
+            if isinstance(query, Query):
+                made = merged(query, in_order, tally)
             else:
-                made = merged(Query(plan.spec, plan.schema), in_order, tally)
+                made = folded(plan.spec.in_order, plan.schema, plan.folds(), in_order, tally)
             windows = _joined(left_out.joined(made, core))
             for batch in windows if finish is None else finish.batches(windows):
                 numbered = sequenced(batch) if plan.options.sequence else batch
@@ -109,9 +108,6 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from pa.Table.from_batches(short).combine_chunks().to_batches()
 
 
-def hands_lists(plan: Plan) -> bool:
+def hands_lists(plan: Plan, query: Query) -> bool:
     """Whether lists of overlapping windows go only to functions, not into the result. All together may be too large."""
-    if plan.finish is None or plan.functions:  # with Python functions, windows come a few at a time
-        return False
-    lists = Query(plan.spec, plan.schema).overlapping_lists
-    return bool(lists) and set(lists) <= set(plan.finish.parts)
+    return plan.finish is not None and set() < set(query.overlapping_lists) <= set(plan.finish.parts)

@@ -12,11 +12,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._aggregates.evaluation import Finish
+from windrow._executor.batches import Batches
 from windrow._executor.empty_arrays import decoded, is_encoded
 from windrow._local.dictionaries import capacity, widened
 
 Kinds = Mapping[str, Any]
 """Types of a library by the name of the result column."""
+
+
+def table_of(finish: Finish | None, batches: Batches, core: pa.Schema) -> pa.Table:
+    """The columns `core` of batches as a table, after the last step of a query, if it has one."""
+    if finish is None:
+        return pa.Table.from_batches(batches, schema=core)
+    return pa.Table.from_batches(finish.batches(batches), schema=finish.schema(core))
 
 
 def is_null(kind: Any) -> bool:

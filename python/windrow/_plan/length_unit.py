@@ -14,7 +14,7 @@ _OF_WINDOWS = ("gap", "longest_gap", "longest", "difference", "resolution")
 _OF_AGGREGATE = (("frame", "difference"), ("frame", "delay"), ("funnel", "within"))
 
 
-def in_one_unit(plan: dict[str, Any]) -> dict[str, object]:
+def in_one_unit(plan: dict[str, Any]) -> dict[str, Any]:
     """A plan whose lengths are whole numbers, with `nanoseconds` if they count these."""
     places = list(_places(plan))
     if any(isinstance(holder[name], Fraction) for holder, name in places):

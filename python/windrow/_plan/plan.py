@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from windrow._arguments.duration import Microseconds
 from windrow._arguments.errors import aggregate_argument, bad_value
 from windrow._folds.fold import Fold
 from windrow._plan.length_unit import in_one_unit
+from windrow._plan.spec import SHARDS, LeftOutLayout, Spec
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -33,9 +34,6 @@ Overflow = Literal["error", "null"]
 
 Callback = Callable[[str, int, int | None], object]
 """Called with the step, the records that are done in it, and all records, None if their number is unknown."""
-
-SHARDS = 32
-"""Ranges of key hashes, unless `shards` says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +81,9 @@ class Options:
 
 StreamTime = Literal["source", "slowest"]
 """How stream time is kept over several sources."""
+
+_OF_OPTIONS = ("op", "emit", "every_record", "every", "late", "overflow", "shards")
+"""The options that the core knows."""
 
 SERIES = "windrow.series"
 """The one key of a query without keys: a constant."""
@@ -146,19 +147,6 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class LeftOutLayout:
-    """How a query returns the records that are in no window.
-
-    Attributes:
-        record: the fields of the column `record`, and the columns of the schema that they hold.
-        columns: how many columns the windows need, the first of the schema. The others are for `record` alone.
-    """
-
-    record: tuple[tuple[str, str], ...]
-    columns: int
-
-
-@dataclass(frozen=True)
 class Plan:
     """One query over one input, or over the inputs of a cogroup.
 
@@ -197,7 +185,7 @@ class Plan:
         """The plan over the columns that its windows need, without those that only records left out return."""
         if self.left_out is None:
             return self
-        return replace(self, schema=pa.schema(list(self.schema)[: self.left_out.columns]))
+        return replace(self, schema=pa.schema(list(self.schema)[: self.left_out["columns"]]))
 
     @property
     def functions(self) -> dict[str, Reduction | Accumulation]:
@@ -248,62 +236,13 @@ class Plan:
             stream=replace(self.stream, source=sources, order=None if order is None else new(order), fields=fields),
         )
 
-    @property
-    def spec(self) -> str:
-        """The plan as the JSON text that crosses to the core."""
-        return json.dumps(self.to_dict())
-
-    @property
-    def spec_in_order(self) -> str:
-        """The plan for a batch's records in the order of time: nothing is late, and windows close as time passes."""
-        batch = {"grace": 0, "until": None, "emit": "close", "every_record": False, "every": None, "late": "drop"}
-        batch["whole"] = True
-        return json.dumps(self.to_dict() | batch | {"inputs": self._inputs(one_time=True)})
-
-    @property
-    def spec_of_run(self) -> str:
-        """The plan for one run of a daily job: a micro-batch whose end the caller sets, in any number of shards."""
-        stream = {
-            "grace": self.windows.grace or 0,
-            "late": self.options.late,
-            "shards": SHARDS,
-            "tick": None,
-            "whole": False,
-        }
-        return json.dumps(json.loads(self.spec_in_order) | stream)
-
-    def to_dict(self) -> dict[str, object]:
-        """`spec` as a dict. Its lengths are in microseconds, or in nanoseconds if one is a fraction."""
-        return in_one_unit(
-            {
-                "keys": list(self.keys),
-                "time": self.time,
-                "tick": self.tick,
-                "tie": self.tie,
-                "windows": self.windows._plan(),
-                "grace": self.windows.grace,
-                "until": self.windows.retention,
-                "aggregates": [aggregate.plan(name) for name, aggregate in self.aggregates],
-                "op": self.options.op,
-                "emit": self.options.emit,
-                "every_record": self.options.every_record,
-                "every": self.options.every,
-                "late": self.options.late,
-                "overflow": self.options.overflow,
-                "shards": self.options.shards,
-                "inputs": self._inputs(one_time=False),
-                **self._left_out(),
-            }
-        )
-
-    def _left_out(self) -> dict[str, object]:
-        if self.left_out is None:
-            return {}
-        inputs = () if self.origins is None else self.origins.names
-        return {"left_out": {"record": self.left_out.record, "columns": self.left_out.columns, "inputs": inputs}}
-
-    def _inputs(self, *, one_time: bool) -> dict[str, object] | None:
-        origins = self.origins
-        if origins is None:
-            return None
-        return {"column": origins.column, "count": len(origins.names), "one_time": one_time}
+    @cached_property
+    def spec(self) -> Spec:
+        """What the core computes."""
+        fields = {name: getattr(self.options, name) for name in _OF_OPTIONS}
+        fields |= {name: getattr(self, name) for name in ("keys", "time", "tick", "tie", "left_out")}
+        fields |= {"windows": self.windows._plan(), "grace": self.windows.grace, "until": self.windows.retention}
+        fields["aggregates"] = [aggregate.plan(name) for name, aggregate in self.aggregates]
+        if self.origins is not None:
+            fields["inputs"] = {"column": self.origins.column, "count": len(self.origins.names), "one_time": False}
+        return Spec(**in_one_unit(fields))

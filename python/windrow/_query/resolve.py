@@ -24,8 +24,9 @@ from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, Need
 from windrow._plan.open_table import check_reserved
-from windrow._plan.plan import INPUT, LeftOutLayout, Options, Plan, left_out_columns
+from windrow._plan.plan import INPUT, Options, Plan, left_out_columns
 from windrow._plan.sequence import SEQUENCE
+from windrow._plan.spec import LeftOutLayout
 from windrow._query.grouping import Grouping
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -108,7 +109,8 @@ def _left_out(
     grouped, names = grouped._projected([("columns", column) for column in options.left_out])
     record = tuple(zip(options.left_out, names, strict=True))
     read = {name: grouped.input.field("columns", name) for name in names if name not in fields}
-    return grouped, LeftOutLayout(record, len(fields)), {**fields, **read}
+    inputs = [] if (origins := grouped._origins(())) is None else origins.names
+    return grouped, LeftOutLayout(record=record, columns=len(fields), inputs=inputs), {**fields, **read}
 
 
 def _after(grouped: Grouping[Any], options: Options) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ Nothing runs before the caller runs an action.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from typing import Any
 
@@ -84,14 +83,14 @@ def rows_of(
 ) -> DataFrame:
     """The rows of a run, with the columns `output`, then those of the observed counters. `packed` are its records."""
     schema, shards = plan.schema.serialize().to_pybytes(), plan.options.shards
-    output_schema = Operator(plan.spec_of_run, plan.schema, plan.folds()).output_schema
+    output_schema = Operator(plan.spec.of_run.text, plan.schema, plan.folds()).output_schema
     core = run_schema(output_schema)
     functions, broadcasts = pickled_functions(plan)
     finish, finish_broadcasts = pickled_finish(plan, core)
     parts = list[DataFrame]()
     one = packed.sparkSession.range(0, 1, 1, 1)
     parts.append(mapped(one, shipped(heads, shards), PACKED_RUN))
-    specs, schemas = {"run": plan.spec_of_run, "records": plan.spec_in_order}, {"records": schema}
+    specs, schemas = {"run": plan.spec.of_run.text, "records": plan.spec.in_order.text}, {"records": schema}
     if opened is not None:
         open_frame, columns = open_columns(plan, opened, shown_aggregates(plan, output_schema))
         specs["open"], schemas["open"] = open_spec(plan, columns), columns.serialize().to_pybytes()
@@ -217,8 +216,4 @@ def _check_type(field: StructField, wanted: pa.Field[Any]) -> None:
 
 def open_spec(plan: Plan, columns: pa.Schema) -> str:
     """A plan for the rows of open windows, which a packer brings to the shards of their keys."""
-    name = packed_schema(columns).names[-1]
-    columns_of_records = {"tick": None, "tie": None, "inputs": None, "time": name}
-    records = {"windows": {"kind": "session", "gap": 1_000_000}, "nanoseconds": False} | columns_of_records
-    counted = [{"name": "n", "function": "count", "columns": []}]
-    return json.dumps(json.loads(plan.spec_in_order) | records | {"aggregates": counted, "op": False})
+    return plan.spec.of_open_rows(packed_schema(columns).names[-1]).text

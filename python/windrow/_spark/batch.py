@@ -106,7 +106,8 @@ class BatchInput(FrameInput):
 
     def run(self, plan: Plan) -> DataFrame:
         """The result as a lazy frame."""
-        core, output = self._arrow_output(plan), self._output(plan, counted=plan.options.observation is not None)
+        core = self._arrow_output(plan)
+        output = self._output(plan, core, counted=plan.options.observation is not None)
         query, observed = self._query(plan, output)
         functions, broadcasts = pickled_functions(plan)
         finish, finish_broadcasts = pickled_finish(plan, core)
@@ -137,11 +138,9 @@ class BatchInput(FrameInput):
             source = self._cast(wider)
             kinds = {name: source.field("open", name).type for name in wider}
             return source.advance(retyped(plan, kinds), opened, to)
-        output = output_of(plan, self._output(plan, counted=True), self._type(plan.time))
-        _, observed = self._query(plan, output, RUN_COUNTERS)
-        step = shipped(
-            pack_day, plan.spec_in_order, plan.schema.serialize().to_pybytes(), declared=self._declared(plan.schema)
-        )
+        output = output_of(plan, self._output(plan, self._arrow_output(plan), counted=True), self._type(plan.time))
+        (_, schema), observed = self._query(plan, output, RUN_COUNTERS)
+        step = shipped(pack_day, plan.spec.in_order.text, schema, declared=self._declared(plan.schema))
         packed = mapped(self._rows(plan.schema.names), step, PACKED_RUN)
         rows = rows_of(plan, packed, opened, to=to, output=output, observed=observed)
         rows = with_key_names(plan, _result(plan, rows, observed))
@@ -199,10 +198,10 @@ class BatchInput(FrameInput):
     ) -> tuple[tuple[str, bytes], dict[str, str]]:
         """The query for executors, and the column of each observed counter. Warns about missing settings."""
         warn_unless_configured(self._frame.sparkSession, pipeline=self.declared)
-        spec = plan.spec_in_order if plan.functions else plan.spec
         counters, names = counted if plan.options.observation is not None else (), Names(output.names)
         observed = {counter: names.unused(f"windrow_{counter}") for counter in counters}
-        return (spec, plan.schema.serialize().to_pybytes()), observed
+        spec = plan.spec.in_order if plan.functions else plan.spec
+        return (spec.text, plan.schema.serialize().to_pybytes()), observed
 
 
 def _result(plan: Plan, frame: DataFrame, observed: dict[str, str], *counts: Any) -> DataFrame:

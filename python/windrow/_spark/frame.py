@@ -30,8 +30,9 @@ from windrow._aggregates.user_function import Reduction
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
 from windrow._arguments.expression import EXPRESSION, FIELD, SPARK, ColumnExpression
+from windrow._executor.batch import query_of
 from windrow._executor.left_out import LeftOutRows
-from windrow._native import Operator, Query
+from windrow._native import Query
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, Need
 from windrow._plan.plan import Origins, Plan, left_out_columns
@@ -199,7 +200,7 @@ class FrameInput(Input[DataFrame]):
         """The plan that returns the first columns of the rows, and its result columns in Arrow and in Spark."""
         fields = [arrow_field("with_columns", field, compared=False) for field in self._schema.fields]
         plan = replace(plan, schema=pa.schema([self.field("with_columns", field.name) for field in fields]))
-        core = list(Query.rows_with_windows(plan.spec, plan.schema).output_schema)
+        core = list(Query.rows_with_windows(plan.spec.text, plan.schema).output_schema)
         arrow = pa.schema([*core[:count], *core[len(fields) :]])
         rows = [
             StructField(field.name, returned_type(field.dataType), metadata=_kept(field.metadata))
@@ -218,22 +219,19 @@ class FrameInput(Input[DataFrame]):
 
     def _arrow_output(self, plan: Plan) -> pa.Schema:
         """The columns of the core's result, with those of records in no window."""
-        if plan.functions:
-            core = Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema
-        else:
-            core = Query(plan.spec, plan.schema).output_schema
+        core = query_of(plan).output_schema
         outside = LeftOutRows.of(plan.spec, plan.schema)
         return core if outside is None else outside.output(core)
 
-    def _output(self, plan: Plan, *, counted: bool) -> StructType:
+    def _output(self, plan: Plan, arrow: pa.Schema, *, counted: bool) -> StructType:
         """The columns of the result. `counted`: the rows include counter rows, which have no window."""
-        arrow, core = self._arrow_output(plan), self._core_output(plan, counted=counted)
+        core = self._core_output(plan, arrow, counted=counted)
         return core if plan.finish is None else _finished(plan.finish, arrow, core)
 
-    def _core_output(self, plan: Plan, *, counted: bool) -> StructType:
+    def _core_output(self, plan: Plan, arrow: pa.Schema, *, counted: bool) -> StructType:
         may_be_null = counted or plan.left_out is not None
         keys = [StructField(key, self._type(key), may_be_null or len(plan.keys) > 1) for key in plan.keys]
-        fields = [*keys, *self._window_columns(plan, self._arrow_output(plan), may_be_null=may_be_null)]
+        fields = [*keys, *self._window_columns(plan, arrow, may_be_null=may_be_null)]
         fields += self._left_out_columns(plan)
         return StructType([*fields, StructField("op", StringType(), counted)] if plan.options.op else fields)
 
@@ -241,10 +239,10 @@ class FrameInput(Input[DataFrame]):
         """The columns of records in no window."""
         if plan.left_out is None:
             return []
-        record = StructType([StructField(name, self._type(column)) for name, column in plan.left_out.record])
+        record = StructType([StructField(name, self._type(column)) for name, column in plan.left_out["record"]])
         of_time = ("time", "stream_time")
         kinds = {**dict.fromkeys(of_time, self._type(plan.time)), "late_by": DayTimeIntervalType(), "record": record}
-        names = left_out_columns(plan.origins is not None, plan.left_out.record)
+        names = left_out_columns(plan.origins is not None, plan.left_out["record"])
         return [StructField(name, kinds.get(name, StringType())) for name in names]
 
     def _window_columns(self, plan: Plan, arrow: pa.Schema, *, may_be_null: bool = True) -> list[StructField]:

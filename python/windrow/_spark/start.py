@@ -54,8 +54,7 @@ class Start:
             ValueError: it has no clock row or several, or is of another query.
         """
         self._plan = plan
-        pace = {"emit": plan.options.emit, "every": plan.options.every}
-        operator = Operator(json.dumps(json.loads(plan.spec_of_run) | pace), plan.schema, plan.folds())
+        operator = Operator(plan.spec.of_start.text, plan.schema, plan.folds())
         aggregates = shown_aggregates(plan, operator.output_schema)
         if callable(plan.options.start):
             rows: pa.Table = plan.options.start(plan, aggregates)

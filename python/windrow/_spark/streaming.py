@@ -115,8 +115,9 @@ class StreamInput(FrameInput):
         """The result as a streaming frame."""
         plan = self._on_stream(plan)
         start = None if plan.options.start is None else Start(plan, self._frame.sparkSession)
-        output = self._output(plan, counted=_counts_computed(plan))
-        read, core = self._shipment(plan, self._core_output(plan, counted=False), start), self._arrow_output(plan)
+        core = self._arrow_output(plan)
+        output = self._output(plan, core, counted=_counts_computed(plan))
+        read = self._shipment(plan, self._core_output(plan, core, counted=False), start)
         schema = _nullable(core).serialize().to_pybytes()
         if plan.options.sequence:
             output = StructType([*output.fields, StructField(SEQUENCE, LongType())])

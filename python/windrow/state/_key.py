@@ -31,7 +31,7 @@ def fetch_key(
         raise ValueError(NO_SHARDS)
     _, query = opened(next(iter(shards.values())))
     sort_key = _key(query, key)
-    time = pa.field(query.spec["time"], query.time)
+    time = pa.field(query.spec.time, query.time)
     first = None if start is None else ticks("start", start, time, zone)
     last = None if end is None else ticks("end", end, time, zone)
     shard, digits = query.place(sort_key)

@@ -72,7 +72,7 @@ def _check(query: StoredQuery, indexes: list[Index]) -> None:
             f"state: got a query with the column {names[0]!r}; allowed: any name but {', '.join(RESERVED)}, "
             "which the table uses: rename the aggregate at a restart"
         )
-    if len(indexes) != query.spec["shards"]:
-        raise ValueError(f"state: has {len(indexes)} shards of {query.spec['shards']}: the checkpoint is damaged")
+    if len(indexes) != query.spec.shards:
+        raise ValueError(f"state: has {len(indexes)} shards of {query.spec.shards}: the checkpoint is damaged")
     if any(time is None for index in indexes for time, _ in index.gauges.values() or [(None, 0)]):
         raise ValueError("state: it has no stream time yet: each input needs a record or a tick first")

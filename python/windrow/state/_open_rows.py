@@ -33,8 +33,8 @@ _ROWS_OF_BLOCK = 1 << 14
 
 def table_schema(query: StoredQuery) -> pa.Schema:
     """The columns of a table of open windows: keys, `window`, aggregates, `stream_time`, `state`."""
-    core = Operator(query.spec_text, query.schema, query.folds).output_schema
-    count = len(query.spec["keys"]) + 1 + len(query.spec["aggregates"])
+    core = Operator(query.spec.of_state.text, query.schema, query.folds).output_schema
+    count = len(query.spec.keys) + 1 + len(query.spec.aggregates)
     bounds = pa.struct([("start", query.time), ("end", query.time)])
     fields = [field.with_type(bounds) if field.name == WINDOW else field for field in list(core)[:count]]
     named = zip(fields[1:] if query.is_series else fields, query.names, strict=False)

@@ -15,6 +15,7 @@ from windrow._executor.stream.index import Index
 from windrow._folds.fold import Fold
 from windrow._native import Operator, Query, shard_keys
 from windrow._plan.plan import SERIES
+from windrow._plan.spec import Spec
 from windrow._windows.session_rules import has_rules
 
 
@@ -30,7 +31,7 @@ class StoredQuery:
         result: the columns of the open windows, as Spark's JSON.
     """
 
-    spec: dict[str, Any]
+    spec: Spec
     read: pa.Schema
     schema: pa.Schema
     accumulators: pa.Schema
@@ -45,15 +46,15 @@ class StoredQuery:
                 pa.ipc.read_schema(pa.py_buffer(base64.b64decode(fields[name]))) for name in ("schema", "accumulators")
             )
             plan = pa.schema(list(read)[: fields["columns"]])
-            stored = cls(fields["spec"], read, plan, accumulators, fields["result"])
+            stored = cls(Spec(**fields["spec"]), read, plan, accumulators, fields["result"])
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise ValueError(f"state: its query cannot be read ({error!r}): it is damaged") from None
-        if stored.spec.get("over"):
+        if stored.spec.over:
             raise ValueError(
                 "state: got a query of with_columns over sliding windows; allowed: a query whose windows stay open "
                 "(this one stores the times of records, and each record gets its window at once)"
             )
-        if has_rules(stored.spec["windows"]):
+        if has_rules(stored.spec.windows):
             raise ValueError(
                 "state: got a query of sessions with rules; allowed: a query of other windows (with rules, some "
                 "records wait and belong to no session yet)"
@@ -63,33 +64,26 @@ class StoredQuery:
     @property
     def keys(self) -> list[pa.Field[Any]]:
         """The key columns."""
-        return [self.schema.field(name) for name in self.spec["keys"]]
+        return [self.schema.field(name) for name in self.spec.keys]
 
     @property
     def is_series(self) -> bool:
         """Whether the query has no keys."""
-        return bool(self.spec["keys"] == [SERIES])
+        return list(self.spec.keys) == [SERIES]
 
     @property
-    def time(self) -> pa.DataType:
+    def time(self) -> Any:
         """The type of the time column."""
-        kind: pa.DataType = self.schema.field(self.spec["time"]).type
-        return kind
+        return self.schema.field(self.spec.time).type
 
     @property
     def is_in_parts(self) -> bool:
         """Whether sessions may be stored in parts, each in the segment of its own reach."""
-        is_session: bool = self.spec["windows"]["kind"] == "session"
-        return is_session and self.spec["emit"] == "close"
-
-    @property
-    def spec_text(self) -> str:
-        """The plan as the core takes it. Results that do not fit their type are null, with any `overflow`."""
-        return json.dumps({**self.spec, "overflow": "null"})
+        return self.spec.is_session and self.spec.emit == "close"
 
     def operator(self, pages: Sequence[bytes], *, is_part: bool = False) -> Operator:
         """The operator of a state, for queries only: it has no Python functions, so it takes no records."""
-        operator = Operator(self.spec_text, self.schema, self.folds)
+        operator = Operator(self.spec.of_state.text, self.schema, self.folds)
         if is_part:
             operator.restore_part(pages)
         else:
@@ -116,13 +110,12 @@ class StoredQuery:
         if index.stream_time != "source" or not index.source:
             return {}
         values = zip(index.source, index.sources[number], strict=True)
-        return {name: value for name, value in values if name not in self.spec["keys"]}
+        return {name: value for name, value in values if name not in self.spec.keys}
 
     @cached_property
     def folds(self) -> list[Fold]:
         """Placeholders for the Python functions. They take no records."""
-        inputs = self.spec["inputs"]
-        adds = (_kept,) * (1 if inputs is None else inputs["count"])
+        adds = (_kept,) * self.spec.input_count
         return [Fold(field.type, _nothing, adds, _kept, _no_rows) for field in self.accumulators]
 
     def place(self, key: pa.RecordBatch) -> tuple[int, str]:
@@ -131,13 +124,13 @@ class StoredQuery:
         The core knows both for a record of the key: where it is packed to, and between which keys its page is.
         """
         record = self._record(key)
-        packer = Query.of_rows(json.dumps(self.spec), self.schema).packer(0)
+        packer = Query.of_rows(self.spec.text, self.schema).packer(0)
         blocks = [*packer.push(record), *packer.finish()]
         if not blocks:  # a key that is a gap too, and not a good one: it has no windows
             return shard_keys(1)[0], ""
         shard: int = blocks[0].column("shard")[0].as_py()
-        counted = {**self.spec, "aggregates": [{"name": "windrow.count", "function": "count"}]}
-        operator = Operator(json.dumps(counted), self.schema, [])
+        counted = self.spec.with_only({"name": "windrow.count", "function": "count"})
+        operator = Operator(counted.text, self.schema, [])
         operator.push(record)
         bounds = (pa.ipc.open_stream(page).schema.metadata or {} for page in operator.pages())
         return shard, next(
@@ -146,8 +139,7 @@ class StoredQuery:
 
     def _record(self, key: pa.RecordBatch) -> pa.RecordBatch:
         """A record of a key at time 0, null where a query does not ask for a value."""
-        inputs, windows = self.spec["inputs"], self.spec["windows"]
-        numbers = {self.spec["time"]: 0, windows.get("gap_column"): 1, inputs and inputs["column"]: 0}
+        numbers = {self.spec.time: 0, self.spec.gap: 1, self.spec.input: 0}
         columns = []
         for field in self.schema:
             if field.name in key.schema.names:

@@ -391,7 +391,7 @@ class StreamDriver:
         batches = batches if self._finish is None else list(self._finish.batches(iter(batches)))
         self._unread += [batch for batch in batches if batch.num_rows]
         keys, final, out = self._plan.key_names, self._plan.options.emit == "close", self._plan.left_out
-        left_out = left_out_columns(self._plan.origins is not None, None if out is None else out.record)
+        left_out = left_out_columns(self._plan.origins is not None, None if out is None else out["record"])
         return [change for batch in batches for change in changes_of(batch, keys, left_out, final=final)]
 
     @property

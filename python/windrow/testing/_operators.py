@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -352,17 +351,15 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
 
     `value` is the column that is the record's value in Kafka; with it, nulls mean what they mean in Kafka.
     """
-    stream, operator_plan = plan.stream, plan.to_dict() | {"tick": tick, "kafka": {"value": value}}
-    number = None
+    stream, number = plan.stream, None
     if stream.source and stream.stream_time == "slowest":
         number = Names(schema.names).unused("windrow.source")
         schema = schema.append(pa.field(number, pa.int32()))
-        operator_plan["sources"] = number
-    spec, folds = json.dumps(operator_plan), plan.folds(kafka=value is not None)
+    spec, folds = plan.spec.of_driver(tick, value, number), plan.folds(kafka=value is not None)
     outside = LeftOutRows.of(spec, plan.schema)
 
     def made() -> Operator:
-        return Operator(spec, schema, folds)
+        return Operator(spec.text, schema, folds)
 
     if stream.source and number is None:
         in_order = plan.options.emit == "close" or plan.options.every_record

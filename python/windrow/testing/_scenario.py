@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from windrow._folds.fold import Fold, of_reduce
+from windrow._plan.spec import Spec
 
 # A run counts milliseconds. Here one of them is a tick of a column in microseconds, the unit of the core's lengths, so
 # every 64-bit number passes unchanged.
@@ -78,23 +78,22 @@ class Scenario:
             windows, least = {"kind": "sliding", "difference": width, "resolution": 1}, 2 * width + grace
         retention = parameters.get("retention", 0)
         update = parameters.get("emit", "update") == "update"
-        return json.dumps(
-            {
-                "keys": ["key"],
-                "time": "ts",
-                "tick": "tick",
-                "windows": windows,
-                "grace": grace,
-                "until": retention if retention >= least else None,
-                "aggregates": [_COUNT if self.counts else _PYTHON],
-                "op": update,
-                "emit": "update" if update else "close",
-                "every_record": update,
-                "shards": 1,
-                "inputs": {"column": "input", "count": 2} if parameters["kind"].endswith("cogroup") else None,
-                "kafka": {"value": "value", "saturate": True},
-            }
+        spec = Spec(
+            keys=["key"],
+            time="ts",
+            tick="tick",
+            windows=windows,
+            grace=grace,
+            until=retention if retention >= least else None,
+            aggregates=[_COUNT if self.counts else _PYTHON],
+            op=update,
+            emit="update" if update else "close",
+            every_record=update,
+            shards=1,
+            inputs={"column": "input", "count": 2} if parameters["kind"].endswith("cogroup") else None,
+            kafka={"value": "value", "saturate": True},
         )
+        return spec.text
 
     def folds(self) -> list[Fold]:
         """The aggregate of the run, as Python functions; a count is built in."""

@@ -96,7 +96,7 @@ def line(case: Case) -> str:
         ]
         return {"rows": rows, "gives": gives, "finish": step.finishes}
 
-    told |= {"spec": plan.to_dict(), "columns": [[field.name, TYPES[field.type]] for field in schema]}
+    told |= {"spec": plan.spec.fields, "columns": [[field.name, TYPES[field.type]] for field in schema]}
     told |= {"batch": is_batch(case), "steps": list(map(shown, steps)), "counters": dict(case.counters)}
     return json.dumps(told, ensure_ascii=False)
 

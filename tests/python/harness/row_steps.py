@@ -34,7 +34,7 @@ class LocalRows(LocalStream):
             plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
         returned_records.check(plan)
         records = self.schema
-        shown = Query.rows_with_windows(plan.spec, records).output_schema
+        shown = Query.rows_with_windows(plan.spec.text, records).output_schema
         shown = pa.schema([field.with_nullable(True) for field in shown])
         self.plan = returned_records.core_plan(plan, records)
         clock = None if self.max_ahead is None else "windrow.clock"

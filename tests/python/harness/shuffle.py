@@ -32,7 +32,7 @@ def merged(query: Any, packed: pa.Table | None) -> pa.Table:
 
 
 def after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.Table:
-    query = Query(plan.spec, plan.schema)
+    query = Query(plan.spec.text, plan.schema)
     answer = merged(query, blocks(query, table.select(plan.schema.names), cuts))
     if plan.finish is None:
         return answer
@@ -41,8 +41,10 @@ def after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.Table:
 
 
 def folded_after_a_shuffle(plan: Plan, table: pa.Table, cuts: list[int]) -> pa.Table:
-    packed = blocks(Query.of_rows(plan.spec_in_order, plan.schema), table.select(plan.schema.names), cuts)
+    packed = blocks(Query.of_rows(plan.spec.in_order.text, plan.schema), table.select(plan.schema.names), cuts)
     functions = tuple(pickle.dumps(function) for function in plan.functions.values())
     schema = plan.schema.serialize().to_pybytes()
-    found = fold(iter(packed.to_batches(3) if packed else []), plan.spec_in_order, schema, {}, functions)
-    return pa.Table.from_batches(list(found), Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema)
+    found = fold(iter(packed.to_batches(3) if packed else []), plan.spec.in_order.text, schema, {}, functions)
+    return pa.Table.from_batches(
+        list(found), Operator(plan.spec.in_order.text, plan.schema, plan.folds()).output_schema
+    )

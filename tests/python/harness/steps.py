@@ -102,7 +102,7 @@ class LocalStream:
     def _begin(self) -> None:
         """Gives the shards the states with which the query begins."""
         plan, shard_keys = self.plan, StreamQuery(self.shipment).shard_keys
-        aggregates = shown_aggregates(plan, Operator(plan.spec_of_run, plan.schema, plan.folds()).output_schema)
+        aggregates = shown_aggregates(plan, Operator(plan.spec.of_run.text, plan.schema, plan.folds()).output_schema)
         rows = plan.options.start(plan, aggregates)
         spec, schema = open_spec(plan, rows.schema), rows.schema.serialize().to_pybytes()
         packed = pa.Table.from_batches(pack_open(iter(rows.to_batches(max_chunksize=3)), spec, schema, self.shards))
@@ -171,8 +171,8 @@ class LocalStream:
 
     def _output(self) -> pa.Schema:
         if self.plan.functions:
-            core = Operator(self.plan.spec_in_order, self.plan.schema, self.plan.folds()).output_schema
+            core = Operator(self.plan.spec.in_order.text, self.plan.schema, self.plan.folds()).output_schema
         else:
-            core = Query(self.plan.spec, self.plan.schema).output_schema
+            core = Query(self.plan.spec.text, self.plan.schema).output_schema
         outside = LeftOutRows.of(self.plan.spec, self.plan.schema)
         return core if outside is None else outside.output(core)

@@ -299,7 +299,7 @@ def test_a_fold_without_a_function_for_an_input_names_the_input() -> None:
     batch = pa.RecordBatch.from_pylist([order], plan.schema)
     (fold,) = plan.folds()
     fed, left_out, short = (
-        Operator(plan.spec_in_order, plan.schema, [replace(fold, adds=adds)])
+        Operator(plan.spec.in_order.text, plan.schema, [replace(fold, adds=adds)])
         for adds in (fold.adds, (None, None), fold.adds[:1])
     )
     for operator, spent in ((fed, 3), (left_out, None)):

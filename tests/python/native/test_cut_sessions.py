@@ -147,7 +147,7 @@ def test_oracle_every_row_with_its_session(table: pa.Table, rule: Rule, cuts: li
     grouped = windowed(shuffled, windows_of(rule))
     here = grouped.with_columns(**aggregates)
     assert here.select(table.column_names).replace_schema_metadata(None).equals(shuffled)
-    query = Query.rows_with_windows(grouped._plan(aggregates, rows=True).spec, shuffled.schema)
+    query = Query.rows_with_windows(grouped._plan(aggregates, rows=True).spec.text, shuffled.schema)
     numbers = set()
     for answer in (here, merged(query, blocks(query, shuffled, cuts))):
         assert sorted(answer["id"].to_pylist()) == list(range(table.num_rows))
@@ -218,7 +218,7 @@ def test_many_rows_on_threads_in_blocks_and_in_a_reader_are_what_a_loop_gives_an
         assert took < looped
     assert counts(windowed(many, windows).to_reader(count=wr.count()).read_all()) == wanted
     plan = windowed(many.sort_by("ts"), windows).shards(3)._plan({"count": wr.count()})
-    query = Query(plan.spec, plan.schema)
+    query = Query(plan.spec.text, plan.schema)
     assert counts(merged(query, blocks(query, many.sort_by("ts"), [50_000, 100_000]))) == wanted
 
 

@@ -152,14 +152,14 @@ def test_a_cogroup_and_a_driver_read_them(name: str) -> None:
 def test_the_steps_on_executors_read_them(name: str, windows: Any) -> None:
     batch = records(name)
     plan = windowed(batch, windows)._plan(LISTS)
-    spec, schema = plan.spec, plan.schema.serialize().to_pybytes()
+    spec, schema = plan.spec.text, plan.schema.serialize().to_pybytes()
     rows = [batch.select(plan.schema.names)] * 2
     (packed,) = pack(iter(rows), spec, schema, ())
     merged = pa.Table.from_batches(merge(iter([packed]), spec, schema, {}))
     assert sorted(map(str, fullest(merged.to_pylist())["all"])) == sorted(map(str, shown(name) * 2))
     plan = windowed(batch, windows)._plan({"n": wr.count()}, rows=True)
     for most in (1 << 20, 0):
-        returned = with_windows(iter([batch] * 2), plan.spec, batch.schema.serialize().to_pybytes(), {}, most)
+        returned = with_windows(iter([batch] * 2), plan.spec.text, batch.schema.serialize().to_pybytes(), {}, most)
         found = [row["v"] for rows in returned for row in rows.to_pylist()]
         assert sorted(map(str, found)) == sorted(map(str, shown(name) * 2))
 

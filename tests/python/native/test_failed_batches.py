@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pyarrow as pa
@@ -114,7 +113,7 @@ def test_what_are_not_pages_is_refused_and_nothing_is_forgotten(case: str) -> No
 def test_after_a_restore_that_failed_nothing_is_counted() -> None:
     windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
     plan = plan_of(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).count(), SCHEMA)
-    first, second = (Operator(json.dumps(plan.to_dict()), plan.schema, []) for _ in range(2))
+    first, second = (Operator(plan.spec.text, plan.schema, []) for _ in range(2))
     first.push(pa.record_batch({"k": ["a"], "ts": pa.array([at_second(0)], pa.timestamp("us"))}, plan.schema))
     head, *_ = first.pages()
     with pytest.raises(ValueError, match="page"):

@@ -119,7 +119,7 @@ def test_splits_and_shards_change_no_funnel(
     aggregates = {name: each for name, each in asked_for(within, strict).items() if name not in ("path", "start")}
     windowed = wr.group_by(table, "k", time="ts").windowed_by(WINDOWS["session"][0]).shards(shards)
     plan = windowed._plan(aggregates)
-    query = native.Query(plan.spec, plan.schema)
+    query = native.Query(plan.spec.text, plan.schema)
     own = [batch.select(plan.schema.names) for batch in table.to_batches()]
     blocks, _ = packed(query, data.draw(splits(own)))
     got = merged(query, blocks, 2, 3)
@@ -355,6 +355,6 @@ def of(aggregate: wr.Aggregate) -> Any:
 
 def test_the_plan_of_a_query_without_a_funnel_does_not_change() -> None:
     plan = windowed(visits([(0, "view")]))._plan({"n": wr.count(), "f": wr.funnel(STEPS, column="event")})
-    count, funnel_call = json.loads(plan.spec)["aggregates"]
+    count, funnel_call = json.loads(plan.spec.text)["aggregates"]
     assert set(count) == {"name", "function", "columns"}
     assert funnel_call["funnel"] == {"values": STEPS, "within": None, "strict": False}

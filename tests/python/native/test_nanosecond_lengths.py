@@ -130,6 +130,15 @@ def test_updates_come_every_few_nanoseconds() -> None:
     assert rows[1] == 0
 
 
+@pytest.mark.parametrize("grace", [2_500, 3_000])
+def test_a_daily_job_keeps_a_session_open_for_a_grace_beside_a_gap_of_nanoseconds(grace: int) -> None:
+    windows = wr.SessionWindows.with_gap("1500ns", grace=f"{grace}ns")
+    last = 1_000 + 1_500 + grace
+    for end, closed in ((last, []), (last + 1, [2])):
+        run = grouped([0, 1_000]).windowed_by(windows).advance(None, to=pd.Timestamp(NEW_YEAR + end), n=wr.count())
+        assert run.closed["n"].to_pylist() == closed
+
+
 def test_a_daily_job_continues_with_another_unit_of_lengths() -> None:
     first = grouped(TICKS).windowed_by(wr.SessionWindows.with_gap("1 microsecond"))
     later = grouped([4_101]).windowed_by(wr.SessionWindows.with_gap("1500ns"))

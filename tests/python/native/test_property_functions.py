@@ -94,7 +94,7 @@ def through_shards(plan: Plan, splits: Sequence[pa.RecordBatch], tasks: int) -> 
     packed = pa.schema({"shard": pa.int32(), "first": pa.int64(), "block": pa.binary()})
     blocks: list[dict[str, Any]] = []
     for number, split in enumerate(splits):
-        packer = Query.of_rows(plan.spec_in_order, plan.schema).packer(number)
+        packer = Query.of_rows(plan.spec.in_order.text, plan.schema).packer(number)
         for batch in [*packer.push(split.select(plan.schema.names)), *packer.finish()]:
             blocks += batch.to_pylist()
     blocks.sort(key=lambda block: (block["shard"], block["first"]))
@@ -103,8 +103,8 @@ def through_shards(plan: Plan, splits: Sequence[pa.RecordBatch], tasks: int) -> 
     found: list[pa.RecordBatch] = []
     for task in range(tasks):
         mine = pa.Table.from_pylist([block for block in blocks if block["shard"] % tasks == task], packed)
-        found += fold(iter(mine.to_batches(2)), plan.spec_in_order, schema, {}, functions)
-    return pa.Table.from_batches(found, Operator(plan.spec_in_order, plan.schema, plan.folds()).output_schema)
+        found += fold(iter(mine.to_batches(2)), plan.spec.in_order.text, schema, {}, functions)
+    return pa.Table.from_batches(found, Operator(plan.spec.in_order.text, plan.schema, plan.folds()).output_schema)
 
 
 @st.composite
@@ -150,7 +150,7 @@ def test_oracle_folds_in_the_order_of_time(kind: str, data: st.DataObject) -> No
 @pytest.mark.parametrize("kind", KINDS)
 def test_windows_leave_as_time_passes_and_nothing_is_late(kind: str) -> None:
     plan = plan_of(lambda of: wr.group_by(of, "k", time="ts").windowed_by(KINDS[kind][0]).agg(**AGGREGATES), SCHEMA)
-    operator = Operator(plan.spec_in_order, plan.schema, plan.folds())
+    operator = Operator(plan.spec.in_order.text, plan.schema, plan.folds())
     times = sorted((row * 7919) % 30_011 - 9_000 for row in range(3_000))
     batch = pa.record_batch(
         [

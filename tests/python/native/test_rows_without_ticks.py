@@ -55,7 +55,7 @@ def test_ticks_do_not_come_back(rows: slice, kind: Any) -> None:
 @pytest.mark.parametrize("most", [MOST, -1], ids=["in memory", "on disk"])
 def test_ticks_of_a_task_do_not_come_back(most: int) -> None:
     windowed = wr.group_by(ROWS, "user", time="ts", tick="tick").windowed_by(SESSIONS)
-    spec = windowed._plan({"n": wr.count()}, rows=True).spec
+    spec = windowed._plan({"n": wr.count()}, rows=True).spec.text
     schema, observed = ROWS.schema.serialize().to_pybytes(), {"records": "_1", "ticks": "_2"}
     shown = pa.Table.from_batches(with_windows(iter(ROWS.to_batches()), spec, schema, observed, most))
     counters = shown.filter(shown["_1"].is_valid()).select(["_1", "_2"])

@@ -23,7 +23,7 @@ SCHEMA = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("gap", pa.
 
 def operator_of(windows, aggregate, **spec):
     plan = plan_of(lambda rows: wr.group_by(rows, "key", time="ts").windowed_by(windows).EMIT.agg(a=aggregate), SCHEMA)
-    specification = plan.to_dict()
+    specification = plan.spec.fields
     specification["windows"] |= spec
     return Operator(json.dumps(specification), plan.schema, plan.folds())
 

@@ -90,7 +90,7 @@ def after_a_shuffle(
     table: pa.Table, windows: Any, most: int, tasks: int, aggregates: Mapping[str, wr.Aggregate] = AGGREGATES
 ) -> pa.Table:
     """What tasks of Spark give, in the order of the ids; more than `most` bytes of one wait on disk."""
-    spec = windowed(table, windows).shards(2)._plan(aggregates, rows=True).spec
+    spec = windowed(table, windows).shards(2)._plan(aggregates, rows=True).spec.text
     observed, answer = {"records": "_1", "null_keys": "_2"}, []
     keys = [key or 0 for key in table["k"].to_pylist()]
     schema = table.schema.serialize().to_pybytes()
@@ -184,7 +184,7 @@ def test_long_lists_come_back_in_several_batches() -> None:
     table = table_of([(1, row, None) for row in range(rows)], [])
     windows, aggregates = wr.SessionWindows.with_gap(TICK), {"ids": wr.collect_list("id")}
     here = windowed(table, windows).with_columns(**aggregates)
-    plan = Query.rows_with_windows(windowed(table, windows)._plan(aggregates, rows=True).spec, table.schema)
+    plan = Query.rows_with_windows(windowed(table, windows)._plan(aggregates, rows=True).spec.text, table.schema)
     packer, merger = plan.packer(0), plan.merger()
     packed = [*packer.push(table.combine_chunks().to_batches()[0]), *packer.finish()]
     there = [one for batch in packed for one in merger.push(batch)] + merger.finish()

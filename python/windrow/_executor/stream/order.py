@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute
 
+from windrow._executor.stream import returned_records
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.query import ORDER, StreamQuery
 from windrow._executor.stream.ticks import by_source, observe_ticks
@@ -34,7 +35,7 @@ def in_order(
     """
     rows = _marked(query, pa.Table.from_batches(batches, schema=query.taken), control)
     _check_order(query, rows)
-    if query.tick is not None and pc.any(rows[_TICK]).as_py():
+    if query.spec.tick is not None and pc.any(rows[_TICK]).as_py():
         observe_ticks(query, rows.filter(rows[_TICK]), control)
         rows = rows.filter(pc.invert(pc.and_(rows[_TICK], _after_all(query, rows))))
     for source, of_source in by_source(rows, query.shipment["source"]):
@@ -53,7 +54,7 @@ def by_arrival(
     rows = rows.append_column(ORDER, numbers)
     for source, of_source in by_source(rows, query.shipment["source"]):
         moving = of_source.filter(of_source[_MOVES])
-        for number in range(query.inputs):
+        for number in range(query.spec.input_count):
             of_input = moving.filter(pc.equal(moving[_INPUT], number))
             control.observe(source, number, pc.max(of_input[_TIME]).as_py())
         yield from ((source, records) for records in of_source.select(query.rows_schema.names).to_batches())
@@ -71,23 +72,12 @@ def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control)
 
 def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     """Adds the columns that decide whether a row moves time. Counts and drops records without a time."""
-    is_tick = pc.fill_null(rows[query.tick], False) if query.tick is not None else _constant(False, rows)
-    number = rows[query.input].cast(pa.int64()) if query.input is not None else _constant(0, rows)
-    has_key = _constant(False, rows)
-    for key in query.spec["keys"]:
-        has_key = pc.or_(has_key, pc.is_valid(rows[key]))
-    time = rows[query.time].cast(pa.int64())
-    has_time = pc.is_valid(time)
-    moves = pc.and_(has_key, has_time)
-    gap = query.spec["windows"].get("gap_column")
-    if gap is not None:
-        moves = pc.and_(moves, pc.fill_null(pc.greater(rows[gap].cast(pa.int64()), 0), False))
-    tie = query.spec["tie"]
-    if tie is not None:
-        moves = pc.and_(moves, pc.is_valid(rows[tie]))
+    is_tick = returned_records.is_tick(query, rows)
+    number = rows[query.spec.input].cast(pa.int64()) if query.spec.input is not None else _constant(0, rows)
+    time, moves = rows[query.spec.time].cast(pa.int64()), returned_records.has_window(query, rows)
     for name, column in ((_TICK, is_tick), (_MOVES, moves), (_TIME, time), (_INPUT, number)):
         rows = rows.append_column(name, column)
-    timeless = pc.and_(pc.and_(has_key, pc.invert(has_time)), pc.invert(is_tick))
+    timeless = pc.and_(pc.and_(returned_records.has_key(query, rows), pc.is_null(rows[_TIME])), pc.invert(is_tick))
     count = pc.sum(timeless).as_py() or 0
     if count:
         control.count([("null_times", count)])
@@ -100,7 +90,7 @@ def _check_order(query: StreamQuery, rows: pa.Table) -> None:
     order = query.shipment["order"] or ""
     unordered = pc.and_(pc.is_null(rows[order]), pc.invert(rows[_TICK]))
     if pc.any(unordered).as_py():
-        first = rows.filter(unordered).select([*query.spec["keys"], query.time]).slice(0, 1).to_pylist()[0]
+        first = rows.filter(unordered).select([*query.spec.keys, query.spec.time]).slice(0, 1).to_pylist()[0]
         raise ValueError(f"order: column {order!r} is null in the record {first}; allowed: an integer in every record")
 
 
@@ -123,7 +113,7 @@ def _judged(query: StreamQuery, source: Source, rows: pa.Table, control: Control
     rows = rows.take(pc.sort_indices(rows, sort_keys=by)).combine_chunks()
     is_tick, moves = rows[_TICK], pc.and_(rows[_MOVES], pc.invert(rows[_TICK]))
     seen = []
-    for number in range(query.inputs):
+    for number in range(query.spec.input_count):
         of_input = pc.fill_null(pc.equal(rows[_INPUT], number), False)
         of_all = pc.and_(is_tick, pc.is_null(rows[_INPUT]))
         counts = pc.or_(pc.and_(pc.or_(moves, is_tick), of_input), of_all)

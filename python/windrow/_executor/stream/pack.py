@@ -90,7 +90,7 @@ class Split:
             batch = batch.filter(pc.invert(ahead))
         if query.outside is not None:
             yield from self._left_out(query.outside.blocks(batch))
-            timeless = pc.and_(returned_records.is_tick(query, batch), pc.is_null(batch.column(query.time)))
+            timeless = pc.and_(returned_records.is_tick(query, batch), pc.is_null(batch.column(query.spec.time)))
             yield from self._marked_left_out(batch, timeless, "bad_tick")
         if query.record_names:
             yield from self._records_left_out(batch.filter(returned_records.lacks_window(query, batch)))
@@ -98,8 +98,8 @@ class Split:
         if query.shipment["order"] is not None:
             self._held.append(batch)
             return
-        if query.tick is not None:
-            batch = self._records(batch, query.tick)
+        if query.spec.tick is not None:
+            batch = self._records(batch, query.spec.tick)
         if query.by_arrival:
             for source, records in by_arrival(query, batch, self._arrived, self._control):
                 yield from self._packed(source, records)
@@ -165,7 +165,7 @@ class Split:
         """Marks and counts rows that are too far ahead of the wall clock."""
         query = self._query
         latest = pc.add(batch.column(clock).cast(pa.int64()), query.shipment["max_ahead"])
-        ahead = pc.fill_null(pc.greater(batch.column(query.time).cast(pa.int64()), latest), False)
+        ahead = pc.fill_null(pc.greater(batch.column(query.spec.time).cast(pa.int64()), latest), False)
         count = pc.sum(ahead).as_py() or 0
         if count:
             ticks = pc.sum(pc.and_(ahead, returned_records.is_tick(query, batch))).as_py()

@@ -11,9 +11,11 @@ from typing import Any, TypedDict
 
 import pyarrow as pa
 
+from windrow._executor.batches import read_schema
 from windrow._executor.left_out import LeftOutRows
 from windrow._native import Operator, Query, shard_keys
 from windrow._plan.plan import Plan
+from windrow._plan.spec import Spec
 from windrow._windows.session import SessionWindows
 
 ORDER = "windrow.order"
@@ -43,7 +45,7 @@ class Shipment(TypedDict):
         partials: whether blocks already hold these partial sessions; else they hold records.
         clock: the column of the wall clock; None for no limit.
         max_ahead: how far a record may be ahead of the wall clock, in microseconds.
-        record_result: the columns of the result if the query returns records, serialized; else None.
+        record_result: the columns of the result if the query returns records, serialized; none otherwise.
         records: how many of them are columns of the records.
         start: the open windows with which the stream begins; None for none.
     """
@@ -61,7 +63,7 @@ class Shipment(TypedDict):
     partials: bool
     clock: str | None
     max_ahead: int
-    record_result: bytes | None
+    record_result: bytes
     records: int
     start: str | None
 
@@ -98,11 +100,11 @@ def shipment_of(
     """
     accumulators = [pa.field(name, fold.type) for name, fold in zip(plan.functions, plan.folds(), strict=True)]
     read = list(read_columns(plan, list(record_result or ())[:records]).values())
-    at_ends = record_result is not None and not isinstance(plan.windows, SessionWindows)
+    at_ends = record_result is not None and not plan.spec.is_session
     if clock is not None:
         read.append(plan.schema.field(plan.time).with_name(clock))
     return Shipment(
-        spec=json.dumps(plan.to_dict() | ({"over": True} if at_ends else {})),
+        spec=(plan.spec.returning_records if at_ends else plan.spec).text,
         schema=pa.schema(read).serialize().to_pybytes(),
         columns=sum(field.name != ROW for field in plan.schema),
         functions=functions,
@@ -115,7 +117,7 @@ def shipment_of(
         partials=_joins(plan) and plan.left_out is None,
         clock=clock,
         max_ahead=plan.options.max_ahead or 0,
-        record_result=None if record_result is None else record_result.serialize().to_pybytes(),
+        record_result=pa.schema(record_result or ()).serialize().to_pybytes(),
         records=records,
         start=start,
     )
@@ -137,17 +139,16 @@ class StreamQuery:
     def __init__(self, shipment: Shipment) -> None:
         """Opens a shipment."""
         self.shipment = shipment
-        self.spec: dict[str, Any] = json.loads(shipment["spec"])
-        self.read = pa.ipc.read_schema(pa.py_buffer(shipment["schema"]))
+        self.spec = Spec.of(shipment["spec"])
+        self.read = read_schema(shipment["schema"])
         """The columns that the query reads."""
-        result = shipment["record_result"]
-        self.record_result = pa.schema([]) if result is None else pa.ipc.read_schema(pa.py_buffer(result))
+        self.record_result = read_schema(shipment["record_result"])
         """The columns of the result if the query returns records: those of the records come first."""
         self.record_names: list[str] = self.record_result.names[: shipment["records"]]
         """The columns of returned records; empty if the query returns windows."""
         self.row_type = pa.struct(list(self.record_result)[: shipment["records"]])
         """The type of whole records."""
-        self.waits: bool = bool(self.record_names) and self.spec["windows"]["kind"] == "session"
+        self.waits: bool = bool(self.record_names) and self.spec.is_session
         """Whether records wait in the state until their sessions close."""
         self.at_once: bool = bool(self.record_names) and not self.waits
         """Whether records return in their own micro-batch."""
@@ -156,44 +157,27 @@ class StreamQuery:
         """The columns that the query reads, and the column of whole records if they wait."""
         self.schema = pa.schema([*list(self.read)[: shipment["columns"]], *whole])
         """The columns of the plan."""
-        self.outside = LeftOutRows.of(shipment["spec"], self.schema)
+        self.outside = LeftOutRows.of(self.spec, self.schema)
         """Makes rows of records in no window, if they come back."""
-        self.keys: list[str] = self.spec["keys"]
-        self.window_columns: int = len(self.keys) + 1 + len(self.spec["aggregates"]) + self.spec["op"]
+        self.window_columns: int = len(self.spec.keys) + 1 + len(self.spec.aggregates) + self.spec.op
         """The number of window columns in the result: keys, `window`, aggregates, and `op` if present."""
-        self.tick: str | None = self.spec["tick"]
-        self.time: str = self.spec["time"]
-        inputs = self.spec["inputs"]
-        self.input: str | None = None if inputs is None else inputs["column"]
-        """The column with the input number of each record, for a cogroup."""
-        self.inputs: int = 1 if inputs is None else inputs["count"]
 
     @cached_property
     def shard_keys(self) -> list[int]:
         """The grouping keys of the shards in Spark."""
-        return shard_keys(self.spec["shards"])
+        return shard_keys(self.spec.shards)
 
-    @cached_property
-    def _tickless(self) -> dict[str, Any]:
-        """The plan of blocks and states. It has no tick column, as ticks travel in control rows."""
-        return {**self.spec, "tick": None}
-
-    @cached_property
-    def operator_spec(self) -> str:
-        """The plan of a shard's operator."""
-        return json.dumps(self._tickless)
-
-    def operator(self, spec: str | None = None) -> Operator:
-        """A new operator of a shard; with `spec` of another plan over the same columns."""
+    def operator(self) -> Operator:
+        """A new operator of a shard."""
         folds = [pickle.loads(function).fold(self.schema, kafka=False) for function in self.shipment["functions"]]
-        return Operator(spec or self.operator_spec, self.schema, folds)
+        return Operator(self.spec.of_shard.text, self.schema, folds)
 
     @cached_property
     def stored(self) -> str:
         """The query as stored in the state, for the state reader."""
         beside = list(self.read)[self.shipment["columns"] :]
         schema = pa.schema([*self.schema, *beside]).serialize().to_pybytes()
-        stored: dict[str, Any] = {"spec": self._tickless, "columns": len(self.schema)}
+        stored: dict[str, Any] = {"spec": self.spec.of_shard.fields, "columns": len(self.schema)}
         for name, columns in (("schema", schema), ("accumulators", self.shipment["accumulators"])):
             stored[name] = base64.b64encode(columns).decode()
         return json.dumps({**stored, "result": self.shipment["result"]})
@@ -201,7 +185,7 @@ class StreamQuery:
     @cached_property
     def seen(self) -> list[str]:
         """The columns with the times that judge a record, one for each input."""
-        return [f"windrow.seen.{number}" for number in range(self.inputs)]
+        return [f"windrow.seen.{number}" for number in range(self.spec.input_count)]
 
     @property
     def by_arrival(self) -> bool:
@@ -226,7 +210,6 @@ class StreamQuery:
         of arrival.
         """
         if self.shipment["partials"]:
-            counted = [*self.spec["aggregates"], {"name": "windrow.records", "function": "count"}]
-            return Query(json.dumps({**self._tickless, "aggregates": counted}), self.schema)
-        time = ORDER if ORDER in self.rows_schema.names else self.time
-        return Query.of_rows(json.dumps({**self._tickless, "time": time}), self.rows_schema)
+            return Query(self.spec.of_partials.text, self.schema)
+        time = ORDER if ORDER in self.rows_schema.names else self.spec.time
+        return Query.of_rows(self.spec.ordered_by(time).text, self.rows_schema)

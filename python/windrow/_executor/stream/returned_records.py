@@ -11,7 +11,7 @@ For the core, the list is an ordinary aggregate: `collect_list` over a struct of
 
 from __future__ import annotations
 
-import json
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -29,6 +29,8 @@ from windrow._plan.plan import Plan
 from windrow._windows.session import SessionWindows
 
 pc: Any = pyarrow.compute  # its stubs know no column of any type
+
+Rows = pa.RecordBatch | pa.Table
 
 _WITHOUT_WINDOW = {b"windrow.records": b"without a window"}
 """The metadata of records without a window."""
@@ -65,7 +67,7 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
         schema=plan.schema.append(pa.field(ROW, pa.struct(list(records)))),
     )
     try:
-        Query(core.spec, core.schema)
+        Query(core.spec.text, core.schema)
     except TypeError:
         for field in records:
             _check_waits(plan, field)
@@ -74,10 +76,10 @@ def core_plan(plan: Plan, records: pa.Schema) -> Plan:
 
 
 def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
-    spec = plan.to_dict() | {"aggregates": [AggregateCall("collect_list", (field.name,)).plan(ROWS)]}
+    spec = plan.spec.with_only(AggregateCall("collect_list", (field.name,)).plan(ROWS))
     schema = pa.schema({each.name: each for each in (*plan.schema, field)}.values())
     try:
-        Query(json.dumps(spec), schema)
+        Query(spec.text, schema)
     except TypeError:
         allowed = "types that collect_list takes, because a record waits until its session closes"
         raise bad_column_type("with_columns", field.name, field.type, allowed) from None
@@ -85,24 +87,28 @@ def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
 
 def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
     """Marks records without a key, a time, a tie or a valid gap."""
-    has_key = pa.repeat(False, rows.num_rows)
-    for key in query.spec["keys"]:
-        has_key = pc.or_(has_key, pc.is_valid(rows.column(key)))
-    lacks = pc.or_(pc.invert(has_key), pc.is_null(rows.column(query.time)))
-    gap = query.spec["windows"].get("gap_column")
-    if gap is not None:
-        is_good = pc.greater(rows.column(gap).cast(pa.int64()), 0)
-        lacks = pc.or_(lacks, pc.invert(pc.fill_null(is_good, False)))
-    if query.spec["tie"] is not None:
-        lacks = pc.or_(lacks, pc.is_null(rows.column(query.spec["tie"])))
-    return pc.and_(lacks, pc.invert(is_tick(query, rows)))
+    return pc.and_(pc.invert(has_window(query, rows)), pc.invert(is_tick(query, rows)))
 
 
-def is_tick(query: StreamQuery, rows: pa.RecordBatch) -> Any:
+def has_window(query: StreamQuery, rows: Rows) -> Any:
+    """Marks rows with a key, a time, a tie and a valid gap."""
+    has = pc.and_(has_key(query, rows), pc.is_valid(rows.column(query.spec.time)))
+    if query.spec.gap is not None:
+        is_good = pc.greater(rows.column(query.spec.gap).cast(pa.int64()), 0)
+        has = pc.and_(has, pc.fill_null(is_good, False))
+    return has if query.spec.tie is None else pc.and_(has, pc.is_valid(rows.column(query.spec.tie)))
+
+
+def has_key(query: StreamQuery, rows: Rows) -> Any:
+    """Marks rows with a key: one of its columns has a value."""
+    return functools.reduce(pc.or_, (pc.is_valid(rows.column(key)) for key in query.spec.keys))
+
+
+def is_tick(query: StreamQuery, rows: Rows) -> Any:
     """Marks ticks."""
-    if query.tick is None:
+    if query.spec.tick is None:
         return pa.repeat(False, rows.num_rows)
-    return pc.fill_null(rows.column(query.tick), False)
+    return pc.fill_null(rows.column(query.spec.tick), False)
 
 
 def left_out(query: StreamQuery, rows: pa.RecordBatch) -> Iterator[bytes]:
@@ -148,12 +154,12 @@ def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
     if not query.waits:
         return pa.RecordBatch.from_arrays(rows.columns, schema=schema)
     # The columns of a session: the keys, `window`, the aggregates and the list of its records.
-    window = len(query.spec["keys"])
+    window = len(query.spec.keys)
     last = window + len(schema) - columns_of_records
     lists: Any = rows.column(last)
     of_session = pc.list_parent_indices(lists)
     columns = [rows.column(place).take(of_session) for place in range(window, last)]
-    for place, call in enumerate(query.spec["aggregates"][:-1], 1):
+    for place, call in enumerate(query.spec.aggregates[:-1], 1):
         if call["function"] == "position":  # the number of records in the session
             columns[place] = pc.subtract(columns[place], _records_after(lists, of_session))
     return pa.RecordBatch.from_arrays([*lists.flatten().flatten(), *columns], schema=schema)

@@ -124,7 +124,7 @@ class Shard:
     def join(self, number: int, rows: list[Any], progress: Progress, control: Control) -> Effect:
         """Joins partial sessions or records in an operator. It loads only the pages that it needs."""
         query, pages = self._query, self._pages
-        sessions = ShardSessions(query.operator_spec, query.schema, pages.index.shard)
+        sessions = ShardSessions(query.spec.of_shard.text, query.schema, pages.index.shard)
         head = pages.head(number)
         if head is not None:
             sessions.restore(head)
@@ -189,7 +189,7 @@ class Shard:
         """Pushes the records of blocks to an operator with the pages that they need."""
         query = self._query
         records, times = self._records(_packed(rows), control)
-        operator = self._operator(number, records.select(query.keys), progress, times)
+        operator = self._operator(number, records.select(query.spec.keys), progress, times)
         before = operator.counters()
         if query.at_once:
             windows = operator.push_returned_records(records, progress, times)

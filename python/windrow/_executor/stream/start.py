@@ -47,7 +47,7 @@ def first_pages(batches: Batches, shipment: Shipment, spec: str, schema: bytes) 
         ValueError: the table is damaged, incomplete or of another query.
     """
     query = StreamQuery(shipment)
-    time: Any = query.schema.field(query.time).type
+    time: Any = query.schema.field(query.spec.time).type
     for key, parts in shards_of(batches):
         operator, state = query.operator(), Entries()
         opened, by_source = opened_of_shard(parts, spec, schema), shipment["slowest"]

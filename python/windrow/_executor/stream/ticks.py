@@ -18,20 +18,17 @@ _ROW = "windrow.row"
 
 def observe_ticks(query: StreamQuery, ticks: pa.RecordBatch | pa.Table, control: Control) -> None:
     """Moves time by ticks. A tick without a source moves all sources, a tick without an input all inputs."""
-    times = ticks.column(query.time).cast(pa.int64()).to_pylist()
-    numbers = [None if query.input is not None else 0] * len(times)
-    if query.input is not None:
-        numbers = ticks.column(query.input).to_pylist()
-    orders: list[int | None] = [None] * len(times)
-    if query.shipment["order"] is not None:
-        orders = ticks.column(query.shipment["order"]).to_pylist()
+    count, input, order = ticks.num_rows, query.spec.input, query.shipment["order"]
+    times = ticks.column(query.spec.time).cast(pa.int64()).to_pylist()
+    numbers = [0] * count if input is None else ticks.column(input).to_pylist()
+    orders = [None] * count if order is None else ticks.column(order).to_pylist()
     sources = _values(ticks, query.shipment["source"])
     for source, number, time, order in zip(sources, numbers, times, orders, strict=True):
         if time is None:
             control.count([("bad_ticks", 1)])
             continue
         control.count([("ticks", 1)])
-        for each in range(query.inputs) if number is None else [number]:
+        for each in range(query.spec.input_count) if number is None else [number]:
             if source and all(value is None for value in source):
                 control.observe_all(each, time, order)
             else:
