@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.list_types import LIST_TYPES
+from windrow._arguments.nested import LIST_TYPES
 
 _TEXTS = ("string", "large_string", "string_view")
 

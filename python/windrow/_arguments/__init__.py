@@ -8,6 +8,6 @@
 | `other_names` | windrow's names for what other libraries have |
 | `column` | names among the columns of the data |
 | `integer` | whole numbers |
-| `list_types` | the list types of the installed pyarrow |
+| `nested` | types inside types, and the list types of the installed pyarrow |
 | `ddl` | types in Spark's words |
 """

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from windrow._arguments.nested import inner_fields
 from windrow._command.file import File
 from windrow._command.progress import Bar
 
@@ -42,8 +43,7 @@ class ParquetRows:
 def _inner(field: pa.Field[Any]) -> Iterator[pa.Field[Any]]:
     if not pa.types.is_struct(field.type):
         return
-    for place in range(field.type.num_fields):
-        inner = field.type.field(place)
+    for inner in inner_fields(field.type):
         leaf = inner.with_name(f"{field.name}.{inner.name}").with_nullable(True)
         yield leaf
         yield from _inner(leaf)
@@ -54,11 +54,8 @@ def _field(batch: pa.RecordBatch, name: str) -> pa.Array[Any]:
     column = next(each for each in batch.schema.names if name.startswith(f"{each}."))
     array, rest = batch.column(column), name.removeprefix(f"{column}.")
     while rest:
-        kind: Any = array.type
         inner = next(
-            each.name
-            for each in (kind.field(place) for place in range(kind.num_fields))
-            if rest == each.name or rest.startswith(f"{each.name}.")
+            each.name for each in inner_fields(array.type) if rest == each.name or rest.startswith(f"{each.name}.")
         )
         array = pc.struct_field(array, inner)
         rest = rest.removeprefix(inner).removeprefix(".")

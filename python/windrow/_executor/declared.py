@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import with_inner
 from windrow._executor.batches import Batches, read_schema
 
 
@@ -33,7 +33,7 @@ def check_declared(actual: pa.DataType, declared: pa.Field[Any]) -> None:
         )
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _plain(kind: Any) -> Any:
     """The type in one of the layouts in which Spark may send it."""
     if isinstance(kind, pa.TimestampType):
         return pa.timestamp(kind.unit, None if kind.tz is None else "UTC")
@@ -42,14 +42,9 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
         return pa.string() if pa.types.is_large_string(kind) else pa.binary()
     if isinstance(kind, pa.StructType):
-        return pa.struct([_plain_field(kind.field(position)) for position in range(kind.num_fields)])
+        return with_inner(kind, lambda field: pa.field(field.name, _plain(field.type)))
     if isinstance(kind, pa.ListType):
         return pa.list_(_plain(kind.value_type))
     if isinstance(kind, pa.MapType):
-        of_types: Callable[..., pa.DataType] = pa.map_
-        return of_types(_plain(kind.key_type), _plain(kind.item_type))
+        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
     return kind
-
-
-def _plain_field(field: pa.Field[Any]) -> pa.Field[Any]:
-    return pa.field(field.name, _plain(field.type))

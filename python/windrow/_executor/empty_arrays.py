@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.nested import inner_fields, with_inner
+
 _LISTS: Any = (pa.ListType, pa.LargeListType, pa.MapType, pa.FixedSizeListType)
 
 
@@ -31,21 +33,17 @@ def decoded(kind: Any) -> Any:
         pa.types.is_dictionary(kind) and decoded(kind.value_type) != kind.value_type
     ):
         return _VIEWS.get(str(kind.value_type), decoded(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([kind.field(i).with_type(decoded(kind.field(i).type)) for i in range(kind.num_fields)])
-    if is_encoded(kind) or isinstance(kind, pa.ListType | pa.LargeListType):
-        large = str(kind).startswith("large")
-        return (pa.large_list if large else pa.list_)(kind.value_field.with_type(decoded(kind.value_type)))
-    if isinstance(kind, pa.FixedSizeListType):
-        return pa.list_(kind.value_field.with_type(decoded(kind.value_type)), kind.list_size)
-    return kind
+    if is_encoded(kind):
+        kind = (pa.large_list if str(kind).startswith("large") else pa.list_)(kind.value_field)
+    is_map = isinstance(kind, pa.MapType)
+    return kind if is_map else with_inner(kind, lambda field: field.with_type(decoded(field.type)))
 
 
 def has_lists(kind: Any) -> bool:
     """Whether a list or a map is in the type, which may have values while its elements have none."""
     if isinstance(kind, _LISTS):
         return True
-    return pa.types.is_struct(kind) and any(has_lists(kind.field(i).type) for i in range(kind.num_fields))
+    return pa.types.is_struct(kind) and any(has_lists(field.type) for field in inner_fields(kind))
 
 
 def with_offsets(batch: pa.RecordBatch) -> pa.RecordBatch:

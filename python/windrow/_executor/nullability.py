@@ -6,11 +6,11 @@ may be null in Arrow and not in the declared columns, at any depth.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import inner_fields, with_inner
 from windrow._executor.batches import Batches, read_schema
 from windrow._executor.empty_arrays import rebuilt
 
@@ -34,12 +34,7 @@ def _like(field: pa.Field[Any], declared: pa.Field[Any]) -> pa.Field[Any]:
 
 def _kind(kind: Any, declared: Any) -> Any:
     """The type, where fields of structs, elements and values may be null if they may be in the declared one."""
-    if isinstance(kind, pa.StructType) and isinstance(declared, pa.StructType):
-        return pa.struct([_like(kind.field(i), declared.field(i)) for i in range(kind.num_fields)])
-    if isinstance(kind, pa.ListType) and isinstance(declared, pa.ListType):
-        return pa.list_(_like(kind.value_field, declared.value_field))
-    if isinstance(kind, pa.MapType) and isinstance(declared, pa.MapType):
-        of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
-        key, value = _like(kind.key_field, declared.key_field), _like(kind.item_field, declared.item_field)
-        return of_fields(key, value)
-    return kind
+    if type(kind) is not type(declared):
+        return kind
+    fields = iter(inner_fields(declared))
+    return with_inner(kind, lambda field: _like(field, next(fields)))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.list_types import LIST_TYPES
+from windrow._arguments.nested import LIST_TYPES, with_inner
 
 Shaper = Callable[[Any], Any]
 """From a value that is not None, as `to_pylist` gives it, to its shape."""
@@ -45,15 +45,7 @@ def plain(kind: Any) -> pa.DataType:
     kind = decoded(kind)
     if pa.types.is_map(kind):
         return pa.map_(plain(kind.key_type), plain(kind.item_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(plain(field.type)) for field in kind])
-    if isinstance(kind, pa.FixedSizeListType):
-        return pa.list_(kind.value_field.with_type(plain(kind.value_type)), kind.list_size)
-    if isinstance(kind, pa.ListType):
-        return pa.list_(kind.value_field.with_type(plain(kind.value_type)))
-    if isinstance(kind, pa.LargeListType):
-        return pa.large_list(kind.value_field.with_type(plain(kind.value_type)))
-    plain_kind: pa.DataType = kind
+    plain_kind: pa.DataType = with_inner(kind, lambda field: field.with_type(plain(field.type)))
     return plain_kind
 
 

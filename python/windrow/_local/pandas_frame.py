@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.expression import Reference
+from windrow._arguments.nested import inner_fields
 from windrow._local.columns import SAMPLE, Columns, arrow_words
 from windrow._local.counters import ATTRIBUTE
 from windrow._local.results import Kinds, of_type, without_views
@@ -306,8 +307,7 @@ def _objects(column: pa.ChunkedArray[Any]) -> list[Any]:
     `to_pandas` makes floats of the integers next to a null in a list, and in a struct bare numbers of nanoseconds.
     """
     if pa.types.is_struct(column.type) and column.type.num_fields:
-        fields = [column.type.field(position) for position in range(column.type.num_fields)]
-        names, parts = [field.name for field in fields], map(_objects, column.flatten())
+        names, parts = [field.name for field in inner_fields(column.type)], map(_objects, column.flatten())
         dicts: list[Any] = [dict(zip(names, cells, strict=True)) for cells in zip(*parts, strict=True)]
         if not column.null_count:
             return dicts

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._aggregates.evaluation import Finish
+from windrow._arguments.nested import with_inner
 from windrow._executor.batches import Batches
 from windrow._executor.empty_arrays import decoded, is_encoded
 from windrow._local.dictionaries import capacity, widened
@@ -40,12 +41,8 @@ def without_views(kind: Any) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         values: Any = without_views(kind.value_type)
         kind = pa.dictionary(kind.index_type, values, kind.ordered)
-    if isinstance(kind, pa.StructType):
-        fields = (kind.field(position) for position in range(kind.num_fields))
-        return pa.struct([field.with_type(without_views(field.type)) for field in fields])
-    if isinstance(kind, pa.ListType | pa.LargeListType):
-        field = kind.value_field.with_type(without_views(kind.value_type))
-        return pa.list_(field) if isinstance(kind, pa.ListType) else pa.large_list(field)
+    if isinstance(kind, pa.StructType | pa.ListType | pa.LargeListType):
+        kind = with_inner(kind, lambda field: field.with_type(without_views(field.type)))
     whole: pa.DataType = kind
     return whole
 

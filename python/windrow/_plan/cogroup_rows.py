@@ -8,7 +8,7 @@ orders   user paid amount ─┘   user ts url paid amount; hidden: the time tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from windrow._aggregates.call import AggregateCall
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
+from windrow._arguments.nested import with_inner
 from windrow._plan.plan import Origins, Plan
 from windrow._windows.session import SessionWindows
 
@@ -116,15 +117,7 @@ def _whatever_layout(kind: pa.DataType) -> pa.DataType:
 
 def _nullable(kind: pa.DataType) -> pa.DataType:
     """The type with nulls allowed in its lists, structs and maps, as in Spark's frames from files."""
-    if isinstance(kind, pa.StructType):
-        return pa.struct([_nullable_field(kind.field(position)) for position in range(kind.num_fields)])
-    if isinstance(kind, pa.ListType):
-        return pa.list_(_nullable_field(kind.value_field))
-    if isinstance(kind, pa.MapType):
-        of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
-        return of_fields(kind.key_field.with_type(_nullable(kind.key_type)), _nullable_field(kind.item_field))
-    return kind
-
-
-def _nullable_field(field: pa.Field[Any]) -> pa.Field[Any]:
-    return field.with_type(_nullable(field.type)).with_nullable(True)
+    if not isinstance(kind, pa.StructType | pa.ListType | pa.MapType):
+        return kind
+    nullable: pa.DataType = with_inner(kind, lambda each: each.with_type(_nullable(each.type)).with_nullable(True))
+    return nullable

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 from pyspark.sql.types import StructField, StructType
 
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
+from windrow._arguments.nested import with_inner
 from windrow._executor.scan.dataset_part import DatasetPart
 from windrow._executor.scan.filter import row_groups_in
 from windrow._executor.scan.location import Location
@@ -89,8 +90,7 @@ def spark_form(kind: Any) -> Any:
     if text.startswith(("list", "large_list", "fixed_size_list")):
         return pa.list_(spark_form(kind.value_type))
     if isinstance(kind, pa.StructType):
-        fields = (kind.field(place) for place in range(kind.num_fields))
-        return pa.struct([pa.field(field.name, spark_form(field.type), field.nullable) for field in fields])
+        return with_inner(kind, lambda each: pa.field(each.name, spark_form(each.type), each.nullable))
     if isinstance(kind, pa.MapType):
         return pa.map_(spark_form(kind.key_type), spark_form(kind.item_type))
     return kind

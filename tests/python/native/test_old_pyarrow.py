@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow._arguments.list_types import LIST_TYPES
+from windrow._arguments.nested import LIST_TYPES
 
 from ..scenes import all_at
 

@@ -1,0 +1,42 @@
+"""Types inside Arrow's types: the fields of structs, the elements of lists, the keys and values of maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+# pyarrow has views from 16 on.
+_MAKERS = {"ListType": "list_", "LargeListType": "large_list", "ListViewType": "list_view"}
+_MAKERS |= {"LargeListViewType": "large_list_view", "FixedSizeListType": "list_"}
+LIST_TYPES: tuple[type[Any], ...] = tuple(getattr(pa, name) for name in _MAKERS if hasattr(pa, name))
+"""The types of lists, of those that the installed pyarrow has; a map is another type."""
+
+
+def inner_fields(kind: Any) -> list[pa.Field[Any]]:
+    """The fields of a struct, the element of a list, the key and the value of a map; none of another type.
+
+    >>> [field.name for field in inner_fields(pa.map_(pa.string(), pa.int8()))]
+    ['key', 'value']
+    """
+    if isinstance(kind, pa.MapType):
+        return [kind.key_field, kind.item_field]
+    is_nested = isinstance(kind, (pa.StructType, *LIST_TYPES))
+    return [kind.field(place) for place in range(kind.num_fields)] if is_nested else []
+
+
+def with_inner(kind: Any, change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> Any:
+    """The type with other fields inside of it; a type without any as it is.
+
+    >>> with_inner(pa.list_(pa.int8()), lambda element: element.with_type(pa.int16()))
+    ListType(list<item: int16>)
+    """
+    fields = [change(field) for field in inner_fields(kind)]
+    if isinstance(kind, pa.StructType):
+        return pa.struct(fields)
+    if isinstance(kind, pa.MapType):
+        of_fields: Callable[..., pa.DataType] = pa.map_  # pyarrow's stubs know no fields here
+        return of_fields(fields[0].with_nullable(False), fields[1])
+    size = [kind.list_size] if isinstance(kind, pa.FixedSizeListType) else []
+    return getattr(pa, _MAKERS[type(kind).__name__])(*fields, *size) if fields else kind
