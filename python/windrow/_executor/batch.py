@@ -73,30 +73,28 @@ def _packed(
     batches: Batches, text: str, schema: bytes, observed: tuple[str, ...], query: Callable[[str, pa.Schema], Query]
 ) -> Batches:
     spec, columns = Spec.of(text), read_schema(schema)
-    blank, outside = dict.fromkeys(observed), LeftOutRows.of(spec, columns)
-    packer = query(text, columns if outside is None else outside.window_columns).packer(partition())
+    blank, left_out = dict.fromkeys(observed), LeftOutRows.of(spec, columns)
+    packer = query(text, columns if left_out is None else left_out.window_columns).packer(partition())
 
-    def row(shard: int, counters: Mapping[str, int | None], left_out: bytes | None = None) -> pa.RecordBatch:
+    def row(shard: int, counters: Mapping[str, int | None], block: bytes | None = None) -> pa.RecordBatch:
         """A row without a block."""
         columns: list[Any] = [pa.array([shard], pa.int32()), pa.array([EARLIEST], pa.int64())]
         columns.append(pa.array([b""], pa.binary()))
-        return whole(pa.RecordBatch.from_arrays(columns, names=["shard", "first", "block"]), counters, left_out)
+        return whole(pa.RecordBatch.from_arrays(columns, names=["shard", "first", "block"]), counters, block)
 
-    def whole(
-        packed: pa.RecordBatch, counters: Mapping[str, int | None], left_out: bytes | None = None
-    ) -> pa.RecordBatch:
+    def whole(packed: pa.RecordBatch, counters: Mapping[str, int | None], block: bytes | None = None) -> pa.RecordBatch:
         counted = with_counters(packed, counters)
-        if outside is None:
+        if left_out is None:
             return counted
-        added = pa.array([left_out] * packed.num_rows, pa.binary())
+        added = pa.array([block] * packed.num_rows, pa.binary())
         return pa.RecordBatch.from_arrays([*counted.columns, added], names=[*counted.schema.names, LEFT_OUT_BLOCKS])
 
     for batch in batches:
         records = conformed(batch, columns)
-        if outside is not None:
+        if left_out is not None:
             keys = shard_keys(spec.shards)
-            yield from (row(keys[partition() % len(keys)], blank, block) for block in outside.blocks(records))
-            records = records.select(outside.window_columns.names)
+            yield from (row(keys[partition() % len(keys)], blank, block) for block in left_out.blocks(records))
+            records = records.select(left_out.window_columns.names)
         yield from (whole(packed, blank) for packed in packer.push(records))
     yield from (whole(packed, blank) for packed in packer.finish())
     if observed:
@@ -124,12 +122,12 @@ def merged(plan: Query, blocks: Batches, tally: Tally) -> Batches:
 def fold(batches: Batches, spec: str, schema: bytes, observed: dict[str, str], functions: tuple[bytes, ...]) -> Batches:
     """As `merge`, for blocks of `pack_rows`. `functions` are the pickled aggregates with Python functions."""
     columns, plan = read_schema(schema), Spec.of(spec)
-    outside = LeftOutRows.of(plan, columns)
-    of_windows = columns if outside is None else outside.window_columns
+    left_out = LeftOutRows.of(plan, columns)
+    of_windows = columns if left_out is None else left_out.window_columns
     folds = [pickle.loads(function).fold(of_windows, kafka=False) for function in functions]
     packed = _PackedRows(batches, observed)
     windows = folded(plan, of_windows, folds, packed.blocks(), packed.tally)
-    yield from _result(windows, folds_in_order(plan, of_windows, folds).output_schema, outside, packed)
+    yield from _result(windows, folds_in_order(plan, of_windows, folds).output_schema, left_out, packed)
 
 
 def folded(spec: Spec, schema: pa.Schema, folds: list[Fold], blocks: Batches, tally: Tally) -> Batches:
@@ -203,13 +201,13 @@ class _PackedRows:
             yield blocks.select(["shard", "first", "block"])
 
 
-def _result(windows: Batches, core: pa.Schema, outside: LeftOutRows | None, packed: _PackedRows) -> Batches:
+def _result(windows: Batches, core: pa.Schema, left_out: LeftOutRows | None, packed: _PackedRows) -> Batches:
     """The rows of a result. Rows of the counters follow."""
-    output = core if outside is None else outside.output(core)
-    if outside is not None:
+    output = core if left_out is None else left_out.output(core)
+    if left_out is not None:
         # The rows of records are complete only after all windows have been read.
         of_blocks = (batch.select([LEFT_OUT_BLOCKS]) for batch in packed.left_out)
-        windows = outside.joined(windows, rows_of(of_blocks), output)
+        windows = left_out.joined(windows, rows_of(of_blocks), output)
     blank = dict.fromkeys(packed.observed.values())
     yield from (with_counters(batch, blank) for batch in windows)
     for counters in packed.counted:

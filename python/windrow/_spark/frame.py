@@ -220,8 +220,8 @@ class FrameInput(Input[DataFrame]):
     def _arrow_output(self, plan: Plan) -> pa.Schema:
         """The columns of the core's result, with those of records in no window."""
         core = query_of(plan).output_schema
-        outside = LeftOutRows.of(plan.spec, plan.schema)
-        return core if outside is None else outside.output(core)
+        left_out = LeftOutRows.of(plan.spec, plan.schema)
+        return core if left_out is None else left_out.output(core)
 
     def _output(self, plan: Plan, arrow: pa.Schema, *, counted: bool) -> StructType:
         """The columns of the result. `counted`: the rows include counter rows, which have no window."""

@@ -40,33 +40,33 @@ Make = Callable[[], "Operator"]
 class Operators(ABC):
     """The operations of a driver on its operators."""
 
-    def __init__(self, blank: Operator, outside: LeftOutRows | None) -> None:
+    def __init__(self, blank: Operator, left_out: LeftOutRows | None) -> None:
         """`blank` is any operator of the plan; its state does not matter."""
         self.output_schema = blank.output_schema
-        self._outside = outside
+        self._left_out = left_out
         *columns, time = blank.change_schema
         if len(columns) > len(self.output_schema):
             columns[-1] = columns[-1].with_name(OP)
         changes = pa.schema(columns)
-        if outside is not None:
-            self.output_schema = outside.output(self.output_schema)
-            changes, time = outside.output(changes), time.with_nullable(True)
+        if left_out is not None:
+            self.output_schema = left_out.output(self.output_schema)
+            changes, time = left_out.output(changes), time.with_nullable(True)
         self.change_schema = changes.append(time.with_name(TIME))
 
     def left_out(self, sourced: SourcedRows, reason: str) -> list[pa.RecordBatch]:
         """The rows of records that are left out, if the query returns them."""
-        if self._outside is None or not sourced.batch.num_rows:
+        if self._left_out is None or not sourced.batch.num_rows:
             return []
-        return [self._of_records(self._outside.rows(sourced.batch, reason))]
+        return [self._of_records(self._left_out.rows(sourced.batch, reason))]
 
     def _pushed(self, operator: Operator, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """The changes that rows make, and the rows of records in no window if the query returns them."""
         changes = self._changes(operator.push(batch))
-        left_out = [] if self._outside is None else self._outside.judged(batch, operator)
+        left_out = [] if self._left_out is None else self._left_out.judged(batch, operator)
         return [*changes, *map(self._of_records, left_out)]
 
     def _changes(self, changes: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        if self._outside is None:
+        if self._left_out is None:
             return [pa.RecordBatch.from_arrays(batch.columns, schema=self.change_schema) for batch in changes]
         return [of_windows(batch, self.change_schema, after=2) for batch in changes]
 
@@ -130,12 +130,12 @@ class Operators(ABC):
 class SharedOperator(Operators):
     """One operator for all records."""
 
-    def __init__(self, make: Make, outside: LeftOutRows | None, column: str | None) -> None:
+    def __init__(self, make: Make, left_out: LeftOutRows | None, column: str | None) -> None:
         """`column` is the column with the number of each row's source, if the operator needs it."""
         self._operator = make()
         self._column = column
         self._numbers: dict[Source, int] = {}
-        super().__init__(self._operator, outside)
+        super().__init__(self._operator, left_out)
 
     def start(self, plan: Plan) -> str:
         """Begins with the open windows of a plan. Returns their name."""
@@ -211,7 +211,7 @@ class SharedOperator(Operators):
 class SourceOperators(Operators):
     """One operator for each source."""
 
-    def __init__(self, make: Make, outside: LeftOutRows | None, keys: int, *, in_order: bool) -> None:
+    def __init__(self, make: Make, left_out: LeftOutRows | None, keys: int, *, in_order: bool) -> None:
         """Without sources. `keys` is the number of key columns.
 
         With `in_order`, changes are in the order of the rows, so a batch is cut wherever its source changes. Otherwise
@@ -222,7 +222,7 @@ class SourceOperators(Operators):
         self._keys = keys
         self._in_order = in_order
         self._failed: Operator | None = None
-        super().__init__(self._blank, outside)
+        super().__init__(self._blank, left_out)
 
     def push(self, sourced: SourcedRows) -> list[pa.RecordBatch]:
         """The changes that rows make, taken in their order."""
@@ -356,12 +356,12 @@ def operators_of(plan: Plan, schema: pa.Schema, tick: str, value: str | None) ->
         number = Names(schema.names).unused("windrow.source")
         schema = schema.append(pa.field(number, pa.int32()))
     spec, folds = plan.spec.of_driver(tick, value, number), plan.folds(kafka=value is not None)
-    outside = LeftOutRows.of(spec, plan.schema)
+    left_out = LeftOutRows.of(spec, plan.schema)
 
     def made() -> Operator:
         return Operator(spec.text, schema, folds)
 
     if stream.source and number is None:
         in_order = plan.options.emit == "close" or plan.options.every_record
-        return SourceOperators(made, outside, len(plan.keys), in_order=in_order)
-    return SharedOperator(made, outside, number)
+        return SourceOperators(made, left_out, len(plan.keys), in_order=in_order)
+    return SharedOperator(made, left_out, number)

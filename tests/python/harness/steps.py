@@ -174,5 +174,5 @@ class LocalStream:
             core = Operator(self.plan.spec.in_order.text, self.plan.schema, self.plan.folds()).output_schema
         else:
             core = Query(self.plan.spec.text, self.plan.schema).output_schema
-        outside = LeftOutRows.of(self.plan.spec, self.plan.schema)
-        return core if outside is None else outside.output(core)
+        left_out = LeftOutRows.of(self.plan.spec, self.plan.schema)
+        return core if left_out is None else left_out.output(core)

@@ -88,8 +88,8 @@ class Split:
             yield from self._marked_left_out(batch, pc.and_not(ahead, is_tick), "ahead")
             yield from self._marked_left_out(batch, pc.and_(ahead, is_tick), "bad_tick")
             batch = batch.filter(pc.invert(ahead))
-        if query.outside is not None:
-            yield from self._left_out(query.outside.blocks(batch))
+        if query.left_out is not None:
+            yield from self._left_out(query.left_out.blocks(batch))
             timeless = pc.and_(returned_records.is_tick(query, batch), pc.is_null(batch.column(query.spec.time)))
             yield from self._marked_left_out(batch, timeless, "bad_tick")
         if query.record_names:
@@ -150,8 +150,8 @@ class Split:
 
     def _marked_left_out(self, batch: pa.RecordBatch, which: Any, reason: str) -> Iterator[pa.RecordBatch]:
         """Blocks of the marked rows, if the query returns records in no window."""
-        if self._query.outside is not None and pc.any(which).as_py():
-            yield from self._left_out(blocks_of(self._query.outside.rows(batch.filter(which), reason)))
+        if self._query.left_out is not None and pc.any(which).as_py():
+            yield from self._left_out(blocks_of(self._query.left_out.rows(batch.filter(which), reason)))
 
     def _left_out(self, blocks: Iterator[bytes]) -> Iterator[pa.RecordBatch]:
         """Blocks on their way past the state, to any shard."""

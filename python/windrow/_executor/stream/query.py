@@ -157,7 +157,7 @@ class StreamQuery:
         """The columns that the query reads, and the column of whole records if they wait."""
         self.schema = pa.schema([*list(self.read)[: shipment["columns"]], *whole])
         """The columns of the plan."""
-        self.outside = LeftOutRows.of(self.spec, self.schema)
+        self.left_out = LeftOutRows.of(self.spec, self.schema)
         """Makes rows of records in no window, if they come back."""
         self.window_columns: int = len(self.spec.keys) + 1 + len(self.spec.aggregates) + self.spec.op
         """The number of window columns in the result: keys, `window`, aggregates, and `op` if present."""

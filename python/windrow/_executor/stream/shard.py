@@ -129,7 +129,7 @@ class Shard:
         if head is not None:
             sessions.restore(head)
         before, left_out = sessions.counters(), list[pa.RecordBatch]()
-        if query.outside is None:
+        if query.left_out is None:
             emitted, changed = sessions.finish(pages.some(number, sessions.push(_packed(rows), progress)))
         else:
             packed = _packed(rows)
@@ -139,7 +139,7 @@ class Shard:
             else:
                 records, _ = self._records(packed, control)
                 emitted, changed = sessions.finish(pages.some(number, sessions.push_records(records, progress)))
-                left_out = query.outside.judged(records, sessions)
+                left_out = query.left_out.judged(records, sessions)
         return Effect(emitted, changed, before, sessions.counters(), sessions.stream_time, left_out)
 
     def _operator(
@@ -197,7 +197,7 @@ class Shard:
             changes = list(returned_records.with_windows(returned, windows))
         else:
             changes = operator.push_micro_batch(records, progress, times)
-        left_out = [] if query.outside is None else query.outside.judged(records, operator)
+        left_out = [] if query.left_out is None else query.left_out.judged(records, operator)
         after = operator.counters()
         return Effect(changes, operator.changed_pages(), before, after, operator.stream_time, left_out)
 
