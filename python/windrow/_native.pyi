@@ -15,7 +15,7 @@ Errors of all calls:
 | `MemoryError` | the allocator is out of memory, or lists would take more than `memory` |
 | `RuntimeError` | a user's function raised (its exception is the cause), Arrow failed, or windrow has a bug |
 
-A `spec` is the JSON of `windrow._plan.plan.Plan`.
+A `spec` is the text of a `windrow._plan.spec.Spec`.
 """
 
 from collections.abc import Callable, Sequence
