@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent
 
-# The same examples at each run, or random ones: `make soak`. What fails there prints a line that replays it.
+# The same examples at each run, or more and random ones: `make soak`. What fails there prints a line that replays it.
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("windrow", deadline=None, suppress_health_check=SLOW, derandomize=True, print_blob=True)
+settings.register_profile(
+    "windrow", max_examples=60, deadline=None, suppress_health_check=SLOW, derandomize=True, print_blob=True
+)
 settings.register_profile(
     "soak", settings.get_profile("windrow"), derandomize=False, max_examples=int(os.environ.get("SOAK_EXAMPLES", "100"))
 )

@@ -16,6 +16,16 @@ OPEN_UPDATES = Query(sessions(5, grace=100), emit={})
 LATE_ROWS = Query(sessions(5, grace=1), late=True)
 LATE_SLIDING = Query(sliding(5, grace=2), late=True)
 SUMS = Query(sessions(5), {"n": wr.count(), "known": wr.count("v"), "total": wr.sum("v"), "mean": wr.mean("v")})
+SOME = Query(
+    sessions(5, grace=1),
+    {
+        "n": wr.count(),
+        "some": wr.count().where("end"),
+        "v": wr.sum("v").where("end"),
+        "all": wr.collect_list("v").where("end"),
+    },
+)
+MOST = Query(sessions(5, grace=1), {"n": wr.count(), "most": wr.reduce("v", max).where("end")})
 FLOATS = Query(sessions(5), {"n": wr.count(), "total": wr.sum("x")})
 TIED = Query(
     sessions(5),
@@ -148,6 +158,28 @@ CASES = [
         bob   0       3
               ├───────┤ n=2 known=0 total=null mean=null
         """,
+    ),
+    case(
+        "6.4",
+        "an aggregate with a condition sees the records in which it is true; null is false",
+        SOME,
+        """
+        ann 0 v=3 end, ann 1 v=9, bob 0 v=5     → nothing
+        ann 2 v=6 end                           → nothing
+        tick 20                                 → ann 0..2 n=3 some=2 v=9 all=[3 6], bob 0..0 n=1 some=0 v=null all=[]
+        """,
+        in_batch=True,
+    ),
+    case(
+        "6.4, 6.5",
+        "a Python aggregate with a condition sees the same records",
+        MOST,
+        """
+        ann 0 v=3 end, ann 1 v=9, bob 0 v=5     → nothing
+        ann 2 v=6 end                           → nothing
+        tick 20                                 → ann 0..2 n=3 most=6, bob 0..0 n=1 most=null
+        """,
+        in_batch=True,
     ),
     case(
         "6.5",
@@ -292,6 +324,32 @@ CASES = [
               ├─────────────────────────────────┤ steps=2 strict=1
         bob   0:tie=1,word=a   1:tie=1,word=a   2:tie=1,word=b
               ├─────────────────────────────────┤ steps=2 strict=2
+        """,
+    ),
+    case(
+        "6.10",
+        "a later first step has more time left",
+        FUNNEL,
+        """
+        ann   0:tie=1,word=a   3:tie=1,word=b   6:tie=1,word=a   14:tie=1,word=c
+              ├──────────────────────────────────────────────────┤ steps=2
+        bob   0:tie=1,word=a   3:tie=1,word=b   6:tie=1,word=a   12:tie=1,word=b   14:tie=1,word=c
+              ├────────────────────────────────────────────────────────────────────┤ steps=3
+        """,
+    ),
+    case(
+        "6.10",
+        "a strict funnel passes over what comes before it, and over steps that came before, and never begins again",
+        FUNNEL,
+        """
+        ann   0:tie=1,word=b   1:tie=1,word=c   2:tie=1,word=a   3:tie=1,word=b   4:tie=1,word=c
+              ├───────────────────────────────────────────────────────────────────┤ steps=3 strict=3
+        bob   0:tie=1,word=a   1:tie=1,word=a   2:tie=1,word=b   3:tie=1,word=a   4:tie=1,word=b   5:tie=1,word=c
+              ├────────────────────────────────────────────────────────────────────────────────────┤ strict=3
+        cid   0:tie=1,word=a   1:tie=1,word=x   2:tie=1,word=a   3:tie=1,word=b   4:tie=1,word=c
+              ├───────────────────────────────────────────────────────────────────┤ steps=3 strict=1
+        dan   0:tie=1,word=a   1:tie=1,word=c   2:tie=1,word=b   3:tie=1,word=c
+              ├──────────────────────────────────────────────────┤ steps=3 strict=1
         """,
     ),
     case(

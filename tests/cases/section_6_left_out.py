@@ -11,9 +11,11 @@ LEFT_OUT = Query(sessions(5, grace=1), left_out=True)
 LEFT_OUT_SLIDING = Query(sliding(5, grace=2), left_out=True)
 LEFT_OUT_LATE = Query(sessions(5, grace=1), left_out=True, late=True)
 LEFT_OUT_GAPS = Query(gaps(grace=1), left_out=True)
+LEFT_OUT_EARLY = Query(gaps(grace=2), left_out=True)  # alone: a record without a key does not say of which case it is
 LEFT_OUT_TIES = Query(sessions(5, grace=1, max_records=9), group={"tie": "tie"}, left_out=True)
 LEFT_OUT_AHEAD = Query(sessions(5, grace=1), left_out=True, max_ahead=10)
 REAL_CLOCK = {"spark_stream": "the clock of Spark is real"}
+NO_LEDGER = {"shuffle": "its steps give windows alone; `tests/python/spark/test_spark_left_out.py` has the other rows"}
 
 CASES = [
     case(
@@ -30,6 +32,20 @@ CASES = [
         tick 40         → ann 14..14 n=1, bob 20..20 n=1
         counters late=1 null_keys=1 null_times=1 bad_ticks=1
         """,
+    ),
+    case(
+        "6.13",
+        "without a key comes before without a time, and that before a bad gap",
+        LEFT_OUT_EARLY,
+        """
+        - 1 gap=0, ann - gap=0      → left_out - 1..1 reason=null_key time=1, left_out ann -..- reason=null_time
+        bob 2 gap=0, ann 0 gap=5    → left_out bob 2..2 reason=bad_gap time=2 late_by=null stream_time=null
+        ann 3 gap=5                 → nothing
+        tick 20                     → ann 0..3 n=2
+        counters null_keys=1 null_times=1 bad_gaps=1
+        """,
+        in_batch=True,
+        cannot=NO_LEDGER,
     ),
     case(
         "6.13",
@@ -77,7 +93,9 @@ CASES = [
         LEFT_OUT_AHEAD,
         """
         - 11            → left_out - 11..11 reason=ahead time=11
+        tick 11         → left_out - 11..11 reason=bad_tick time=11
         ann 10          → nothing
+        counters ahead=1 bad_ticks=1
         """,
         cannot=REAL_CLOCK,
     ),

@@ -19,7 +19,7 @@ from .stream import PATIENCE, records_of
 from .streams import reference
 from .windowed_key import session_records, sliding_records
 
-PARTITIONS, RECORDS = 4, int(os.environ.get("WINDROW_RECORDS", "10000"))
+PARTITIONS, RECORDS = 4, int(os.environ.get("WINDROW_RECORDS", "6000"))
 USERS = 60
 """Of each partition."""
 GAP, DIFFERENCE, GRACE = 500, 800, 1_000

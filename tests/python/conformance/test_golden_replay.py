@@ -30,7 +30,6 @@ def replayed(path: Path, run: dict[str, Any], *options: str) -> int:
     "options",
     [
         (),
-        ("--batch", "random"),
         ("--batch", "64"),
         pytest.param(("--restart", "1"), marks=pytest.mark.soak),  # `make test-rust` restarts after every record
         ("--batch", "random", "--restart", "random"),

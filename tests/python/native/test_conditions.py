@@ -43,14 +43,6 @@ def appended(held: list[int], row: Any) -> list[int]:
 LISTED = wr.aggregate(list, appended, lambda a, b: a + b, schema="array<bigint>", columns=["amount"])
 
 
-def test_null_counts_as_false_and_a_window_without_a_true_one_stays() -> None:
-    result = wr.group_by(ORDERS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("10 microseconds"))
-    got = result.agg(n=wr.count().where("paid"), total=wr.sum("amount").where("paid"), all=wr.count())
-    assert by_user(got, "n") == {"ann": 2, "bob": 0}
-    assert by_user(got, "total") == {"ann": 9, "bob": None}
-    assert by_user(got, "all") == {"ann": 3, "bob": 1}
-
-
 def test_count_if_is_a_count_with_a_condition() -> None:
     assert wr.count_if("paid") == wr.count().where("paid")
     assert by_user(sessions().agg(n=wr.count_if("paid")), "n") == {"ann": 2, "bob": 0}
@@ -107,17 +99,6 @@ def test_a_cogroup_takes_conditions_of_the_input_of_the_aggregate() -> None:
 
 def job(condition: str) -> Callable[[Any], Any]:
     return lambda data: sessions(data).agg(total=wr.sum("amount").where(condition), listed=LISTED.where(condition))
-
-
-def test_a_condition_holds_on_a_stream_and_through_a_restart() -> None:
-    driver = StreamDriver(job("paid"), ORDERS.schema)
-    changes = driver.pipe_batch(ORDERS.slice(0, 2))
-    driver = StreamDriver(job("paid"), ORDERS.schema).restore(driver.snapshot())
-    changes += [*driver.pipe_batch(ORDERS.slice(2)), *driver.finish()]
-    assert {change.key["user"]: change.values for change in changes} == {
-        "ann": {"total": 9, "listed": [3, 6]},
-        "bob": {"total": None, "listed": []},
-    }
 
 
 def test_a_state_continues_only_with_its_own_conditions() -> None:

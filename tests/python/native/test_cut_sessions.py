@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import time
 from datetime import timedelta
 from typing import Any
@@ -35,10 +36,6 @@ def listed(held: list[int], row: Any) -> list[int]:
     return [*held, row.id]
 
 
-def joined(one: list[int], other: list[int]) -> list[int]:
-    return one + other
-
-
 AGGREGATES = {
     "n": wr.count(),
     "ids": wr.collect_list("id"),
@@ -49,7 +46,7 @@ AGGREGATES = {
 }
 FOLDED = {
     "n": wr.count(),
-    "ids": wr.aggregate(list, listed, joined, schema="array<bigint>", columns=["id"]),
+    "ids": wr.aggregate(list, listed, operator.add, schema="array<bigint>", columns=["id"]),
     "least": wr.reduce("v", min),
 }
 

@@ -287,19 +287,6 @@ def test_a_source_is_named_by_values_that_tell_it_apart(kind: pa.DataType) -> No
 # By the slowest
 
 
-def test_ticks_move_a_quiet_source() -> None:
-    driver = driven(stream_time="slowest")
-    driver.pipe(user="ann", ts=at(0), partition=0)
-    driver.pipe(user="ann", ts=at(30), partition=1)
-    assert driver.tick(at(50), source=1) == []
-    assert change_counts(driver.tick(at(7), source=0)) == [("final", "ann", 0.0, 0.0, 1)]
-    assert change_counts(driver.tick(at(60))) == [("final", "ann", 30.0, 30.0, 1)]
-    assert driver.stream_times == {(0,): at(60), (1,): at(60)}
-    assert driver.counters["ticks"] == 3
-    assert driver.pipe_batch(table((None, 70, None), (None, 80, 1))) == []
-    assert driver.stream_times == {(0,): at(70), (1,): at(80)}
-
-
 @usually(60)
 @given(feeds(), st.integers(1, 9), st.sampled_from([SESSIONS, SLIDING]))
 def test_any_cut_gives_the_same_by_the_slowest(rows: list[tuple[Any, int, Any]], size: int, windows: Any) -> None:

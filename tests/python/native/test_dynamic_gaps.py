@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import Call, Rows, assert_windows, by_dynamic_gap, gap_of, in_batches, records, rows_of
 from ..oracle.sessions import bad_gaps, clamped_gaps
-from ..scenes import EIGHT, at, keyed
+from ..scenes import keyed
 
 US = timedelta(microseconds=1)
 AGGREGATES = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "total": Call("sum", ("id",))}
@@ -68,63 +67,6 @@ def test_sessions_of_any_gaps_equal_the_oracle(threads: int) -> None:
         rows, own = records(table, ["k"]), gap_of("gap")
         expected = bad_gaps(rows, own), clamped_gaps(rows, own, 25), table.num_rows
         assert counted(result, "bad_gaps", "clamped_gaps", "records") == expected
-
-    check()
-
-
-@usually(40)
-@given(events())
-def test_record_by_record_gives_the_same(table: pa.Table) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", grace="1 day", max_gap=25 * US)
-    windowed = wr.group_by(table, "k", time="ts").windowed_by(windows)
-    many = windowed.agg(n=wr.count(), total=wr.sum("id"))
-    single = windowed.agg(n=wr.count(), total=wr.reduce("id", lambda one, other: one + other))
-    assert rows_of(single, ["k"]) == rows_of(many, ["k"])
-    assert single.schema.metadata == many.schema.metadata
-
-    def definition(data: Any) -> Any:
-        return wr.group_by(data, "k", time="ts").windowed_by(windows).agg(n=wr.count(), total=wr.sum("id"))
-
-    driver = StreamDriver(definition, table.schema)
-    driver.pipe_batch(table)
-    driver.finish()
-    assert rows_of(driver.read_table(), ["k"]) == rows_of(many, ["k"])
-
-
-@usually(40)
-@given(events(), st.integers(1, 12))
-def test_gaps_that_are_all_alike_are_one_gap(table: pa.Table, gap: int) -> None:
-    alike = table.set_column(2, "gap", pa.array([gap] * table.num_rows, pa.int64()).cast(pa.duration("us")))
-    fixed = sessions(table, wr.SessionWindows.with_gap(gap * US))
-    own = sessions(alike, wr.SessionWindows.with_dynamic_gap("gap"))
-    assert rows_of(own, ["k"]) == rows_of(fixed, ["k"])
-    assert own.schema == fixed.schema
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("days", [1, 2, 400])
-def test_a_gap_of_any_length_is_whole_where_no_longest_is_given(days: int, threads: int) -> None:
-    # gap in days    0 ├──────────────────┤
-    #                                     ● the last record that it reaches: one session
-    day = 86_400_000_000
-    table = table_of([(1, 0, days * day), (1, days * day, 1), (1, days * day + 2, 1)])
-    any_gap = wr.SessionWindows.with_dynamic_gap("gap")
-    assert bounds(table, any_gap) == [(0, days * day), (days * day + 2, days * day + 2)]
-    assert counted(sessions(table, any_gap, threads), "clamped_gaps", "bad_gaps") == (0, 0)
-    folded = wr.group_by(table, "k", time="ts").windowed_by(any_gap).agg(n=wr.reduce("id", lambda one, other: other))
-    assert set(rows_of(folded, ["k"])) == {((1,), 0, days * day), ((1,), days * day + 2, days * day + 2)}
-
-
-def test_record_by_record_sessions_of_any_gap_equal_the_batch() -> None:
-    @usually(40)
-    @given(events())
-    def check(table: pa.Table) -> None:
-        windowed = wr.group_by(table, "k", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("gap"))
-        many = windowed.agg(total=wr.sum("id"))
-        single = windowed.agg(total=wr.reduce("id", lambda one, other: one + other))
-        assert rows_of(single, ["k"]) == rows_of(many, ["k"])
-        expected = {"total": AGGREGATES["total"]}
-        assert_windows(rows_of(many, ["k"]), table, ["k"], by_dynamic_gap("gap", 2**63), expected)
 
     check()
 
@@ -212,45 +154,6 @@ def test_a_column_that_is_there_twice_is_refused() -> None:
     twice = pa.Table.from_arrays([*table.columns, table["gap"]], names=[*table.column_names, "gap"])
     with pytest.raises(ValueError, match="column: got 'gap'; allowed: a name that only one column has; 2 columns"):
         wr.group_by(twice, "k", time="ts").windowed_by(TEN)
-
-
-SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "pause": pa.duration("us")})
-PAUSED = functools.partial(wr.SessionWindows.with_dynamic_gap, "pause", grace="1 minute", max_gap="10 minutes")
-PAUSES = PAUSED()
-
-
-def driver(emit: Any = "update", windows: Any = PAUSES) -> StreamDriver:
-    def definition(data: Any) -> Any:
-        windowed = wr.group_by(data, "user", time="ts").windowed_by(windows)
-        return windowed.emit(emit, every_record=emit == "update").agg(n=wr.count())
-
-    return StreamDriver(definition, SCHEMA)
-
-
-def pipe(driven: StreamDriver, minute: float, pause: float | None) -> list[tuple[Any, ...]]:
-    own = None if pause is None else timedelta(minutes=pause)
-    return changes_by_minute(driven.pipe(user="ann", ts=at(minute), pause=own))
-
-
-def changes_by_minute(changes: list[Any]) -> list[tuple[Any, ...]]:
-    return [
-        (change.kind, *((bound - EIGHT).seconds / 60 for bound in change.window), change.values) for change in changes
-    ]
-
-
-def driver_counts(driven: StreamDriver) -> tuple[int, ...]:
-    return tuple(driven.counters[name] for name in ("late", "bad_gaps", "clamped_gaps"))
-
-
-@pytest.mark.parametrize(("hours", "clamped"), [(24, 0), (24.001, 1)])
-def test_a_driver_cuts_gaps_to_one_day_where_no_longest_is_given(hours: float, clamped: int) -> None:
-    driven = driver("close", wr.SessionWindows.with_dynamic_gap("pause", grace="1 minute"))
-    pipe(driven, 0, 60 * hours)
-    assert driver_counts(driven) == (0, 0, clamped)
-    assert changes_by_minute(driven.tick(at(24 * 60 + 1))) == []
-    assert changes_by_minute(driven.tick(at(24 * 60 + 1.001))) == (
-        [("final", 0.0, 0.0, {"n": 1})] if clamped or hours == 24 else []
-    )
 
 
 @usually(40)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Sequence
 from datetime import timedelta
 from math import inf
@@ -19,7 +18,6 @@ from hypothesis import strategies as st
 
 import windrow as wr
 from windrow import _native as native
-from windrow.testing import StreamDriver
 
 from ..harness.examples import usually
 from ..harness.families import often, some
@@ -136,40 +134,6 @@ def windowed(data: Any) -> Any:
     return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 day"))
 
 
-def reached(events: Sequence[tuple[float, str]], **options: Any) -> int:
-    result = windowed(visits(events)).agg(steps=wr.funnel(STEPS, column="event", **options))
-    (steps,) = result["steps"].to_pylist()
-    return int(steps)
-
-
-def test_a_later_first_step_has_more_time_left() -> None:
-    assert reached([(0, "view"), (3, "cart"), (6, "view"), (14, "pay")], within="10 minutes") == 2
-    assert reached([(0, "view"), (3, "cart"), (6, "view"), (12, "cart"), (14, "pay")], within="10 minutes") == 3
-    assert reached([(0, "view"), (0, "pay"), (0, "cart")], within="0 seconds") == 3
-    assert reached([(0, "cart"), (1, "pay"), (2, "search")]) == 0
-
-
-@pytest.mark.parametrize(
-    ("events", "steps"),
-    [
-        ("view cart pay", 3),
-        ("cart pay view cart pay", 3),  # what comes before the first step counts nothing
-        ("view cart search pay", 2),
-        ("view search cart pay", 1),
-        ("view pay cart pay", 1),  # a step that cannot come next
-        ("view view cart view cart pay", 3),  # steps that came before
-        ("view search view cart pay", 1),  # the funnel does not begin again
-        ("search", 0),
-    ],
-)
-def test_strict_is_the_strict_order_of_clickhouse(events: str, steps: int) -> None:
-    rows = list(enumerate(events.split()))
-    assert reached(rows, strict=True) == steps
-    backwards = visits(rows).take(list(range(len(rows)))[::-1])
-    got = windowed(backwards).agg(steps=wr.funnel(STEPS, column="event", strict=True))
-    assert got["steps"].to_pylist() == [steps]
-
-
 def test_a_record_that_fits_several_steps_is_one_of_them() -> None:
     both = ["event <> 'search'", "event <> 'view'"]
     for events, steps in {("cart",): 1, ("cart", "cart"): 2, ("cart", "view"): 1, ("view", "cart"): 2}.items():
@@ -215,88 +179,6 @@ def test_the_steps_of_a_funnel_may_be_of_several_inputs() -> None:
     assert got.select(["paid", "bought", "one", "pages"]).to_pylist() == [
         {"paid": 2, "bought": 3, "one": 2, "pages": ["/", "/buy"]}
     ]
-
-
-def test_funnels_and_paths_of_a_stream_are_those_of_a_batch() -> None:
-    rng = random.Random(7)
-    minutes = sorted(rng.sample(range(500), 120))
-    rows = [(minute + rng.choice([0, -3, 2]), rng.choice(EVENTS)) for minute in minutes]
-    table = visits(rows)
-    aggregates = {
-        "steps": wr.funnel(STEPS, column="event", within="20 minutes"),
-        "strictly": wr.funnel(STEPS, column="event", strict=True),
-        "path": wr.path("event"),
-    }
-    for windows in (
-        wr.SessionWindows.with_gap("9 minutes", grace="10 minutes"),
-        wr.SlidingWindows.with_time_difference("15 minutes", grace="10 minutes", resolution="1 millisecond"),
-    ):
-        for emit in ("close", "update"):
-
-            def query(data: Any, windows: Any = windows, emit: Any = emit) -> Any:
-                return wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(**aggregates)
-
-            driver = StreamDriver(query, table.schema)
-            held: dict[Any, Any] = {}
-            for start in range(0, len(rows), 7):
-                changes = driver.pipe_batch(table.slice(start, 7))
-                driver = _restarted(query, table.schema, driver)
-                for change in changes:
-                    held[change.window] = None if change.kind == "delete" else change.values
-            for change in driver.finish() if emit == "close" else ():
-                held[change.window] = change.values
-            final = {window: values for window, values in held.items() if values is not None}
-            batch = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(**aggregates).to_pylist()
-            wanted = {
-                (row["window"]["start"], row["window"]["end"]): {name: row[name] for name in aggregates}
-                for row in batch
-            }
-            assert {(window.start, window.end): dict(values) for window, values in final.items()} == wanted
-
-
-def _restarted(query: Any, schema: pa.Schema, driver: StreamDriver) -> StreamDriver:
-    other = StreamDriver(query, schema)
-    other.restore(driver.snapshot())
-    return other
-
-
-def test_a_funnel_equals_the_self_join_of_sql() -> None:
-    rng = random.Random(5)
-    size = 3000
-    table = pa.table(
-        {
-            "user": pa.array([rng.randrange(40) for _ in range(size)], pa.int64()),
-            "ts": pa.array([rng.randrange(0, 4 * 10**9) for _ in range(size)], pa.int64()).cast(pa.timestamp("us")),
-            "event": [rng.choice(EVENTS) for _ in range(size)],
-        }
-    )
-    sessions = wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute"))
-    rows = sessions.with_columns(number=wr.session_number())
-    found = sessions.agg(steps=wr.funnel(STEPS, column="event", within="40 seconds"), path=wr.path("event"))
-    connection = duckdb.connect()
-    connection.register("hits", rows)
-    theirs = connection.sql("""
-        SELECT s.user, s."window".start AS start, max(CASE WHEN p.ts IS NOT NULL THEN 3 WHEN c.ts IS NOT NULL THEN 2
-               WHEN v.ts IS NOT NULL THEN 1 ELSE 0 END) AS steps
-        FROM hits s
-        LEFT JOIN hits v ON v.user = s.user AND v.number = s.number AND v.event = 'view'
-        LEFT JOIN hits c ON c.user = v.user AND c.number = v.number AND c.event = 'cart' AND c.ts >= v.ts
-             AND c.ts <= v.ts + INTERVAL 40 SECOND
-        LEFT JOIN hits p ON p.user = c.user AND p.number = c.number AND p.event = 'pay' AND p.ts >= c.ts
-             AND p.ts <= v.ts + INTERVAL 40 SECOND
-        GROUP BY ALL
-    """).fetchall()
-    ours = [(row["user"], row["window"]["start"], row["steps"]) for row in found.to_pylist()]
-    assert sorted(ours) == sorted(theirs)
-    assert {steps for _, _, steps in ours} == {0, 1, 2, 3}
-    paths = connection.sql("""
-        SELECT user, start, list(event ORDER BY ts) FROM (
-            SELECT user, "window".start AS start, ts, event,
-                   lag(event) OVER (PARTITION BY user, number ORDER BY ts) AS last
-            FROM hits
-        ) WHERE event IS DISTINCT FROM last GROUP BY ALL
-    """).fetchall()
-    assert sorted(paths) == sorted((row["user"], row["window"]["start"], row["path"]) for row in found.to_pylist())
 
 
 def test_the_types_of_values() -> None:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import windrow as wr
 
+from ..harness.tables import arrow
 from ..scenes import at
 
 GAP = wr.SessionWindows.with_gap("5 minutes")
@@ -31,8 +31,10 @@ HOLES = pa.table(
 )
 
 
-def kept(data: Any = HOLES, windows: Any = GAP, columns: Any = ("amount",), **options: Any) -> Any:
-    grouped = wr.group_by(data, "user", time="ts", **options)
+def kept(
+    data: Any = HOLES, windows: Any = GAP, columns: Any = ("amount",), keys: Any = ("user",), **options: Any
+) -> Any:
+    grouped = wr.group_by(data, *keys, time="ts", **options)
     return grouped.windowed_by(windows).left_out("emit", columns=list(columns))
 
 
@@ -76,15 +78,46 @@ def test_each_record_without_a_window_comes_back_with_its_reason_and_the_window_
     assert all(row[name] is None for row in windows for name in ("time", "reason", "record"))
 
 
-def test_a_bad_gap_is_a_reason_and_a_missing_key_or_time_comes_first() -> None:
-    rows = left_out(kept(windows=OWN).agg(n=wr.count()))
-    assert [(row["reason"], row["record"]["amount"]) for row in rows] == [
-        ("null_key", 2),
-        ("null_time", 3),
-        ("null_key", 4),
-        ("bad_gap", 5),
-    ]
-    assert rows[-1]["window"] == window(2, 2)
+TWO_KEYS = pa.table(
+    {
+        "user": ["ann", None, None, None],
+        "shop": [None, 1, None, None],
+        "ts": pa.array([at(0), at(0), at(0), None], TICKS),
+        "tick": [None, False, False, True],
+        "amount": [1, 2, 3, 4],
+    }
+)
+PACKED = HOLES.set_column(0, "user", pa.DictionaryArray.from_arrays([0, 1, None, 0, 0, 0], pa.array(["ann", None])))
+LEFT: dict[str, tuple[Any, list[tuple[str, int]]]] = {
+    "a bad gap, after a missing key or time": (
+        kept(windows=OWN),
+        [("null_key", 2), ("null_time", 3), ("null_key", 4), ("bad_gap", 5)],
+    ),
+    "without all of two keys, and no tick": (
+        wr.group_by(TWO_KEYS, "user", "shop", time="ts", tick="tick")
+        .windowed_by(GAP)
+        .left_out("emit", columns=["amount"]),
+        [("null_key", 3)],
+    ),
+    "a null within a dictionary": (kept(PACKED), [("null_key", 2), ("null_key", 3), ("null_time", 4)]),
+    "no keys": (
+        kept(keys=()),
+        [("null_time", 3), ("null_time", 4)],
+    ),
+    "nothing late": (
+        kept(windows=wr.SessionWindows.with_gap("1 minute", grace="0 minutes")).late("emit"),
+        [("null_key", 2), ("null_time", 3), ("null_key", 4)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_the_first_reason_counts(case: str) -> None:
+    query, expected = LEFT[case]
+    answer = query.agg(n=wr.count())
+    assert [(row["reason"], row["record"]["amount"]) for row in left_out(answer)] == expected
+    counted = [reason for reason, _ in expected]
+    assert wr.counters(answer)["null_keys"] == counted.count("null_key")
 
 
 @pytest.mark.parametrize(("nanoseconds", "is_bad"), [(-1, True), (0, True), (999, True), (1000, False), (1001, False)])
@@ -131,29 +164,6 @@ def test_lengths_are_counted_in_the_unit_of_the_time() -> None:
         assert bounds == [[at(2)], [at(7)]]
         assert answer.schema.field("time").type == answer.schema.field("record").type.field(0).type
         assert answer.schema.field("late_by").type == pa.duration(unit)
-
-
-def test_a_row_with_one_of_two_keys_and_a_tick_are_no_records_left_out() -> None:
-    data = pa.table(
-        {
-            "user": ["ann", None, None, None],
-            "shop": [None, 1, None, None],
-            "ts": pa.array([at(0), at(0), at(0), None], TICKS),
-            "tick": [None, False, False, True],
-            "amount": [1, 2, 3, 4],
-        }
-    )
-    query = wr.group_by(data, "user", "shop", time="ts", tick="tick").windowed_by(GAP)
-    rows = left_out(query.left_out("emit", columns=["amount"]).agg(n=wr.count()))
-    assert [(row["reason"], row["record"]["amount"]) for row in rows] == [("null_key", 3)]
-
-
-def test_nulls_within_a_dictionary_are_no_keys() -> None:
-    users = pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(["ann", None]))
-    data = pa.table({"user": users, "ts": pa.array([at(0)] * 3, TICKS), "amount": [1, 2, 3]})
-    answer = kept(data).agg(n=wr.count())
-    assert [row["record"]["amount"] for row in left_out(answer)] == [2, 3]
-    assert wr.counters(answer)["null_keys"] == 2
 
 
 @pytest.mark.parametrize("windows", [GAP, PAIRS, OWN])
@@ -211,18 +221,10 @@ FRAMES: list[Callable[[pa.Table], Any]] = [
 ]
 
 
-def as_table(answer: Any) -> pa.Table:
-    if isinstance(answer, pl.LazyFrame):
-        answer = answer.collect()
-    if isinstance(answer, pd.DataFrame):
-        return pa.Table.from_pandas(answer, preserve_index=False)
-    return answer.to_arrow_table() if isinstance(answer, duckdb.DuckDBPyRelation) else pa.table(answer)
-
-
 @pytest.mark.parametrize("made", FRAMES)
 def test_the_result_has_the_kind_of_the_data(made: Callable[[pa.Table], Any]) -> None:
     answer = kept(made(HOLES.drop_columns(["gap"])), columns=["amount", "user"]).agg(n=wr.count())
-    rows = left_out(as_table(answer))
+    rows = left_out(arrow(answer))
     assert [(row["reason"], row["record"]["amount"], row["record"]["user"]) for row in rows] == [
         ("null_key", 2, None),
         ("null_time", 3, "ann"),
@@ -233,7 +235,7 @@ def test_the_result_has_the_kind_of_the_data(made: Callable[[pa.Table], Any]) ->
 
 @pytest.mark.parametrize("made", FRAMES)
 def test_nothing_is_left_out_of_no_rows(made: Callable[[pa.Table], Any]) -> None:
-    answer = as_table(kept(made(HOLES.slice(0, 0).drop_columns(["gap"]))).agg(n=wr.count()))
+    answer = arrow(kept(made(HOLES.slice(0, 0).drop_columns(["gap"]))).agg(n=wr.count()))
     assert answer.num_rows == 0
     assert "reason" in answer.column_names
 
@@ -262,16 +264,6 @@ def test_columns_may_be_of_any_type_and_fields_of_structs() -> None:
     }
 
 
-def test_a_query_without_keys_leaves_out_records_without_a_time() -> None:
-    query = wr.group_by(HOLES, time="ts").windowed_by(GAP).left_out("emit", columns=["amount"])
-    answer = query.agg(n=wr.count())
-    assert answer.column_names[0] == "window"
-    assert [(row["reason"], row["record"]["amount"]) for row in left_out(answer)] == [
-        ("null_time", 3),
-        ("null_time", 4),
-    ]
-
-
 def test_each_record_of_a_cogroup_names_its_input() -> None:
     orders = pa.table({"user": [None, "ann"], "ts": pa.array([at(9), None], TICKS), "paid": [10, 20]})
     grouped = {"clicks": wr.group_by(HOLES, "user", time="ts"), "orders": wr.group_by(orders, "user", time="ts")}
@@ -295,10 +287,10 @@ def test_each_record_of_a_cogroup_names_its_input() -> None:
 @pytest.mark.parametrize("made", [lambda table: table, pl.from_arrow, duckdb.from_arrow, pa.Table.to_pandas])
 def test_without_columns_records_come_back_without_themselves(made: Callable[[pa.Table], Any]) -> None:
     query = wr.group_by(made(HOLES.drop_columns(["gap"])), "user", time="ts").windowed_by(GAP).left_out("emit")
-    answer = as_table(query.agg(n=wr.count()))
-    whole = as_table(kept(made(HOLES.drop_columns(["gap"]))).agg(n=wr.count()))
+    answer = arrow(query.agg(n=wr.count()))
+    whole = arrow(kept(made(HOLES.drop_columns(["gap"]))).agg(n=wr.count()))
     assert sorted(answer.to_pylist(), key=repr) == sorted(whole.drop_columns(["record"]).to_pylist(), key=repr)
-    assert as_table(query.agg(record=wr.count())).column_names[2] == "record"
+    assert arrow(query.agg(record=wr.count())).column_names[2] == "record"
 
 
 def test_without_columns_records_of_a_cogroup_name_their_input() -> None:
@@ -307,12 +299,6 @@ def test_without_columns_records_of_a_cogroup_name_their_input() -> None:
     assert answer.column_names[-3:] == ["stream_time", "input", "op"]
     found = [(row["input"], row["reason"]) for row in answer.to_pylist() if row["op"] == "left_out"]
     assert sorted(found) == [("clicks", "null_key")] * 2 + [("clicks", "null_time"), ("orders", "null_key")]
-
-
-def test_a_late_record_of_a_batch_is_not_late() -> None:
-    query = wr.group_by(HOLES, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute", grace="0 minutes"))
-    answer = query.late("emit").left_out("emit", columns=["amount"]).agg(n=wr.count())
-    assert {row["reason"] for row in left_out(answer)} == {"null_key", "null_time"}
 
 
 def test_drop_is_the_default_and_takes_the_rows_back() -> None:

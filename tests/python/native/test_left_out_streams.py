@@ -104,46 +104,6 @@ def gone(changes: Any) -> list[tuple[Any, ...]]:
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 
 
-def test_all_reasons_of_a_driver() -> None:
-    stream = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0), tie="tie")
-    five = timedelta(minutes=5)
-    records: list[dict[str, Any]] = [
-        {"user": None, "ts": at(0), "gap": five},
-        {"user": "ann", "ts": None, "gap": five},
-        {"user": "ann", "ts": at(0), "gap": None},
-        {"user": "ann", "ts": at(60), "gap": five},
-        {"user": "ann", "ts": at(61), "gap": five},
-        {"user": "ann", "ts": at(0), "gap": five},
-        {"ts": at(61), "tick": True},
-        {"ts": None, "tick": True},
-        {"user": "ann", "ts": at(60), "gap": None, "tie": None},
-    ]
-    table = pa.Table.from_pylist([{"tie": 0, **row, "number": number} for number, row in enumerate(records)], SCHEMA)
-    expected = [
-        (0, "null_key", None, None),
-        (1, "null_time", None, None),
-        (2, "bad_gap", None, None),
-        (4, "ahead", None, None),
-        (5, "late", 54, 60),
-        (6, "bad_tick", None, None),
-        (7, "bad_tick", None, None),
-        (8, "null_tie", None, None),
-    ]
-    assert sorted(gone(stream.pipe_batch(table))) == expected
-    again = driver(wr.SessionWindows.with_dynamic_gap("gap", grace="1 minute"), wall_clock=at(0), tie="tie")
-    changes = [change for row in table.to_pylist() for change in again.pipe(**row)]
-    assert gone(changes) == expected
-    counted = {name: again.counters[name] for name in REASONS.values()}
-    assert counted == {
-        "late": 1, "null_keys": 1, "null_times": 1, "null_ties": 1, "bad_gaps": 1, "ahead": 1, "bad_ticks": 2
-    }  # fmt: skip
-    rows = again.read_table()
-    assert rows.column_names == [
-        "user", "window", "n", "time", "reason", "late_by", "stream_time", "record", "op"
-    ]  # fmt: skip
-    assert rows.num_rows == len(expected)
-
-
 def test_a_change_of_a_record_has_its_key_its_window_and_its_time() -> None:
     stream = driver(wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes"), emit="update")
     stream.pipe(user="ann", ts=at(52), number=1)

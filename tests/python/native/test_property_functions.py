@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import pickle
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -51,16 +52,14 @@ def chain(held: list[Any], row: Any) -> list[Any]:
     return [*held, row.n]
 
 
-def joined(one: list[Any], other: list[Any]) -> list[Any]:
-    return one + other
-
-
 AGGREGATES = {
     "words": wr.reduce("word", bracket),
-    "rows": wr.aggregate(list, append, joined, schema="array<struct<word: string, n: bigint>>", columns=["word", "n"]),
+    "rows": wr.aggregate(
+        list, append, operator.add, schema="array<struct<word: string, n: bigint>>", columns=["word", "n"]
+    ),
     "total": wr.sum("n"),
     "last": wr.last("n"),
-    "numbers": wr.aggregate(list, chain, joined, schema="array<bigint>", columns=["n"]),
+    "numbers": wr.aggregate(list, chain, operator.add, schema="array<bigint>", columns=["n"]),
     "count": wr.count(),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import Counter
 from datetime import datetime, time, timedelta
 from typing import Any
@@ -18,7 +19,6 @@ from windrow.testing import StreamDriver
 from ..harness.examples import usually
 from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
 from ..oracle.session_rules import Row, Rules, Session, sessions
-from .test_cut_sessions import joined as joined_lists
 from .test_cut_sessions import listed
 
 SECOND = 10**6
@@ -149,7 +149,7 @@ def test_oracle_batches_give_the_sessions_of_the_rules(
     assert shown(answer) == expected
     assert len(set(answer["number"].to_pylist())) == answer.num_rows
     assert shown(after_a_shuffle(grouped._plan(AGGREGATES), table, cuts)) == expected
-    joined = wr.aggregate(list, listed, joined_lists, schema="array<bigint>", columns=["id"])
+    joined = wr.aggregate(list, listed, operator.add, schema="array<bigint>", columns=["id"])
     folded = {"ids": joined, "first": wr.first("seq"), "last": wr.last("seq"), "why": wr.ended_by()}
     assert shown(grouped.agg(**folded)) == expected
     assert shown(folded_after_a_shuffle(grouped._plan(folded), table, cuts)) == expected
@@ -293,14 +293,6 @@ def test_a_zoned_time_needs_a_zone_and_a_tie_is_an_integer() -> None:
     sliding = wr.group_by(table, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("1 minute"))
     with pytest.raises(ValueError, match="ended_by"):
         sliding.agg(why=wr.ended_by())
-
-
-def test_a_record_without_a_tie_is_counted() -> None:
-    table = table_of([Row("ann", 0, 1), Row("ann", 1, 2)], pa.timestamp("us"))
-    table = table.set_column(2, "seq", pa.array([None, 2], pa.int64()))
-    with pytest.warns(wr.LeftOut, match="null_ties"):
-        answer = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows_of(Rules(SECOND))).count()
-    assert (answer["count"].to_pylist(), wr.counters(answer)["null_ties"]) == ([1], 1)
 
 
 def test_python_functions_over_sliding_windows_refuse_a_tie() -> None:

@@ -18,6 +18,7 @@ import windrow as wr
 from windrow.testing import StreamDriver
 
 from ..harness.players import EPOCH, TICK, DriverPlayer, moment, plain
+from ..harness.seeds import blocks
 from ..oracle.contents import answers
 from ..oracle.generator import KEYS, scenario, stream_of
 from ..oracle.scenario import Scenario
@@ -101,7 +102,7 @@ def both(forward: Callable[..., pa.Table], backward: Callable[..., pa.Table], *c
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", blocks(40, 1))
 def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
     case, played, oracle = stored(seed, "session")
     store, windows = played.driver.sessions, oracle.shown()
@@ -128,7 +129,7 @@ def test_sessions_are_found_as_in_a_sorted_list(seed: int) -> None:
         assert store.fetch_session(window.key, start, end + TICK) is None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", blocks(40, 1))
 def test_sliding_windows_are_found_as_in_a_sorted_list(seed: int) -> None:
     case, played, oracle = stored(seed, "sliding")
     store, windows = played.driver.windows, oracle.shown()

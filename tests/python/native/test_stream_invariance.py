@@ -14,6 +14,7 @@ import pytest
 import windrow as wr
 
 from ..harness.players import BUILT_IN, DriverPlayer, OperatorPlayer, batch_of, plain, windows
+from ..harness.seeds import blocks
 from ..oracle.generator import scenario
 from ..oracle.scenario import Row, Scenario
 from ..oracle.stream import Change
@@ -52,7 +53,7 @@ def shuffled(rows: tuple[Row, ...], seed: int) -> tuple[Row, ...]:
     return tuple(random.Random(seed).sample(rows, len(rows)))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", blocks(len(SEEDS), 1))
 def test_the_order_of_arrival_does_not_matter_where_all_is_within_the_grace(seed: int) -> None:
     case = stream(seed, grace=10**16 * 5)
     expected = without_ties(finals(case))
@@ -85,14 +86,14 @@ def of_batch_query(case: Scenario) -> list[Final]:
     return sorted(zip(found["key"].to_pylist(), starts, ends, values, strict=True), key=repr)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", blocks(len(SEEDS), 1))
 def test_where_nothing_is_late_finals_are_those_of_the_batch_query(seed: int) -> None:
     case = timely(stream(seed), seed)
     assert finals(case, [[row] for row in case.rows]) == of_batch_query(case)
     assert finals(case) == of_batch_query(case)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", blocks(len(SEEDS), 1))
 def test_any_cut_gives_the_finals_and_the_counters_of_no_cut(seed: int) -> None:
     case, draw = dataclasses.replace(stream(seed), late="emit"), random.Random(seed)
     rows, cut = list(case.rows), []
@@ -124,7 +125,7 @@ def fed(case: Scenario) -> list[list[Change]]:
 
 
 @pytest.mark.parametrize("emit", ["update", "close"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", blocks(len(SEEDS), 1))
 def test_a_key_does_not_depend_on_other_keys(seed: int, emit: str) -> None:
     case = dataclasses.replace(stream(seed), emit=emit, late="emit", until=scenario(seed).until)
     if case.kind != scenario(seed).kind:

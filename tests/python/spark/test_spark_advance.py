@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -51,10 +52,6 @@ def days_of(rows: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return [[row for row in rows if start <= row["ts"] < end] for start, end in bounds]
 
 
-def joined(one: list[int], other: list[int]) -> list[int]:
-    return one + other
-
-
 def appended(held: list[int], row: Any) -> list[int]:
     return [*held, row.n]
 
@@ -68,7 +65,7 @@ BUILT_IN = {
 }
 FUNCTIONS = {
     "rows": wr.count(),
-    "ns": wr.aggregate(list, appended, joined, columns=["n"], schema="array<bigint>"),
+    "ns": wr.aggregate(list, appended, operator.add, columns=["n"], schema="array<bigint>"),
     "least": wr.reduce("x", min),
 }
 SESSIONS = wr.SessionWindows.with_gap("7 minutes", grace="5 minutes")
@@ -77,8 +74,8 @@ SLIDING = wr.SlidingWindows.with_time_difference("10 minutes", grace="3 minutes"
 
 @pytest.mark.parametrize(
     ("windows", "aggregates"),
-    [(SESSIONS, BUILT_IN), (SLIDING, BUILT_IN), (SESSIONS, FUNCTIONS)],
-    ids=["sessions", "sliding", "functions"],
+    [(SESSIONS, BUILT_IN), (SLIDING, FUNCTIONS)],
+    ids=["sessions", "sliding windows and functions"],
 )
 def test_days_are_those_of_the_history_and_of_this_process(
     spark: SparkSession, tmp_path: Path, windows: Any, aggregates: Any
@@ -123,8 +120,8 @@ def assert_types(run: Any, whole: pa.Table) -> None:
     assert run.rows.columns == [*whole.column_names, "stream_time", "state", "status"]
 
 
-def counted(frame: DataFrame, opened: Any, to: Any, gap: str = "30 minutes", **options: Any) -> Any:
-    windowed = wr.group_by(frame, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(gap)).shards(2)
+def counted(frame: DataFrame, opened: Any, to: Any, **options: Any) -> Any:
+    windowed = wr.group_by(frame, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("30 minutes")).shards(2)
     for option, value in options.items():
         windowed = getattr(windowed, option)(value)
     return windowed.advance(opened, to=to, rows=wr.count())
@@ -159,16 +156,10 @@ def test_late_records_counters_and_damage(spark: SparkSession) -> None:
         "no clock row": still_open.where(no_clock),
         "it appears twice|1 are too many": still_open.union(still_open.where(bob)),
         "got 2 clock rows": still_open.union(still_open.where("user IS NULL")),
-        "its key, its window or its `state` was changed": still_open.withColumn(
-            "user", F.when(bob, F.lit("eve")).otherwise(F.col("user"))
-        ),
-        "'rows' is 9, and its `state` has 1": still_open.withColumn("rows", F.when(bob, F.lit(9).cast("bigint"))),
     }
     for says, opened in damaged.items():
         with pytest.raises(Exception, match=says):
             counted(empty, opened, later).rows.collect()
-    with pytest.raises(Exception, match="gap was 30 min"):
-        counted(empty, still_open, later, gap="20 minutes").rows.collect()
     with pytest.raises(Exception, match="which the earlier call reached, or later"):
         counted(empty, still_open, START).rows.collect()
     with pytest.raises(ValueError, match="one that has 'state'"):
@@ -251,39 +242,40 @@ def test_a_day_that_runs_again_with_more_records_replaces_its_rows_alone(spark: 
 
 
 WIDTHS = [("int", "bigint"), ("smallint", "int"), ("float", "double"), ("decimal(9,2)", "decimal(20,2)")]
+"""Types of keys and values, and wider ones."""
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["wider", "narrower"])
-@pytest.mark.parametrize(("narrow", "wide"), WIDTHS)
-def test_a_day_of_other_widths_continues(spark: SparkSession, narrow: str, wide: str, reverse: bool) -> None:
-    gap = wr.SessionWindows.with_gap("30 minutes")
-    aggregates = {"n": wr.count(), "least": wr.min("x"), "total": wr.sum("y")}
+def test_a_day_of_other_widths_continues(spark: SparkSession, reverse: bool) -> None:
+    gap, numbers = wr.SessionWindows.with_gap("30 minutes"), range(len(WIDTHS))
+    least = {f"least{number}": wr.min(f"x{number}") for number in numbers}
+    aggregates = {"n": wr.count(), "total": wr.sum("y"), **least}
 
-    def runs(kinds: tuple[str, str]) -> list[list[Any]]:
+    def runs(widths: tuple[int, int]) -> list[list[Any]]:
         found, still_open = [], None
-        for minutes, to, kind in zip(
-            ([0, 5], [20, 90]), (ENDS[0] - timedelta(minutes=25), ENDS[3]), kinds, strict=True
-        ):
+        ends = (ENDS[0] - timedelta(minutes=25), ENDS[3])
+        for minutes, to, width in zip(([0, 5], [20, 90]), ends, widths, strict=True):
             ids = spark.createDataFrame([(minute, minute % 2 + 1) for minute in minutes], "minute int, id int")
-            zero = int(START.timestamp())
+            kinds = [kinds[width] for kinds in WIDTHS]
             day = ids.selectExpr(
-                f"CAST(1 AS {kind}) AS k",
-                f"timestamp_seconds({zero} + 60 * minute) AS ts",
-                f"CAST(id AS {kind}) AS x",
+                *(f"CAST(1 AS {kind}) AS k{number}" for number, kind in enumerate(kinds)),
+                *(f"CAST(id AS {kind}) AS x{number}" for number, kind in enumerate(kinds)),
+                f"timestamp_seconds({int(START.timestamp())} + 60 * minute) AS ts",
                 "id AS y",
             )
-            run = wr.group_by(day, "k", time="ts").windowed_by(gap).advance(still_open, to=to, **aggregates)
-            found.append(
-                sorted((int(row.k), row.window.start, row.n, int(row.least), row.total) for row in run.closed.collect())
-            )
+            grouped = wr.group_by(day, [f"k{number}" for number in numbers], time="ts")
+            run = grouped.windowed_by(gap).advance(still_open, to=to, **aggregates)
+            values = [*(f"int(k{number})" for number in numbers), "window.start", *aggregates]
+            found.append(sorted(map(tuple, run.closed.selectExpr(*values).collect())))
             still_open = run.still_open
         types = dict(still_open.dtypes)
-        assert (types["k"], types["least"]) == (wide, wide)
+        wide = [kind for _, kind in WIDTHS]
+        assert [types[f"k{number}"] for number in numbers] == [types[f"least{number}"] for number in numbers] == wide
         return found
 
-    expected = runs((wide, wide))
-    assert runs((wide, narrow) if reverse else (narrow, wide)) == expected
-    assert expected[1][0][2] == 3
+    expected = runs((1, 1))
+    assert runs((1, 0) if reverse else (0, 1)) == expected
+    assert expected[1][0][5] == 3
 
 
 def test_another_type_of_a_value_is_refused_in_spark_with_its_cast(spark: SparkSession) -> None:

@@ -36,17 +36,14 @@ DDL = (
 )
 
 
-def features(query: Query) -> str:
-    """What a query asks of Spark: the kind of its windows, and its options without their lengths."""
-    windows, emit = query.windows, query.emit
-    ruled = [name for name, value in vars(getattr(windows, "rules", windows)).items() if value][:1]
-    kind = (
-        type(windows).__name__,
-        type(getattr(windows, "gap", None)).__name__,
-        bool(ruled) and hasattr(windows, "rules"),
-    )
-    options = (query.late, query.left_out, query.returns_records, query.overflow, bool(query.inputs))
-    return repr((kind, sorted(query.group), emit is not None and sorted(emit), options))
+def features(query: Query) -> set[str]:
+    """What a query asks of Spark: its kind of windows, also as updates and as records, and each of its options."""
+    windows = query.windows
+    ruled = hasattr(windows, "rules") and any(vars(windows.rules).values())
+    kind = f"{type(windows).__name__} {type(getattr(windows, 'gap', None)).__name__} {ruled}"
+    found = {f"{kind} {query.emit is not None} {query.returns_records}", *map(str, query.emit or ())}
+    options = {"late": query.late, "left out": query.left_out, "inputs": query.inputs}
+    return found | {name for name, value in options.items() if value} | {query.overflow, *query.group}
 
 
 def groups(way: str) -> list[Any]:
@@ -59,9 +56,9 @@ def groups(way: str) -> list[Any]:
     seen, marks = set[str](), dict[str, Any]()
     for name, cases in sorted(queries.items(), key=lambda group: -len(group[1])):
         asked = features(cases[0].query)
-        repeats = asked in seen
+        repeats = asked <= seen
         marks[name] = () if len(cases) >= SHARED[way] else pytest.mark.soak if repeats else pytest.mark.slow
-        seen.add(asked)
+        seen |= asked
     return [pytest.param(cases, marks=marks[name], id=cases[0].id) for name, cases in queries.items()]
 
 

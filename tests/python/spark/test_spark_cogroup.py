@@ -82,8 +82,7 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("kind", WINDOWS)
-@pytest.mark.parametrize(("partitions", "shards"), [(1, 1), (3, 32), (7, 3)])
+@pytest.mark.parametrize(("kind", "partitions", "shards"), [("session", 7, 3), ("session", 1, 32), ("sliding", 3, 32)])
 def test_a_cogroup_in_spark_is_the_oracles_and_that_of_this_process(
     spark: SparkSession, kind: str, partitions: int, shards: int
 ) -> None:

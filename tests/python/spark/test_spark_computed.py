@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,6 @@ def flagged(table: pa.Table) -> pa.Table:
     """Events with a flag: true, false, null."""
     flags = [None if amount % 3 == 0 else amount > 40 for amount in table["amount"].to_pylist()]
     return table.append_column(HIGH, pa.array(flags, pa.bool_()))
-
-
-def added(older: float, later: float) -> float:
-    return older + later
 
 
 def widths(amounts: pa.Array[Any]) -> Any:
@@ -60,7 +57,11 @@ AGGREGATES: dict[str, Any] = {
     "strictly": wr.funnel(["high", "high", "high"], strict=True),
     "path": wr.path("high"),
 }
-PYTHON = {"n": wr.count(), "ours": wr.reduce("amount", added).where("high"), "half": wr.reduce("amount", added) / 2}
+PYTHON = {
+    "n": wr.count(),
+    "ours": wr.reduce("amount", operator.add).where("high"),
+    "half": wr.reduce("amount", operator.add) / 2,
+}
 
 
 @pytest.mark.parametrize("kind", ["sessions", "sliding"])

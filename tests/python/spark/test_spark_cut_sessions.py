@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import pyarrow as pa
@@ -26,10 +27,6 @@ OWN = wr.SessionWindows.with_dynamic_gap("pause", max_duration="45 minutes", end
 
 def longer(held: int, row: Any) -> int:
     return held + row["items"]
-
-
-def added(one: int, other: int) -> int:
-    return one + other
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +65,10 @@ def test_python_functions_and_rows_with_their_session_are_those_of_this_process(
     def windowed(of: Any) -> Any:
         return wr.group_by(of, "user_id", time="ts").windowed_by(FIXED)
 
-    folded = {"n": wr.count(), "spend": wr.aggregate(lambda: 0, longer, added, schema="bigint", columns=["items"])}
+    folded = {
+        "n": wr.count(),
+        "spend": wr.aggregate(lambda: 0, longer, operator.add, schema="bigint", columns=["items"]),
+    }
     here = rows_of(windowed(table).agg(**folded), ["user_id"])
     assert rows(windowed(data).agg(**folded), ["user_id"]) == here
     aggregates = {"n": wr.count(), "session": wr.window_id()}

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 import windrow as wr
 
 from ..harness.spark_scenes import SetConf, events, quoted, rows, spark_sessions, typed
-from ..harness.tables import assert_same
+from ..harness.tables import Rows, assert_same
 
 GAP = wr.SessionWindows.with_gap("10 minutes")
 
@@ -116,6 +116,12 @@ def test_windows_of_windows(spark: SparkSession) -> None:
     assert_same(rows(again, ["user_id"]), rows(expected, ["user_id"]))
 
 
+@pytest.fixture(scope="module")
+def expected(spark: SparkSession) -> Rows:
+    """The sessions of some events, by Spark."""
+    return rows(theirs(events(spark, rows=1_500, partitions=5)), ["user_id"])
+
+
 @pytest.mark.parametrize(
     "conf",
     [
@@ -133,10 +139,9 @@ def test_windows_of_windows(spark: SparkSession) -> None:
     ),
 )
 def test_settings_of_spark_do_not_change_the_answer(
-    spark: SparkSession, set_conf: SetConf, conf: dict[str, str]
+    spark: SparkSession, set_conf: SetConf, conf: dict[str, str], expected: Rows
 ) -> None:
     data = events(spark, rows=1_500, partitions=5)
-    expected = rows(theirs(data), ["user_id"])
     for name, value in conf.items():
         set_conf(name, value)
     assert_same(rows(sessions(data), ["user_id"]), expected)
@@ -176,24 +181,24 @@ def test_an_observation_of_nothing_is_zero(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("action", ["count", "collect", "toPandas", "write"])
-def test_an_action_that_reads_the_whole_result_reports_all(spark: SparkSession, action: str) -> None:
+def test_an_action_that_reads_the_whole_result_reports_all(spark: SparkSession, action: str, expected: Rows) -> None:
     observation = Observation()
-    data = events(spark, rows=1_000)
+    data = events(spark, rows=1_500, partitions=5)
     result = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).count()
     if action == "write":
         result.write.format("noop").mode("overwrite").save()
     else:
         getattr(result, action)()
-    assert (observation.get["records"], observation.get["windows"]) == (1_000, theirs(data).count())
+    assert (observation.get["records"], observation.get["windows"]) == (1_500, len(expected))
 
 
 @pytest.mark.parametrize("action", ["first", "isEmpty", "show"])
-def test_an_action_that_stops_early_reports_what_ran(spark: SparkSession, action: str) -> None:
+def test_an_action_that_stops_early_reports_what_ran(spark: SparkSession, action: str, expected: Rows) -> None:
     observation = Observation()
-    data = events(spark, rows=1_000)
+    data = events(spark, rows=1_500, partitions=5)
     result = wr.group_by(data, "user_id", time="ts").windowed_by(GAP).observe(observation).count()
     getattr(result, action)()
-    assert 0 < observation.get["windows"] < theirs(data).count()
+    assert 0 < observation.get["windows"] < len(expected)
 
 
 class GroupedFrame:
@@ -262,8 +267,9 @@ def test_integer_keys_without_nulls_and_with_nulls_have_one_type(spark: SparkSes
     assert_same(rows(sessions(with_null), ["user_id"]), rows(theirs(with_null), ["user_id"]))
 
 
-@pytest.mark.parametrize("windows", [GAP, wr.SlidingWindows.with_time_difference("10 minutes")], ids=repr)
-@pytest.mark.parametrize("functions", [False, True])
+@pytest.mark.parametrize(
+    ("windows", "functions"), [(GAP, False), (wr.SlidingWindows.with_time_difference("10 minutes"), True)]
+)
 def test_a_flat_result_has_the_bounds_as_columns(spark: SparkSession, windows: Any, functions: bool) -> None:
     data = events(spark, rows=300)
     spend = wr.reduce("amount", lambda one, other: one + other) if functions else wr.sum("amount")

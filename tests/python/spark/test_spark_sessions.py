@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import LongType, TimestampNTZType, TimestampType
 
 import windrow as wr
 
-from ..harness.spark_scenes import START, SetConf, events, frame, rows, spark_sessions, typed
+from ..harness.spark_scenes import SetConf, events, frame, rows, spark_sessions, typed
 from ..harness.spark_tables import table_of
 from ..harness.tables import Call, alike, assert_same, assert_windows, by_sliding, rows_of
 
@@ -34,7 +33,7 @@ def theirs(data: DataFrame, gap: str = "10 minutes", keys: tuple[str, ...] = ("u
     return spark_sessions(data, keys, gap, **aggregates)
 
 
-@pytest.mark.parametrize("gap", ["1 second", "10 minutes", "3 hours", "2 days"])
+@pytest.mark.parametrize("gap", ["1 second", "3 hours"])
 def test_sessions_equal_sparks(spark: SparkSession, gap: str) -> None:
     data = events(spark)
     expected = rows(theirs(data, gap), ["user_id"])
@@ -59,7 +58,7 @@ def test_a_day_is_24_hours_where_the_clocks_change(spark: SparkSession, set_conf
     assert sorted((end - start) / SECOND / 3600 for start, end in got) == [0, 0, 23.5]
 
 
-@pytest.mark.parametrize(("partitions", "shards"), [(1, 1), (1, 32), (2, 200), (7, 1), (7, 3), (40, 32)])
+@pytest.mark.parametrize(("partitions", "shards"), [(1, 32), (7, 3), (40, 200)])
 def test_partitions_and_shards_do_not_change_the_answer(spark: SparkSession, partitions: int, shards: int) -> None:
     data = events(spark, rows=1_500, partitions=partitions)
     got = rows(ours(data, shards=shards), ["user_id"])
@@ -76,18 +75,6 @@ def test_two_keys_and_partly_null_keys_equal_sparks(spark: SparkSession) -> None
     assert any(None in key for key, _, _ in expected)
 
 
-def test_a_session_across_partitions_is_one_session(spark: SparkSession) -> None:
-    # gap 5 s    partition 0   0       8        16
-    #            partition 1       4       12       20
-    #                          ├─────────────────── [0,20]
-    seconds = F.when(F.col("id") < 3, F.col("id") * 8).otherwise((F.col("id") - 3) * 8 + 4)
-    data = spark.range(0, 6, 1, 2).select(F.lit(1).alias("k"), F.timestamp_seconds(seconds).alias("ts"))
-    assert data.rdd.getNumPartitions() == 2
-    windowed = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 seconds"))
-    [row] = windowed.count().collect()
-    assert (row["count"], row.window.end - row.window.start) == (6, timedelta(seconds=20))
-
-
 def test_one_hot_key_with_half_of_all_events(spark: SparkSession) -> None:
     hot = frame(20_000, 2_000, seed=5)
     hot.loc[hot.index % 2 == 0, "user_id"] = -1
@@ -97,13 +84,7 @@ def test_one_hot_key_with_half_of_all_events(spark: SparkSession) -> None:
     assert sum(row["n"] for (key, _, _), row in expected.items() if key == (-1,)) == 10_000
 
 
-def test_all_events_in_one_partition_and_one_key(spark: SparkSession) -> None:
-    data = events(spark, rows=3_000, keys=1).repartition(8, "user_id")
-    assert_same(rows(ours(data, "10 seconds"), ["user_id"]), rows(theirs(data, "10 seconds"), ["user_id"]))
-
-
-@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu", "Europe/Berlin"])
-@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+@pytest.mark.parametrize(("zone", "kind"), [("Asia/Kathmandu", "timestamp_ntz"), ("Europe/Berlin", "timestamp")])
 def test_sessions_do_not_mind_the_session_time_zone(
     spark: SparkSession, set_conf: SetConf, zone: str, kind: str
 ) -> None:
@@ -157,16 +138,8 @@ def test_empty_frames_and_empty_partitions_give_no_windows_and_the_same_types(sp
     assert_same(rows(ours(holes), ["user_id"]), rows(theirs(holes), ["user_id"]))
 
 
-def test_null_keys_and_null_times_make_no_windows(spark: SparkSession) -> None:
-    schema = StructType([StructField("k", StringType()), StructField("ts", TimestampType())])
-    data = spark.createDataFrame([(None, START.to_pydatetime()), ("a", None), (None, None)], schema)
-    result = wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes")).count()
-    assert result.collect() == []
-
-
-@pytest.mark.parametrize("partitions", [1, 6])
-def test_sliding_windows_equal_the_oracle(spark: SparkSession, partitions: int) -> None:
-    data = events(spark, rows=1_000, keys=12, partitions=partitions)
+def test_sliding_windows_equal_the_oracle(spark: SparkSession) -> None:
+    data = events(spark, rows=1_000, keys=12, partitions=6)
     specs = {
         "n": Call("count"),
         "spend": Call("sum", ("amount",)),
@@ -174,23 +147,12 @@ def test_sliding_windows_equal_the_oracle(spark: SparkSession, partitions: int) 
         "words": Call("collect_set", ("word",)),
         "items": Call("sum", ("items",)),
     }
-    windows = wr.SlidingWindows.with_time_difference("1 hour")
+    windows = wr.SlidingWindows.with_time_difference("1 hour", resolution="1 second")
     aggregates = {name: aggregate.build(wr) for name, aggregate in specs.items()}
     result = wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**aggregates)
     got = rows_of(table_of(result), ["user_id"])
-    assert_windows(got, table_of(data), ["user_id"], by_sliding(3600 * SECOND, 1), specs)
+    assert_windows(got, table_of(data), ["user_id"], by_sliding(3600 * SECOND, SECOND), specs)
     assert len(got) > 1_500
-
-
-def test_sliding_windows_in_spark_equal_those_in_process(spark: SparkSession) -> None:
-    data = events(spark, rows=3_000, keys=7)
-    windows = wr.SlidingWindows.with_time_difference("10 minutes", resolution="1 second")
-    aggregates = {"n": wr.count(), "spread": wr.stddev("amount"), "spend": wr.sum("amount"), "low": wr.min("word")}
-    in_spark = rows(wr.group_by(data, "user_id", time="ts").windowed_by(windows).agg(**aggregates), ["user_id"])
-    alone = rows_of(
-        wr.group_by(table_of(data), "user_id", time="ts").windowed_by(windows).agg(**aggregates), ["user_id"]
-    )
-    assert_same(in_spark, alone)
 
 
 def test_the_comparison_itself_finds_a_difference() -> None:

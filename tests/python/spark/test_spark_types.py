@@ -127,17 +127,31 @@ def ours(function: str, column: str) -> Any:
 MARKS = {"mode": [pytest.mark.needs("a mode that chooses among equals")]}
 
 
-@pytest.mark.parametrize("function", [pytest.param(name, marks=MARKS.get(name, ())) for name in DEFINED])
-def test_types_and_values_are_sparks(spark: SparkSession, function: str) -> None:
-    if function == "top_k" and not spark.catalog.functionExists("approx_top_k"):
+def together(most: int = 40) -> list[Any]:
+    """The functions in groups that Spark computes at once; distinct values and choices among equals alone."""
+    groups = [[function] for function in DEFINED if function in MARKS or function == "top_k" or "distinct" in function]
+    columns = most
+    for function in (function for function in DEFINED if [function] not in groups):
+        columns += len(DEFINED[function])
+        if columns > most:
+            groups.append([])
+            columns = len(DEFINED[function])
+        groups[-1].append(function)
+    return [pytest.param(group, marks=MARKS.get(group[0], ()), id=" ".join(group)) for group in groups]
+
+
+@pytest.mark.parametrize("functions", together())
+def test_types_and_values_are_sparks(spark: SparkSession, functions: list[str]) -> None:
+    if functions == ["top_k"] and not spark.catalog.functionExists("approx_top_k"):
         pytest.skip("this Spark has no approx_top_k")
-    events, names = data(spark), DEFINED[function]
-    expected = spark_sessions(events, ["k"], "40 seconds", **{name: theirs(function, name) for name in names})
+    events = data(spark)
+    asked = {f"{function} {name}": (function, name) for function in functions for name in DEFINED[function]}
+    expected = spark_sessions(events, ["k"], "40 seconds", **{name: theirs(*of) for name, of in asked.items()})
     windowed = wr.group_by(events, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("40 seconds"))
-    got = windowed.agg(**{name: ours(function, name) for name in names})
+    got = windowed.agg(**{name: ours(*of) for name, of in asked.items()})
     wanted, found = typed(expected), typed(got)
-    assert {name: found[name] for name in names} == {name: wanted[name] for name in names}
-    lists = names if function.startswith("collect") or function == "top_k" else []
+    assert {name: found[name] for name in asked} == {name: wanted[name] for name in asked}
+    lists = [name for name, (function, _) in asked.items() if function.startswith("collect") or function == "top_k"]
     assert_same(rows(got, ["k"]), rows(expected, ["k"]), unordered=lists)
 
 

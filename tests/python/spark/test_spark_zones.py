@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
 import windrow as wr
 import windrow.state
+from windrow._spark.session_zone import session_zone
 
 from ..harness.spark_scenes import SetConf
 
@@ -26,10 +29,21 @@ def record(spark: SparkSession, at: datetime) -> DataFrame:
     return spark.createDataFrame([("ann", at)], "user string, ts timestamp")
 
 
-@pytest.mark.parametrize(
-    ("zone", "minutes"),
-    [("GMT+05:30", 330), ("UTC+8", 480), ("UT-03:30", -210), ("-3", -180), ("Z", 0), ("Asia/Kolkata", 330)],
-)
+ZONES = {"GMT+05:30": 330, "UTC+8": 480, "UT-03:30": -210, "-3": -180, "Z": 0, "Asia/Kolkata": 330}
+"""Zones, and their minutes before UTC."""
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_zone_of_spark_is_the_one_of_arrow(spark: SparkSession, set_conf: SetConf, zone: str) -> None:
+    set_conf(ZONE, zone)
+    local = pa.array([MIDNIGHT.replace(tzinfo=None)], pa.timestamp("us"))
+    (time,) = pc.assume_timezone(local, session_zone(spark)).cast(pa.timestamp("us", "UTC")).to_pylist()
+    row = spark.sql("SELECT unix_seconds(TIMESTAMP '2026-05-05 00:00:00')").first()
+    assert row is not None
+    assert time.timestamp() == row[0] == (MIDNIGHT - timedelta(minutes=ZONES[zone])).timestamp()
+
+
+@pytest.mark.parametrize(("zone", "minutes"), [("GMT+05:30", 330), ("-3", -180)])
 def test_a_bare_time_is_in_the_zone(spark: SparkSession, set_conf: SetConf, zone: str, minutes: int) -> None:
     set_conf(ZONE, zone)
     midnight = MIDNIGHT - timedelta(minutes=minutes)

@@ -46,10 +46,10 @@ def tables(rows: pa.Table) -> tuple[Any, int]:
 @pytest.mark.parametrize(
     ("kind", "mode", "aggregates", "sources"),
     [
-        ("sessions", "close", SUMS, {}),
+        pytest.param("sessions", "close", SUMS, {}, marks=pytest.mark.soak),
         ("sessions", "update", MANY, {"source": "part", "stream_time": "slowest"}),
         ("dynamic gaps", "close", FUNCTIONS, {}),
-        ("sliding", "close", SUMS, {}),
+        pytest.param("sliding", "close", SUMS, {}, marks=pytest.mark.soak),
         ("sliding", "update", MANY, {}),
     ],
     ids=["sessions", "sources and computed results", "dynamic gaps and functions", "sliding", "sliding, update mode"],

@@ -97,7 +97,13 @@ def test_another_state_store_is_refused(empty_stream: DataFrame, set_conf: SetCo
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("windows", "op"), [(GAP, False), (wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute"), True)]
+    ("windows", "op"),
+    [
+        (GAP, False),
+        pytest.param(
+            wr.SlidingWindows.with_time_difference("5 minutes", grace="1 minute"), True, marks=pytest.mark.soak
+        ),
+    ],
 )
 def test_a_flat_stream_has_the_bounds_as_columns(spark: SparkSession, tmp_path: Path, windows: Any, op: bool) -> None:
     def query(data: DataFrame) -> Any:

@@ -136,9 +136,6 @@ def test_another_history_is_refused_and_nothing_is_written(spark: SparkSession, 
     def query(start_from: Any) -> Any:
         return lambda data: windowed(data, SESSIONS).start_from(start_from).agg(**aggregates)
 
-    def whole(data: DataFrame) -> DataFrame:
-        return windowed(data, SESSIONS).agg(**aggregates)
-
     run = play(spark, tmp_path / "one", [table(LATER[0])], query(opened), DDL)
     with pytest.raises(
         Exception, match=r"start_from was 'the open windows up to 2026-01-01 01:00:00.*, is '.* 01:01:00"
@@ -147,10 +144,6 @@ def test_another_history_is_refused_and_nothing_is_written(spark: SparkSession, 
     assert list(run.batches) == [0]
     play(spark, tmp_path / "one", [], query(opened), DDL, run=run)
     assert list(run.batches) == [0, 1]
-    other = play(spark, tmp_path / "other", [table(LATER[0])], whole, DDL)
-    with pytest.raises(Exception, match=r"start_from was none, is 'the open windows up to"):
-        play(spark, tmp_path / "other", [table(LATER[1])], query(opened), DDL, run=other)
-    assert list(other.batches) == [0]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -115,12 +116,8 @@ def read(spark: SparkSession, checkpoint: Path) -> list[dict[str, Any]]:
     return [row.asDict(recursive=True) for row in windrow.state.read(spark, checkpoint).collect()]
 
 
-def joined(older: int, later: int) -> int:
-    return older + later
-
-
 AGGREGATES = {"n": wr.count(), "spend": wr.sum("amount")}
-FUNCTIONS = {"n": wr.count(), "spend": wr.reduce("amount", joined)}
+FUNCTIONS = {"n": wr.count(), "spend": wr.reduce("amount", operator.add)}
 
 
 @pytest.mark.parametrize(
@@ -276,7 +273,8 @@ def test_a_session_needs_no_settings_to_look(spark: SparkSession, tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.needs("repartitioned state")
 @pytest.mark.parametrize(
-    ("kind", "mode", "partitions", "later"), [("sessions", "update", 8, 3), ("sliding", "close", 4, 2)]
+    ("kind", "mode", "partitions", "later"),
+    [("sessions", "update", 8, 3), pytest.param("sliding", "close", 4, 2, marks=pytest.mark.soak)],
 )
 def test_a_stream_continues_after_spark_repartitions_its_state(
     spark: SparkSession, tmp_path: Path, set_conf: SetConf, kind: str, mode: Any, partitions: int, later: int
@@ -287,7 +285,7 @@ def test_a_stream_continues_after_spark_repartitions_its_state(
 
     def query(data: Any) -> Any:
         windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).emit(mode).shards(6)
-        return windowed.agg(n=wr.count(), spend=wr.reduce("amount", joined))
+        return windowed.agg(n=wr.count(), spend=wr.reduce("amount", operator.add))
 
     run, checkpoint = play(spark, tmp_path, [table(rows[:40])], query, DDL), tmp_path / "checkpoint"
     opened = read(spark, checkpoint)
