@@ -23,8 +23,11 @@ from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
 from windrow._plan.time_casts import TimeCasts
 
-_ROWS = 1 << 15
-"""Rows of a batch: columns of so many stay in the cache between reading and the core."""
+_ROWS = 1 << 17
+"""Rows of a batch. With fewer, the threads of Arrow and of the core wait for each other."""
+
+_AHEAD = 4
+"""Batches that Arrow reads ahead."""
 
 _URI = re.compile(r"[A-Za-z][\w+.-]+:/")
 _REMOTE = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
@@ -102,7 +105,9 @@ class FileColumns(Columns):
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         try:
-            for batch in self._dataset.scanner(columns=schema.names, batch_size=_ROWS).to_reader():
+            columns = schema.names
+            scanner = self._dataset.scanner(columns=columns, batch_size=_ROWS, batch_readahead=_AHEAD)
+            for batch in scanner.to_reader():
                 yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
         except (OSError, pa.ArrowException) as error:
             self._check()
