@@ -23,11 +23,9 @@ use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
 use crate::core::memory;
 use crate::input::records::Records;
+use crate::keys::bloom::BloomFilter;
 use crate::plan::query::{Query, QueryOutput};
 use crate::plan::window_lengths::WindowLengths;
-
-/// Log2 of the number of buckets in which distinct hashes are counted.
-const HASH_BITS: u32 = 18;
 
 /// Log2 of the most parts of a partition.
 const MOST_PART_BITS: u32 = 6;
@@ -77,8 +75,8 @@ impl KeyPartition {
             if self.waiting.rows() < limits.pack_loose.min(self.most) {
                 return Ok(());
             }
-            self.hardly_repeat =
-                self.has_disjoint_windows() && hardly_repeat(self.waiting.inputs(), partitioner)?;
+            self.hardly_repeat = self.has_disjoint_windows()
+                && 2 * distinct_keys(&self.waiting, partitioner)? > self.waiting.rows();
             if !self.hardly_repeat {
                 return self.start_one(interrupt);
             }
@@ -116,30 +114,20 @@ impl KeyPartition {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let parts = self.waiting.rows() / self.query.limits.part_rows;
-        let bits = parts.checked_ilog2().unwrap_or_default();
-        if self.operators.is_empty() && bits == 0 {
-            self.start_one(interrupt)?;
+        if self.operators.is_empty() {
+            let mut operator = self.query.batch_operator()?;
+            return close_parts(
+                &self.query,
+                operator.as_mut(),
+                &mut self.waiting,
+                partitioner,
+                emit,
+                interrupt,
+            );
         }
-        if !self.operators.is_empty() {
-            self.split(partitioner, interrupt)?;
-            let mut operators = self.operators.into_iter();
-            return operators.try_for_each(|mut operator| operator.close(None, emit, interrupt));
-        }
-        let by = PartitionBits::of_part(bits.min(MOST_PART_BITS));
-        let mut operator = self.query.batch_operator()?;
-        if let Some(keys) = operator.keys() {
-            keys.reserve(self.waiting.rows() / by.partitions());
-        }
-        let parts = self.split_waiting(by, partitioner)?;
-        for part in 0..by.partitions() {
-            interrupt.check()?;
-            if let Some(rows) = parts.rows_of(part)? {
-                operator.add(rows)?;
-                operator.close(None, emit, interrupt)?;
-            }
-        }
-        Ok(())
+        self.split(partitioner, interrupt)?;
+        let mut operators = self.operators.into_iter();
+        operators.try_for_each(|mut operator| operator.close(None, emit, interrupt))
     }
 
     /// Whether a record is in one window only, so that a window takes no more than its records.
@@ -168,7 +156,7 @@ impl KeyPartition {
         }
         let by = PartitionBits::of_part(MOST_PART_BITS);
         let most = self.most / by.partitions();
-        let parts = self.split_waiting(by, partitioner)?;
+        let parts = split(&mut self.waiting, by, partitioner)?;
         for (part, operator) in self.operators.iter_mut().enumerate() {
             interrupt.check()?;
             if let Some(rows) = parts.rows_of(part)? {
@@ -178,29 +166,57 @@ impl KeyPartition {
         }
         Ok(())
     }
-
-    /// Takes the waiting rows, by part.
-    fn split_waiting(
-        &mut self,
-        by: PartitionBits,
-        partitioner: &mut Partitioner,
-    ) -> Result<Partitions> {
-        memory::headroom()?;
-        partitioner.split(Records::concat(&self.waiting.take())?, by)
-    }
 }
 
-/// Whether most of the keys occur once.
-fn hardly_repeat(inputs: &[Records], partitioner: &mut Partitioner) -> Result<bool> {
-    let mut seen = vec![false; 1 << HASH_BITS];
-    let (mut rows, mut distinct) = (0, 0);
-    for input in inputs {
-        rows += input.rows();
-        for &hash in partitioner.hashes(input)? {
-            if let Some(seen) = seen.get_mut(hash as usize & ((1 << HASH_BITS) - 1)) {
-                distinct += usize::from(!std::mem::replace(seen, true));
-            }
+/// Emits all windows of rows that wait for an operator, one part after the other.
+pub(super) fn close_parts(
+    query: &Query,
+    operator: &mut dyn BatchOperator,
+    waiting: &mut PendingRows,
+    partitioner: &mut Partitioner,
+    emit: &mut BatchSink<'_>,
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let parts = waiting.rows() / query.limits.part_rows;
+    let bits = parts.checked_ilog2().unwrap_or_default();
+    if bits == 0 {
+        waiting
+            .take()
+            .into_iter()
+            .try_for_each(|rows| operator.add(rows))?;
+        return operator.close(None, emit, interrupt);
+    }
+    let by = PartitionBits::of_part(bits.min(MOST_PART_BITS));
+    if let Some(keys) = operator.keys() {
+        keys.reserve(waiting.rows() / by.partitions());
+    }
+    let parts = split(waiting, by, partitioner)?;
+    for part in 0..by.partitions() {
+        interrupt.check()?;
+        if let Some(rows) = parts.rows_of(part)? {
+            operator.add(rows)?;
+            operator.close(None, emit, interrupt)?;
         }
     }
-    Ok(distinct * 2 > rows)
+    Ok(())
+}
+
+/// Takes waiting rows, by part.
+fn split(
+    waiting: &mut PendingRows,
+    by: PartitionBits,
+    partitioner: &mut Partitioner,
+) -> Result<Partitions> {
+    memory::headroom()?;
+    partitioner.split(Records::concat(&waiting.take())?, by)
+}
+
+/// About how many distinct keys the rows have.
+pub(super) fn distinct_keys(rows: &PendingRows, partitioner: &mut Partitioner) -> Result<usize> {
+    let (mut seen, mut distinct) = (BloomFilter::new(rows.rows()), 0);
+    for input in rows.inputs() {
+        let hashes = partitioner.hashes(input)?.iter();
+        distinct += hashes.filter(|&&hash| seen.insert(hash)).count();
+    }
+    Ok(distinct)
 }

@@ -29,10 +29,6 @@ mod key_partition;
 mod layout;
 pub(crate) mod list_room;
 pub mod merger;
-#[cfg_attr(
-    not(any(test, feature = "bench")),
-    allow(dead_code, reason = "only these push to one packer")
-)]
 pub mod packer;
 mod partition;
 mod pending;

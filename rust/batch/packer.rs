@@ -79,6 +79,7 @@ impl Packer {
     ///
     /// A column with another type than in the query. A record that the query refuses. The errors of
     /// the interrupt.
+    #[cfg(any(test, feature = "bench"))]
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         self.push_with_others(batch, 1)
     }

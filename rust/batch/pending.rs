@@ -2,7 +2,7 @@
 
 use std::iter::repeat;
 
-use arrow_array::{Array, UInt32Array};
+use arrow_array::{Array, ArrayRef, UInt32Array};
 
 use crate::core::aggregate::SeqNo;
 use crate::core::error::Result;
@@ -12,10 +12,6 @@ use crate::core::sort::pick;
 use crate::core::time::{Span, Time};
 use crate::core::window::Extent;
 use crate::input::records::Records;
-
-/// How many rows have their keys numbered at once. With this many, a core's caches keep the key
-/// table for a while and still fit the rows. This affects only speed.
-const NUMBERED_ROWS: usize = 1 << 14;
 
 /// How many bytes of key column buffers may wait. A column can be a small slice of its buffers, but
 /// it keeps them all in memory.
@@ -43,12 +39,17 @@ impl PendingRows {
 
     /// Whether the rows should wait no longer. At most about `most` rows wait.
     pub(super) fn is_enough(&self, most: usize) -> bool {
-        self.rows >= most.min(NUMBERED_ROWS) || self.bytes >= HELD_BYTES
+        self.rows >= most || self.bytes >= HELD_BYTES
     }
 
     /// The batches of rows.
     pub(super) fn inputs(&self) -> &[Records] {
         &self.inputs
+    }
+
+    /// The bytes that their key columns hold in memory.
+    pub(super) fn key_bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Returns the rows and leaves none.
@@ -111,12 +112,12 @@ impl NumberedRows {
         self.joined(|(_, input)| input.seq_nos())
     }
 
-    /// The address of each row: (batch, row in the batch).
-    pub(super) fn addresses(&self) -> Vec<(usize, usize)> {
-        let numbered = self.inputs().enumerate();
-        numbered
-            .flat_map(|(nth, input)| (0..input.rows()).map(move |row| (nth, row)))
-            .collect()
+    /// The rows as one batch, with these key columns.
+    pub(super) fn joined_with(self, keys: Vec<ArrayRef>) -> Result<Records> {
+        let inputs: Vec<Records> = self.inputs.into_iter().map(|(_, input)| input).collect();
+        let mut joined = Records::concat(&inputs)?;
+        joined.keys = keys;
+        Ok(joined)
     }
 
     /// Replaces the key numbers of the rows; `keys` is parallel to them.

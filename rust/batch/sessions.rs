@@ -3,14 +3,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_select::interleave::interleave;
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array};
 
 use super::batch_operator::{BatchOperator, BatchSink, RESULT_ROWS, ShardRows};
-use super::layout::session_records::{self, SessionRecords};
-use super::pending::{NumberedRows, PendingRows};
+use super::key_partition::{close_parts, distinct_keys};
+use super::layout::session_records;
+use super::partition::Partitioner;
+use super::pending::PendingRows;
 use super::session_groups::{SessionColumns, SessionGroups};
 use super::shards::{self, SortedByShard};
+use super::tuning;
 use crate::array::halves::in_halves;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::{Error, Result};
@@ -26,6 +28,9 @@ use crate::input::records::Records;
 use crate::keys::KeyInterner;
 use crate::plan::query::Query;
 
+/// Rows that wait are looked at again when there are so many times as many.
+const LOOK_AGAIN: usize = 4;
+
 /// The operator of a session query.
 pub(crate) struct SessionTable {
     query: Arc<Query>,
@@ -33,6 +38,9 @@ pub(crate) struct SessionTable {
     keys: KeyInterner,
     groups: SessionGroups,
     pending: PendingRows,
+    /// How many pending rows were looked at to find whether their keys hardly repeat.
+    looked_at: usize,
+    hardly_repeat: bool,
 }
 
 impl SessionTable {
@@ -44,56 +52,68 @@ impl SessionTable {
             query,
             gap,
             pending: PendingRows::default(),
+            looked_at: 0,
+            hardly_repeat: false,
         })
     }
 
     /// Numbers the keys of the pending rows, which then wait for their sessions.
     fn number(&mut self) -> Result<()> {
         for mut input in self.pending.take() {
-            let mut keys = Vec::with_capacity(input.rows());
             // This drops the key columns, because rows may wait long.
-            self.keys
-                .intern(&std::mem::take(&mut input.keys), &mut keys)?;
+            let keys = std::mem::take(&mut input.keys);
+            let keys = self.numbers_of(&keys, input.rows())?;
             self.groups.add(keys, input);
         }
         Ok(())
     }
 
-    /// Waiting rows as records for blocks.
-    fn record_rows(&self, rows: &NumberedRows, interrupt: &Interrupt) -> Result<ShardRows> {
-        let keys = rows.keys();
-        let sorted = self.sort(&keys, &rows.times(), interrupt)?;
-        let addresses = pick(&rows.addresses(), &sorted.rows)?;
-        let mut inputs = Vec::with_capacity(self.query.inputs.len());
-        for nth in 0..self.query.inputs.len() {
-            interrupt.check()?;
-            let arrays: Vec<&dyn Array> = rows
-                .inputs()
-                .filter_map(|input| Some(input.arrays().get(nth)?.as_ref()))
-                .collect();
-            inputs.push(interleave(&arrays, &addresses)?);
+    /// Whether the pending rows are enough to number their keys. At most about `most` rows wait.
+    fn is_enough(&self, most: usize) -> bool {
+        self.pending
+            .is_enough(most.min(self.query.limits.pack_loose))
+    }
+
+    /// Whether pending rows may wait without numbers, because their keys hardly repeat.
+    fn may_wait(&mut self) -> Result<bool> {
+        let (limits, rows) = (self.query.limits, self.pending.rows());
+        let is_open = self.looked_at == 0 || self.hardly_repeat;
+        if is_open && rows >= limits.pack_loose.max(LOOK_AGAIN * self.looked_at) {
+            let mut partitioner = Partitioner::new(&self.query)?;
+            self.hardly_repeat = 2 * distinct_keys(&self.pending, &mut partitioner)? > rows;
+            self.looked_at = rows;
         }
-        let has_own_gaps = self.query.has_own_gaps();
-        let needs_seq_no = self.query.needs_seq_no;
-        let records = SessionRecords {
-            keys: self.keys.columns(&pick(&keys, &sorted.rows)?)?,
-            times: &sorted.times,
-            gaps: has_own_gaps
-                .then(|| pick(&rows.gaps(), &sorted.rows))
-                .transpose()?,
-            marks: self
-                .query
-                .columns
-                .rules
-                .have_marks()
-                .then(|| pick(&rows.marks(), &sorted.rows))
-                .transpose()?,
-            seq_nos: needs_seq_no
-                .then(|| pick(&rows.seq_nos(), &sorted.rows))
-                .transpose()?,
-            inputs,
-        };
-        let rows = records.write()?;
+        self.hardly_repeat &= self.pending.key_bytes() < limits.waiting_bytes;
+        Ok(self.hardly_repeat)
+    }
+
+    /// Whether the keys of the pending rows hardly repeat. The next rows are looked at anew.
+    fn take_hardly_repeat(&mut self) -> bool {
+        self.looked_at = 0;
+        std::mem::take(&mut self.hardly_repeat)
+    }
+
+    /// Takes the pending rows as records for blocks if their keys hardly repeat.
+    fn take_pending(&mut self, interrupt: &Interrupt) -> Result<Option<ShardRows>> {
+        if !self.take_hardly_repeat() {
+            return Ok(None);
+        }
+        let keys = distinct_keys(&self.pending, &mut Partitioner::new(&self.query)?)?;
+        let has_many = tuning::have_many_keys(self.pending.rows(), keys, &self.query, self.gap);
+        if self.query.cut.is_none() && !has_many {
+            return Ok(None);
+        }
+        let rows = Records::concat(&self.pending.take())?;
+        self.record_rows(&rows, interrupt).map(Some)
+    }
+
+    /// Rows as records for blocks.
+    fn record_rows(&self, rows: &Records, interrupt: &Interrupt) -> Result<ShardRows> {
+        let shards = shards::of_columns(&self.query, &rows.keys)?;
+        let mut sorted = SortedByShard::new(&shards, rows.times(), interrupt)?;
+        interrupt.check()?;
+        let rows = rows.pick(&UInt32Array::from(std::mem::take(&mut sorted.rows)))?;
+        let rows = session_records::write(&self.query, &rows)?;
         Ok(ShardRows::new(BlockKind::Records, rows, sorted))
     }
 
@@ -229,7 +249,7 @@ impl BatchOperator for SessionTable {
     }
 
     fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
-        if !self.pending.is_enough(most) {
+        if !self.is_enough(most) {
             return Ok(());
         }
         self.number()?;
@@ -237,7 +257,7 @@ impl BatchOperator for SessionTable {
     }
 
     fn buffer(&mut self, most: usize, _interrupt: &Interrupt) -> Result<()> {
-        if self.pending.is_enough(most) {
+        if self.is_enough(most) && !(self.pending.rows() < most && self.may_wait()?) {
             self.number()?;
         }
         Ok(())
@@ -246,10 +266,8 @@ impl BatchOperator for SessionTable {
     fn add_block(&mut self, kind: BlockKind, block: &RecordBatch) -> Result<()> {
         match kind {
             BlockKind::Records => {
-                let (keys, records) = session_records::read(&self.query, block)?;
-                let keys = self.numbers_of(&keys, block.num_rows())?;
-                self.groups.add(keys, records);
-                Ok(())
+                self.add(session_records::read(&self.query, block)?)?;
+                self.buffer(usize::MAX, &Interrupt::never())
             }
             BlockKind::Sessions if self.query.cut.is_some() => Err(Error::Format {
                 what: "block",
@@ -263,9 +281,12 @@ impl BatchOperator for SessionTable {
     }
 
     fn take(&mut self, interrupt: &Interrupt) -> Result<Vec<ShardRows>> {
-        self.number()?;
         let mut taken = Vec::with_capacity(2);
+        taken.extend(self.take_pending(interrupt)?);
+        self.number()?;
         if let Some(rows) = self.groups.take_scattered(interrupt)? {
+            let keys = rows.keys();
+            let rows = rows.joined_with(self.keys.columns(&keys)?)?;
             taken.push(self.record_rows(&rows, interrupt)?);
         }
         taken.push(self.session_rows(interrupt)?);
@@ -278,6 +299,12 @@ impl BatchOperator for SessionTable {
         emit: &mut BatchSink<'_>,
         interrupt: &Interrupt,
     ) -> Result<()> {
+        let hardly_repeat = self.take_hardly_repeat();
+        if hardly_repeat && frontier.is_none() && self.groups.rows() == 0 {
+            let (query, mut waiting) = (Arc::clone(&self.query), std::mem::take(&mut self.pending));
+            let partitioner = &mut Partitioner::new(&query)?;
+            return close_parts(&query, self, &mut waiting, partitioner, emit, interrupt);
+        }
         self.number()?;
         let sessions = self.groups.coalesce(frontier, interrupt)?;
         let is_closed = |slot: &Slot| {

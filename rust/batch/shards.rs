@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use arrow_array::ArrayRef;
+
 use crate::array::halves::in_halves;
 use crate::core::error::Result;
 use crate::core::interrupt::Interrupt;
@@ -37,15 +39,18 @@ impl SortedByShard {
 
 /// The shard of each numbered key. A null key gets 0.
 pub(super) fn of(interner: &KeyInterner, query: &Query, keys: &[KeyId]) -> Result<Vec<u32>> {
-    let hash = ShardHash::new(&query.keys)?;
     let mut shards = Vec::with_capacity(keys.len());
-    let mut hashes = |range: Range<usize>| {
+    let mut own = |range: Range<usize>| {
         let keys = keys.get(range).unwrap_or_default();
-        hash.hashes(&interner.columns(keys)?)
+        of_columns(query, &interner.columns(keys)?)
     };
-    in_halves(0..keys.len(), &mut hashes, &mut |hashes| {
-        let shard_of = |hash: Option<u64>| hash.map_or(0, |hash| shard(hash, query.shards));
-        shards.extend(hashes.into_iter().map(shard_of));
-    })?;
+    in_halves(0..keys.len(), &mut own, &mut |own| shards.extend(own))?;
     Ok(shards)
+}
+
+/// The shard of the key of each row of these columns. A null key gets 0.
+pub(super) fn of_columns(query: &Query, keys: &[ArrayRef]) -> Result<Vec<u32>> {
+    let hashes = ShardHash::new(&query.keys)?.hashes(keys)?;
+    let shard_of = |hash: Option<u64>| hash.map_or(0, |hash| shard(hash, query.shards));
+    Ok(hashes.into_iter().map(shard_of).collect())
 }

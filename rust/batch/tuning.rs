@@ -53,8 +53,6 @@ pub(super) fn are_scattered(
     interrupt: &Interrupt,
 ) -> Result<bool> {
     let keys = rows.keys();
-    let records = (keys.len() * record_columns(query)) as f64;
-    let columns = session_columns(query, gap) as f64;
     let mut counts = Vec::new();
     for key in &keys {
         let key = key.0 as usize;
@@ -66,9 +64,11 @@ pub(super) fn are_scattered(
         }
     }
     let distinct = counts.iter().filter(|count| **count > 0).count();
-    if columns * distinct as f64 > records {
+    if have_many_keys(keys.len(), distinct, query, gap) {
         return Ok(true);
     }
+    let records = (keys.len() * record_columns(query)) as f64;
+    let columns = session_columns(query, gap) as f64;
     let mean = keys.len() / distinct.max(1);
     let is_certain = |key: &KeyId| {
         let count = counts.get(key.0 as usize).copied().unwrap_or_default();
@@ -95,6 +95,12 @@ pub(super) fn are_scattered(
     let others = (keys.len() - certain(&keys)) as f64 / (own.len() - certain_rows).max(1) as f64;
     let others = others * (sessions.len() - certain_sessions) as f64;
     Ok(columns * (certain_sessions as f64 + others) > records)
+}
+
+/// Whether rows take less space in blocks as records, even if each of their keys has only one
+/// session.
+pub(super) fn have_many_keys(rows: usize, keys: usize, query: &Query, gap: Gap) -> bool {
+    keys.saturating_mul(session_columns(query, gap)) > rows.saturating_mul(record_columns(query))
 }
 
 /// How many columns a record has in blocks.

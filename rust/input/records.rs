@@ -114,8 +114,9 @@ impl Records {
         })
     }
 
-    /// Creates records from the columns of a block, without keys.
+    /// Creates records from the columns of a block.
     pub(crate) fn of(
+        keys: Vec<ArrayRef>,
         times: ArrayRef,
         gaps: Option<Vec<Span>>,
         marks: ScalarBuffer<u64>,
@@ -123,7 +124,7 @@ impl Records {
         inputs: Vec<ArrayRef>,
     ) -> Self {
         Self {
-            keys: Vec::new(),
+            keys,
             times,
             gaps,
             marks,

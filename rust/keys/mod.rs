@@ -9,8 +9,10 @@
 //! | `cells`, `byte_keys` | keys of one column of strings or binary |
 //! | `rows` | all other keys |
 //! | `partition_hash` | a fast hash that partitions rows before their keys are numbered |
+//! | `bloom` | a set of hashes that may contain others too |
 //! | [`sort_key`] | keys as byte strings in key order, for stores |
 
+pub(crate) mod bloom;
 mod byte_keys;
 mod cells;
 mod key_column;

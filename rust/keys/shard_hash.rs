@@ -60,11 +60,15 @@ impl ShardHash {
         })
     }
 
+    /// Reads the arrays of a batch in the types of blocks.
+    pub(crate) fn read(&self, arrays: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        let read = self.columns.iter().zip(arrays);
+        read.map(|(column, array)| column.read(array)).collect()
+    }
+
     /// The canonical hash of each row's key, or `None` if all its columns are null.
     pub(crate) fn hashes(&self, arrays: &[ArrayRef]) -> Result<Vec<Option<u64>>> {
-        let read = self.columns.iter().zip(arrays);
-        let arrays = read.map(|(column, array)| column.read(array));
-        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let arrays = self.read(arrays)?;
         if let [array] = arrays.as_slice()
             && array.null_count() == 0
             && let Some(hashes) = hashes_of_bits(array)

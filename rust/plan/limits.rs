@@ -21,7 +21,8 @@ pub struct Limits {
     pub pack_bytes: usize,
     /// Bytes of rows that a packer buffers before it groups those that come in order.
     pub buffer_bytes: usize,
-    /// Rows that a packer looks at to decide whether to group them.
+    /// Rows whose keys are numbered at once, and at which a packer looks to decide whether to group
+    /// them. A core's caches keep the key table for a while and still fit so many rows.
     pub pack_loose: usize,
     /// Keys that a packer remembers from one block to the next.
     pub pack_keys: usize,

@@ -94,6 +94,7 @@ impl Incoming {
             }
             MicroBatchRows::Packed(rows) => incoming.add(rows, interrupt)?,
         }
+        incoming.sessions.buffer(0, interrupt)?; // numbers all keys
         Ok(incoming)
     }
 

@@ -85,8 +85,7 @@ impl Incoming {
             sessions.add(read_records(counted, records)?)?;
             return self.keep_behind(&mut sessions, close, interrupt);
         }
-        self.add_in_time(own)?;
-        self.sessions.buffer(0, interrupt)
+        self.add_in_time(own)
     }
 
     /// Adds blocks of records that have no record behind the close time.
@@ -105,7 +104,7 @@ impl Incoming {
                 records.map_err(|error| wrong(format!("a block of other records: {error}")))?;
             self.add_in_time(read_records(&self.query, &records)?)?;
         }
-        self.sessions.buffer(0, interrupt)
+        Ok(())
     }
 
     /// Adds records that are not behind the close time.

@@ -7,51 +7,35 @@ use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
 
 use crate::array::convert;
 use crate::array::named::unnamed;
-use crate::core::aggregate::SeqNo;
 use crate::core::error::Result;
-use crate::core::time::{Span, Time};
+use crate::core::time::Span;
 use crate::format::block_reader::{BlockReader, numbers};
 use crate::input::records::Records;
+use crate::keys::shard_hash::ShardHash;
 use crate::plan::input_column::InputColumn;
 use crate::plan::query::Query;
 
-/// Records of a session query, one per row.
-pub(in crate::batch) struct SessionRecords<'a> {
-    pub keys: Vec<ArrayRef>,
-    pub times: &'a [Time],
-    /// The gap of each record, or `None` if all have the same.
-    pub gaps: Option<Vec<Span>>,
-    /// The mark of each record, or `None` if records have none.
-    pub marks: Option<Vec<u64>>,
-    /// The tie or the arrival of each record, or `None` if the query needs neither.
-    pub seq_nos: Option<Vec<SeqNo>>,
-    pub inputs: Vec<ArrayRef>,
-}
-
-impl SessionRecords<'_> {
-    /// Writes the columns.
-    pub(crate) fn write(self) -> Result<RecordBatch> {
-        let mut columns = self.keys;
-        columns.push(numbers(self.times.iter().map(|time| time.0)));
-        if let Some(gaps) = self.gaps {
-            columns.push(numbers(gaps.iter().map(|gap| gap.0.cast_signed())));
-        }
-        for own in [self.marks, self.seq_nos].into_iter().flatten() {
-            columns.push(numbers(own.iter().map(|number| number.cast_signed())));
-        }
-        columns.extend(self.inputs);
-        unnamed(columns)
+/// Writes the columns of records.
+pub(in crate::batch) fn write(query: &Query, records: &Records) -> Result<RecordBatch> {
+    let mut columns = ShardHash::new(&query.keys)?.read(&records.keys)?;
+    columns.push(numbers(records.times().iter().map(|time| time.0)));
+    if query.has_own_gaps() {
+        let gaps = records.gaps().iter();
+        columns.push(numbers(gaps.map(|gap| gap.0.cast_signed())));
     }
+    let marks = (query.columns.rules.have_marks()).then(|| records.marks());
+    let seq_nos = query.needs_seq_no.then(|| records.seq_nos());
+    for own in [marks, seq_nos].into_iter().flatten() {
+        columns.push(numbers(own.iter().map(|number| number.cast_signed())));
+    }
+    columns.extend_from_slice(records.arrays());
+    unnamed(columns)
 }
 
-/// Reads what [`SessionRecords::write`] wrote. Returns the keys and the records without keys. Other
-/// columns are an error.
-pub(in crate::batch) fn read(
-    query: &Query,
-    block: &RecordBatch,
-) -> Result<(Vec<ArrayRef>, Records)> {
+/// Reads what [`write`] wrote. Other columns are an error.
+pub(in crate::batch) fn read(query: &Query, block: &RecordBatch) -> Result<Records> {
     let mut columns = BlockReader::new(block);
-    let keys = columns.arrays(query.keys.len())?.to_vec();
+    let keys = ShardHash::new(&query.keys)?.read(columns.arrays(query.keys.len())?)?;
     let times = match columns.rest.first() {
         Some(times) => Arc::clone(times),
         None => return Err(columns.unexpected()),
@@ -81,9 +65,14 @@ pub(in crate::batch) fn read(
     if !fit || !columns.rest.is_empty() {
         return Err(columns.unexpected());
     }
-    Ok((
+    let inputs = inputs.to_vec();
+    Ok(Records::of(
         keys,
-        Records::of(times, gaps, marks.into(), seq_nos, inputs.to_vec()),
+        times,
+        gaps,
+        marks.into(),
+        seq_nos,
+        inputs,
     ))
 }
 

@@ -250,6 +250,35 @@ fn windows_of_rows_in_order_leave_before_the_end() {
 }
 
 #[test]
+fn rows_of_keys_that_hardly_repeat_are_merged_in_parts_and_only_once_all_are_there() {
+    // Of 400 keys, the first 200 have a second record 400 rows later, in the same session.
+    let row = |nth| Row {
+        key: Some(nth % 400),
+        name: None,
+        time: Some(nth),
+        tick: None,
+        value: Some(nth % 5),
+    };
+    let rows: Vec<Row> = (0..600).map(row).collect();
+    let windows = r#"{"kind": "session", "gap": 500}"#;
+    for merge_bytes in [1 << 30, 20_000, 4_000] {
+        let limits = Limits {
+            pack_loose: 10,
+            part_rows: 20,
+            pack_rows: 100,
+            block_bytes: 500,
+            merge_bytes,
+            ..Limits::default()
+        };
+        let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
+        let random = &mut Random(1);
+        let (packed, _) = packed(&query, &[&rows], random);
+        let (results, _) = merged(&query, &packed, 1, random);
+        assert_eq!(lines(&results), lines(&run(&query, &rows, random).0));
+    }
+}
+
+#[test]
 fn no_rows_give_no_windows() {
     for windows in [
         r#"{"kind": "session", "gap": 20}"#,
