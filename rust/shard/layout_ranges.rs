@@ -9,6 +9,7 @@ use super::key_names::each_sort_key;
 use super::lateness::Spans;
 use super::shard_state::ShardState;
 use super::sorted_sessions::sorted;
+use super::touched_sessions::TouchedSessions;
 use crate::batch::session_groups::SessionColumns;
 use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;
@@ -20,6 +21,7 @@ use crate::core::sort::pick;
 use crate::core::window::{Extent, Horizon};
 use crate::state::page::{PageId, PageName, broken};
 use crate::state::segment_table::place;
+use crate::state::sorted_windows::SortedWindows;
 use crate::state::stored_run::{ChangedPages, StoredRun, WindowStatistics};
 use crate::state::stored_windows::StoredWindows;
 use crate::state::touched::Touched;
@@ -50,6 +52,8 @@ pub(super) struct JoinedSessions {
     /// The last emission of each stored session, later of each session. Empty if updates have no
     /// pace.
     pub emissions: Vec<Emission>,
+    /// The sessions that the micro-batch leaves as they are, by page.
+    pub untouched: Vec<StoredWindows>,
     /// In a state of another layout, the sessions that a smaller grace closes. Nothing joins them.
     pub hidden: Option<HiddenSessions>,
     /// The number of late records.
@@ -81,16 +85,28 @@ pub(super) fn join(
     shard: &ShardState,
     incoming: &mut Incoming,
     before: Horizon,
-    pages: &[StoredWindows],
+    pages: Vec<StoredWindows>,
 ) -> Result<JoinedSessions> {
     let interrupt = &shard.interrupt;
     let partials = incoming.sessions.coalesce(interrupt)?;
-    let (mut stored, mut hidden) = (Vec::new(), None);
+    let (mut stored, mut untouched, mut hidden) = (Vec::new(), Vec::new(), None);
     let mut spans = Spans::default();
     let is_foreign = !shard.snapshot.foreign.is_empty();
+    // At a pace, sessions without new records can leave too.
+    let touched = (!is_foreign && shard.clock.every.is_none())
+        .then(|| TouchedSessions::new(&shard.query, incoming, shard.clock.horizon()))
+        .transpose()?;
     let (mut emissions, mut foreign_slots) = (Vec::new(), Vec::new());
     for page in pages {
         interrupt.check()?;
+        let page = match &touched {
+            Some(touched) => {
+                let [page, others] = touched.split(&page)?;
+                untouched.push(others);
+                page
+            }
+            None => page,
+        };
         let slots = incoming.sessions.add_partials(&page.partials()?)?;
         if shard.clock.every.is_some() {
             emissions.extend(page.emissions()?);
@@ -163,6 +179,7 @@ pub(super) fn join(
         is_changed,
         stored,
         emissions,
+        untouched,
         hidden,
         late,
     })
@@ -170,11 +187,13 @@ pub(super) fn join(
 
 /// The sessions of a segment, by run.
 #[derive(Default)]
-struct SegmentRows {
+struct SegmentRows<'p> {
     /// The runs in which a session has changed or left.
     changed_runs: BTreeSet<u32>,
     /// The unchanged sessions of each run.
     stored: BTreeMap<u32, Vec<u32>>,
+    /// The sessions of each run that the micro-batch leaves as they are.
+    untouched: BTreeMap<u32, Vec<&'p StoredWindows>>,
     /// Sessions that are new in the segment or changed.
     changed: Vec<u32>,
 }
@@ -192,9 +211,15 @@ pub(super) fn write(
         is_changed,
         stored,
         emissions,
+        untouched,
         ..
     } = joined;
-    let mut segments = BTreeMap::<i64, SegmentRows>::new();
+    let mut segments = BTreeMap::<i64, SegmentRows<'_>>::new();
+    for page in untouched {
+        let PageId { segment, run, .. } = page.name.id;
+        let own = segments.entry(segment).or_default();
+        own.untouched.entry(run).or_default().push(page);
+    }
     let mut is_new: Vec<bool> = vec![true; sessions.extents.len()];
     for session in stored {
         let Some(page) = session.page else { continue };
@@ -235,7 +260,7 @@ fn write_segment(
     table: &SessionTable,
     (sessions, emissions): (&SessionColumns, &[Emission]),
     segment: i64,
-    rows: SegmentRows,
+    rows: SegmentRows<'_>,
     changed: &mut ChangedPages,
 ) -> Result<()> {
     let runs = shard.snapshot.table.segment(segment);
@@ -262,14 +287,19 @@ fn write_segment(
     let (sort_keys, writer) = (&shard.sort_keys, shard.writer(&fingerprint));
     let runs = &mut shard.snapshot.table;
     runs.rewrite(segment, &is_changed, &writer, changed, |group, _| {
-        let own = numbers.get(group.clone()).unwrap_or_default().iter();
-        let own = own.filter_map(|number| rows.stored.get(number)).flatten();
+        let runs = numbers.get(group.clone()).unwrap_or_default().iter();
+        let pages = runs.clone().filter_map(|number| rows.untouched.get(number));
+        let own = runs.filter_map(|number| rows.stored.get(number)).flatten();
         let new = rows.changed.iter().zip(&places);
         // Without runs, all sessions go to the only place.
         let is_own = |place: &usize| group.contains(place) || numbers.is_empty();
         let new = new.filter(|(_, place)| is_own(place)).map(|(row, _)| row);
         let own: Vec<u32> = own.chain(new).copied().collect();
-        sorted(sort_keys, table, sessions, emissions, &own)
+        let mut parts = sorted(sort_keys, table, sessions, emissions, &own)?;
+        for page in pages.flatten().filter(|page| page.len() > 0) {
+            parts.push(SortedWindows::of_page(sort_keys, page)?);
+        }
+        SortedWindows::merge(parts)
     })
 }
 
@@ -278,7 +308,7 @@ fn update_statistics(
     shard: &mut ShardState,
     sessions: &SessionColumns,
     segment: i64,
-    rows: &SegmentRows,
+    rows: &SegmentRows<'_>,
     is_changed: &[bool],
 ) -> Result<()> {
     let after = shard.clock.horizon();
@@ -288,7 +318,10 @@ fn update_statistics(
         let own = rows.stored.get(&run.number)?;
         let is_updated = changes(run) && is_changed.get(place) == Some(&false);
         is_updated.then(|| {
-            let extents: Vec<Extent> = pick(&sessions.extents, own)?;
+            let mut extents: Vec<Extent> = pick(&sessions.extents, own)?;
+            for page in rows.untouched.get(&run.number).into_iter().flatten() {
+                extents.extend(page.extents()?);
+            }
             let statistics = WindowStatistics::of(&extents, after.close);
             Ok((place, statistics.waiting_like(&run.windows)))
         })

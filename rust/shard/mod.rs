@@ -11,7 +11,8 @@
 //! the close time.
 //!
 //! Otherwise sessions are joined at once. Each run of a segment has the whole sessions of a range
-//! of keys. A micro-batch rewrites the runs in which a session changes or leaves (copy on write).
+//! of keys. A micro-batch rewrites the runs in which a session changes or leaves (copy on write). It
+//! joins only the sessions of its keys. The others stay in the columns of their page.
 //! The record operator stores its windows in the same way.
 //!
 //! A state with the other layout or another segment length is read and rewritten once, as a whole.
@@ -28,6 +29,7 @@
 //! | `lateness` | which partial sessions are late, and which sessions continue in later segments |
 //! | `layout_parts` | sessions in parts: reads, joins and appends them |
 //! | `layout_ranges` | whole sessions by ranges of keys: reads, joins and rewrites them |
+//! | `touched_sessions` | which stored sessions a micro-batch touches |
 //! | `sorted_sessions` | sessions as sorted columns of pages |
 //! | `key_names` | the sort keys of numbered keys |
 //! | `session_changes` | the changes of sessions as rows |
@@ -46,6 +48,7 @@ mod session_pace;
 pub mod shard_sessions;
 mod shard_state;
 mod sorted_sessions;
+mod touched_sessions;
 mod whole_records;
 
 #[cfg(test)]

@@ -225,7 +225,7 @@ impl ShardSessions {
             None => {
                 let ids = needed.iter().map(|name| name.id).collect();
                 self.state.snapshot.read(&ids)?;
-                let joined = layout_ranges::join(&self.state, &mut incoming, before, &pages)?;
+                let joined = layout_ranges::join(&self.state, &mut incoming, before, pages)?;
                 self.state.clock.counters.late += joined.late;
                 self.close_ranges(&incoming, joined, &mut rows)?
             }

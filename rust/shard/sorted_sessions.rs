@@ -11,13 +11,13 @@ use crate::batch::sessions::SessionTable;
 use crate::core::aggregate::slot::Slot;
 use crate::core::error::Result;
 use crate::core::operator::pace::{Emission, NEVER};
-use crate::core::sort::{pick, prefix};
+use crate::core::sort::pick;
 use crate::core::window::Extent;
 use crate::keys::sort_key::SortKeys;
 use crate::state::emissions;
 use crate::state::page::PageKind;
 use crate::state::page_writer::{PageColumns, window_columns};
-use crate::state::sorted_windows::SortedWindows;
+use crate::state::sorted_windows::{SortedWindows, order};
 
 /// Sorts the sessions in `rows` by key, end and start. Each returned part fits a batch. `table`
 /// knows their keys. `emissions` has the last emission of each session; it is empty if updates have
@@ -50,25 +50,12 @@ fn sorted_part(
 ) -> Result<SortedWindows> {
     let keys = table.key_columns(&pick(&sessions.keys, rows)?)?;
     let names = sort_keys.of(&keys)?;
-    let mut order: Vec<(u128, u32)> = (0..rows.len())
-        .map(|row| (prefix(names.get(row).unwrap_or_default()), row as u32))
-        .collect();
-    // A stable sort is fast on sorted stretches, and sessions from pages come sorted.
-    order.sort_by(|(left, a), (right, b)| {
-        let name = |row: &u32| names.get(*row as usize);
-        let extent = |row: &u32| {
-            let slot = rows.get(*row as usize)?;
-            let extent = sessions.extents.get(*slot as usize)?;
-            Some((extent.end, extent.start))
-        };
-        left.cmp(right)
-            .then_with(|| name(a).cmp(&name(b)))
-            .then_with(|| extent(a).cmp(&extent(b)))
-    });
-    let order: Vec<u32> = order.into_iter().map(|(_, row)| row).collect();
-    let rows = pick(rows, &order)?;
+    let extents = pick(&sessions.extents, rows)?;
+    let order = order(|row| names.get(row as usize), &extents);
+    let order = order.values().as_ref();
+    let rows = pick(rows, order)?;
     let slots: Vec<Slot> = rows.iter().copied().map(Slot).collect();
-    let extents = pick(&sessions.extents, &rows)?;
+    let extents = pick(&extents, order)?;
     let keys = table.key_columns(&pick(&sessions.keys, &rows)?)?;
     let fields = sort_keys.fields().into_iter();
     let fields = fields.map(|field| field.name().clone());

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow_buffer::BooleanBuffer;
+use arrow_select::filter::filter_record_batch;
 
 use super::emissions;
 use super::page::{self, PageId, PageKind, PageName, broken, ticks};
+use super::page_writer::PageColumns;
 use crate::array::convert;
 use crate::core::error::Result;
 use crate::core::operator::pace::Emission;
@@ -86,6 +89,22 @@ impl StoredWindows {
     /// The number of windows.
     pub(crate) fn len(&self) -> usize {
         self.rows.num_rows()
+    }
+
+    /// Some of the windows.
+    pub(crate) fn filter(&self, kept: &BooleanBuffer) -> Result<Self> {
+        let kept = BooleanArray::new(kept.clone(), None);
+        Ok(Self {
+            rows: filter_record_batch(&self.rows, &kept)?,
+            ..*self
+        })
+    }
+
+    /// All columns.
+    pub(crate) fn columns(&self) -> PageColumns {
+        let schema = self.rows.schema_ref();
+        let names = schema.fields().iter().map(|field| field.name().clone());
+        names.zip(self.rows.columns().iter().cloned()).collect()
     }
 
     /// The key columns.

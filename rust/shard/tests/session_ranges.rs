@@ -145,6 +145,30 @@ fn a_micro_batch_reads_the_runs_in_which_something_closes() {
 }
 
 #[test]
+fn a_run_that_is_only_read_knows_when_its_other_sessions_close() {
+    // Grace 15 and gap 10: the first session closes at 126, the others at 138. All are kept.
+    let mut stream = updates(SESSIONS, fifty()).keeping(1_000);
+    let time = |nth| if nth == 0 { 100 } else { 112 };
+    let rows: Vec<Event> = MANY
+        .iter()
+        .zip(0..)
+        .map(|(key, nth)| event(key, time(nth), 1))
+        .collect();
+    stream.push(&rows, false);
+    for time in [125, 126, 137, 138] {
+        // This checks how many sessions are open, and how many have closed.
+        let before = stream.pages.clone();
+        let (wanted, found) = stream.push(&[event("zz", time, 1)], false);
+        assert_eq!(wanted, found);
+        assert_eq!(
+            written(&before, &stream.pages),
+            1,
+            "the run of the key at {time}"
+        );
+    }
+}
+
+#[test]
 fn keys_that_begin_alike_for_long_are_one_run() {
     let mut stream = updates(SESSIONS, small());
     let long: Vec<Event> = KEYS
