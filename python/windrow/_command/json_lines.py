@@ -6,14 +6,18 @@ import json
 import math
 from base64 import b64encode
 from collections.abc import Iterator
-from datetime import date, datetime, time, timedelta
+from datetime import date, time
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 _ROWS = 10_000
+
+_PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""How many of a unit are a second."""
 
 
 def json_lines(table: pa.Table) -> Iterator[bytes]:
@@ -27,16 +31,40 @@ def json_lines(table: pa.Table) -> Iterator[bytes]:
 
 
 def _texts(array: Any) -> list[str]:
-    """The values as JSON. Timestamps do not become Python objects, which have no nanoseconds."""
-    if pa.types.is_timestamp(array.type):
+    """The values as JSON. Times do not become Python objects, which have no nanoseconds."""
+    kind = array.type
+    if pa.types.is_timestamp(kind) or kind == pa.time64("ns"):
         times: Any = pc.replace_substring(array.cast(pa.string()), " ", "T")
         return [_json(text) for text in times.to_pylist()]
-    if pa.types.is_struct(array.type) and array.type.num_fields:
-        names = [json.dumps(array.type.field(place).name) for place in range(array.type.num_fields)]
+    if pa.types.is_duration(kind):
+        parts = _PARTS[kind.unit]
+        return [_json(None if count is None else count / parts) for count in array.cast(pa.int64()).to_pylist()]
+    if pa.types.is_struct(kind) and kind.num_fields:
+        names = [json.dumps(kind.field(place).name) for place in range(kind.num_fields)]
         fields = [_texts(pc.struct_field(array, [place])) for place in range(len(names))]
         rows = zip(array.is_valid().to_pylist(), zip(*fields, strict=True), strict=True)
         return [_object(zip(names, row, strict=True)) if is_valid else "null" for is_valid, row in rows]
+    if pa.types.is_map(kind):
+        keys, items = (_texts(_within(array, entries)) for entries in (array.keys, array.items))
+        return _lists(array, [f"[{key}, {item}]" for key, item in zip(keys, items, strict=True)])
+    if isinstance(kind, pa.ListType | pa.LargeListType):
+        return _lists(array, _texts(_within(array, array.values)))
+    if pa.types.is_fixed_size_list(kind):
+        return _texts(array.cast(pa.list_(kind.value_field)))
     return [_json(value) for value in array.to_pylist()]
+
+
+def _within(array: Any, elements: Any) -> Any:
+    """The elements between the first and the last offset. A slice of a column has all of them."""
+    first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
+    return elements.slice(first, last - first)
+
+
+def _lists(array: Any, texts: list[str]) -> list[str]:
+    """The lists of a column, from the texts of its elements."""
+    bounds = pc.subtract(array.offsets, array.offsets[0]).to_pylist()
+    lists = (f"[{', '.join(texts[start:end])}]" for start, end in pairwise(bounds))
+    return [text if is_valid else "null" for is_valid, text in zip(array.is_valid().to_pylist(), lists, strict=True)]
 
 
 def _object(fields: Any) -> str:
@@ -46,14 +74,8 @@ def _object(fields: Any) -> str:
 def _json(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         value = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(_json(each) for each in value)}]"
-    if isinstance(value, dict):
-        return _object((json.dumps(name, ensure_ascii=False), _json(each)) for name, each in value.items())
-    if isinstance(value, datetime | date | time):
+    if isinstance(value, date | time):
         value = value.isoformat()
-    if isinstance(value, timedelta):
-        value = value.total_seconds()
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, bytes):

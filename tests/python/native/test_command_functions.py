@@ -24,6 +24,7 @@ import pytest
 
 from windrow.__main__ import main
 from windrow._command.aggregate import FUNCTIONS
+from windrow._command.json_lines import json_lines
 
 ROWS = [(3, 2.5, True, "007"), (1, 7.5, False, "7"), (None, 1.0, None, "07"), (3, None, True, "007")]
 XS = [3, 1, 3]
@@ -173,3 +174,24 @@ def test_a_function_as_in_code_names_the_words_of_the_command(
 ) -> None:
     assert main(["sessions", "rows.csv", "--time", "ts", "--gap", "1h", "--agg", call]) == 2
     assert f"--agg: {message}" in capsys.readouterr().err
+
+
+def test_values_of_json_lines_keep_their_nanoseconds_at_every_depth() -> None:
+    clock, one = pa.time64("ns"), "00:00:00.000000001"
+    pairs = [[one, one], None, [None, one]]
+    inner = pa.struct([("x", pa.list_(clock))])
+    columns: dict[str, Any] = {
+        "clock": (pa.array([1, 86_399_999_999_999, None], clock), [one, "23:59:59.999999999", None]),
+        "length": (pa.array([1, 1_500_000_001, None], pa.duration("ns")), [1e-09, 1.500000001, None]),
+        "list": (pa.array([[1, None], [], None], pa.list_(clock)), [[one, None], [], None]),
+        "large": (pa.array([[0.5], [float("nan")], None], pa.large_list(pa.float64())), [[0.5], ["NaN"], None]),
+        "pair": (pa.array([[1, 1], None, [None, 1]], pa.list_(clock, 2)), pairs),
+        "map": (pa.array([[("a", 1)], None, []], pa.map_(pa.string(), clock)), [[["a", one]], None, []]),
+        "inner": (pa.array([{"x": [1]}, None, {"x": None}], inner), [{"x": [one]}, None, {"x": None}]),
+        "empty": (pa.array([{}, None, {}], pa.struct([])), [{}, None, {}]),
+    }
+    table = pa.table({name: array for name, (array, _) in columns.items()})
+    twice = pa.concat_tables([table, table]).combine_chunks()
+    for first in range(4):
+        for nth, line in enumerate(b"".join(json_lines(twice.slice(first, 3))).splitlines()):
+            assert json.loads(line) == {name: values[(first + nth) % 3] for name, (_, values) in columns.items()}
