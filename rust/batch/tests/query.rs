@@ -210,11 +210,11 @@ fn counted(batches: &[RecordBatch]) -> Vec<(i64, i64, i64, i64)> {
     found
 }
 
-/// Rows in order of time, of few keys.
-fn in_order(rows: i64) -> Vec<Row> {
+/// Rows in order of time, of so many keys.
+fn in_order(rows: i64, keys: i64) -> Vec<Row> {
     (0..rows)
         .map(|row| Row {
-            key: Some(row % 7),
+            key: Some(row % keys),
             name: None,
             time: Some(3 * row),
             tick: None,
@@ -223,20 +223,23 @@ fn in_order(rows: i64) -> Vec<Row> {
         .collect()
 }
 
-#[test]
-fn windows_of_rows_in_order_leave_before_the_end() {
-    let rows = in_order(4000);
-    let limits = Limits {
+fn small_packs() -> Limits {
+    Limits {
         pack_rows: 100,
         block_bytes: 500,
         merge_bytes: 4000,
         ..Limits::default()
-    };
+    }
+}
+
+#[test]
+fn windows_of_rows_in_order_leave_before_the_end() {
+    let rows = in_order(4000, 7);
     for windows in [
         r#"{"kind": "session", "gap": 20}"#,
         r#"{"kind": "sliding", "difference": 30, "resolution": 1}"#,
     ] {
-        let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
+        let query = query(windows, r#"["key"]"#, AGGREGATES, 2, small_packs());
         let random = &mut Random(1);
         let (packed, _) = packed(&query, &[&rows], random);
         let (results, early) = merged(&query, &packed, 1, random);
@@ -252,26 +255,17 @@ fn windows_of_rows_in_order_leave_before_the_end() {
 #[test]
 fn rows_of_keys_that_hardly_repeat_are_merged_in_parts_and_only_once_all_are_there() {
     // Of 400 keys, the first 200 have a second record 400 rows later, in the same session.
-    let row = |nth| Row {
-        key: Some(nth % 400),
-        name: None,
-        time: Some(nth),
-        tick: None,
-        value: Some(nth % 5),
-    };
-    let rows: Vec<Row> = (0..600).map(row).collect();
-    let windows = r#"{"kind": "session", "gap": 500}"#;
+    let rows = in_order(600, 400);
     for merge_bytes in [1 << 30, 20_000, 4_000] {
         let limits = Limits {
             pack_loose: 10,
             part_rows: 20,
-            pack_rows: 100,
-            block_bytes: 500,
             merge_bytes,
-            ..Limits::default()
+            ..small_packs()
         };
-        let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
+        let windows = r#"{"kind": "session", "gap": 1500}"#;
         let random = &mut Random(1);
+        let query = query(windows, r#"["key"]"#, AGGREGATES, 2, limits);
         let (packed, _) = packed(&query, &[&rows], random);
         let (results, _) = merged(&query, &packed, 1, random);
         assert_eq!(lines(&results), lines(&run(&query, &rows, random).0));
@@ -301,7 +295,7 @@ fn no_rows_give_no_windows() {
 
 #[test]
 fn a_packer_continues_after_it_has_packed_and_forgotten_its_keys() {
-    let rows = in_order(600);
+    let rows = in_order(600, 7);
     let limits = Limits {
         pack_rows: 50,
         pack_keys: 0,
@@ -382,7 +376,7 @@ fn a_bad_gap_fails_by_key_and_time_where_that_was_asked() {
 fn sessions_with_own_gaps_leave_as_soon_as_nothing_reaches_them() {
     // Seven keys in turn, 3 apart, gaps of 3 to 12: those of a key are 21 apart, so each row is its
     // own session.
-    let rows: Vec<Row> = in_order(4000)
+    let rows: Vec<Row> = in_order(4000, 7)
         .into_iter()
         .map(|row| Row {
             value: row.value.map(|value| 1 + value % 4),
