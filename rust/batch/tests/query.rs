@@ -301,13 +301,8 @@ fn a_packer_continues_after_it_has_packed_and_forgotten_its_keys() {
         pack_keys: 0,
         ..Limits::default()
     };
-    let query = query(
-        r#"{"kind": "session", "gap": 40}"#,
-        r#"["key"]"#,
-        AGGREGATES,
-        5,
-        limits,
-    );
+    let windows = r#"{"kind": "session", "gap": 40}"#;
+    let query = query(windows, r#"["key"]"#, AGGREGATES, 5, limits);
     let random = &mut Random(2);
     let (packed, _) = packed(&query, &[&rows[..300], &rows[300..]], random);
     assert_eq!(

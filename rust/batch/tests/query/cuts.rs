@@ -86,7 +86,7 @@ fn sessions_leave_as_soon_as_no_later_block_can_cut_them_otherwise() {
         1,
         small,
     );
-    let rows = in_order(2000);
+    let rows = in_order(2000, 7);
     let random = &mut Random(1);
     let (packed, _) = packed(&query, &[&rows], random);
     let (results, early) = merged(&query, &packed, 1, random);
