@@ -32,7 +32,7 @@ pub(in crate::batch) fn write(query: &Query, records: &Records) -> Result<Record
     unnamed(columns)
 }
 
-/// Reads what [`write`] wrote. Other columns are an error.
+/// Reads what [`write()`] wrote. Other columns are an error.
 pub(in crate::batch) fn read(query: &Query, block: &RecordBatch) -> Result<Records> {
     let mut columns = BlockReader::new(block);
     let keys = ShardHash::new(&query.keys)?.read(columns.arrays(query.keys.len())?)?;
