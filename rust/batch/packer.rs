@@ -73,22 +73,23 @@ impl Packer {
         Self { interrupt, ..self }
     }
 
-    /// Adds rows, and returns packed rows once there are enough.
+    /// [`Self::push_with_others`] for a single packer.
     ///
     /// # Errors
     ///
-    /// A column with another type than in the query. A record that the query refuses. The errors of
-    /// the interrupt.
+    /// The same.
     #[cfg(any(test, feature = "bench"))]
     pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         self.push_with_others(batch, 1)
     }
 
-    /// Like [`Self::push`], but for one of several packers that share the memory for waiting rows.
+    /// Adds rows, and returns packed rows once there are enough. So many packers share the memory
+    /// for waiting rows.
     ///
     /// # Errors
     ///
-    /// The errors of [`Self::push`].
+    /// A column with another type than in the query. A record that the query refuses. The errors of
+    /// the interrupt.
     pub fn push_with_others(
         &mut self,
         batch: &RecordBatch,

@@ -76,7 +76,7 @@ pub trait WindowKind: Sized {
     ///
     /// # Errors
     ///
-    /// The same as [`WindowOperator::push`].
+    /// The same as [`WindowOperator::add`].
     fn add<S: States>(
         windows: &mut WindowOperator<Self>,
         record: KeyedRecord<S::Row>,
@@ -205,8 +205,7 @@ impl<K: WindowKind> WindowOperator<K> {
     ///
     /// # Errors
     ///
-    /// The errors of `states` and `out`. [`crate::core::error::Error::TimeOverflow`] for a sliding
-    /// window that starts before the earliest time.
+    /// The same as [`Self::add`].
     #[cfg(any(test, feature = "bench"))]
     pub fn push<S: States>(
         &mut self,
@@ -307,7 +306,8 @@ impl<K: WindowKind> WindowOperator<K> {
     ///
     /// # Errors
     ///
-    /// The same as [`Self::push`].
+    /// The errors of `states` and `out`. [`crate::core::error::Error::TimeOverflow`] for a sliding
+    /// window that starts before the earliest time.
     pub fn add<S: States>(
         &mut self,
         record: ValidRecord<'_, S::Row>,
