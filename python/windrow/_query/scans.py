@@ -58,7 +58,8 @@ def scan_parquet(
     The columns, their types and the values are the same as with `spark.read.parquet(*paths)`. Spark lists the files and
     gives the columns, with those of folders such as `day=2026-05-04`. One Spark job reads the footers, then nothing
     runs until an action on the result. A task reads only the row groups that it needs, and only the columns that the
-    query names. Spark expressions, `with_columns` and cogroups need the rows in Spark, so they pass through the JVM.
+    query names; over Spark Connect, a query with Spark expressions reads all columns of the scan. Spark expressions,
+    `with_columns` and cogroups need the rows in Spark, so they pass through the JVM.
 
     Args:
         spark: the session, classic or Connect.

@@ -87,14 +87,15 @@ class BatchInput(FrameInput):
 
     def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
         """Collects these columns of the rows that have a wanted key."""
-        places = {name: f"_{self.columns.index(name)}" for name in schema.names}
+        frame = self._with(schema.names)
+        places = {name: f"_{frame.columns.index(name)}" for name in schema.names}
         is_wanted = F.lit(False)
         for key in wanted:
             equal = F.lit(True)
             for name, value in zip(keys, key, strict=True):
                 equal &= F.col(places[name]).eqNullSafe(F.lit(value))
             is_wanted |= equal
-        rows = numbered(self._frame).where(is_wanted).select(*places.values())
+        rows = numbered(frame).where(is_wanted).select(*places.values())
         step = shipped(ipc_streams, schema.serialize().to_pybytes(), declared=self._declared(schema))
         collected = mapped(release.sendable(rows), step, StructType([StructField("stream", BinaryType())])).collect()
         batches = (pa.ipc.open_stream(row[0]).read_next_batch() for row in collected)
@@ -187,7 +188,7 @@ class BatchInput(FrameInput):
 
     def _rows(self, names: Sequence[str]) -> DataFrame:
         """These columns of all rows, for `mapInArrow`."""
-        return projected(self._frame, names)
+        return projected(self._with(names), names)
 
     def _packed(self, step: Callable[..., Batches], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
         """What the first step makes of these columns."""

@@ -105,10 +105,10 @@ def check_deterministic(frame: DataFrame, argument: str, expression: ColumnExpre
 
     Only Spark classic shows it.
     """
-    plan: Any = getattr(_source(frame, expression).select(_column(expression)), "_jdf", None)
+    plan = _plan(frame, expression)
     if plan is None:
         return
-    columns = plan.queryExecution().analyzed().expressions()
+    columns = plan.expressions()
     if not all(columns.apply(position).deterministic() for position in range(columns.length())):
         raise bad_value(
             argument,
@@ -116,6 +116,21 @@ def check_deterministic(frame: DataFrame, argument: str, expression: ColumnExpre
             "on a stream, an expression that gives the same value when a micro-batch runs again, unlike rand(), uuid() "
             "and monotonically_increasing_id()",
         )
+
+
+def columns_read(frame: DataFrame, expression: ColumnExpression) -> set[str]:
+    """The columns of the frame that an expression reads; all if Spark does not say it, as over Connect."""
+    plan = _plan(frame, expression)
+    if plan is None:
+        return set(frame.columns)
+    columns = plan.references().toSeq()
+    return {columns.apply(position).name() for position in range(columns.length())}
+
+
+def _plan(frame: DataFrame, expression: ColumnExpression) -> Any:
+    """How Spark classic understands the expression; None for Connect."""
+    plan: Any = getattr(_source(frame, expression).select(_column(expression)), "_jdf", None)
+    return None if plan is None else plan.queryExecution().analyzed()
 
 
 def is_column(frame: DataFrame, name: str, column: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -162,15 +162,15 @@ class FrameInput(Input[DataFrame]):
         types = {name: data._type(source[name]) for data, source in parts for name in source}
         frames = []
         for number, (data, source) in enumerate(parts):
-            columns = []
+            frame, columns = data._with(source.values()), []
             for name in names:
                 if name == origins.column:
                     columns.append(F.lit(number))
                 elif name in source:
-                    columns.append(F.col(f"_{data.columns.index(source[name])}"))
+                    columns.append(F.col(f"_{frame.columns.index(source[name])}"))
                 else:
                     columns.append(F.lit(None).cast(types[name]))
-            frames.append(numbered(data._frame).select(*columns))
+            frames.append(numbered(frame).select(*columns))
         fields = [StructField(name, types.get(name, IntegerType())) for name in names]
         frame = functools.reduce(lambda one, other: one.union(other), frames).toDF(*names)
         united = self._over(frame, StructType(fields), {})
@@ -189,6 +189,10 @@ class FrameInput(Input[DataFrame]):
         expressions = {new.get(name, name): expression for name, expression in self.expressions.items()}
         fields = renamed(self._schema.fields, [new.get(name, name) for name in self.columns])
         return self._over(frame, StructType(fields), expressions), plan.renamed(new)
+
+    def _with(self, names: Iterable[str]) -> DataFrame:
+        """The rows with at least these columns."""
+        return self._frame
 
     def _over(self, frame: DataFrame, schema: StructType, expressions: Mapping[str, ColumnExpression]) -> Self:
         """The same over another frame, whose last columns are those of the expressions."""

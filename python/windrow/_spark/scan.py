@@ -11,10 +11,10 @@ Steps that need rows in Spark (`with_columns`, expressions, cogroups) read them 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -23,13 +23,14 @@ from pyspark.sql.types import StructField, StructType
 
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import pack, pack_rows
 from windrow._executor.scan.filter import NO_FILTER, Filter, filter_columns
 from windrow._executor.scan.read import Part, ScanTasks, read, read_and_pack, read_and_pack_rows
 from windrow._executor.shipping import shipped
 from windrow._spark.batch import BatchInput
 from windrow._spark.declared import with_schema
-from windrow._spark.frame import projected
+from windrow._spark.expressions import columns_read, with_columns
 from windrow._spark.step import mapped
 from windrow._spark.types import arrow_field, returned_type
 
@@ -99,13 +100,27 @@ class ScanInput(BatchInput):
         super().__init__(files.rows(files.names))
         self._files, self._whole = files, self._frame
 
-    def _rows(self, names: Sequence[str]) -> DataFrame:
+    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
+        """The same with columns that Spark computes."""
+        other = super().with_expressions(expressions)
+        if self._frame is self._whole:
+            other._whole = other._frame
+        return other
+
+    def _with(self, names: Iterable[str]) -> DataFrame:
         if self._frame is not self._whole:
-            return super()._rows(names)
-        return projected(self._files.rows(list(dict.fromkeys(names))), names)
+            return self._frame
+        wanted = set(names)
+        for name, expression in reversed([*self.expressions.items()]):  # one may read those before it
+            wanted |= columns_read(self._frame, expression) if name in wanted else set()
+        names_read = [name for name in self._files.names if name in wanted]
+        frame = self._files.rows(names_read or self._files.names[:1])
+        for name, expression in self.expressions.items():
+            frame = with_columns(frame, {name: expression}) if name in wanted else frame
+        return frame
 
     def _packed(self, step: Callable[..., Any], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
-        if self._frame is not self._whole:
+        if self._frame is not self._whole or self.expressions:
             return super()._packed(step, schema, *query, output=output)
         return self._files.mapped(_READING[step], schema.names, *query, output=output)
 

@@ -307,14 +307,18 @@ def test_a_column_of_another_type_in_a_file_is_named_where_a_query_reads_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     pq.write_table(table(), tmp_path / "a.parquet")
-    other = table().set_column(2, "amount", pa.array(["x"] * COUNT))
-    pq.write_table(other, tmp_path / "b.parquet")
-    said = r"b\.parquet: column 'amount' has type string in this file; the files of the scan have int64"
-    scanned = wr.scan_parquet(spark, str(tmp_path))
-    counts = windowed(scanned).count()
-    assert counts.groupBy().sum("count").first()[0] == 2 * COUNT
+    pq.write_table(table().set_column(3, "page", pa.array(range(COUNT))), tmp_path / "b.parquet")
+    scanned, read = wr.scan_parquet(spark, str(tmp_path)), spark.read.parquet(str(tmp_path))
+    of_next = [wr.group_by(data, (F.col("user") + 1).alias("next"), time="ts") for data in (scanned, read)]
+    for got, expected in (
+        (windowed(scanned).count(), windowed(read).count()),
+        (QUERIES["cogroups"](scanned), QUERIES["cogroups"](read)),
+        [keyed.windowed_by(SESSIONS).agg(n=wr.count_if(F.col("next") > 1)) for keyed in of_next],
+    ):
+        assert rows(got) == rows(expected) != []
+    said = r"b\.parquet: column 'page' has type int64 in this file; the files of the scan have string"
     with pytest.raises(Exception, match=said):
-        windowed(scanned).agg(spend=wr.sum("amount")).collect()
+        windowed(scanned).agg(page=wr.last("page")).collect()
 
 
 def test_a_dataset_of_another_format_gives_what_spark_reads(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 import windrow as wr
 
@@ -51,3 +54,23 @@ def test_queries_over_tables_give_the_windows_of_their_rows(spark: SparkSession,
         assert windowed(scan).with_columns(count=wr.count()).count() == 250
     with pytest.raises(TypeError, match="spark: got 5, an int; allowed: a SparkSession"):
         wr.scan_delta(5, str(tmp_path / "delta"))  # type: ignore[arg-type]
+
+
+@pytest.mark.needs("Delta and Iceberg")
+def test_a_column_of_a_table_that_no_expression_reads_may_have_another_type_in_a_file(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    import deltalake
+
+    deltalake.write_deltalake(str(tmp_path), EVENTS)
+    (file,), log = tmp_path.glob("*.parquet"), tmp_path / "_delta_log" / f"{0:020}.json"
+    pq.write_table(EVENTS.set_column(2, "n", EVENTS["user"]), file)
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    for action in actions:
+        action.get("add", {})["size"] = file.stat().st_size
+    log.write_text("\n".join(map(json.dumps, actions)))
+    query = wr.group_by(wr.scan_delta(spark, str(tmp_path)), F.upper("user").alias("user"), time="ts")
+    windows = query.windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    assert sum(row.n for row in windows.agg(n=wr.count()).collect()) == 300
+    with pytest.raises(Exception, match=r"column 'n' has type string in this file; the files of the scan have int64"):
+        windows.agg(n=wr.sum(F.col("n") + 1)).collect()
