@@ -69,8 +69,10 @@ def test_a_column_of_a_table_that_no_expression_reads_may_have_another_type_in_a
     for action in actions:
         action.get("add", {})["size"] = file.stat().st_size
     log.write_text("\n".join(map(json.dumps, actions)))
-    query = wr.group_by(wr.scan_delta(spark, str(tmp_path)), F.upper("user").alias("user"), time="ts")
-    windows = query.windowed_by(wr.SessionWindows.with_gap("5 minutes"))
-    assert sum(row.n for row in windows.agg(n=wr.count()).collect()) == 300
+    scan, sessions = wr.scan_delta(spark, str(tmp_path)), wr.SessionWindows.with_gap("5 minutes")
+    windows = wr.group_by(scan, F.upper("user").alias("user"), time="ts").windowed_by(sessions)
+    of_none = wr.group_by(scan, F.lit(1) + 1, time=F.lit("2026-01-01").cast("timestamp")).windowed_by(sessions)
+    for query in (windows, of_none):
+        assert sum(row.n for row in query.agg(n=wr.count()).collect()) == 300
     with pytest.raises(Exception, match=r"column 'n' has type string in this file; the files of the scan have int64"):
         windows.agg(n=wr.sum(F.col("n") + 1)).collect()
