@@ -24,9 +24,8 @@ from pyspark.sql.types import StructField, StructType
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.expression import ColumnExpression
-from windrow._executor.batch import pack, pack_rows
 from windrow._executor.scan.filter import NO_FILTER, Filter, filter_columns
-from windrow._executor.scan.read import Part, ScanTasks, read, read_and_pack, read_and_pack_rows
+from windrow._executor.scan.read import Part, ScanTasks, read, read_and_pack
 from windrow._executor.shipping import shipped
 from windrow._spark.batch import BatchInput
 from windrow._spark.declared import with_schema
@@ -36,7 +35,6 @@ from windrow._spark.types import arrow_field, returned_type
 
 AnyPart = TypeVar("AnyPart", bound=Part)
 
-_READING = {pack: read_and_pack, pack_rows: read_and_pack_rows}
 _TASK_BYTES = 128 << 20
 """The most bytes of a task, as in Spark's own scan."""
 
@@ -122,7 +120,7 @@ class ScanInput(BatchInput):
     def _packed(self, step: Callable[..., Any], schema: pa.Schema, *query: Any, output: StructType) -> DataFrame:
         if self._frame is not self._whole or self.expressions:
             return super()._packed(step, schema, *query, output=output)
-        return self._files.mapped(_READING[step], schema.names, *query, output=output)
+        return self._files.mapped(read_and_pack, schema.names, step.__name__, *query, output=output)
 
 
 def chosen(columns: object, names: Sequence[str]) -> tuple[str, ...]:

@@ -76,16 +76,15 @@ def delta_parts(
     for row in range(actions.num_rows):
         path = actions["path"][row].as_py()
         uri = path if "://" in path else f"{opened.table_uri.rstrip('/')}/{path}"
-        sizes[uri], partitions[uri] = actions["size_bytes"][row].as_py(), _partition(actions, row, names)
+        sizes[uri], partitions[uri] = actions["size_bytes"][row].as_py(), _partition(actions, row)
         keep[uri] = masks.pop(_path(uri), None)
     if masks:
         raise ValueError(f"table: got deletion vectors of files that are not in the table: {sorted(masks)[:3]}")
     fields = [StructField(field.name, field.dataType) for field in schema.fields]
-    arrow = read_columns(StructType(fields), [field.name for field in fields])
-    in_file = pa.schema([field.with_name(names[field.name]) for field in arrow])
+    columns = read_columns(StructType(fields), schema.names).serialize().to_pybytes()
     parts = []
     sent = pickled_filesystem(filesystem)
-    for planned in plan(row_groups, list(sizes), in_file.serialize().to_pybytes(), None, sent):
+    for planned in plan(row_groups, list(sizes), columns, None, sent):
         uri = planned["uri"]
         if planned["size"] != sizes[uri]:
             raise RuntimeError(
@@ -194,16 +193,12 @@ def _reason(error: Exception) -> str:
     return " ".join(_COLOURS.sub("", str(error)).split())
 
 
-def _partition(actions: pa.Table, row: int, names: dict[str, str]) -> bytes | None:
-    """The partition values of a file, by the names of columns in files."""
+def _partition(actions: pa.Table, row: int) -> bytes | None:
+    """The partition values of a file."""
     if "partition" not in actions.column_names:
         return None
     values: Any = actions["partition"].chunk(0).slice(row, 1)
-    columns = [field.name for field in values.type]
-    if not columns:
-        return None
-    named = [names.get(name, name) for name in columns]
-    return ipc_stream(pa.RecordBatch.from_arrays(values.flatten(), names=named)).to_pybytes()
+    return ipc_stream(pa.RecordBatch.from_struct_array(values)).to_pybytes() if values.type.num_fields else None
 
 
 def _path(uri: str) -> str:

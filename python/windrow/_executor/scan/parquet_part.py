@@ -60,18 +60,19 @@ class ParquetPart:
         uri = self.location.uri
         self.location.check()
         filesystem, path = self.location.opened()
-        wanted = pa.schema([field.with_name((self.names or {}).get(field.name, field.name)) for field in columns])
         try:
             fragment: Any = FORMAT.make_fragment(path, filesystem, row_groups=list(self.row_groups))
-            own, constants = fragment.physical_schema, self._constants()
-            places = check_columns(uri, own, wanted, constants, ignore_case=self.ignore_case)
-            in_file = {name: own.names[place] for name, place in places.items()}
-            names = list(dict.fromkeys(in_file.values()))
-            scanner = fragment.scanner(columns=names, use_threads=False, batch_size=ROWS)
+            constants = self._constants()
+            read = {field.name: self._expression(fragment.physical_schema, field, constants) for field in columns}
+            scanner = fragment.scanner(columns=read, use_threads=False, batch_size=ROWS)
             is_old = _may_be_old(fragment.metadata, strict=self.is_strict)
             for batch in kept(scanner.to_batches(), self.keep, fragment.metadata, self.row_groups):
-                rows = self._converted(batch, wanted, in_file, constants, is_old)
-                yield pa.RecordBatch.from_arrays(rows.columns, schema=columns)
+                arrays = []
+                for array, field in zip(batch.columns, columns, strict=True):
+                    arrays.append(converted(array, field.type, ignore_case=self.ignore_case))
+                    if is_old and field.name not in constants:
+                        _check_calendar(uri, field.name, arrays[-1])
+                yield pa.RecordBatch.from_arrays(arrays, schema=columns)
         except (OSError, pa.ArrowException) as error:
             raise unreadable(uri, error) from error
         self.location.check()
@@ -82,40 +83,19 @@ class ParquetPart:
         row = pa.ipc.open_stream(self.partition).read_next_batch()
         return dict(zip(row.schema.names, row.columns, strict=True))
 
-    def _converted(
-        self, batch: pa.RecordBatch, columns: pa.Schema, names: dict[str, str], constants: dict[str, Any], is_old: bool
-    ) -> pa.RecordBatch:
-        arrays: list[Any] = []
-        for field in columns:
-            if field.name in constants:
-                value = constants[field.name].cast(field.type)[0]
-                arrays.append(
-                    pa.repeat(value, batch.num_rows) if value.is_valid else pa.nulls(batch.num_rows, field.type)
-                )
-            elif field.name in names:
-                array = converted(batch.column(names[field.name]), field.type, ignore_case=self.ignore_case)
-                if is_old:
-                    _check_calendar(self.location.uri, field.name, array)
-                arrays.append(array)
-            else:
-                arrays.append(pa.nulls(batch.num_rows, field.type))
-        return pa.RecordBatch.from_arrays(arrays, schema=columns)
-
-
-def check_columns(uri: str, own: pa.Schema, columns: pa.Schema, constants: Any, *, ignore_case: bool) -> dict[str, int]:
-    """The positions in a file of the columns that it has. `RuntimeError` for one whose type Spark's cannot hold."""
-    places = {}
-    for field in columns:
-        place = None if field.name in constants else place_of(own.names, field.name, ignore_case=ignore_case)
+    def _expression(self, own: pa.Schema, field: Any, constants: dict[str, Any]) -> Any:
+        """What to read of the file for a column. `RuntimeError` for a type that Spark's type cannot hold."""
+        if field.name in constants:
+            return pc.scalar(constants[field.name].cast(field.type)[0])
+        name = (self.names or {}).get(field.name, field.name)
+        place = place_of(own.names, name, ignore_case=self.ignore_case)
         if place is None:
-            continue
+            return pc.scalar(pa.scalar(None, field.type))
         kind = own.field(place).type
-        if not is_convertible(kind, field.type, ignore_case=ignore_case):
-            raise RuntimeError(
-                f"{uri}: column {field.name!r} has type {kind} in this file; the files of the scan have {field.type}"
-            )
-        places[field.name] = place
-    return places
+        if not is_convertible(kind, field.type, ignore_case=self.ignore_case):
+            fault = f"column {field.name!r} has type {kind} in this file; the files of the scan have {field.type}"
+            raise RuntimeError(f"{self.location.uri}: {fault}")
+        return pc.field(own.names[place])
 
 
 def _may_be_old(metadata: Any, *, strict: bool) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -46,13 +46,6 @@ def read(batches: Batches, scan: ScanTasks) -> Batches:
                         yield kept.select(list(names))
 
 
-def read_and_pack(batches: Batches, scan: ScanTasks, spec: str, schema: bytes, observed: tuple[str, ...]) -> Batches:
-    """As `pack`, for the rows of a scan."""
-    return pack(read(batches, scan), spec, schema, observed)
-
-
-def read_and_pack_rows(
-    batches: Batches, scan: ScanTasks, spec: str, schema: bytes, observed: tuple[str, ...]
-) -> Batches:
-    """As `pack_rows`, for the rows of a scan."""
-    return pack_rows(read(batches, scan), spec, schema, observed)
+def read_and_pack(batches: Batches, scan: ScanTasks, step: str, *query: Any) -> Batches:
+    """As `pack` or `pack_rows`, for the rows of a scan."""
+    return {"pack": pack, "pack_rows": pack_rows}[step](read(batches, scan), *query)

@@ -1,4 +1,4 @@
-"""A fragment of a dataset: what Spark's type of a column cannot hold is an error that names the column."""
+"""Parts of a scan: what Spark's type of a column cannot hold is an error that names the column."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from windrow._executor.scan.dataset_part import DatasetPart
 from windrow._executor.scan.location import Location
+from windrow._executor.scan.parquet_part import ParquetPart
 
 MICROSECONDS = pa.schema([("n", pa.int64()), ("ts", pa.timestamp("us"))])
 
@@ -30,3 +31,13 @@ def test_nanoseconds_that_are_no_microseconds_are_an_error_that_names_the_column
         said = r"a\.parquet: column 'ts': got timestamp\[ns\] values that do not fit into timestamp\[us\] \(.*lose"
         with pytest.raises(RuntimeError, match=said):
             list(part.batches(MICROSECONDS))
+
+
+def test_a_column_with_another_name_in_the_file_is_named_as_the_table_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"col-1": ["x"]}), path)
+    location = Location.of(path.as_uri())
+    part = ParquetPart(location, (0,), None, ignore_case=False, is_strict=False, names={"n": "col-1"})
+    assert [row for batch in part.batches(pa.schema({"n": pa.string()})) for row in batch.to_pylist()] == [{"n": "x"}]
+    with pytest.raises(RuntimeError, match=r"a\.parquet: column 'n' has type string in this file; .* have int64"):
+        list(part.batches(pa.schema({"n": pa.int64()})))
