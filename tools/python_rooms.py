@@ -22,7 +22,7 @@ ORDER = (
     {"_plan"},
     {"_native"},
     {"_executor"},
-    {"_local", "_spark"},
+    {"_local", "_spark", "_replay"},
     {"functions"},
     {"_query"},
     {"testing"},

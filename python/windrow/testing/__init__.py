@@ -21,9 +21,7 @@ driver.tick(datetime(2026, 1, 1, 12))          # time moves on: the session is f
 | `_pages` | the pages of a driver in addition to those of its operators |
 | `_change` | what a driver gives: changes of windows |
 | `_stores` | queries of a driver's windows |
-| `_scenario` | recorded runs of Kafka Streams: parameters and answers |
-| `_recording` | files of them |
-| `replay` | the command that replays them |
+| `replay` | the command of the room `_replay` |
 """
 
 from __future__ import annotations

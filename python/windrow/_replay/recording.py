@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from windrow._arguments.errors import bad_value, listed, unknown_word
-from windrow.testing._scenario import AGGREGATES, EMISSIONS, KINDS, Output, Scenario, Step
+from windrow._replay.scenario import AGGREGATES, EMISSIONS, KINDS, Output, Scenario, Step
 
 _INPUTS = ("in", "in2")
 _SURROGATE = re.compile("[\ud800-\udfff]")
