@@ -63,7 +63,7 @@ def arrivals() -> Timeline:
     text(axes, steps[-1][0] + 0.08, 2.3, "stream time ↓", color=CLOSE)
     text(axes, NARROW - 0.12, 0.16, "event time →", ha="right")
     for window, y in zip(traced(rows, sessions, ["ann", "bob"]), (1.2, 0.6), strict=True):
-        (user,), start, end = window.key, time_of(window.start), time_of(window.end)
+        user, start, end = ("ann", "bob")[window.key], time_of(window.start), time_of(window.end)
         is_open = driver.stream_time <= time_of(window.closes)
         text(axes, 0.12, y, f"{user}: {'open' if is_open else 'closed'}")
         right = bar(axes, x(start), x(end), y, is_open=is_open)

@@ -65,13 +65,14 @@ def moment_of(argument: str, value: object, field: pa.Field[Any], zone: str | No
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value is null: None, or the values of pandas and NumPy for it, except NaN.
+    """Whether a value is null: None, or the values of pandas, NumPy and Arrow for it, except NaN.
 
     >>> is_missing(None), is_missing(float("nan"))
     (True, False)
     """
     kind = type(value).__name__
-    return value is None or kind in ("NaTType", "NAType") or (kind == "datetime64" and str(value) == "NaT")
+    is_null = getattr(value, "is_valid", True) is False
+    return value is None or is_null or kind in ("NaTType", "NAType") or (kind == "datetime64" and str(value) == "NaT")
 
 
 def in_utc(moment: datetime) -> datetime:

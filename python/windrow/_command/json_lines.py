@@ -16,6 +16,9 @@ import pyarrow.compute as pc
 
 _ROWS = 10_000
 
+_EXACT = 10**15
+"""Numbers of this size have all their digits in a float."""
+
 _PARTS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """How many of a unit are a second."""
 
@@ -37,8 +40,9 @@ def _texts(array: Any) -> list[str]:
         times: Any = pc.replace_substring(array.cast(pa.string()), " ", "T")
         return [_json(text) for text in times.to_pylist()]
     if pa.types.is_duration(kind):
-        parts = _PARTS[kind.unit]
-        return [_json(None if count is None else count / parts) for count in array.cast(pa.int64()).to_pylist()]
+        return [_seconds(count, _PARTS[kind.unit]) for count in array.cast(pa.int64()).to_pylist()]
+    if pa.types.is_dictionary(kind):
+        return _texts(array.dictionary_decode())
     if pa.types.is_struct(kind) and kind.num_fields:
         names = [json.dumps(kind.field(place).name) for place in range(kind.num_fields)]
         fields = [_texts(pc.struct_field(array, [place])) for place in range(len(names))]
@@ -52,6 +56,13 @@ def _texts(array: Any) -> list[str]:
     if pa.types.is_fixed_size_list(kind):
         return _texts(array.cast(pa.list_(kind.value_field)))
     return [_json(value) for value in array.to_pylist()]
+
+
+def _seconds(count: int | None, parts: int) -> str:
+    """A count of parts of a second as seconds, with all digits."""
+    if count is None or abs(count) <= _EXACT:
+        return _json(None if count is None else count / parts)
+    return f"{Decimal(count) / parts:f}"
 
 
 def _within(array: Any, elements: Any) -> Any:

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_value
-from windrow._inspection.keys import places
-from windrow._inspection.trace import Key
+from windrow._inspection.keys import Key, numbers
 from windrow._query.grouped import group_by
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
@@ -34,18 +34,19 @@ def picture(
     """
     fields = [reader.schema.field(key) for key in keys]
     wanted = [_key(text, fields) for text in texts]
-    batches = []
-    for batch in reader:
-        rows = places(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])
-        if rows:
-            batches.append(batch.take(pa.array(rows)))
+
+    def picked(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.filter(pc.is_valid(numbers(wanted, [pa.chunked_array([batch.column(key)]) for key in keys])))
+
+    batches = [part for part in map(picked, reader) if part.num_rows]
     events = pa.Table.from_batches(batches, schema=reader.schema)
     if not events.num_rows:
         shown = ", ".join(str(text) for text in texts)
         raise bad_value("--timeline", shown, "keys that have records in the files")
     windowed = group_by(events, keys, **order).windowed_by(windows)
     try:
-        return timeline(events, windowed, [key if len(keys) > 1 else key[0] for key in wanted])
+        values = [tuple(column[0] for column in key.columns) for key in wanted]
+        return timeline(events, windowed, [value if len(keys) > 1 else value[0] for value in values])
     except ValueError as error:
         raise ValueError(str(error).replace("keys: ", "--timeline: ", 1)) from None
 
@@ -65,12 +66,15 @@ def _key(text: str | None, fields: Sequence[pa.Field[Any]]) -> Key:
     if text is None or len(parts) != len(fields):
         several = "; a value with a comma in double quotes" if len(fields) > 1 else ""
         raise bad_value("--timeline", text, f"a value of each key column, separated by commas: {names}{several}")
-    return tuple(_value(text, part, each) for part, each in zip(parts, fields, strict=True))
+    cells = [_cell(text, part, each) for part, each in zip(parts, fields, strict=True)]
+    return pa.RecordBatch.from_arrays(cells, names=[field.name for field in fields])
 
 
-def _value(text: str, part: str, field: pa.Field[Any]) -> Any:
+def _cell(text: str, part: str, field: pa.Field[Any]) -> pa.Array[Any]:
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     try:
-        return pa.scalar(part, pa.string()).cast(kind).as_py()
+        if pa.types.is_time(kind):  # Arrow reads texts of times only
+            return pa.array([f"1970-01-01 {part}"]).cast(pa.timestamp(kind.unit)).cast(kind)
+        return pa.array([part]).cast(kind)
     except pa.ArrowException:
         raise bad_value("--timeline", text, f"a value of key column {field.name!r}, which holds {kind}") from None

@@ -11,6 +11,7 @@ _ALLOWED = (
     "times of the years 1 to 9999, times of day in whole microseconds, and durations of less than a billion days, as "
     "Python has no others"
 )
+_WITHOUT_PANDAS = "times and durations in whole microseconds, as Python has no others; pandas has nanoseconds"
 
 
 def values_of(column: str, values: pa.Array[Any]) -> list[Any]:
@@ -25,7 +26,7 @@ def values_of(column: str, values: pa.Array[Any]) -> list[Any]:
     """
     try:
         return _listed(values)
-    except OverflowError:
+    except (OverflowError, ValueError):
         raise OverflowError(_message(column, values)) from None
 
 
@@ -35,14 +36,21 @@ def _message(column: str, values: pa.Array[Any]) -> str:
             if not _is_python(part):
                 return _message(f"{column}.{field.name}", part)
     bad = next(one for row in range(len(values)) if not _is_python(one := values.slice(row, 1)))
-    shown = " ".join(bad.to_string().split()).removeprefix("[ ").removesuffix(" ]")
-    return f"column {column!r}: got {shown}; allowed: {_ALLOWED}"
+    kind: Any = bad.type
+    allowed = _WITHOUT_PANDAS if getattr(kind, "unit", "") == "ns" and not pa.types.is_time(kind) else _ALLOWED
+    whole = f"; or an int{kind.bit_width}, to which the column can be cast" if pa.types.is_temporal(kind) else ""
+    return f"column {column!r}: got {text_of(bad)}; allowed: {allowed}{whole}"
+
+
+def text_of(value: pa.Array[Any]) -> str:
+    """An array of one value as Arrow writes it."""
+    return " ".join(value.to_string().split()).removeprefix("[ ").removesuffix(" ]")
 
 
 def _is_python(values: pa.Array[Any]) -> bool:
     try:
         _listed(values)
-    except OverflowError:
+    except (OverflowError, ValueError):
         return False
     return True
 

@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from windrow._aggregates import builtin
 from windrow._arguments.column import Names
-from windrow._inspection.keys import named
 from windrow._inspection.lengths import Lengths
 from windrow._inspection.rows import Rows
 from windrow._inspection.trace import Window
@@ -25,19 +24,18 @@ def windows_of_batch(
 ) -> list[Window]:
     """The windows of the picked rows, each with its records."""
     further = (name for name in (grouped.tie, rows.gaps, rows.ends) if name is not None)
-    needed = dict.fromkeys([*grouped.key_columns, grouped.time, *further])
+    needed = dict.fromkeys([grouped.time, *further])
     picked = rows.table.select(list(needed)).take(pa.array(rows.picked, pa.int64()))
-    picked, names = named(picked, grouped.key_columns)
-    held, number = (Names(picked.column_names).unused(name) for name in ("rows", "row"))
+    held, number, key = (Names(picked.column_names).unused(name) for name in ("rows", "row", "key"))
     numbered = picked.append_column(number, pa.array(rows.picked, pa.int64()))
+    numbered = numbered.append_column(key, pa.array([record.key for record in rows.records], pa.int64()))
     with warnings.catch_warnings():  # the trace shows records left out
         warnings.simplefilter("ignore")
-        tied = group_by(numbered, *names, time=grouped.time, tie=grouped.tie)
+        tied = group_by(numbered, key, time=grouped.time, tie=grouped.tie)
         result = tied.windowed_by(windows).agg(**{held: builtin.collect_list(number)})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
-    keys = zip(*(result[name].to_pylist() for name in names), strict=True)
     records, found = {record.row: record for record in rows.records}, list[Window]()
-    for key, start, end, members in zip(keys, *bounds, result[held].to_pylist(), strict=True):
+    for of, start, end, members in zip(result[key].to_pylist(), *bounds, result[held].to_pylist(), strict=True):
         reach = max((records[row].time + (records[row].gap or 0) for row in members), default=end)
-        found.append(Window(key, start, end, frozenset(members), lengths.closes(end, reach)))
+        found.append(Window(of, start, end, frozenset(members), lengths.closes(end, reach)))
     return found

@@ -14,7 +14,7 @@ from windrow._arguments.instant import check_zone
 from windrow._inspection.explained_session import session_lines
 from windrow._inspection.explained_sliding import sliding_lines
 from windrow._inspection.query import trace
-from windrow._inspection.text import Text, counted, key_text
+from windrow._inspection.text import Text, counted
 from windrow._inspection.trace import Record, Trace
 from windrow._query.windowed import WindowedData
 from windrow._windows.sliding import SlidingWindows
@@ -92,7 +92,7 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
 def _lines(traced: Trace, record: Record, text: Text, same: int) -> list[str]:
     row = f", row {record.row:,}" if traced.stream else ""
     others = f" ({counted(same, 'record')} of this time)" if same > 1 else ""
-    head = f"{key_text(traced.keys, record.key)} at {text.time(record.time)}{row}{others}"
+    head = f"{traced.keys[record.key]} at {text.time(record.time)}{row}{others}"
     if record.left_out is not None:
         return [head, f"  left out: {_LEFT_OUT[record.left_out]} ({record.left_out})"]
     lines = sliding_lines if isinstance(traced.windows_of, SlidingWindows) else session_lines

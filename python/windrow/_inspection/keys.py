@@ -1,76 +1,97 @@
-"""Parses the user's keys and finds the rows that have them."""
+"""Parses the user's keys and finds the rows that have them.
+
+Keys stay values of Arrow, because Python's times of day end at microseconds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.column import Names
-from windrow._arguments.errors import bad_type, bad_value
-from windrow._inspection.trace import Key
+from windrow._arguments.errors import bad_value
+from windrow._arguments.instant import is_missing
+from windrow._folds.python_shape import plain
+from windrow._local.results import without_views
+from windrow._native import sort_keys
 from windrow._plan.plan import SERIES
+from windrow.testing._values import cell_of
+
+Key = pa.RecordBatch
+"""One row with the values of the key columns."""
 
 
-def key_of(argument: str, value: object, fields: Sequence[pa.Field[Any]]) -> Key:
+def key_of(argument: str, value: object, fields: Sequence[pa.Field[Any]], zone: str | None = None) -> Key:
     """The key for a user's value: the value of the key column, a tuple of values for several, None without keys.
 
+    Args:
+        argument: for error messages.
+        value: values of Python, NumPy or pandas, or scalars of Arrow, which also have nanoseconds of a day.
+        fields: the key columns.
+        zone: the time zone of a session of Spark, whose rows have bare times in the zone of this process.
+
     Raises:
-        ValueError: a wrong number of values, or all values are null.
-        TypeError: a value that its column cannot hold.
+        ValueError: a wrong number of values, all values are null, or one that its column does not hold exactly.
+        TypeError: a value of another type than its column.
     """
-    if [field.name for field in fields] == [SERIES]:
+    names = [field.name for field in fields]
+    if names == [SERIES]:
         if value is not None:
             raise bad_value(argument, value, "None, as the query has no keys")
-        return (0,)
-    names = ", ".join(repr(field.name) for field in fields)
+        return pa.RecordBatch.from_arrays([pa.array([0], fields[0].type)], names=names)
     values = value if isinstance(value, tuple) and len(fields) > 1 else (value,)
     if len(values) != len(fields):
-        raise bad_value(argument, value, f"a tuple of {len(fields)} values, of {names}")
-    if all(each is None for each in values):
+        raise bad_value(argument, value, f"a tuple of {len(fields)} values, of {', '.join(map(repr, names))}")
+    cells = [_cell(argument, each, field, zone) for each, field in zip(values, fields, strict=True)]
+    if all(cell.null_count for cell in cells):
         raise bad_value(
             argument, value, "a key with a value that is not null: records without one are left out (null_keys)"
         )
-    return tuple(_held(argument, each, field) for each, field in zip(values, fields, strict=True))
+    return pa.RecordBatch.from_arrays(cells, names=names)
 
 
-def _held(argument: str, value: object, field: pa.Field[Any]) -> Any:
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    try:
-        return pa.scalar(value, kind).as_py()
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise bad_type(argument, value, f"a value of key column {field.name!r}, which holds {kind}") from error
+def _cell(argument: str, value: Any, field: pa.Field[Any], zone: str | None) -> pa.Array[Any]:
+    kind: pa.DataType = without_views(plain(field.type))
+    name = f"{argument}: column {field.name!r}"
+    if is_missing(value):
+        value = None
+    if hasattr(value, "asDict"):
+        value = value.asDict(recursive=True)
+    if type(value).__name__ in ("datetime64", "timedelta64"):  # of NumPy
+        value = pa.scalar(value)
+    is_bare = isinstance(value, datetime) and value.tzinfo is None
+    return cell_of(name, value.astimezone() if is_bare and zone and getattr(kind, "tz", None) else value, kind)
 
 
-def places(keys: Iterable[Key], columns: Sequence[pa.ChunkedArray[Any]]) -> list[int]:
-    """The positions of rows that have one of the keys, in order."""
-    is_wanted = pa.repeat(pa.scalar(False), len(columns[0]))
-    for key in keys:
-        is_key: Any = None
-        for value, column in zip(key, columns, strict=True):
-            equal = _equal(column, value)
-            is_key = equal if is_key is None else pc.and_(is_key, equal)
-        is_wanted = pc.or_(is_wanted, is_key)
-    rows: list[Any] = pc.indices_nonzero(is_wanted).to_pylist()
-    return rows
+def distinct(keys: Iterable[Key]) -> list[Key]:
+    """The keys without those that equal an earlier one."""
+    return list({sort_keys(key)[0]: key for key in reversed(list(keys))}.values())[::-1]
+
+
+def numbers(keys: Sequence[Key], columns: Sequence[pa.ChunkedArray[Any]]) -> Any:
+    """For each row the place of its key among the keys; null for a row of another key."""
+    found: Any = pa.nulls(len(columns[0]), pa.int32())
+    for number, key in enumerate(keys):
+        is_key = reduce(pc.and_, map(_equal, columns, key.columns))
+        found = pc.if_else(is_key, pa.scalar(number, pa.int32()), found)
+    return found
 
 
 def _equal(column: Any, value: Any) -> Any:
-    """Whether each value of a column equals `value`. Null equals null, and NaN equals NaN."""
-    if value is None:
+    """Whether each value of a column equals the only one of `value`. Null equals null, and NaN equals NaN."""
+    if value.null_count:
         return pc.is_null(column)
-    if isinstance(value, float) and value != value:  # noqa: PLR0124
-        return pc.fill_null(pc.is_nan(column), False)
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_nested(kind):
-        return pa.array([each == value for each in column.to_pylist()], pa.bool_())
-    return pc.fill_null(pc.equal(column.cast(kind), pa.scalar(value, kind)), False)
-
-
-def named(table: pa.Table, keys: Sequence[str]) -> tuple[pa.Table, list[str]]:
-    """The rows and the names of their keys. It renames the constant key of a series, whose name `group_by` refuses."""
-    name = Names(table.column_names).unused("series")
-    columns = [name if column == SERIES else column for column in table.column_names]
-    return table.rename_columns(columns), [name if key == SERIES else key for key in keys]
+    if not pa.types.is_nested(value.type):
+        try:
+            is_nan = pa.types.is_floating(value.type) and pc.is_nan(value)[0].as_py()
+            equal: Any = pc.is_nan(column) if is_nan else pc.equal(column.cast(value.type), value[0])
+            return pc.fill_null(equal, False)
+        except pa.ArrowNotImplementedError:
+            pass
+    (wanted,) = sort_keys(pa.RecordBatch.from_arrays([value], ["key"]))
+    batches = (pa.RecordBatch.from_arrays([chunk], ["key"]) for chunk in column.chunks)
+    return pa.array([each == wanted for batch in batches for each in sort_keys(batch)], pa.bool_())

@@ -11,10 +11,11 @@ from windrow._arguments.errors import bad_type, bad_value
 from windrow._arguments.expression import FIELD, ColumnExpression
 from windrow._arguments.instant import is_zone
 from windrow._inspection.batch import windows_of_batch
-from windrow._inspection.keys import key_of
+from windrow._inspection.keys import distinct, key_of
 from windrow._inspection.lengths import Lengths
 from windrow._inspection.rows import rows_of
 from windrow._inspection.stream import Stream
+from windrow._inspection.text import key_text
 from windrow._inspection.trace import Trace
 from windrow._plan.input import Input
 from windrow._query.cogrouped import CogroupedData
@@ -70,7 +71,8 @@ def trace(
         raise bad_value("stream", stream, "False or None for sessions with rules: they are shown as in a batch")
     streamed = (windows.grace is not None and opened.in_order and not is_cut) if stream is None else stream
     fields = grouped.fields[: len(grouped.key_columns)]
-    wanted = [key_of(argument, key, fields) for key in keys]
+    wanted = distinct(key_of(argument, key, fields, opened.zone) for key in keys)
+    texts = tuple(map(key_text, wanted))
     time: pa.Field[Any] = grouped.fields[len(grouped.key_columns)]
     zone = opened.zone
     if zone is not None and time.type.tz is not None and is_zone(zone):
@@ -81,12 +83,10 @@ def trace(
     records = sorted(rows.records, key=lambda record: record.place)
     if not streamed:
         traced_windows = windows_of_batch(rows, grouped, windows, lengths)
-        return Trace(grouped.keys, time, windows, lengths, records, _sorted(traced_windows), {}, stream=False)
+        return Trace(texts, time, windows, lengths, records, _sorted(traced_windows), {}, stream=False)
     run = Stream(rows, grouped, windows, lengths)
     traced_windows = run.run()
-    return Trace(
-        grouped.keys, time, windows, lengths, records, _sorted(traced_windows), run.judgements, True, run.stream_time
-    )
+    return Trace(texts, time, windows, lengths, records, _sorted(traced_windows), run.judgements, True, run.stream_time)
 
 
 def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:

@@ -11,14 +11,17 @@ import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_value
-from windrow._inspection.keys import places
+from windrow._inspection.keys import Key, numbers
 from windrow._inspection.lengths import Lengths
-from windrow._inspection.trace import Key, Record
+from windrow._inspection.trace import Record
 from windrow._local.results import schema_without_views
 from windrow._plan.input import Input
 from windrow._query.grouping import Grouping
 from windrow._windows.session import DynamicGap, SessionWindows
 from windrow._windows.sliding import SlidingWindows
+
+_KEY = "windrow.key"
+"""The column with the place of each row's key; no column of the data has such a name."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,12 @@ def rows_of(
     if grouped.tick is not None:
         ticking: Any = table[grouped.tick].cast(pa.bool_())
         field = pc.and_not(field, pc.fill_null(ticking, False))
-    rows = places(keys, [table[key] for key in grouped.key_columns])
-    valid = pc.take(field, pa.array(rows, pa.int64())).to_pylist()
-    picked = [row for row, counts in zip(rows, valid, strict=True) if counts]
+    numbered = numbers(keys, [table[key] for key in grouped.key_columns])
+    picked: list[Any] = pc.indices_nonzero(pc.and_(pc.is_valid(numbered), field)).to_pylist()
     if len(picked) > most:
         allowed = f"keys with at most {most:,} records together: filter the events by time, or ask for fewer keys"
         raise bad_value("keys", f"keys with {len(picked):,} records", allowed)
-    records = _records(table, grouped, gaps, lengths, picked)
+    records = _records(table.append_column(_KEY, numbered), grouped, gaps, lengths, picked)
     if ends is not None:
         true = table[ends].take(pa.array(picked, pa.int64())).to_pylist()
         records = [replace(record, ends=value is True) for record, value in zip(records, true, strict=True)]
@@ -93,7 +95,7 @@ def _records(
     table: pa.Table, grouped: Grouping[Any], gaps: str | None, lengths: Lengths, picked: Sequence[int]
 ) -> list[Record]:
     rows = table.take(pa.array(picked, pa.int64()))
-    keys = list(zip(*(rows[key].to_pylist() for key in grouped.key_columns), strict=True))
+    keys: list[Any] = rows[_KEY].to_pylist()
     times: list[Any] = rows[grouped.time].cast(pa.int64()).to_pylist()
     if gaps is None:
         cells = zip(picked, keys, times, strict=True)

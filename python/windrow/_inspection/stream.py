@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from windrow._aggregates import builtin
 from windrow._arguments.column import Names
 from windrow._executor.tasks import Source
-from windrow._inspection.keys import named
 from windrow._inspection.lengths import Lengths
 from windrow._inspection.rows import Rows
 from windrow._inspection.trace import Judgement, Record, Window
@@ -37,9 +36,11 @@ class Stream:
         self._rows = rows
         self._grouped = grouped
         self._lengths = lengths
-        table, keys = named(rows.table, grouped.key_columns)
+        further = (name for name in (grouped.tie, rows.gaps, rows.ends) if name is not None)
+        table = rows.table.select(list(dict.fromkeys([grouped.time, *further, *grouped.stream.source])))
         names = Names(table.column_names)
         self._tick, self._number, self._held = (names.unused(name) for name in ("ticking", "row", "rows"))
+        self._key = names.unused("key")
         self._times: dict[Source, int] = {}
         self._windows: list[Window] = []
         self._records = {record.row: record for record in rows.records}
@@ -49,11 +50,13 @@ class Stream:
             stream = grouped.stream
             chosen: dict[str, Any] = {"source": list(stream.source)} if stream.source else {}
             chosen |= {"tick": self._tick, "tie": grouped.tie, "stream_time": stream.stream_time}
-            made = group_by(data, *keys, time=grouped.time, **chosen)
+            made = group_by(data, self._key, time=grouped.time, **chosen)
             return made.windowed_by(windows).agg(**{self._held: builtin.collect_list(self._number)})
 
         number = pa.array(range(table.num_rows), pa.int64())
-        self._table = table.append_column(self._number, number)
+        keys = {record.row: record.key for record in rows.records}
+        key = pa.array([keys.get(row) for row in range(table.num_rows)], pa.int64())
+        self._table = table.append_column(self._number, number).append_column(self._key, key)
         schema = self._table.schema.append(pa.field(self._tick, pa.bool_()))
         self._driver = StreamDriver(definition, schema)
 
@@ -143,7 +146,7 @@ class Stream:
             row_numbers = frozenset(change.values[self._held])
             start, end = (self._ticks(bound) for bound in change.window)
             reach = max((self._reach(self._records[row]) for row in row_numbers), default=end)
-            key = tuple(change.key.values())
+            key = change.key[self._key]
             self._windows.append(Window(key, start, end, row_numbers, self._lengths.closes(end, reach), time))
 
     def _reach(self, record: Record) -> int:

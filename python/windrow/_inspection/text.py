@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS, words
-from windrow._inspection.trace import Key, Window
+from windrow._folds.python_values import text_of, values_of
+from windrow._inspection.keys import Key
+from windrow._inspection.trace import Window
+from windrow._plan.plan import SERIES
 
 
 class Text:
@@ -38,13 +40,26 @@ class Text:
         return f"[{self.time(window.start)}, {self.time(window.end)}]"
 
 
-def key_text(names: Sequence[str], key: Key) -> str:
+def key_text(key: Key) -> str:
     """The columns and values of a key.
 
-    >>> key_text(["user", "shop"], ("ann", 3))
+    >>> key_text(pa.RecordBatch.from_pydict({"user": ["ann"], "shop": [3]}))
     "user 'ann', shop 3"
     """
-    return ", ".join(f"{name} {value!r}" for name, value in zip(names, key, strict=True)) if names else "the series"
+    if key.schema.names == [SERIES]:
+        return "the series"
+    return ", ".join(f"{name} {_value(cell)}" for name, cell in zip(key.schema.names, key.columns, strict=True))
+
+
+def _value(cell: pa.Array[Any]) -> str:
+    """The only value, as Python writes it, or as Arrow does where Python has none."""
+    try:
+        return repr(values_of("key", cell)[0])
+    except OverflowError:
+        if not isinstance(cell, pa.StructArray):
+            return text_of(cell)
+    parts = zip(cell.type, cell.flatten(), strict=True)
+    return f"{{{', '.join(f'{field.name!r}: {_value(part)}' for field, part in parts)}}}"
 
 
 def counted(count: int, noun: str) -> str:

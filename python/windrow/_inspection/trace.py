@@ -12,9 +12,6 @@ from windrow._inspection.lengths import Lengths
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
-Key = tuple[Any, ...]
-"""The values of the key columns."""
-
 
 @dataclass(frozen=True)
 class Record:
@@ -22,7 +19,7 @@ class Record:
 
     Attributes:
         row: its position among the rows of the data, from 0.
-        key: its key.
+        key: the place of its key among the keys of the trace.
         time: its time.
         gap: its dynamic gap, cut to the longest; None for a bad gap or without dynamic gaps.
         ends: whether it ends its session.
@@ -31,7 +28,7 @@ class Record:
     """
 
     row: int
-    key: Key
+    key: int
     time: int
     gap: int | None = None
     ends: bool = False
@@ -66,7 +63,7 @@ class Window:
     """A window of one of the keys. Both ends are inclusive.
 
     Attributes:
-        key: its key.
+        key: the place of its key among the keys of the trace.
         start: its first time.
         end: its last time.
         rows: the rows of its records.
@@ -74,7 +71,7 @@ class Window:
         closed: the stream time that closed it; None for a batch, or if the data ended before.
     """
 
-    key: Key
+    key: int
     start: int
     end: int
     rows: frozenset[int]
@@ -87,7 +84,7 @@ class Trace:
     """The records of some keys, their windows and how a stream judged them.
 
     Attributes:
-        keys: the names of the key columns.
+        keys: the keys, as text.
         time: the time column.
         windows_of: the definition of the windows.
         lengths: its lengths, in units of the time column.
@@ -108,12 +105,7 @@ class Trace:
     stream: bool
     stream_time: int | None = None
 
-    def of(self, key: Key) -> tuple[list[Record], list[Window]]:
+    def of(self, key: int) -> tuple[list[Record], list[Window]]:
         """The records and the windows of one key."""
-        records = [record for record in self.records if same(record.key, key)]
-        return records, [window for window in self.windows if same(window.key, key)]
-
-
-def same(one: Key, other: Key) -> bool:
-    """Whether two keys are equal. NaN equals NaN."""
-    return all(a == b or (a != a and b != b) for a, b in zip(one, other, strict=True))  # noqa: PLR0124
+        records = [record for record in self.records if record.key == key]
+        return records, [window for window in self.windows if window.key == key]

@@ -20,6 +20,7 @@ from windrow._arguments.expression import ColumnExpression
 from windrow._executor.batch import final_windows, folds_in_order, query_of
 from windrow._executor.batches import no_rows, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
+from windrow._folds.python_shape import decoded
 from windrow._local.advance import rows_of, specification_of, with_bounds
 from windrow._local.columns import Columns, finite
 from windrow._local.counters import counters, warn_left_out
@@ -84,8 +85,11 @@ class LocalInput(Input[Any]):
         return other
 
     def sample(self, column: str) -> list[Any]:
-        """Some values of a column, without nulls; none of a stream that can be read once."""
-        return self._source.sample(self.columns.index(column))
+        """Some texts or numbers of a column, without nulls; none of a stream that can be read once."""
+        position = self.columns.index(column)
+        kind = decoded(self._source.schema([position]).field(0).type)
+        # Python does not have all times, and no hint needs them.
+        return [] if pa.types.is_temporal(kind) or pa.types.is_nested(kind) else self._source.sample(position)
 
     def unnamed(self, argument: str) -> str | None:
         """How to name the index of a pandas frame, if it has the times and no name."""
@@ -156,7 +160,7 @@ class LocalInput(Input[Any]):
         """True: in-process rows have an order."""
         return True
 
-    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
+    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[pa.RecordBatch]) -> pa.Table:
         """These columns of all rows."""
         del keys, wanted  # rows of other keys move time
         reader = stream_reader(rebased_stream(self._rows(self._source, schema), schema))

@@ -190,8 +190,8 @@ class Input(ABC, Generic[Result]):
         """The time zone in which a session shows times; None if columns have their own."""
         return None
 
-    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
-        """These columns of at least the rows whose key columns `keys` have one of the wanted values."""
+    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[pa.RecordBatch]) -> pa.Table:
+        """These columns of at least the rows whose key columns `keys` have the values of one of the `wanted` rows."""
         raise bad_type("data", self, "data in this process, or a Spark DataFrame that is not a stream")
 
     @abstractmethod

@@ -48,6 +48,7 @@ from windrow._executor.pickled import pickled_finish, pickled_functions
 from windrow._executor.row_windows import with_windows
 from windrow._executor.run_blocks import pack_day
 from windrow._executor.shipping import shipped
+from windrow._folds.python_values import values_of
 from windrow._plan.earlier_types import retyped
 from windrow._plan.flat import WINDOW
 from windrow._plan.input import Run
@@ -60,6 +61,7 @@ from windrow._spark.advance import PACKED_RUN, RUN_COUNTERS, output_of, rows_of,
 from windrow._spark.configure import warn_unless_configured
 from windrow._spark.declared import with_schema
 from windrow._spark.frame import FrameInput, numbered, projected, with_key_names, with_names, with_row_names
+from windrow._spark.literal import literal
 from windrow._spark.step import mapped
 
 _PACKED = (
@@ -85,15 +87,17 @@ class BatchInput(FrameInput):
             raise bad_type("observation", observation, "a windrow.Observation or a pyspark.sql.Observation")
         release.check_observation(self._frame)
 
-    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> pa.Table:
+    def rows(self, schema: pa.Schema, keys: Sequence[str], wanted: Sequence[pa.RecordBatch]) -> pa.Table:
         """Collects these columns of the rows that have a wanted key."""
         frame = self._with(schema.names)
         places = {name: f"_{frame.columns.index(name)}" for name in schema.names}
         is_wanted = F.lit(False)
         for key in wanted:
             equal = F.lit(True)
-            for name, value in zip(keys, key, strict=True):
-                equal &= F.col(places[name]).eqNullSafe(F.lit(value))
+            for name, column in zip(keys, key.columns, strict=True):
+                (value,) = values_of(name, column)
+                kind = frame.schema[frame.columns.index(name)].dataType
+                equal &= F.col(places[name]).eqNullSafe(literal(value, kind))
             is_wanted |= equal
         rows = numbered(frame).where(is_wanted).select(*places.values())
         step = shipped(ipc_streams, schema.serialize().to_pybytes(), declared=self._declared(schema))

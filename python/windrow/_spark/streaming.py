@@ -100,7 +100,7 @@ class StreamInput(FrameInput):
             allowed = "a query outside of pipelines: start_from reads the table's clock row when the query is built"
             raise bad_value("start_from", "a query in a declarative pipeline", allowed)
 
-    def rows(self, schema: Any, keys: Sequence[str], wanted: Sequence[tuple[Any, ...]]) -> Any:
+    def rows(self, schema: Any, keys: Sequence[str], wanted: Sequence[Any]) -> Any:
         """Raises `ValueError`: a stream has no end."""
         allowed = "a batch of what it reads (spark.read), as a stream has no end; open windows: windrow.state"
         raise bad_value("events", "a streaming DataFrame", allowed)

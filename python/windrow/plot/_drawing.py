@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
-from windrow._inspection.text import Text, counted, key_text
-from windrow._inspection.trace import Key, Record, Trace, Window
+from windrow._inspection.text import Text, counted
+from windrow._inspection.trace import Record, Trace, Window
 from windrow.plot._axis import shortened, time_axis
 from windrow.plot._layout import FEW, Band, bands, bounds, far_end, gap_end
 from windrow.plot._style import BAR, CLOSE, DASHED, EVENT, LATE, LINE, ON_BAR, SMALL, styled
@@ -52,15 +52,15 @@ def check_matplotlib() -> None:
         raise ImportError("windrow.plot needs matplotlib: pip install matplotlib") from error
 
 
-def drawn(trace: Trace, keys: Sequence[Key], title: str) -> Figure:
+def drawn(trace: Trace, title: str) -> Figure:
     """The picture of a trace, a band for each key."""
     from matplotlib.figure import Figure
 
-    first, last = bounds(trace, bands(trace, keys, 0))
+    first, last = bounds(trace, bands(trace, 0))
     second = TIME_UNITS[trace.time.type.unit].per_second
     is_instant = len({record.time for record in trace.records}) == 1 and last - first <= second
     wide = max(last - first, 2 * second if is_instant else second // 1000, 1)
-    rows = bands(trace, keys, wide // 100)
+    rows = bands(trace, wide // 100)
     lanes = sum(band.lanes for band in rows)
     is_dense = any(len(band.records) > FEW for band in rows)
     lane = min(_LANE, (_DENSE_LANES if is_dense else _LANES) / lanes)
@@ -117,7 +117,7 @@ class _Drawing:
 
     def band(self, band: Band, top: float, lanes: float) -> None:
         """The name of a key, its records on a line, its windows in lanes below."""
-        name = shortened(key_text(self._trace.keys, band.key), _WIDTH - 2 * _SIDE)
+        name = shortened(self._trace.keys[band.key], _WIDTH - 2 * _SIDE)
         self._axes.text(
             0, top + _NAME / 2, name, transform=self._axes.get_yaxis_transform(), va="center", fontweight="bold"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from windrow._inspection.trace import Key, Record, Trace, Window
+from windrow._inspection.trace import Record, Trace, Window
 from windrow._windows.session import SessionWindows
 
 FEW = 40
@@ -19,7 +19,7 @@ class Band:
     """The drawn parts of one key.
 
     Attributes:
-        key: the key.
+        key: the place of the key among the keys of the trace.
         records: its records.
         windows: its windows, each with its lane; 0 is the first below the records. A window that would already have
             been closed was not made, and has no rows.
@@ -27,20 +27,20 @@ class Band:
         lanes: how many lanes they take, at least one.
     """
 
-    key: Key
+    key: int
     records: Sequence[Record]
     windows: Sequence[tuple[Window, int]]
     refusals: Mapping[tuple[int, int], Sequence[Record]]
     lanes: int
 
 
-def bands(trace: Trace, keys: Sequence[Key], apart: int) -> list[Band]:
+def bands(trace: Trace, apart: int) -> list[Band]:
     """One band for each key, in the order of the keys; windows of a lane are at least `apart` ticks apart.
 
     Where there are many records, sessions take one lane, and sliding windows are closer.
     """
     result = []
-    for key in keys:
+    for key in range(len(trace.keys)):
         records, windows = trace.of(key)
         refusals = _refusals(trace, records, windows)
         made = {(window.start, window.end) for window in windows}

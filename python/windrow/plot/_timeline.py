@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from windrow._arguments.errors import bad_type, bad_value
-from windrow._inspection.keys import key_of
 from windrow._inspection.query import trace
-from windrow._inspection.trace import Trace
 from windrow.plot import _drawing as drawing
 from windrow.plot import _style as style
 
@@ -112,10 +110,5 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
     traced = trace(events, windowed, wanted, stream, _MOST_RECORDS, argument="keys")
     if not traced.records:
         raise bad_value("keys", keys, "keys that have records in the events")
-    return _picture(traced, windowed, wanted)
-
-
-def _picture(traced: Trace, windowed: WindowedData[Any], wanted: list[object]) -> Timeline:
-    fields = [windowed.grouped.input.field("keys", key) for key in windowed.grouped.key_columns]
     title = str(windowed.windows)
-    return Timeline(drawing.drawn(traced, [key_of("keys", key, fields) for key in wanted], title), title)
+    return Timeline(drawing.drawn(traced, title), title)

@@ -43,8 +43,9 @@ from windrow._arguments.errors import bad_type
 from windrow._arguments.instant import Instant
 from windrow._executor.shipping import shipped
 from windrow._executor.stream.index import QUERY
+from windrow._folds.python_values import values_of
 from windrow._plan.input import check_table, libraries_of
-from windrow._plan.open_table import NO_TABLE, open_argument
+from windrow._plan.open_table import NO_TABLE, STREAM_TIME, open_argument
 from windrow._spark.session_zone import session_zone
 from windrow.state._changed_frame import OpenFrame
 from windrow.state._changed_table import OpenTable
@@ -160,6 +161,7 @@ def clock(open: Any) -> Clock:
     Raises:
         TypeError: no table.
         ValueError: a table without a clock row, with several, or with one that was changed.
+        OverflowError: a stream time that Python does not have, such as one after the year 9999.
 
     >>> opened = open_windows(spark, checkpoint)
     >>> clock(opened)
@@ -167,8 +169,8 @@ def clock(open: Any) -> Clock:
     """
     table = _open_table(open)
     row = table.clock_row() if isinstance(table, OpenFrame) else table.clock
-    time: Any = pa.scalar(row.ticks, pa.int64()).cast(row.time)
-    return Clock(time.as_py(), row.values["batch"])
+    (time,) = values_of(STREAM_TIME, pa.array([row.ticks], pa.int64()).cast(row.time))
+    return Clock(time, row.values["batch"])
 
 
 def without_keys(open: Any = NO_TABLE, /, **keys: Any) -> Any:

@@ -12,6 +12,7 @@ from windrow._arguments.instant import Instant, ticks
 from windrow._executor.open_windows import WHOLE, OpenWindows
 from windrow._native import change_clock
 from windrow._plan.open_table import STATE, STREAM_TIME
+from windrow._spark.literal import literal
 from windrow._spark.quoted_name import quoted
 from windrow._spark.session_zone import session_zone
 from windrow.state._clock_row import ALLOWED, ClockRow, check_columns
@@ -56,7 +57,7 @@ class OpenFrame:
         is_gone = ~self._is_clock
         for name, values in wanted_keys(given, keys, self._zone).items():
             column, is_wanted = F.col(quoted(name)), F.lit(False)
-            literals = [_literal(value, fields[name].dataType) for value in values.drop_null().to_pylist()]
+            literals = [literal(value, fields[name].dataType) for value in values.drop_null().to_pylist()]
             if literals:
                 # isin takes 0.0 and -0.0 for two values, if there are many.
                 is_wanted = F.coalesce(F.array_contains(F.array(*literals), column), F.lit(False))
@@ -122,18 +123,6 @@ class OpenFrame:
         if not opened.clocks:
             raise ValueError(f"open: got no clock row; allowed: {WHOLE}")
         return ClockRow.of(opened, pa.timestamp("us")), opened
-
-
-def _literal(value: Any, kind: Any) -> Column:
-    """A value of a key as a column. Structs are dicts."""
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import ArrayType, StructType
-
-    if isinstance(kind, StructType) and value is not None:
-        return F.struct(*[_literal(value[field.name], field.dataType).alias(field.name) for field in kind])
-    if isinstance(kind, ArrayType) and value:
-        return F.array(*[_literal(each, kind.elementType) for each in value])
-    return (F.array() if value == [] else F.lit(value)).cast(kind)
 
 
 def _binary(state: bytes) -> Column:

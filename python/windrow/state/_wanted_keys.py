@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.errors import bad_type, bad_value, listed
+from windrow._arguments.errors import bad_value, listed
 from windrow._arguments.instant import is_missing, moment_of
 from windrow.testing._values import cell_of
 
@@ -35,15 +35,8 @@ def _values(value: Any, field: pa.Field[Any], zone: str | None) -> pa.Array[Any]
     argument, kind = f"keys: {field.name}", field.type
     is_list = isinstance(value, list | tuple | set | frozenset) and not hasattr(value, "asDict")
     values = [_plain(argument, each, field, zone) for each in (value if is_list else [value])]
-    cells: pa.Array[Any]
-    if pa.types.is_nested(kind):
-        # pa.array would leave out a name that a struct does not have.
-        return pa.concat_arrays([pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)])
-    try:
-        cells = pa.array(values, kind)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise bad_type(argument, value, f"a value of type {kind}, or a list of them") from error
-    return cells
+    # pa.array alone would cut a time of day to the unit of the column.
+    return pa.concat_arrays([pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)])
 
 
 def _plain(argument: str, value: Any, field: pa.Field[Any], zone: str | None) -> Any:

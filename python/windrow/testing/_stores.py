@@ -38,6 +38,7 @@ import pyarrow as pa
 
 from windrow._arguments.errors import bad_value
 from windrow._arguments.instant import is_missing
+from windrow._folds.python_values import values_of
 from windrow.testing._values import cell_of
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Store:
         """The window of a key with exactly these bounds in ticks, or None."""
         only = self._key("key", key)
         batches = self.operators().select(only, only, start, end, by="window")
-        return next((row for batch in batches for row in batch.to_pylist()), None)
+        return first_row(pa.Table.from_batches(batches))
 
     def closed(self, earliest: Any, latest: Any, *, backward: bool) -> pa.Table:
         """The windows that are due between two times."""
@@ -91,6 +92,16 @@ class Store:
             for value, field in zip(values, fields, strict=True)
         ]
         return pa.RecordBatch.from_arrays(columns, names=list(self.keys))
+
+
+def first_row(found: pa.Table) -> dict[str, Any] | None:
+    """The first row as values of Python; `OverflowError` for those that Python does not have."""
+    batches = found.slice(0, 1).combine_chunks().to_batches()
+    if not batches:
+        return None
+    return {
+        name: values_of(name, column)[0] for name, column in zip(found.column_names, batches[0].columns, strict=True)
+    }
 
 
 def _needed(**bounds: Any) -> None:
@@ -170,8 +181,7 @@ class WindowStore:
     def fetch_window(self, key: Any, start: Any) -> dict[str, Any] | None:
         """The window of a key with this start, or None. No bound is open."""
         _needed(key=key, start=start)
-        rows: list[dict[str, Any]] = self._find(key, ..., start, start, backward=False).to_pylist()
-        return rows[0] if rows else None
+        return first_row(self._find(key, ..., start, start, backward=False))
 
     def fetch_all(self, start: Any = None, end: Any = None) -> pa.Table:
         """The windows of all keys that start within the bounds."""

@@ -8,18 +8,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.errors import bad_column_type, bad_value
+from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._folds.check import check_of
 from windrow._folds.check_scalar import UnfitError
 
 
 def cell_of(name: str, value: Any, kind: Any) -> pa.Array[Any]:
-    """One Python value as an array of one row. None is null.
+    """One value as an array of one row: of Python, or a scalar of Arrow, which has all times. None is null.
 
     Raises:
         TypeError: a value of a class that the type does not allow; the message starts with `name`.
         ValueError: a value that the type cannot hold as it is.
     """
+    if isinstance(value, pa.Scalar):
+        return _cell_of_scalar(name, value, kind)
     try:
         # pa.array knows no null of a union, and makes a wrong one of a struct of dictionaries.
         cell: pa.Array[Any] = pa.nulls(1, kind) if value is None else pa.array([check_of(kind)(value)], kind)
@@ -28,6 +30,14 @@ def cell_of(name: str, value: Any, kind: Any) -> pa.Array[Any]:
     except (pa.ArrowException, ValueError, OverflowError) as error:
         raise bad_value(name, value, f"a value of {kind} ({error})") from None
     return cell
+
+
+def _cell_of_scalar(name: str, value: Any, kind: Any) -> pa.Array[Any]:
+    cell: Any = pa.repeat(value, 1)
+    try:
+        return cast_of(name, cell.dictionary_decode() if pa.types.is_dictionary(cell.type) else cell, kind)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise bad_type(name, value, f"a value that {kind} holds exactly") from None
 
 
 def cast_of(name: str, column: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:

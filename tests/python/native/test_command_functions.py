@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime, timedelta
+from decimal import Decimal
 from math import isclose, sqrt
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,15 @@ def test_a_function_as_in_code_names_the_words_of_the_command(
     assert f"--agg: {message}" in capsys.readouterr().err
 
 
+LONG = [Decimal("9007199.254740993"), Decimal("-4611686018.427387905"), None]
+"""Seconds that no float has."""
+
+
+def number(text: str) -> float | Decimal:
+    """A number of JSON; with all its digits, if a float does not have them."""
+    return float(text) if Decimal(repr(float(text))) == Decimal(text) and len(text) < 17 else Decimal(text)
+
+
 def test_values_of_json_lines_keep_their_nanoseconds_at_every_depth() -> None:
     clock, one = pa.time64("ns"), "00:00:00.000000001"
     pairs = [[one, one], None, [None, one]]
@@ -183,6 +193,8 @@ def test_values_of_json_lines_keep_their_nanoseconds_at_every_depth() -> None:
     columns: dict[str, Any] = {
         "clock": (pa.array([1, 86_399_999_999_999, None], clock), [one, "23:59:59.999999999", None]),
         "length": (pa.array([1, 1_500_000_001, None], pa.duration("ns")), [1e-09, 1.500000001, None]),
+        "long": (pa.array([2**53 + 1, -(2**62) - 1, None], pa.duration("ns")), LONG),
+        "words": (pa.array([1, 2, None]).cast(clock).dictionary_encode(), [one, "00:00:00.000000002", None]),
         "list": (pa.array([[1, None], [], None], pa.list_(clock)), [[one, None], [], None]),
         "large": (pa.array([[0.5], [float("nan")], None], pa.large_list(pa.float64())), [[0.5], ["NaN"], None]),
         "pair": (pa.array([[1, 1], None, [None, 1]], pa.list_(clock, 2)), pairs),
@@ -194,4 +206,6 @@ def test_values_of_json_lines_keep_their_nanoseconds_at_every_depth() -> None:
     twice = pa.concat_tables([table, table]).combine_chunks()
     for first in range(4):
         for nth, line in enumerate(b"".join(json_lines(twice.slice(first, 3))).splitlines()):
-            assert json.loads(line) == {name: values[(first + nth) % 3] for name, (_, values) in columns.items()}
+            assert json.loads(line, parse_float=number) == {
+                name: values[(first + nth) % 3] for name, (_, values) in columns.items()
+            }

@@ -258,7 +258,7 @@ def test_what_is_wrong() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             shown(table, FIVE, keys)
-    with pytest.raises(TypeError, match="keys: got 5"):
+    with pytest.raises(TypeError, match="keys: column 'user': got 5"):
         shown(table, FIVE, [5])
     with pytest.raises(TypeError, match="events: got None"):
         timeline(None, wr.group_by(table, "user", time="ts").windowed_by(FIVE), "ann")

@@ -1,0 +1,191 @@
+"""Keys in nanoseconds, and others that Python does not have: they are found whole, or an error names the cast."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import windrow as wr
+from windrow import state
+from windrow.__main__ import main
+from windrow.plot import timeline
+from windrow.testing import StreamDriver
+
+NINE = datetime(2026, 1, 1, 9)
+COUNTS = [5_000_000_001, 5_000_000_002, 5_000_000_001]
+FAR = 253_402_300_800_000_000  # microseconds: the first after the year 9999
+ITEM = pa.struct([("at", pa.time64("ns"))])
+KINDS: dict[str, tuple[pa.Array[Any], str]] = {
+    "a time of day": (pa.array(COUNTS).cast(pa.time64("ns")), "00:00:05.000000001"),
+    "a time": (pa.array(COUNTS).cast(pa.timestamp("ns")), "Timestamp('1970-01-01 00:00:05.000000001')"),
+    "a duration": (pa.array(COUNTS).cast(pa.duration("ns")), "Timedelta('0 days 00:00:05.000000001')"),
+    "a dictionary": (pa.array(COUNTS).cast(pa.time64("ns")).dictionary_encode(), "00:00:05.000000001"),
+    "a struct": (pa.array([{"at": count} for count in COUNTS], ITEM), "{'at': 00:00:05.000000001}"),
+    "a list": (pa.array([[count] for count in COUNTS], pa.list_(pa.time64("ns"))), "[ 00:00:05.000000001 ]"),
+    "a far time": (pa.array([FAR, FAR + 1, FAR]).cast(pa.timestamp("us")), "10000-01-01 00:00:00.000000"),
+    "months": (
+        pa.array([pa.MonthDayNano([1, 2, last]) for last in (3, 4, 3)]),
+        "MonthDayNano(months=1, days=2, nanoseconds=3)",
+    ),
+}
+# Two records of the first key within the gap, and one of the next key between them.
+TIMES = [NINE, NINE + timedelta(minutes=1), NINE + timedelta(minutes=2)]
+
+
+def windowed(keys: pa.Array[Any], grace: str | None = None) -> tuple[pa.Table, Any]:
+    rows = pa.table({"k": keys, "ts": pa.array(TIMES, pa.timestamp("us"))})
+    return rows, wr.group_by(rows, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes", grace=grace))
+
+
+@pytest.mark.parametrize("grace", [None, "1 hour"])
+@pytest.mark.parametrize("case", KINDS)
+def test_a_key_is_found_whole_and_no_other_with_it(case: str, grace: str | None) -> None:
+    keys, shown = KINDS[case]
+    rows, query = windowed(keys, grace)
+    text = wr.explain_record(query, rows["k"][0], NINE)
+    assert text.startswith(f"k {shown} at 2026-01-01 09:00:00")
+    assert "09:02:00], which has 2 records" in text
+    assert "which has 1 record\n" in wr.explain_record(query, rows["k"][1], TIMES[1])
+    picture = timeline(rows, query, [rows["k"][0], rows["k"][1], rows["k"][0]])
+    assert [text.get_text() for text in picture.figure.axes[0].texts].count(f"k {shown}") == 1
+
+
+def test_a_key_of_numpy_is_one_of_its_type() -> None:
+    keys = pa.array(COUNTS).cast(pa.timestamp("ns"))
+    _, query = windowed(keys)
+    assert "which has 2 records" in wr.explain_record(query, np.datetime64(COUNTS[0], "ns"), NINE)
+    with pytest.raises(TypeError, match=r"key: column 'k': got .*; allowed: a value that timestamp\[us\] holds"):
+        wr.explain_record(windowed(pa.array(COUNTS).cast(pa.timestamp("us")))[1], np.datetime64(1, "ns"), NINE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "allowed"),
+    [
+        (pa.timestamp("ms"), datetime(1970, 1, 1, microsecond=1), "a datetime without a zone, in whole ms"),
+        (pa.time32("s"), time(microsecond=1), "a time, in whole s"),
+        (pa.duration("s"), timedelta(microseconds=1), "a timedelta, in whole s"),
+        (pa.timestamp("us", "UTC"), datetime(1970, 1, 1), "a datetime with a zone"),
+    ],
+    ids=str,
+)
+def test_a_key_that_its_column_does_not_hold_is_not_another_one(kind: pa.DataType, key: Any, allowed: str) -> None:
+    rows = pa.table({"k": pa.array([0, 1, 2], pa.int32() if kind == pa.time32("s") else pa.int64()).cast(kind)})
+    _, query = windowed(rows["k"].combine_chunks())
+    with pytest.raises(ValueError, match=rf"key: column 'k': got .*; allowed: {allowed}"):
+        wr.explain_record(query, key, NINE)
+    if not pa.types.is_timestamp(kind):
+        opened = query.advance(None, to=TIMES[2], n=wr.count()).still_open
+        with pytest.raises(ValueError, match=rf"keys: k: got .*; allowed: {allowed}"):
+            state.without_keys(opened, k=key)
+
+
+def test_windows_are_removed_and_found_by_a_time_of_day_in_nanoseconds() -> None:
+    keys = KINDS["a time of day"][0]
+    rows, query = windowed(keys, "1 hour")
+    opened = query.advance(None, to=TIMES[2], n=wr.count()).still_open
+    left = state.without_keys(opened, k=keys[0])
+    assert [count for count in left["n"].to_pylist() if count is not None] == [1]
+    driver = StreamDriver(
+        lambda data: wr.group_by(data, "k", time="ts").windowed_by(query.windows).count(), rows.schema
+    )
+    assert driver.pipe(k=keys[0], ts=NINE) == driver.pipe(k=keys[1], ts=NINE) == []
+    assert driver.sessions.fetch(keys[0])["k"].combine_chunks() == keys[:1]
+    refused = r"column 'k': got 00:00:05.000000001; allowed: .* whole microseconds.*; or an int64, to which the column"
+    with pytest.raises(OverflowError, match=refused):
+        driver.sessions.fetch_session(keys[0], NINE, NINE)
+    with pytest.raises(OverflowError, match=refused):
+        driver.finish()
+    whole = driver.read_table()
+    assert sorted(whole["k"].cast(pa.int64()).to_pylist()) == COUNTS[:2]
+
+
+def test_the_cast_that_the_error_names_works_on_the_same_data() -> None:
+    rows, query = windowed(KINDS["a time of day"][0], "1 hour")
+    cast = rows.set_column(0, "k", rows["k"].cast(pa.int64()))
+    driver = StreamDriver(
+        lambda data: wr.group_by(data, "k", time="ts").windowed_by(query.windows).count(), cast.schema
+    )
+    driver.pipe_batch(cast)
+    assert sorted((change.key["k"], change.values["count"]) for change in driver.finish()) == [
+        (COUNTS[0], 2),
+        (COUNTS[1], 1),
+    ]
+
+
+def test_the_command_draws_a_time_of_day_in_nanoseconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(windowed(KINDS["a time of day"][0])[0], "rows.parquet")
+    arguments = ["sessions", "rows.parquet", "--key", "k", "--time", "ts", "--gap", "5m", "--out", "out.csv"]
+    assert main([*arguments, "--timeline", "00:00:05.000000001"]) == 0
+    assert "k 00:00:05.000000001" in Path("timeline.svg").read_text()
+
+
+WITHOUT_PANDAS = """
+import sys
+class Hidden:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "pandas":
+            raise ImportError(name)
+sys.meta_path.insert(0, Hidden())
+import pyarrow as pa
+import windrow as wr
+from windrow.testing import StreamDriver
+kind = pa.{kind}("ns")
+rows = pa.table({{"k": pa.array([1, 1_000]).cast(kind), "ts": pa.array([0, 1]).cast(pa.timestamp("us"))}})
+windows = wr.SessionWindows.with_gap("1 hour", grace="1 hour")
+print(wr.explain_record(wr.group_by(rows, "k", time="ts").windowed_by(windows), rows["k"][0], "1970-01-01"))
+driver = StreamDriver(lambda data: wr.group_by(data, "k", time="ts").windowed_by(windows).count(), rows.schema)
+driver.pipe_batch(rows)
+try:
+    driver.finish()
+except OverflowError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(("kind", "shown"), [("timestamp", "1970-01-01 00:00:00.000000001"), ("duration", "1")])
+def test_without_pandas_a_value_in_nanoseconds_is_shown_whole_or_named(kind: str, shown: str) -> None:
+    script = WITHOUT_PANDAS.format(kind=kind)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith(f"k {shown} at 1970-01-01 00:00:00")
+    last = ran.stdout.splitlines()[-1]
+    assert last.startswith(f"column 'k': got {shown}; allowed: times and durations in whole microseconds")
+    assert last.endswith("; or an int64, to which the column can be cast")
+
+
+@pytest.mark.parametrize("library", [pa.table, pl.from_arrow, duckdb.from_arrow])
+def test_a_hint_needs_no_times_that_python_does_not_have(library: Any) -> None:
+    days = pa.array([3_000_000], pa.int32()).cast(pa.date32())  # after the year 9999
+    rows = pa.table({"day": days, "far": pa.array([FAR]).cast(pa.timestamp("us")), "ts": [NINE]})
+    data = rows if library is pa.table else library(rows)
+    with pytest.raises(TypeError, match=re.escape("time: column 'day' has type date32[day]; allowed: a timestamp")):
+        wr.group_by(data, time="day")
+    with pytest.raises(TypeError, match="column: column 'far' has type timestamp.*; allowed: an? "):
+        wr.group_by(data, time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("far"))
+
+
+def test_an_overflow_names_a_key_that_python_does_not_have() -> None:
+    keys = KINDS["a far time"][0][:1]
+    rows = pa.table({"k": keys, "ts": [NINE], "x": pa.array([2**63 - 1])})
+    sessions = wr.group_by(rows, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 minutes"))
+    with pytest.raises(OverflowError, match="of key 10000-01-01 00:00:00.000000"):
+        sessions.agg(total=wr.sum("x") + wr.sum("x"))
+
+
+def test_a_clock_that_python_does_not_have_is_named() -> None:
+    rows = pa.table({"k": [1], "ts": pa.array([FAR]).cast(pa.timestamp("us"))})
+    windows = wr.SessionWindows.with_gap("1 hour", grace="1 hour")
+    opened = wr.group_by(rows, "k", time="ts").windowed_by(windows).advance(None, to="9999-12-31", n=wr.count())
+    assert state.clock(opened.still_open).time == datetime(9999, 12, 31)
