@@ -56,7 +56,8 @@ def count_if(column: ColumnName) -> Aggregate:
     >>> day.agg(shared=wr.count_if("shared"))["shared"].to_pylist()
     [1]
     """
-    return Aggregate(AggregateCall("count", condition=column_reference("count_if(column=)", column)))
+    condition = column_reference("count_if(column=)", column)
+    return Aggregate(AggregateCall("count", condition=condition, is_count_if=True))
 
 
 def count_distinct(column: ColumnName, *columns: ColumnName) -> Aggregate:

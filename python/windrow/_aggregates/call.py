@@ -44,6 +44,7 @@ class AggregateCall:
         accuracy: how exact it is; for `approx_count_distinct` and `approx_percentile`.
         most: the greatest length of its list; for `top_k` and `histogram_numeric`.
         condition: the boolean column that is true in the records that it sees; None for all records.
+        is_count_if: whether the user wrote `count_if` for `count().where`; errors say so.
         frame: the times before a record that it covers; None for the whole window.
         inputs: the inputs of a cogroup; empty for one input.
         input: the one input whose records it sees; None for all.
@@ -56,6 +57,7 @@ class AggregateCall:
     accuracy: float | None = field(default=None, kw_only=True)
     most: int | None = field(default=None, kw_only=True)
     condition: Any = field(default=None, kw_only=True)
+    is_count_if: bool = field(default=False, kw_only=True, compare=False)
     frame: Frame | None = field(default=None, kw_only=True)
     inputs: tuple[str, ...] = field(default=(), kw_only=True)
     input: str | None = field(default=None, kw_only=True)
@@ -76,7 +78,7 @@ class AggregateCall:
         yield from ((self.maker, column) for column in self.columns)
         if self.condition is not None:
             columns = ", ".join(f'"{column}"' for column in self.columns)
-            yield f"{self.maker}({columns}).where", self.condition
+            yield "count_if" if self.is_count_if else f"{self.maker}({columns}).where", self.condition
 
     def renamed(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same over names of columns.

@@ -40,7 +40,8 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
 
     Args:
         windowed: the result of `windowed_by`. This call consumes a reader that can be read once.
-        key: the value of the key column, a tuple for several, or None for a query without keys.
+        key: the value of the key column, a tuple for several, or None for a query without keys. A scalar of pyarrow is
+            a value, too: Python has no times of day in nanoseconds.
         at: the time of the record, as a value of the time column or as text: ISO 8601, or as `show()` prints it. Text
             without a zone is in the zone of the column; for a Spark DataFrame it is in the session's time zone. A
             `datetime` of PySpark's rows, without a zone, is in the zone of this process.

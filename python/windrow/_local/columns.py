@@ -14,8 +14,8 @@ from windrow._arguments.expression import EXPRESSION, FIELD, PYARROW, ColumnExpr
 from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
+from windrow._plan.casts import ARROW_CASTS, Casts
 from windrow._plan.input import Need
-from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 
 SAMPLE = 100_000
 """How many rows to look at for a hint."""
@@ -63,8 +63,8 @@ class Columns(ABC):
     def stream(self, positions: Sequence[int]) -> Any:
         """Some columns as an object with `__arrow_c_stream__`, in the schema that `schema` returns."""
 
-    def written(self, column: Reference) -> tuple[str, TimeCasts]:
-        """A column as a user of the library writes it, and how the library makes timestamps and durations of it."""
+    def written(self, column: Reference) -> tuple[str, Casts]:
+        """A column as a user of the library writes it, and how the library makes other types of it."""
         if isinstance(column, str):
             return f"table[{column!r}]", ARROW_CASTS
         is_field = column.language == FIELD

@@ -12,10 +12,10 @@ from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.duckdb_types import crossing, instead, listed, literal, quoted, returned
 from windrow._local.results import Kinds
+from windrow._plan.casts import Casts
 from windrow._plan.input import Need
-from windrow._plan.time_casts import TimeCasts
 
-_CASTS = TimeCasts(
+_CASTS = Casts(
     text="CAST({0} AS TIMESTAMP{2})",
     zoned="CAST({0} AS TIMESTAMPTZ{2})",
     format="strptime({0}, '{1}')",
@@ -36,6 +36,8 @@ _CASTS = TimeCasts(
     as_number="CAST({0} AS DOUBLE)",
     finite="CASE WHEN isfinite({0}) THEN {0} END",
     without_empty="nullif(trim({0}), '')",
+    nonzero="{0} <> 0",
+    equals="{0} = '{1}'",
     words="CAST({0} AS INTERVAL)",
 )
 _DURATION = """
@@ -79,7 +81,7 @@ class RelationColumns(Columns):
     def over(self, table: pa.Table) -> Columns:
         return RelationColumns(duckdb_relation(self._relation, table, self.dtypes({name: name for name in self.names})))
 
-    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+    def written(self, column: Reference) -> tuple[str, Casts]:
         return (quoted(column) if isinstance(column, str) else _sql(column)), _CASTS
 
     def cast(self, column: str, kind: pa.DataType) -> str:

@@ -27,8 +27,8 @@ from windrow._arguments.expression import (
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
+from windrow._plan.casts import Casts
 from windrow._plan.input import Need, libraries_of
-from windrow._plan.time_casts import TimeCasts
 
 _ANY = (FIELD, CONSTANT)
 """The kinds of expressions that work with every library."""
@@ -84,7 +84,7 @@ class Computed(Columns):
         """The names of the table, then those of the expressions."""
         return [*self._table.names, *self._expressions]
 
-    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+    def written(self, column: Reference) -> tuple[str, Casts]:
         """As the table."""
         return self._table.written(column)
 

@@ -21,7 +21,7 @@ from windrow._arguments.expression import FIELD, ColumnExpression, Reference
 from windrow._local.columns import SAMPLE, Columns, arrow_words, without_metadata
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
-from windrow._plan.time_casts import TimeCasts
+from windrow._plan.casts import Casts
 
 _ROWS = 1 << 17
 """Rows of a batch. With fewer, the threads of Arrow and of the core wait for each other."""
@@ -89,7 +89,7 @@ class FileColumns(Columns):
         self._check()
         return pa.RecordBatchReader.from_batches(schema, self._remembered(self._batches(schema)))
 
-    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+    def written(self, column: Reference) -> tuple[str, Casts]:
         return super().written(ColumnExpression(FIELD, (column,)) if isinstance(column, str) else column)
 
     def cast(self, column: str, kind: pa.DataType) -> str:

@@ -14,9 +14,9 @@ from windrow._arguments.nested import inner_fields
 from windrow._local.columns import SAMPLE, Columns, arrow_words
 from windrow._local.counters import ATTRIBUTE
 from windrow._local.results import Kinds, of_type, without_views
-from windrow._plan.time_casts import TimeCasts
+from windrow._plan.casts import Casts
 
-_CASTS = TimeCasts(
+_CASTS = Casts(
     text='pandas.to_datetime({0}, format="ISO8601").dt.as_unit("{1}")',  # pandas 3 takes the unit from the digits
     zoned='pandas.to_datetime({0}, format="ISO8601", utc=True).dt.as_unit("{1}")',
     format='pandas.to_datetime({0}, format="{1}").dt.as_unit("us")',
@@ -32,6 +32,8 @@ _CASTS = TimeCasts(
     as_number='pandas.to_numeric({0}, errors="coerce")',
     finite='{0}.astype("float64").replace([float("inf"), float("-inf")], float("nan"))',
     without_empty='{0}.astype("string").str.strip().replace("", None)',
+    nonzero="{0} != 0",
+    equals='{0} == "{1}"',
     words="pandas.to_timedelta({0})",
     offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
     period="{0}.dt.to_timestamp()",
@@ -72,7 +74,7 @@ class PandasColumns(Columns):
     def rows(self) -> int | None:
         return len(self._frame)
 
-    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+    def written(self, column: Reference) -> tuple[str, Casts]:
         if not isinstance(column, str):
             return super().written(column)
         if column in [name for _, name in self._levels]:

@@ -13,9 +13,9 @@ from windrow._arguments.expression import CONSTANT, EXPRESSION, FIELD, POLARS, C
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
-from windrow._plan.time_casts import TimeCasts
+from windrow._plan.casts import Casts
 
-_CASTS = TimeCasts(
+_CASTS = Casts(
     text='{0}.str.to_datetime(time_unit="{1}")',
     zoned='{0}.str.to_datetime(time_unit="{1}", time_zone="UTC")',
     format='{0}.str.to_datetime("{1}")',
@@ -34,6 +34,8 @@ _CASTS = TimeCasts(
     as_number="{0}.cast(pl.Float64)",
     finite="pl.when({0}.is_finite()).then({0})",
     without_empty='{0}.str.strip_chars().replace("", None)',
+    nonzero="{0} != 0",
+    equals='{0} == "{1}"',
     clock='{0}.str.to_time("%H:%M:%S").cast(pl.Duration("us"))',
 )
 
@@ -78,7 +80,7 @@ class PolarsColumns(Columns):
     def rows(self) -> int | None:
         return self._rows
 
-    def written(self, column: Reference) -> tuple[str, TimeCasts]:
+    def written(self, column: Reference) -> tuple[str, Casts]:
         if not isinstance(column, str) and column.language != FIELD:
             return EXPRESSION, _CASTS
         name, *fields = (column,) if isinstance(column, str) else column.value

@@ -34,13 +34,13 @@ from windrow._local.reader import hands_lists, packed, reader_of, typed_reader
 from windrow._local.results import Kinds, is_null, pyarrow_table, table_of
 from windrow._local.sources import Union, columns_of
 from windrow._native import Query, RowColumns
+from windrow._plan.casts import Casts
 from windrow._plan.flat import BOUNDS, flat, shown
 from windrow._plan.input import Input, Need, Run
 from windrow._plan.observation import is_observation, report
 from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
 from windrow._plan.plan import Origins, Plan
 from windrow._plan.sequence import sequenced
-from windrow._plan.time_casts import TimeCasts
 
 Read = TypeVar("Read")
 """The result of reading an input."""
@@ -69,7 +69,7 @@ class LocalInput(Input[Any]):
         if not is_observation(observation):
             raise bad_type("observation", observation, "a windrow.Observation, such as windrow.Observation()")
 
-    def written(self, column: str) -> tuple[str, TimeCasts]:
+    def written(self, column: str) -> tuple[str, Casts]:
         """As a user of the library of the data writes it."""
         return self._table.written(self.reference(column))
 
@@ -134,7 +134,8 @@ class LocalInput(Input[Any]):
                 allowed = self._instead(column, "number")
                 if allowed is not None and not passes(replace(made, aggregates=((name, call),)), query_of):
                     argument = f"{aggregate_argument(name)}: {call.maker}"
-                    raise bad_column_type(argument, column, self._source.dtype(self.columns.index(column)), allowed)
+                    kind = self._source.dtype(self.columns.index(column))
+                    raise bad_column_type(argument, self.shown(column), kind, allowed)
         return made
 
     def continued(self, plan: Plan, opened: Any) -> Plan:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, Literal, Self, TypeVar
@@ -12,9 +14,9 @@ import pyarrow as pa
 
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, listed, unknown_column
-from windrow._arguments.expression import ColumnExpression, Reference
+from windrow._arguments.expression import FIELD, ColumnExpression, Reference
+from windrow._plan.casts import ARROW_CASTS, Casts
 from windrow._plan.plan import Origins, Plan
-from windrow._plan.time_casts import ARROW_CASTS, TimeCasts
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -237,7 +239,8 @@ class Input(ABC, Generic[Result]):
         """The Arrow field of the column that `argument` names. `compared`: how values are compared, if they are."""
         if not isinstance(column, str):
             raise bad_type(argument, column, "the name of a column")
-        field = self._field_at(argument, self.position(argument, column), compared)
+        with self.named():
+            field = self._field_at(argument, self.position(argument, column), compared)
         cut = next((name for name in _names(field) if "\0" in name), None)
         if cut is not None:
             raise bad_value(argument, cut, NO_NULL_CHARACTER)
@@ -247,8 +250,28 @@ class Input(ABC, Generic[Result]):
         """The durations of a gap column of another type; None if the column has durations itself, or has none."""
         return None
 
-    def written(self, column: str) -> tuple[str, TimeCasts]:
-        """A column as a user of its library writes it, and how the library makes timestamps and durations of it."""
+    def shown(self, column: str) -> str:
+        """A column as errors name it: a field of a struct by its path."""
+        expression = self.expressions.get(column)
+        if expression is None:
+            return column
+        return str(expression) if expression.language == FIELD else expression.column or column
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Errors of the core in this block have the names of columns that `shown` gives."""
+        try:
+            yield
+        except (TypeError, ValueError, OverflowError) as error:
+            text = str(error)
+            for name in self.expressions:
+                text = _with_path(text, name, self.shown(name))
+            if text != str(error):
+                error.args = (text,)
+            raise
+
+    def written(self, column: str) -> tuple[str, Casts]:
+        """A column as a user of its library writes it, and how the library makes other types of it."""
         return f"table[{column!r}]", ARROW_CASTS
 
     def sample(self, column: str) -> list[Any]:
@@ -268,6 +291,13 @@ class Input(ABC, Generic[Result]):
         except TypeError:  # it cannot be read as Arrow data
             return None
         return kind if isinstance(kind, pa.StructType) else None
+
+
+def _with_path(text: str, name: str, path: str) -> str:
+    """An error about a column of this name, or of a hint of the core, as one about a path."""
+    quoted = f'"{path}"'.replace("\\", r"\\")
+    text = re.sub(rf'(?<!aggregate )"{re.escape(name)}"', quoted, text)
+    return text.replace(f"column {name!r} ", f"column {path!r} ")
 
 
 def _names(field: pa.Field[Any]) -> Iterator[str]:

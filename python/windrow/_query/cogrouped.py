@@ -21,6 +21,7 @@ from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import ColumnExpression, Reference
+from windrow._plan.casts import ARROW_CASTS, Casts
 from windrow._plan.cogroup_rows import by_name, check_type
 from windrow._plan.flat import WINDOW
 from windrow._plan.input import Input, Need, Result, Run
@@ -283,6 +284,22 @@ class _Inputs(Input[Result]):
     def has_no_values(self, column: str) -> bool:
         name, own = _split(column)
         return self._inputs[name].has_no_values(own)
+
+    def shown(self, column: str) -> str:
+        name, own = _split(column)
+        return f"{name}.{self._inputs[name].shown(own)}"
+
+    def written(self, column: str) -> tuple[str, Casts]:
+        name, own = _split(column)
+        written, casts = self._inputs[name].written(own)
+        if written.startswith(("table[", "frame[")):  # an expression of a cogroup names the input, too
+            written, casts = f"pyarrow.compute.field({own!r})", ARROW_CASTS
+        in_sql = re.sub(r'^(struct_extract\(*)*(?=")', lambda match: f'{match[0]}"{name}".', written)
+        return (in_sql if in_sql != written else written.replace("'", f"'{name}.", 1)), casts
+
+    def sample(self, column: str) -> list[Any]:
+        name, own = _split(column)
+        return self._inputs[name].sample(own)
 
     def fitted(self, plan: Plan, *, rows: bool, has_no_values: Callable[[str], bool]) -> Plan:
         return self._first.fitted(plan, rows=rows, has_no_values=has_no_values)

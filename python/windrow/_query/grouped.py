@@ -243,7 +243,7 @@ def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
             return field.with_type(decoded(field.type))
         if opened.has_no_values(key):
             return field.with_type(pa.string())
-        raise bad_column_type("keys", key, field.type, _KEYS)
+        raise bad_column_type("keys", opened.shown(key), field.type, _KEYS)
     return field
 
 
@@ -257,7 +257,7 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
         date, _ = opened.written(dates[0] if dates else "date")
         cast = casts.of(written, field.type, opened.sample(time), date, dated=bool(dates))
         made = "" if cast is None else f": {cast}{stands_for(written)}"
-        raise bad_column_type("time", time, field.type, f"a timestamp, with or without a zone{made}")
+        raise bad_column_type("time", opened.shown(time), field.type, f"a timestamp, with or without a zone{made}")
     return field
 
 
@@ -280,12 +280,12 @@ def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, 
         is_source = _is_integer(field.type) or str(field.type) in ("string", "large_string", "string_view")
         if not is_source and not opened.has_no_values(field.name):
             raise bad_column_type(
-                "source", field.name, field.type, "strings or integers, such as a topic and a partition"
+                "source", opened.shown(field.name), field.type, "strings or integers, such as a topic and a partition"
             )
     if order is not None:
         field = opened.field("order", order)
         if not _is_integer(field.type) and not opened.has_no_values(order):
-            raise bad_column_type("order", order, field.type, "integers, as offsets are")
+            raise bad_column_type("order", opened.shown(order), field.type, "integers, as offsets are")
         if stream_time == "slowest":
             raise bad_value("order", order, 'None with stream_time="slowest", where sources have no common order')
         fields.append(field)

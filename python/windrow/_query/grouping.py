@@ -13,6 +13,7 @@ from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.duration import is_duration
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.expression import Reference, stands_for
+from windrow._folds.python_shape import decoded
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Origins, Stream
@@ -91,13 +92,19 @@ class Grouping(ShownInNotebooks, Generic[Result]):
         return None
 
 
-def boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
+def boolean_field(
+    argument: str, opened: Input[Result], column: str, allowed: str = "a boolean"
+) -> pa.Field[pa.DataType]:
     """The column that `argument` names: booleans, or only nulls, which are never true."""
     column_field = opened.field(argument, column)
-    if not pa.types.is_boolean(column_field.type) and not pa.types.is_null(column_field.type):
+    kind = decoded(column_field.type)
+    if not pa.types.is_boolean(kind) and not pa.types.is_null(kind) and str(kind) != "extension<arrow.bool8>":
         if opened.has_no_values(column):
             return column_field.with_type(pa.bool_())
-        raise bad_column_type(argument, column, column_field.type, "a boolean")
+        written, casts = opened.written(column)
+        condition = casts.of_condition(written, kind, opened.sample(column))
+        made = "" if condition is None else f", such as {condition}{stands_for(written)}"
+        raise bad_column_type(argument, opened.shown(column), column_field.type, f"{allowed}{made}")
     return column_field
 
 
@@ -107,7 +114,7 @@ def value_field(argument: str, opened: Input[Result], column: str) -> pa.Field[p
     if not groupable(column_field.type):
         if opened.has_no_values(column):
             return column_field.with_type(pa.string())
-        raise bad_column_type(argument, column, column_field.type, "a type that a key may have")
+        raise bad_column_type(argument, opened.shown(column), column_field.type, "a type that a key may have")
     return column_field
 
 
@@ -117,7 +124,9 @@ def integer_field(argument: str, opened: Input[Result], column: str, example: st
     if not pa.types.is_integer(column_field.type) or pa.types.is_uint64(column_field.type):
         if opened.has_no_values(column) or opened.holds_integers(column):
             return column_field.with_type(pa.int64())
-        raise bad_column_type(argument, column, column_field.type, f"integers of at most 64 bits, {example}")
+        raise bad_column_type(
+            argument, opened.shown(column), column_field.type, f"integers of at most 64 bits, {example}"
+        )
     return column_field
 
 
@@ -132,5 +141,5 @@ def gap_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.
             return column_field.with_type(pa.duration("us"))
         written, casts = opened.written(column)
         allowed = casts.of_gap(written, column_field.type, opened.sample(column)) + stands_for(written)
-        raise bad_column_type(argument, column, column_field.type, allowed)
+        raise bad_column_type(argument, opened.shown(column), column_field.type, allowed)
     return column_field

@@ -27,7 +27,7 @@ from windrow._plan.open_table import check_reserved
 from windrow._plan.plan import INPUT, Options, Plan, left_out_columns
 from windrow._plan.sequence import SEQUENCE
 from windrow._plan.spec import LeftOutLayout
-from windrow._query.grouping import Grouping
+from windrow._query.grouping import Grouping, boolean_field
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -187,6 +187,10 @@ def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> It
         compared: Need | None = None
         if is_compared:
             compared = "order" if aggregate.function in RANKS else "equality"
+        is_condition = position >= len(aggregate.columns)
+        if is_condition or aggregate.function in ("bool_and", "bool_or"):
+            allowed = "a boolean" if is_condition else "booleans"
+            boolean_field(f"{argument}: {reader}", grouped.input, column, allowed)  # its error has a hint
         yield grouped.input.field(f"{argument}: {reader}", column, compared=compared)
 
 

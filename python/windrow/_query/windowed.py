@@ -435,7 +435,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         if _by_position:
             raise without_names(_by_position)
         opened, plan = self._resolved(aggregates)
-        return opened.run(plan)
+        with opened.named():
+            return opened.run(plan)
 
     def with_columns(self, /, *_by_position: Never, **aggregates: Aggregate) -> Result:
         """Returns every record with all its columns, its window, and the aggregates of that window.
@@ -490,7 +491,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             allowed = "none of emit('update'), late('emit') and left_out('emit'): each record comes back once"
             raise bad_value("with_columns", option, allowed)
         opened, plan = self._resolved(aggregates, rows=True)
-        return opened.with_windows(plan)
+        with opened.named():
+            return opened.with_windows(plan)
 
     def count(self) -> Result:
         """Counts the records of each window: short for `agg(count=windrow.count())`, with the same errors.
@@ -525,7 +527,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         if _by_position:
             raise without_names(_by_position)
         opened, plan = self._resolved(aggregates)
-        return opened.reader(plan)
+        with opened.named():
+            return opened.reader(plan)
 
     def advance(
         self, open: Result | None = NO_TABLE, /, *_by_position: Never, to: Instant, **aggregates: Aggregate
@@ -601,7 +604,9 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         plan.check_rules()
         plan = opened.continued(plan, open)
         time: Any = plan.schema.field(plan.time).with_name(self.grouped.time)
-        return opened.advance(plan, open, ticks("to", to, time, opened.zone))
+        moment = ticks("to", to, time, opened.zone)
+        with opened.named():
+            return opened.advance(plan, open, moment)
 
     if not TYPE_CHECKING:  # to a type checker there is no such attribute
 

@@ -33,10 +33,10 @@ from windrow._arguments.expression import EXPRESSION, FIELD, SPARK, ColumnExpres
 from windrow._executor.batch import query_of
 from windrow._executor.left_out import LeftOutRows
 from windrow._native import Query
+from windrow._plan.casts import Casts
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, Need
 from windrow._plan.plan import Origins, Plan, left_out_columns
-from windrow._plan.time_casts import TimeCasts
 from windrow._spark.declared import declared_frame, renamed, schema_of, with_schema
 from windrow._spark.expressions import is_case_sensitive, is_column, output_name, schema_with, with_columns
 from windrow._spark.quoted_name import quoted
@@ -44,7 +44,7 @@ from windrow._spark.release import sendable
 from windrow._spark.session_zone import session_zone
 from windrow._spark.types import arrow_field, returned_type, spark_type
 
-_TIME_CASTS = TimeCasts(
+_CASTS = Casts(
     text="F.to_timestamp({0})",
     zoned="F.to_timestamp({0})",
     format='F.to_timestamp({0}, "{1}")',
@@ -60,6 +60,8 @@ _TIME_CASTS = TimeCasts(
     as_number='{0}.cast("double")',
     finite='F.when(F.abs({0}) < float("inf"), {0})',  # for Spark NaN is larger than infinity
     without_empty='F.nullif(F.trim({0}), F.lit(""))',
+    nonzero="{0} != 0",
+    equals='{0} == "{1}"',
 )
 WATERMARK = "spark.watermarkDelayMs"
 """The metadata of a column with a watermark."""
@@ -120,14 +122,14 @@ class FrameInput(Input[DataFrame]):
     def _is_spelled(self, name: str, other: str) -> bool:
         return self.is_same(name, other)
 
-    def written(self, column: str) -> tuple[str, TimeCasts]:
+    def written(self, column: str) -> tuple[str, Casts]:
         """As a user of Spark writes it."""
         reference = self.reference(column)
         if not isinstance(reference, str) and reference.language != FIELD:
-            return EXPRESSION, _TIME_CASTS
+            return EXPRESSION, _CASTS
         path = (column,) if isinstance(reference, str) else reference.value
         name = ".".join(part if part.isidentifier() else quoted(part) for part in path)
-        return f"F.col({name!r})", _TIME_CASTS
+        return f"F.col({name!r})", _CASTS
 
     @property
     def zone(self) -> str | None:

@@ -78,7 +78,8 @@ def timeline(events: object, windowed: WindowedData[Any], keys: object, *, strea
             are collected from a Spark DataFrame. A streaming DataFrame is refused, because it has no end: read its
             source as a batch.
         windowed: the result of `windowed_by`.
-        keys: a key, or a list of at most 12: values of the key column, tuples for several.
+        keys: a key, or a list of at most 12: values of the key column, tuples for several. Scalars of pyarrow are
+            values, too.
         stream: True reads the rows as a stream, False as a batch; None chooses as above.
 
     Returns:

@@ -141,7 +141,7 @@ def test_wrong_arguments_are_errors_at_the_call() -> None:
     )
     refused(
         TypeError,
-        "end_when: column 'url' has type string; allowed: a boolean",
+        "end_when: column 'url' has type string; allowed: a boolean, such as",
         lambda: grouped.windowed_by(with_gap("1 second", end_when="url")),
     )
     nanoseconds = CLICKS.set_column(1, "ts", CLICKS["ts"].cast(pa.timestamp("ns")))

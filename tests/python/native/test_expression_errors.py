@@ -184,7 +184,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a comparison of Polars that fails over rows only": (
         lambda: sessions(pl.from_arrow(COMPUTED)).agg(n=wr.count_if(pl.col("twice").rle() > 1)),
         ValueError,
-        'aggregate "n": count().where: got \'[(col("twice").rle()) > (dyn int: 1)]\'; allowed: an expression that '
+        'aggregate "n": count_if: got \'[(col("twice").rle()) > (dyn int: 1)]\'; allowed: an expression that '
         "gives one column of the data",
     ),
     "an expression in a driver": (

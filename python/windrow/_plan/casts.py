@@ -1,4 +1,4 @@
-"""How to convert a column of another type to timestamps or to durations, in the words of a library; for errors."""
+"""How to make timestamps, durations or booleans of a column of another type, in the words of a library; for errors."""
 
 from __future__ import annotations
 
@@ -36,11 +36,14 @@ _WORDS = re.compile(
     r"(?:\d+ ?(?:s|seconds?|minutes?|h|hours?|d|days?)(?: |$))+|(?:\d+ days? )?\d+:[0-5]\d:[0-5]\d(?:\.\d+)?", re.ASCII
 )
 """Durations as text: below a day, and what libraries with such a cast read."""
+_WORD = re.compile(r"[\w ./:+-]{1,40}")
+_TRUE = ("true", "t", "yes", "y", "on", "1")
+"""Text that means true."""
 _EXAMPLES = {"%m/%d/%Y %I:%M %p": "01/31/2026 5:00 PM", "%Y%m%dT%H%M%SZ": "20260131T170000Z"}
 
 
-class TimeCasts(NamedTuple):
-    """How a library makes timestamps and durations. In all but `duration`, `{0}` is the column as a user writes it.
+class Casts(NamedTuple):
+    """How a library makes other types. In all but `duration`, `{0}` is the column as a user writes it.
 
     Attributes:
         text: for text in ISO 8601; `{1}` is the unit, `{2}` is `_NS` for nanoseconds.
@@ -58,6 +61,8 @@ class TimeCasts(NamedTuple):
         as_number: numbers of text.
         finite: floats; an infinity or NaN becomes null.
         without_empty: text without blanks around it, with nulls in place of empty text.
+        nonzero: whether a number is not zero.
+        equals: whether text is `{1}`.
         clock: durations of text such as `00:05:00`, of less than a day.
         words: durations of text such as `5 minutes` and of `clock`; None if it has no such cast.
         offset_format: for text with offsets from UTC; None if that is `format`.
@@ -80,6 +85,8 @@ class TimeCasts(NamedTuple):
     as_number: str
     finite: str
     without_empty: str
+    nonzero: str
+    equals: str
     clock: str | None = None
     words: str | None = None
     offset_format: str | None = None
@@ -142,6 +149,17 @@ class TimeCasts(NamedTuple):
             allowed = f"{allowed}, which is finite (these casts give null for an infinite gap)"
         casts = (f"{cast.format(column)} if it counts {_UNITS[unit]}" for unit, cast in self.durations.items())
         return f"{allowed}: {', or '.join(casts)}"
+
+    def of_condition(self, column: str, kind: pa.DataType, values: Sequence[Any]) -> str | None:
+        """A condition over a column of numbers or text; the arguments of `of`."""
+        column, kind = self._plain(column, kind)
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return self.nonzero.format(column)
+        if not _is_text(kind):
+            return None
+        words = [word for word in map(str, values) if _WORD.fullmatch(word)]
+        true = next((word for word in words if word.casefold() in _TRUE), words[0] if words else "true")
+        return self.equals.format(column, true)
 
     def _of_words(self, column: str, texts: Sequence[str]) -> str:
         """The cast of durations that are text; what to do if there is none."""
@@ -256,7 +274,7 @@ def _fits(text: str, form: str) -> bool:
     return not (form.endswith("%z") and text.endswith("Z"))
 
 
-ARROW_CASTS = TimeCasts(
+ARROW_CASTS = Casts(
     text='{0}.cast(pyarrow.timestamp("{1}"))',
     zoned='{0}.cast(pyarrow.timestamp("{1}", "UTC"))',
     format='pyarrow.compute.strptime({0}, format="{1}", unit="us")',
@@ -285,6 +303,8 @@ ARROW_CASTS = TimeCasts(
         'pyarrow.compute.if_else(pyarrow.compute.equal(pyarrow.compute.utf8_trim_whitespace({0}), ""), None, '
         "pyarrow.compute.utf8_trim_whitespace({0}))"
     ),
+    nonzero="pyarrow.compute.not_equal(pyarrow.compute.sign({0}), 0)",
+    equals='pyarrow.compute.equal({0}, "{1}")',
     clock=(
         'pyarrow.compute.strptime({0}, format="%H:%M:%S", unit="us").cast(pyarrow.time64("us")).cast("int64")'
         '.cast(pyarrow.duration("us"))'

@@ -1,0 +1,182 @@
+"""A condition of another type than booleans: the error names the argument, the path of a field, and an expression.
+
+The expression is a condition of that very data.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+from ..harness.tables import arrow
+from .test_time_casts import LIBRARIES, USERS, WHOLE, of_library
+
+GAP = wr.SessionWindows.with_gap("5 minutes")
+VALUES: dict[str, tuple[Any, int]] = {
+    "text": (["no", "yes", "yes"], 2),
+    "text of numbers": (["0", "1", None], 1),
+    "other text": (["logout", "", "click"], 1),
+    "text in quotes": (["it's", 'a "b"', "click"], 1),
+    "categories": (pa.array(["N", "Y", None]).dictionary_encode(), 1),
+    "integers": (pa.array([0, -3, None], pa.int16()), 1),
+    "large integers": ([0, 2**53 + 1, 2**63 - 1], 2),
+    "floats": ([0.0, -0.0, 0.5], 1),
+    "decimals": ([Decimal("0.00"), Decimal("-1.50"), None], 1),
+}
+"""Values, and in how many the condition is true."""
+
+
+def frame(library: str, values: Any) -> Any:
+    column = values if isinstance(values, pa.Array) else pa.array(values)
+    nested = pa.StructArray.from_arrays([column], ["flag"])
+    table = pa.table({"user": USERS, "at": WHOLE, "n": [1, 2, 3], "s": nested, "plain": column})
+    return table.to_pandas(types_mapper=pd.ArrowDtype) if library == "pandas" else of_library(library, table)
+
+
+def condition(library: str, data: Any, hint: str) -> tuple[Any, Any]:
+    """The data, and a condition over it, that a hint means."""
+    if library == "duckdb":
+        return data, duckdb.SQLExpression(hint)
+    made = eval(hint, {"table": data, "frame": data, "pyarrow": pyarrow, "pl": pl})
+    if isinstance(made, pd.Series):
+        return data.assign(made=made), "made"
+    if isinstance(made, pa.ChunkedArray):
+        return data.append_column("made", made), "made"
+    return data, made
+
+
+def total(result: Any, column: str) -> int:
+    return sum(value or 0 for value in arrow(result)[column].to_pylist())
+
+
+@pytest.mark.parametrize("column", ["s.flag", "plain"])
+@pytest.mark.parametrize("case", VALUES)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_error_names_a_condition_and_it_works(library: str, case: str, column: str) -> None:
+    values, true = VALUES[case]
+    data = frame(library, values)
+    with pytest.raises(TypeError) as raised:
+        wr.group_by(data, time="at").windowed_by(GAP).agg(x=wr.count_if(column))
+    text = str(raised.value)
+    assert text.startswith(f"aggregate \"x\": count_if: column '{column}' has type ")
+    assert "; allowed: a boolean, such as " in text
+    data, made = condition(library, data, text.partition(" such as ")[2])
+    windowed = wr.group_by(data, time="at").windowed_by(GAP)
+    assert total(windowed.agg(x=wr.count_if(made)), "x") == true
+    assert total(windowed.agg(x=wr.count().where(made)), "x") == true
+
+
+def told(library: str) -> dict[str, Any]:
+    data = frame(library, ["no", "yes", "yes"])
+    grouped = wr.group_by(data, "user", time="at")
+    windowed = grouped.windowed_by(GAP)
+    both = wr.cogroup(one=grouped, two=grouped)
+
+    def sessions(given: Any, **rules: Any) -> Any:
+        return given.windowed_by(wr.SessionWindows.with_gap("5 minutes", **rules)).count()
+
+    return {
+        'aggregate "x": count_if': lambda: windowed.agg(x=wr.count_if("s.flag")),
+        'aggregate "x": count().where': lambda: windowed.agg(x=wr.count().where("s.flag")),
+        'aggregate "x": sum("n").where': lambda: windowed.with_columns(x=wr.sum("n").where("s.flag")),
+        'aggregate "x": bool_and': lambda: windowed.agg(x=wr.bool_and("s.flag")),
+        'aggregate "x": bool_or': lambda: windowed.agg(x=wr.bool_or("s.flag")),
+        'aggregate "x": reduce("n").where': lambda: windowed.agg(x=wr.reduce("n", max).where("s.flag")),
+        "end_when": lambda: sessions(grouped, end_when="s.flag"),
+        "start_when": lambda: sessions(grouped, start_when="s.flag"),
+        "tick": lambda: wr.group_by(data, "user", time="at", tick="s.flag"),
+        'aggregate "y": count_if': lambda: both.windowed_by(GAP).agg(y=wr.count_if("one.s.flag")),
+        'aggregate "y": sum("one.n").where': lambda: both.windowed_by(GAP).agg(y=wr.sum("one.n").where("two.s.flag")),
+    }
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_argument_that_takes_a_condition_names_the_path_of_a_field(library: str) -> None:
+    calls = told(library)
+    for argument, call in calls.items():
+        of_several = argument.endswith('sum("one.n").where')  # of two inputs: that error comes first
+        with pytest.raises(ValueError if of_several else TypeError) as raised:
+            call()
+        if of_several:
+            continue
+        path = "one.s.flag" if '"y"' in argument else "s.flag"
+        plural = "booleans" if "bool_" in argument else "a boolean"
+        start = f"{argument}: column '{path}' has type "
+        assert str(raised.value).startswith(start), str(raised.value)
+        assert f"; allowed: {plural}, such as " in str(raised.value)
+        made = str(raised.value).partition(" such as ")[2]
+        if path == "one.s.flag":
+            grouped = wr.group_by(frame(library, ["no", "yes", "yes"]), "user", time="at")
+            expression = condition(library, None, made)[1]
+            both = wr.cogroup(one=grouped, two=grouped).windowed_by(GAP)
+            assert total(both.agg(x=wr.count_if(expression)), "x") == 2
+
+
+OTHERS = {
+    'aggregate "x": sum': lambda given: given.windowed_by(GAP).agg(x=wr.sum("s.flag")),
+    'aggregate "x": mean': lambda given: given.windowed_by(GAP).with_columns(x=wr.mean("s.flag")),
+    'aggregate "x": stddev': lambda given: given.windowed_by(GAP).agg(x=wr.stddev("s.flag")),
+    'aggregate "x": bit_and': lambda given: given.windowed_by(GAP).agg(x=wr.bit_and("s.flag")),
+    'aggregate "flag": corr': lambda given: given.windowed_by(GAP).agg(flag=wr.corr("n", "s.flag")),
+    'aggregate "x": median': lambda given: given.windowed_by(GAP).advance(None, to="2027-01-01", x=wr.median("s.flag")),
+    'aggregate "x": histogram_numeric': lambda given: given.windowed_by(GAP).agg(x=wr.histogram_numeric("s.flag", 2)),
+    "column": lambda given: given.windowed_by(wr.SessionWindows.with_dynamic_gap("s.flag")),
+}
+
+
+@pytest.mark.parametrize("argument", OTHERS)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_other_argument_names_the_path_of_a_field(library: str, argument: str) -> None:
+    grouped = wr.group_by(frame(library, ["no", "yes", "yes"]), "user", time="at")
+    with pytest.raises(TypeError) as raised:
+        OTHERS[argument](grouped)
+    assert re_quoted(str(raised.value)).startswith(f"{argument}: column 's.flag' has type ")
+
+
+def re_quoted(text: str) -> str:
+    """The core writes the names of columns in double quotes."""
+    return text.replace('column "s.flag"', "column 's.flag'")
+
+
+@pytest.mark.parametrize("option", ["tie", "order", "time"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_option_of_group_by_names_the_path_of_a_field(library: str, option: str) -> None:
+    data = frame(library, ["no", "yes", "yes"])
+    options = {"time": "at", "source": "user", option: "s.flag"}
+    with pytest.raises(TypeError, match=f"^{option}: column 's.flag' has type "):
+        wr.group_by(data, "user", **options)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_hint_of_a_sum_of_booleans_names_the_path_of_a_field(library: str) -> None:
+    windowed = wr.group_by(frame(library, [True, False, None]), time="at").windowed_by(GAP)
+    with pytest.raises(TypeError) as raised:
+        windowed.agg(flag=wr.sum("s.flag"))
+    assert str(raised.value).startswith('aggregate "flag": sum: column "s.flag" has type bool; ')
+    assert 'count_if("s.flag") counts those that are true' in str(raised.value)
+    assert total(windowed.agg(x=wr.count_if("s.flag")), "x") == 1
+
+
+def test_a_condition_of_times_or_lists_has_no_expression() -> None:
+    data = pa.table({"at": WHOLE, "list": [[1]] * 3, "day": [time.date() for time in WHOLE], "nan": [math.nan] * 3})
+    windowed = wr.group_by(data, time="at").windowed_by(GAP)
+    for column in ("at", "list", "day"):
+        with pytest.raises(TypeError, match=rf"count_if: column '{column}' has type .*; allowed: a boolean$"):
+            windowed.agg(x=wr.count_if(column))
+
+
+def test_an_empty_table_or_a_column_of_nulls_is_a_condition_that_is_never_true() -> None:
+    empty = frame("pyarrow", ["no"] * 3).slice(0, 0)
+    assert wr.group_by(empty, time="at").windowed_by(GAP).agg(x=wr.count_if("s.flag"), y=wr.max("s.flag")).num_rows == 0
+    nulls = frame("pyarrow", pa.nulls(3))
+    assert total(wr.group_by(nulls, time="at").windowed_by(GAP).agg(x=wr.count_if("s.flag")), "x") == 0
