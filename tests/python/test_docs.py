@@ -90,3 +90,10 @@ def shown(page: Path) -> set[str]:
     names = re.findall(r"!\[[^\]]*\]\((.*?\.svg)\)", page.read_text(encoding="utf-8"))
     style = re.compile(r"<style>\n\[style.*?</style>\n ", re.DOTALL)
     return {style.sub("", (page.parent / name).read_text(encoding="utf-8")) for name in names}
+
+
+def test_every_finding_is_a_row_of_the_table() -> None:
+    scripts = sorted(path.stem for path in (ROOT / "findings").glob("*.sh"))
+    rows = re.findall(r"^\| \[(\w+)\]\(\1\.sh\) \|", (ROOT / "findings" / "README.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == scripts
+    assert len(scripts) >= 10

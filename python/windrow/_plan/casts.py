@@ -130,8 +130,6 @@ class Casts(NamedTuple):
         column, kind = self._plain(column, kind)
         allowed = self.duration
         if _is_text(kind):
-            if not values:
-                return allowed
             column, texts = self._filled(column, values)
             numbers = [_number(text) for text in texts]
             if texts and None in numbers:
@@ -179,9 +177,12 @@ class Casts(NamedTuple):
         return (self.as_text.format(column) if is_view else column), kind
 
     def _filled(self, column: str, values: Sequence[Any]) -> tuple[str, list[str]]:
-        """A column of text without blanks around it, in which empty text is null, and its values."""
+        """A column of text without blanks around it, in which empty text is null, and its values.
+
+        Text that is unknown may be empty, which libraries refuse to read; so does Spark in its ANSI mode.
+        """
         texts = [str(value) for value in values]  # DuckDB gives UUIDs for text
-        if all(text and text == text.strip() for text in texts):
+        if texts and all(text and text == text.strip() for text in texts):
             return column, texts
         return self.without_empty.format(column), [text.strip() for text in texts if text.strip()]
 

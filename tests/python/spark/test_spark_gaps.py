@@ -88,7 +88,9 @@ def test_a_bad_gap_fails_the_job_by_key_and_time_where_that_was_asked(spark: Spa
 )
 def test_a_column_of_another_type_is_refused_when_windowed(spark: SparkSession, sql: str, kind: str) -> None:
     data = events(spark).withColumn("pause", F.expr(sql))
-    with pytest.raises(TypeError, match=f"column 'pause' has type {kind}; allowed: .*day-time (interval$|ones)"):
+    with pytest.raises(
+        TypeError, match=f"column 'pause' has type {kind}; allowed: .*day-time (interval$|interval: |ones)"
+    ):
         wr.group_by(data, "user_id", time="ts").windowed_by(HOUR)
 
 
@@ -98,8 +100,7 @@ def test_gaps_of_numbers_name_the_casts_and_they_work(spark: SparkSession) -> No
     data = spark.sql(f"SELECT 'ann' AS user, TIMESTAMP '2026-01-01' AS ts, {kinds}")
     made, expected = data, dict[str, timedelta]()
     for name in (*data.columns[2:-2], "s.a gap", "n.x.y"):
-        last = name.rpartition(".")[2]
-        with pytest.raises(TypeError, match=f"column '{last}' has type .*; allowed: a day-time interval: ") as raised:
+        with pytest.raises(TypeError, match=f"column '{name}' has type .*; allowed: a day-time interval: ") as raised:
             wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap(name))
         for cast in str(raised.value).partition("interval: ")[2].split(", or "):
             code, _, unit = cast.partition(" if it counts ")
