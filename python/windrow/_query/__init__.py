@@ -6,6 +6,7 @@
 | `projection` | a column for each expression of a query |
 | `grouped` | `group_by` |
 | `cogrouped` | `cogroup` |
+| `inputs` | the inputs of a cogroup as one |
 | `windowed` | options and aggregates |
 | `missing_methods` | what to write for methods that are elsewhere |
 | `resolve` | the plan of a query |

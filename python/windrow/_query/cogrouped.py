@@ -9,7 +9,7 @@ orders   user ts amount coupon ─┘   and the columns that aggregates name, nu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -21,16 +21,14 @@ from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import ColumnExpression, Reference
-from windrow._plan.casts import ARROW_CASTS, Casts
-from windrow._plan.cogroup_rows import by_name, check_type
+from windrow._plan.cogroup_rows import check_type
 from windrow._plan.flat import WINDOW
-from windrow._plan.input import Input, Need, Result, Run
-from windrow._plan.plan import SERIES, Origins, Plan, Stream
+from windrow._plan.input import Input, Result
+from windrow._plan.plan import SERIES, Origins, Stream
 from windrow._query.grouped import GroupedData
 from windrow._query.grouping import gap_field
+from windrow._query.inputs import Inputs, split_column
 from windrow._query.projection import Projection
-from windrow._windows.session import SessionWindows
-from windrow._windows.sliding import SlidingWindows
 
 
 def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
@@ -90,7 +88,7 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
         for position in range(shared)
     ]
     for key in grouped.keys:
-        if _split(key)[0] in inputs:
+        if split_column(key)[0] in inputs:
             raise bad_value("keys", key, "names that do not start with an input's and a dot: rename the column")
     return _cogrouped(inputs, replace(grouped, fields=tuple(fields)))
 
@@ -112,7 +110,7 @@ class CogroupedData(GroupedData[Result]):
         return next(iter(self.inputs.values())).stream.source
 
     def _with_gap(self, column: Reference) -> tuple[Self, str]:
-        if isinstance(column, str) and _split(column)[0] in self.inputs:
+        if isinstance(column, str) and split_column(column)[0] in self.inputs:
             raise bad_value("column", column, "a column that every input has, by its own name")
         projections = self._projections()
         own = {name: projection.gap(f"{name}: column", column) for name, projection in projections.items()}
@@ -133,7 +131,7 @@ class CogroupedData(GroupedData[Result]):
 
     def _name(self, projections: Mapping[str, Projection[Result]], argument: str, column: Reference) -> tuple[str, str]:
         if isinstance(column, str):
-            of_input, name = _split(column)
+            of_input, name = split_column(column)
             if of_input not in projections:
                 return column, column  # no column: the error comes from who reads it
             column = name
@@ -145,8 +143,8 @@ class CogroupedData(GroupedData[Result]):
 
     def _input_of(self, argument: str, expression: ColumnExpression) -> str:
         """The one input whose columns an expression names."""
-        if expression.column is not None and _split(expression.column)[0] in self.inputs:
-            return _split(expression.column)[0]
+        if expression.column is not None and split_column(expression.column)[0] in self.inputs:
+            return split_column(expression.column)[0]
         found, refused = list[str](), dict[str, Exception]()
         for name, grouped in self.inputs.items():
             try:
@@ -166,7 +164,7 @@ class CogroupedData(GroupedData[Result]):
 
     def _over(self, projections: Mapping[str, Projection[Result]]) -> Self:
         inputs = {name: replace(each, input=projections[name].input) for name, each in self.inputs.items()}
-        opened = _Inputs({name: grouped.input for name, grouped in inputs.items()})
+        opened = Inputs({name: grouped.input for name, grouped in inputs.items()})
         return replace(self, inputs=inputs, input=opened)
 
     def _resolved(self, argument: str, aggregate: AggregateCall) -> AggregateCall:
@@ -176,11 +174,11 @@ class CogroupedData(GroupedData[Result]):
             aggregate = replace(aggregate, columns=())
         for reader, column in aggregate.read_by:
             self.input.field(f"{argument}: {reader}", column)
-        named = tuple(dict.fromkeys(_split(column)[0] for column in (*rows, *aggregate.read)))
+        named = tuple(dict.fromkeys(split_column(column)[0] for column in (*rows, *aggregate.read)))
         if isinstance(aggregate, Accumulation):
-            of_columns = tuple(dict.fromkeys(_split(column)[0] for column in aggregate.columns))
+            of_columns = tuple(dict.fromkeys(split_column(column)[0] for column in aggregate.columns))
             adds, condition = _adds(argument, aggregate, inputs, of_columns), aggregate.condition
-            if condition is not None and list(adds) != [_split(condition)[0]]:
+            if condition is not None and list(adds) != [split_column(condition)[0]]:
                 raise bad_value(f"{argument}: where(column=)", condition, "a column of the one input that has an add")
             return replace(aggregate, add=adds, inputs=inputs)
         is_of_several = isinstance(aggregate, Funnel) and not aggregate.values and aggregate.condition is None
@@ -202,124 +200,9 @@ class CogroupedData(GroupedData[Result]):
                 names[self.tick] = grouped.tick
             if self.tie is not None and grouped.tie is not None:
                 names[self.tie] = grouped.tie
-            names |= {column: _split(column)[1] for column in columns if _split(column)[0] == name}
+            names |= {column: split_column(column)[1] for column in columns if split_column(column)[0] == name}
             names |= dict(zip(self.stream.columns, grouped.stream.columns, strict=True))
         return Origins(tuple(self.inputs), self._column, tuple(columns_of))
-
-
-class _Inputs(Input[Result]):
-    """The columns of several inputs, each under its input's name and a dot."""
-
-    def __init__(self, inputs: Mapping[str, Input[Result]]) -> None:
-        self._inputs = inputs
-        self._first = next(iter(inputs.values()))
-        self.expressions = {
-            f"{name}.{column}": expression
-            for name, opened in inputs.items()
-            for column, expression in opened.expressions.items()
-        }
-
-    @property
-    def columns(self) -> Sequence[str]:
-        return [f"{name}.{column}" for name, opened in self._inputs.items() for column in opened.columns]
-
-    @property
-    def row_columns(self) -> Sequence[str]:
-        return list(dict.fromkeys(column for opened in self._inputs.values() for column in opened.row_columns))
-
-    @property
-    def is_case_sensitive(self) -> bool:
-        return self._first.is_case_sensitive
-
-    def output_name(self, argument: str, expression: ColumnExpression) -> str:
-        raise bad_type("inputs", self, "what group_by(...) returned")
-
-    def with_expressions(self, expressions: Mapping[str, ColumnExpression]) -> Self:
-        raise bad_type("inputs", self, "what group_by(...) returned")
-
-    def check_observation(self, observation: object) -> None:
-        self._first.check_observation(observation)
-
-    def check_threads(self, count: int) -> None:
-        self._first.check_threads(count)
-
-    def check_progress(self, show: object) -> None:
-        self._first.check_progress(show)
-
-    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        self._first.check_windows(windows)
-
-    def check_start(self, opened: object) -> None:
-        self._first.check_start(opened)
-
-    def run(self, plan: Plan) -> Result:
-        return self._united(plan).run(plan)
-
-    def advance(self, plan: Plan, opened: Any, to: int) -> Run[Result]:
-        return self._united(plan).advance(plan, opened, to)
-
-    @property
-    def zone(self) -> str | None:
-        return self._first.zone
-
-    def reader(self, plan: Plan) -> pa.RecordBatchReader:
-        return self._united(plan).reader(plan)
-
-    def with_windows(self, plan: Plan) -> Result:
-        fields = {
-            name: {column: opened.field(f"with_columns: {name}", column) for column in opened.row_columns}
-            for name, opened in self._inputs.items()
-        }
-        try:
-            of_rows, schema = by_name(plan, _origins_of(plan), fields)
-        except TypeError:
-            nothing = {
-                name: {column: field.with_type(pa.null()) for column, field in of_input.items()}
-                for name, of_input in fields.items()
-                if all(map(self._inputs[name].has_no_values, of_input))
-            }
-            of_rows, schema = by_name(plan, _origins_of(plan), {**fields, **nothing})
-        return self._first.union(list(self._inputs.values()), schema, _origins_of(of_rows)).with_windows(of_rows)
-
-    def has_no_values(self, column: str) -> bool:
-        name, own = _split(column)
-        return self._inputs[name].has_no_values(own)
-
-    def shown(self, column: str) -> str:
-        name, own = _split(column)
-        return f"{name}.{self._inputs[name].shown(own)}"
-
-    def written(self, column: str) -> tuple[str, Casts]:
-        name, own = _split(column)
-        written, casts = self._inputs[name].written(own)
-        if written.startswith(("table[", "frame[")):  # an expression of a cogroup names the input, too
-            written, casts = f"pyarrow.compute.field({own!r})", ARROW_CASTS
-        in_sql = re.sub(r'^(struct_extract\(*)*(?=")', lambda match: f'{match[0]}"{name}".', written)
-        return (in_sql if in_sql != written else written.replace("'", f"'{name}.", 1)), casts
-
-    def sample(self, column: str) -> list[Any]:
-        name, own = _split(column)
-        return self._inputs[name].sample(own)
-
-    def fitted(self, plan: Plan, *, rows: bool, has_no_values: Callable[[str], bool]) -> Plan:
-        return self._first.fitted(plan, rows=rows, has_no_values=has_no_values)
-
-    def _united(self, plan: Plan) -> Input[Result]:
-        return self._first.union(list(self._inputs.values()), plan.schema, _origins_of(plan))
-
-    def union(self, inputs: Sequence[Any], schema: pa.Schema, origins: Origins) -> Input[Result]:
-        raise bad_type("inputs", self, "what group_by(...) returned")
-
-    def _field_at(self, argument: str, position: int, compared: Need | None) -> pa.Field[Any]:
-        name, column = _split(self.columns[position])
-        field = self._inputs[name].field(argument, column, compared=compared)
-        return field.with_name(f"{name}.{column}").with_nullable(True)
-
-
-def _origins_of(plan: Plan) -> Origins:
-    if plan.origins is None:
-        raise ValueError("plan: got one without inputs; allowed: the plan of a cogroup")
-    return plan.origins
 
 
 def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Result]) -> CogroupedData[Result]:
@@ -333,7 +216,7 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
     fields = [field.with_name(name).with_nullable(True) for name, field in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
     fields.append(pa.field(column, pa.int32()))
-    opened = _Inputs({name: grouped.input for name, grouped in inputs.items()})
+    opened = Inputs({name: grouped.input for name, grouped in inputs.items()})
     stream = _stream_of(first.stream, names)
     return CogroupedData(first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column, tie=tie)
 
@@ -394,13 +277,7 @@ def _adds(argument: str, aggregate: Accumulation, inputs: Sequence[str], named: 
         if name not in inputs:
             raise bad_value(f"{argument}: aggregate(add=)", name, f"the inputs {listed(inputs)}")
     for column in aggregate.columns:
-        if _split(column)[0] not in aggregate.add:
+        if split_column(column)[0] not in aggregate.add:
             allowed = f"columns of inputs that have an add, {listed(list(aggregate.add))}"
             raise bad_value(f"{argument}: aggregate(columns=)", column, allowed)
     return aggregate.add
-
-
-def _split(column: str) -> tuple[str, str]:
-    """The input's name, empty where none is named, and the column."""
-    name, dot, rest = column.partition(".")
-    return (name, rest) if dot else ("", column)
