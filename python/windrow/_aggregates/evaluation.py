@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates.conversion import as_type, no_values
 from windrow._arguments.errors import aggregate_argument, bad_type
-from windrow._folds.python_values import text_of, values_of
+from windrow._folds.python_values import value_text
 from windrow._folds.user_code import user_frame
 
 Number = int | float | Decimal
@@ -258,17 +258,8 @@ def _place(column: Expression, windows: pa.RecordBatch) -> str:
     window: Any = windows.column("window")
     start, end = (bound.cast(pa.string())[0] for bound in window.flatten())
     keys = windows.schema.names[: windows.schema.names.index("window")]
-    key = ", ".join(_key_text(windows.column(name)) for name in keys)
+    key = ", ".join("" if key.null_count else value_text(key) for key in map(windows.column, keys))
     return f' in window [{start}, {end}] of key {key}; overflow("null") makes it null and counts it'
-
-
-def _key_text(value: pa.Array[Any]) -> str:
-    """The only value of a key column; empty for null."""
-    try:
-        (key,) = values_of("key", value)
-    except OverflowError:
-        return text_of(value)
-    return "" if key is None else str(key)
 
 
 def _named(name: str, error: Exception, place: str = "") -> Exception:

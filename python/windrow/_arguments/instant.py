@@ -71,7 +71,7 @@ def is_missing(value: object) -> bool:
     (True, False)
     """
     kind = type(value).__name__
-    is_null = getattr(value, "is_valid", True) is False
+    is_null = isinstance(value, pa.Scalar) and not value.is_valid
     return value is None or is_null or kind in ("NaTType", "NAType") or (kind == "datetime64" and str(value) == "NaT")
 
 
@@ -112,7 +112,11 @@ def time_text(value: int, kind: Any, zone: str | None = None) -> str:
     """
     if kind.tz is not None:
         kind = pa.timestamp(kind.unit, zone or kind.tz)
-    return str(pa.scalar(value, kind).as_py())
+    time = pa.scalar(value, pa.int64()).cast(kind)
+    try:
+        return str(time.as_py())
+    except (OverflowError, ValueError):  # a year that Python has not, or nanoseconds without pandas
+        return str(time.cast(pa.string()).as_py())
 
 
 def _moment(argument: str, value: Any) -> datetime:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from windrow._arguments.errors import bad_value, changed_query
 from windrow._arguments.instant import time_text
 from windrow._executor.tasks import Source
+from windrow._folds.python_values import value_text
 from windrow._native import Operator, read_clock, tally_open
 from windrow._plan.open_table import STATE, STREAM_TIME
 from windrow._plan.plan import Plan
@@ -79,7 +80,7 @@ class OpenWindows:
 
     def _row_text(self, batch: pa.RecordBatch, row: int) -> str:
         names = batch.schema.names[: self.keys]
-        named = ", ".join(f"{name} = {batch.column(place)[row].as_py()}" for place, name in enumerate(names))
+        named = ", ".join(f"{name} = {value_text(batch.column(name).slice(row, 1))}" for name in names)
         return f"the row of {named}" if named else f"row {row}"
 
     def check_shown(self, kept: list[pa.RecordBatch]) -> None:
@@ -100,11 +101,11 @@ class OpenWindows:
             differs = pc.and_(differs, places.is_valid())
             row = pc.index(differs, True).as_py()
             if row >= 0:
-                got, said = (each[row].as_py() for each in (own, other))
-                got = "null" if got is None else repr(got)
+                cells = (each.slice(row, 1).combine_chunks() for each in (own, other))
+                got, said = ("null" if cell.null_count else value_text(cell, repr) for cell in cells)
                 raise ValueError(
                     f"open: {self._row_text(table.combine_chunks().to_batches()[0], row)}: {name!r} is {got}, and its "
-                    f"`state` has {said!r}: the row was changed; allowed: {WHOLE}"
+                    f"`state` has {said}: the row was changed; allowed: {WHOLE}"
                 )
 
     def load(self, operator: Operator, kind: Any, *, by_source: bool = False) -> tuple[int, int]:

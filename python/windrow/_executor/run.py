@@ -12,6 +12,7 @@ from windrow._arguments.instant import time_text
 from windrow._executor.batches import no_rows
 from windrow._executor.empty_arrays import rebuilt
 from windrow._executor.open_windows import OpenWindows
+from windrow._folds.python_values import value_text
 from windrow._native import Operator
 from windrow._plan.flat import WINDOW
 from windrow._plan.open_table import STATE, STATUS, STREAM_TIME
@@ -62,7 +63,7 @@ def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: An
     else:
         return
     row = pc.index(times, pa.scalar(time, pa.int64())).as_py()
-    key = ", ".join(f"{name} = {records.column(name)[row].as_py()}" for name in spec.keys)
+    key = ", ".join(f"{name} = {value_text(records.column(name).slice(row, 1))}" for name in spec.keys)
     raise ValueError(
         f"column {spec.time!r}: the record of {key} at {time_text(time, kind)} is {place}; allowed with rules "
         "that end sessions: records from the earlier `to` on and before this one, because any other record would move "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +27,9 @@ def values_of(column: str, values: pa.Array[Any]) -> list[Any]:
     """
     try:
         return _listed(values)
-    except (OverflowError, ValueError):
+    except UnicodeError:
+        raise
+    except (OverflowError, ValueError):  # of nanoseconds without pandas
         raise OverflowError(_message(column, values)) from None
 
 
@@ -45,6 +48,21 @@ def _message(column: str, values: pa.Array[Any]) -> str:
 def text_of(value: pa.Array[Any]) -> str:
     """An array of one value as Arrow writes it."""
     return " ".join(value.to_string().split()).removeprefix("[ ").removesuffix(" ]")
+
+
+def value_text(value: pa.Array[Any], write: Callable[[Any], str] = str) -> str:
+    """An array of one value as Python writes it, or as Arrow does where Python has no such value.
+
+    >>> value_text(pa.array([1]).cast(pa.time64("us"))), value_text(pa.array([1]).cast(pa.time64("ns")))
+    ('00:00:00.000001', '00:00:00.000000001')
+    """
+    try:
+        return write(values_of("value", value)[0])
+    except OverflowError:
+        if not isinstance(value, pa.StructArray):
+            return text_of(value)
+    parts = zip(value.type, value.flatten(), strict=True)
+    return f"{{{', '.join(f'{field.name!r}: {value_text(part, repr)}' for field, part in parts)}}}"
 
 
 def _is_python(values: pa.Array[Any]) -> bool:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS, words
-from windrow._folds.python_values import text_of, values_of
+from windrow._folds.python_values import value_text
 from windrow._inspection.keys import Key
 from windrow._inspection.trace import Window
 from windrow._plan.plan import SERIES
@@ -48,18 +48,9 @@ def key_text(key: Key) -> str:
     """
     if key.schema.names == [SERIES]:
         return "the series"
-    return ", ".join(f"{name} {_value(cell)}" for name, cell in zip(key.schema.names, key.columns, strict=True))
-
-
-def _value(cell: pa.Array[Any]) -> str:
-    """The only value, as Python writes it, or as Arrow does where Python has none."""
-    try:
-        return repr(values_of("key", cell)[0])
-    except OverflowError:
-        if not isinstance(cell, pa.StructArray):
-            return text_of(cell)
-    parts = zip(cell.type, cell.flatten(), strict=True)
-    return f"{{{', '.join(f'{field.name!r}: {_value(part)}' for field, part in parts)}}}"
+    return ", ".join(
+        f"{name} {value_text(cell, repr)}" for name, cell in zip(key.schema.names, key.columns, strict=True)
+    )
 
 
 def counted(count: int, noun: str) -> str:

@@ -13,7 +13,6 @@ from windrow._aggregates.user_function import Accumulation
 from windrow._arguments.duration import is_duration
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.expression import Reference, stands_for
-from windrow._folds.python_shape import decoded
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
 from windrow._plan.plan import Origins, Stream
@@ -92,20 +91,23 @@ class Grouping(ShownInNotebooks, Generic[Result]):
         return None
 
 
-def boolean_field(
-    argument: str, opened: Input[Result], column: str, allowed: str = "a boolean"
-) -> pa.Field[pa.DataType]:
+def boolean_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:
     """The column that `argument` names: booleans, or only nulls, which are never true."""
     column_field = opened.field(argument, column)
-    kind = decoded(column_field.type)
-    if not pa.types.is_boolean(kind) and not pa.types.is_null(kind) and str(kind) != "extension<arrow.bool8>":
+    if not pa.types.is_boolean(column_field.type) and not pa.types.is_null(column_field.type):
         if opened.has_no_values(column):
             return column_field.with_type(pa.bool_())
-        written, casts = opened.written(column)
-        condition = casts.of_condition(written, kind, opened.sample(column))
-        made = "" if condition is None else f", such as {condition}{stands_for(written)}"
-        raise bad_column_type(argument, opened.shown(column), column_field.type, f"{allowed}{made}")
+        raise no_condition(argument, opened, column_field, "a boolean")
     return column_field
+
+
+def no_condition(argument: str, opened: Input[Result], column_field: pa.Field[pa.DataType], allowed: str) -> TypeError:
+    """The error for a column without booleans, with an expression that makes some."""
+    column = column_field.name
+    written, casts = opened.written(column)
+    condition = casts.of_condition(written, column_field.type, opened.sample(column))
+    made = "" if condition is None else f", such as {condition}{stands_for(written)}"
+    return bad_column_type(argument, opened.shown(column), column_field.type, f"{allowed}{made}")
 
 
 def value_field(argument: str, opened: Input[Result], column: str) -> pa.Field[pa.DataType]:

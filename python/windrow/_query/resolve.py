@@ -19,6 +19,7 @@ from windrow._arguments.duration import check_whole
 from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
 from windrow._arguments.expression import ColumnExpression, Reference, column_reference
 from windrow._arguments.other_names import aggregate_like
+from windrow._folds.python_shape import decoded
 from windrow._native import compares
 from windrow._plan.computed import finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
@@ -27,7 +28,7 @@ from windrow._plan.open_table import check_reserved
 from windrow._plan.plan import INPUT, Options, Plan, left_out_columns
 from windrow._plan.sequence import SEQUENCE
 from windrow._plan.spec import LeftOutLayout
-from windrow._query.grouping import Grouping, boolean_field
+from windrow._query.grouping import Grouping, no_condition
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
@@ -187,11 +188,19 @@ def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> It
         compared: Need | None = None
         if is_compared:
             compared = "order" if aggregate.function in RANKS else "equality"
+        field = grouped.input.field(f"{argument}: {reader}", column, compared=compared)
         is_condition = position >= len(aggregate.columns)
-        if is_condition or aggregate.function in ("bool_and", "bool_or"):
+        if (is_condition or aggregate.function in ("bool_and", "bool_or")) and not _has_booleans(grouped, field):
             allowed = "a boolean" if is_condition else "booleans"
-            boolean_field(f"{argument}: {reader}", grouped.input, column, allowed)  # its error has a hint
-        yield grouped.input.field(f"{argument}: {reader}", column, compared=compared)
+            raise no_condition(f"{argument}: {reader}", grouped.input, field, allowed)
+        yield field
+
+
+def _has_booleans(grouped: Grouping[Any], field: pa.Field[pa.DataType]) -> bool:
+    """Whether a column has booleans of any layout, or no values."""
+    kind = decoded(field.type)
+    is_boolean = pa.types.is_boolean(kind) or pa.types.is_null(kind) or str(kind) == "extension<arrow.bool8>"
+    return is_boolean or grouped.input.has_no_values(field.name)
 
 
 def _check_name(name: str, aggregate: Aggregate, owners: Mapping[str, str], opened: Input[Any]) -> None:

@@ -165,6 +165,19 @@ def test_without_pandas_a_value_in_nanoseconds_is_shown_whole_or_named(kind: str
     assert last.endswith("; or an int64, to which the column can be cast")
 
 
+def test_no_rows_and_null_keys_have_no_record_of_a_key() -> None:
+    keys = KINDS["a time of day"][0]
+    for grace in (None, "1 hour"):
+        for given in (keys.slice(0, 0), pa.nulls(3, keys.type)):
+            rows = pa.table({"k": given, "ts": pa.array(TIMES[: len(given)], pa.timestamp("us"))})
+            windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
+            query = wr.group_by(rows, "k", time="ts").windowed_by(windows)
+            with pytest.raises(ValueError, match="the time of a record of this key; it has none"):
+                wr.explain_record(query, keys[0], NINE)
+            with pytest.raises(ValueError, match="a key with a value that is not null"):
+                wr.explain_record(query, pa.scalar(None, keys.type), NINE)
+
+
 @pytest.mark.parametrize("library", [pa.table, pl.from_arrow, duckdb.from_arrow])
 def test_a_hint_needs_no_times_that_python_does_not_have(library: Any) -> None:
     days = pa.array([3_000_000], pa.int32()).cast(pa.date32())  # after the year 9999
@@ -184,8 +197,19 @@ def test_an_overflow_names_a_key_that_python_does_not_have() -> None:
         sessions.agg(total=wr.sum("x") + wr.sum("x"))
 
 
-def test_a_clock_that_python_does_not_have_is_named() -> None:
-    rows = pa.table({"k": [1], "ts": pa.array([FAR]).cast(pa.timestamp("us"))})
-    windows = wr.SessionWindows.with_gap("1 hour", grace="1 hour")
-    opened = wr.group_by(rows, "k", time="ts").windowed_by(windows).advance(None, to="9999-12-31", n=wr.count())
-    assert state.clock(opened.still_open).time == datetime(9999, 12, 31)
+def test_errors_of_a_run_name_times_and_keys_that_python_does_not_have() -> None:
+    rows = pa.table({"k": KINDS["a time of day"][0][:1], "ts": pa.array([FAR]).cast(pa.timestamp("us")), "n": [1]})
+    windows = wr.SessionWindows.with_gap("1 hour", max_duration="1 day")
+    day = wr.group_by(rows, "k", time="ts").windowed_by(windows)
+    with pytest.raises(ValueError, match="the record of k = 00:00:05.000000001 at 10000-01-01 00:00:00.000000 is not "):
+        day.advance(None, to="9999-12-31", n=wr.count())
+    open_rows = windowed(KINDS["a time of day"][0])[1].advance(None, to=TIMES[2], n=wr.count()).still_open
+    changed = open_rows.set_column(
+        open_rows.column_names.index("n"),
+        "n",
+        pa.array([None if n is None else n + 1 for n in open_rows["n"].to_pylist()]),
+    )
+    with pytest.raises(
+        ValueError, match=r"open: the row of k = 00:00:05.00000000\d: 'n' is \d, and its `state` has \d:"
+    ):
+        windowed(KINDS["a time of day"][0])[1].advance(changed, to=TIMES[2], n=wr.count())

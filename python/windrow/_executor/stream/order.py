@@ -17,6 +17,7 @@ from windrow._executor.stream.control import Control
 from windrow._executor.stream.query import ORDER, StreamQuery
 from windrow._executor.stream.ticks import by_source, observe_ticks
 from windrow._executor.tasks import Source
+from windrow._folds.python_values import value_text
 
 pc: Any = pyarrow.compute  # its stubs know no column of any type
 Column = Any
@@ -90,8 +91,9 @@ def _check_order(query: StreamQuery, rows: pa.Table) -> None:
     order = query.shipment["order"] or ""
     unordered = pc.and_(pc.is_null(rows[order]), pc.invert(rows[_TICK]))
     if pc.any(unordered).as_py():
-        first = rows.filter(unordered).select([*query.spec.keys, query.spec.time]).slice(0, 1).to_pylist()[0]
-        raise ValueError(f"order: column {order!r} is null in the record {first}; allowed: an integer in every record")
+        first = rows.filter(unordered).select([*query.spec.keys, query.spec.time]).slice(0, 1).to_struct_array()
+        shown = value_text(first.combine_chunks())
+        raise ValueError(f"order: column {order!r} is null in the record {shown}; allowed: an integer in every record")
 
 
 def _after_all(query: StreamQuery, ticks: pa.Table) -> Column:
