@@ -63,8 +63,21 @@ def _cell(argument: str, value: Any, field: pa.Field[Any], zone: str | None) -> 
         value = value.asDict(recursive=True)
     if type(value).__name__ in ("datetime64", "timedelta64"):  # of NumPy
         value = pa.scalar(value)
-    is_bare = isinstance(value, datetime) and value.tzinfo is None
-    return cell_of(name, value.astimezone() if is_bare and zone and getattr(kind, "tz", None) else value, kind)
+    return cell_of(name, value if zone is None else _of_row(value, kind), kind)
+
+
+def _of_row(value: Any, kind: Any) -> Any:
+    """A value of a row of PySpark: binary is a bytearray, and a bare time is in the zone of this process."""
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if isinstance(value, datetime) and value.tzinfo is None and getattr(kind, "tz", None):
+        return value.astimezone()
+    if isinstance(value, dict) and pa.types.is_struct(kind):
+        kinds = {field.name: field.type for field in kind}
+        return {name: _of_row(part, kinds.get(name)) for name, part in value.items()}
+    if isinstance(value, list) and hasattr(kind, "value_type"):
+        return [_of_row(part, kind.value_type) for part in value]
+    return value
 
 
 def distinct(keys: Iterable[Key]) -> list[Key]:

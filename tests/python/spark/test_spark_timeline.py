@@ -56,9 +56,11 @@ def test_a_picture_of_a_data_frame_is_that_of_its_rows(clicks: DataFrame) -> Non
 def test_only_the_rows_of_the_keys_are_collected(clicks: DataFrame) -> None:
     opened = wr.group_by(clicks, "user", time="when.ts").input
     schema = pa.schema([opened.field("time", name) for name in ("user", "when.ts")])
-    assert opened.rows(schema, ["user"], [("ann",)])["user"].to_pylist() == ["ann"] * 3
-    assert opened.rows(schema, ["user"], [("bob",), ("it's",)]).num_rows == 2
-    assert opened.rows(schema, ["user"], [(None,)]).num_rows == 1
+    users = pa.array(["ann", "bob", "it's", None])
+    ann, bob, its, null = (pa.RecordBatch.from_arrays([users[row : row + 1]], names=["user"]) for row in range(4))
+    assert opened.rows(schema, ["user"], [ann])["user"].to_pylist() == ["ann"] * 3
+    assert opened.rows(schema, ["user"], [bob, its]).num_rows == 2
+    assert opened.rows(schema, ["user"], [null]).num_rows == 1
 
 
 @pytest.mark.needs("streams")
@@ -69,3 +71,29 @@ def test_a_stream_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         wr.explain_record(windowed, "ann", NINE)
     with pytest.raises(ValueError, match=r"as a stream has no end"):
         timeline(stream, windowed, "ann")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "named_struct('name', 'ann', 'since', TIMESTAMP '2026-01-01 08:00:00.000001')",
+        "named_struct('name', CAST(NULL AS STRING), 'tags', array('a', NULL))",
+        "array(0.0D, CAST('NaN' AS DOUBLE))",
+        "CAST(array() AS ARRAY<STRING>)",
+        "TIMESTAMP '2026-01-01 08:00:00.000001'",
+        "TIMESTAMP_NTZ '2026-01-01 08:00:00.000001'",
+        "DATE '2026-01-01'",
+        "CAST(1.50 AS DECIMAL(10, 2))",
+        "X'00FF'",
+        "CAST('NaN' AS DOUBLE)",
+    ],
+)
+def test_a_key_is_found_as_a_row_of_spark_has_it(spark: SparkSession, key: str) -> None:
+    clicks = spark.sql(
+        f"SELECT {key} AS k, TIMESTAMP '2026-01-01 09:00:00' + make_dt_interval(0, 0, id) AS ts FROM range(2) AS t(id)"
+    )
+    others = spark.sql("SELECT TIMESTAMP '2026-01-01 09:00:00' AS ts").selectExpr(f"nullif({key}, {key}) AS k", "ts")
+    windowed = wr.group_by(clicks.unionByName(others), "k", time="ts").windowed_by(FIVE)
+    (first, _) = clicks.collect()
+    text = wr.explain_record(windowed, first["k"], first["ts"])
+    assert "which has 2 records" in text
