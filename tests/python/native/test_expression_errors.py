@@ -169,7 +169,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
             wr.group_by(COMPUTED, "user", time="ts").windowed_by(GAP).agg(n=wr.count().where(pc.field("twice") * 2))
         ),
         TypeError,
-        'column "multiply_checked(twice, 2)" has type int64',
+        "count().where: column 'multiply_checked(twice, 2)' has type int64; allowed: a boolean, such as ",
     ),
     "a Series": (
         lambda: wr.group_by(TABLE.to_pandas(), TABLE.to_pandas()["user"], time="ts"),
