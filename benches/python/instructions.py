@@ -1,4 +1,4 @@
-"""Counts the instructions of twelve workloads of the core and one over a file, and compares them with the recorded counts.
+"""Counts the instructions of twelve workloads of the core and one over a file, compared with the recorded counts.
 
     python benches/python/instructions.py              exit 1 if a workload takes more than recorded
     python benches/python/instructions.py --record     records the counts of now
