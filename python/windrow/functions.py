@@ -16,6 +16,7 @@ type. Each function takes names of columns or expressions over them. It gives an
 
 from typing import TYPE_CHECKING, Never
 
+from windrow._aggregates.activity import active_runs, active_time
 from windrow._aggregates.bits import bit_and, bit_or, bit_xor, bool_and, bool_or
 from windrow._aggregates.builtin import (
     any_value,
@@ -63,6 +64,8 @@ if not TYPE_CHECKING:  # to a type checker there is no such attribute
 
 
 __all__ = [
+    "active_runs",
+    "active_time",
     "aggregate",
     "any_value",
     "apply",

@@ -51,13 +51,14 @@ enum Output {
 }
 
 impl AggregatePlan {
-    /// Resolves an aggregate against the input's schema, with times in ticks of `unit`; the next field in
+    /// Resolves an aggregate against the input's schema, with lengths in ticks of `lengths` and times
+    /// in those of `times`; the next field in
     /// `python` is that of a Python function's results. A list may be too long for its type: `overflow`
     /// decides whether it may be null.
     pub(crate) fn new<'t>(
         spec: &AggregateSpec,
         input: &Schema,
-        unit: TimeUnit,
+        (lengths, times): (TimeUnit, TimeUnit),
         inputs: &mut Vec<InputColumn>,
         python: &mut impl Iterator<Item = &'t Field>,
         overflow: Overflow,
@@ -102,7 +103,7 @@ impl AggregatePlan {
                 return Ok(plan(Output::EndedBy(field), None));
             }
             Function::Position => {
-                let (states, field) = resolve(&COUNT, spec, &[], unit)?;
+                let (states, field) = resolve(&COUNT, spec, &[], lengths, times)?;
                 return Ok(plan(Output::BuiltIn(states, field), None));
             }
             Function::Python => {
@@ -117,7 +118,7 @@ impl AggregatePlan {
             }
         };
         let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
-        let (states, field) = resolve(function, spec, &fields, unit)?;
+        let (states, field) = resolve(function, spec, &fields, lengths, times)?;
         let may_be_null = overflow == Overflow::Null && states.longest_list().is_some();
         let field = if may_be_null {
             field.with_nullable(true)

@@ -54,6 +54,7 @@ impl Spec {
                     .iter_mut()
                     .flat_map(|funnel| &mut funnel.within),
             );
+            lengths.extend(&mut aggregate.limit);
         }
         lengths
     }

@@ -222,7 +222,7 @@ impl Query {
                 AggregatePlan::new(
                     &aggregate,
                     input,
-                    lengths,
+                    (lengths, *unit),
                     &mut inputs,
                     &mut python,
                     spec.overflow,

@@ -6,7 +6,7 @@ use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_K
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::spec::AggregateSpec;
-use super::window_lengths::to_ticks;
+use super::window_lengths::{exact_or_zero, to_ticks};
 use crate::array::convert::value_type;
 use crate::array::dictionary::{unpacked, unpacked_field};
 use crate::array::{comparable, type_name};
@@ -15,13 +15,14 @@ use crate::core::aggregate::function::{AggregateFunction, CallColumn, FunctionCa
 use crate::core::aggregate::result_type::{ResultShape, ResultType};
 use crate::core::error::Result;
 
-/// The empty states of a function over these columns, and the field of its results. `unit` is that of
-/// the time column.
+/// The empty states of a function over these columns, and the field of its results. Lengths have ticks of
+/// `lengths`, and times of `times`.
 pub(super) fn resolve(
     function: &AggregateFunction,
     spec: &AggregateSpec,
     columns: &[Field],
-    unit: TimeUnit,
+    lengths: TimeUnit,
+    times: TimeUnit,
 ) -> Result<(Box<dyn Aggregate>, Field)> {
     let column = |(name, field): (_, &Field)| CallColumn {
         name,
@@ -30,9 +31,12 @@ pub(super) fn resolve(
     };
     let mut options = spec.options();
     if let Some(funnel) = &mut options.funnel {
-        let ticks = |micros| to_ticks(micros, unit).map_or(i64::MAX, |ticks| ticks.0.cast_signed());
+        let ticks = |micros| to_ticks(micros, lengths).map_or(i64::MAX, |ticks| ticks.0.cast_signed());
         funnel.within = funnel.within.map(ticks);
     }
+    let argument = format!("aggregate {:?}: limit", spec.name);
+    let limit = |micros| exact_or_zero(&argument, micros, lengths);
+    options.limit = spec.limit.map(limit).transpose()?;
     let call = FunctionCall {
         function: function.name,
         result: &spec.name,
@@ -57,21 +61,23 @@ pub(super) fn resolve(
     }
     let first = columns.first().map(unpacked_field);
     let first = first.unwrap_or_else(|| Field::new(&spec.name, DataType::Null, true));
-    let field = result_field(&spec.name, &resolved.result, &first);
+    let field = result_field(&spec.name, &resolved.result, &first, times);
     Ok((resolved.states, field))
 }
 
-/// The field of a result of this type; `first` is the first column that the function takes.
-fn result_field(name: &str, result: &ResultType, first: &Field) -> Field {
+/// The field of a result of this type; `first` is the first column that the function takes, `times` the
+/// unit of the time column.
+fn result_field(name: &str, result: &ResultType, first: &Field, times: TimeUnit) -> Field {
+    let of = |name: &str, result: &ResultType| result_field(name, result, first, times);
     let data_type = match &result.shape {
         ResultShape::OfColumn => return like(first, name, result.nullable),
         ResultShape::Int64 => DataType::Int64,
         ResultShape::Float64 => DataType::Float64,
+        ResultShape::Duration => DataType::Duration(times),
         &ResultShape::Decimal { precision, scale } => DataType::Decimal128(precision, scale),
-        ResultShape::List(item) => DataType::List(Arc::new(result_field("item", item, first))),
+        ResultShape::List(item) => DataType::List(Arc::new(of("item", item))),
         ResultShape::Struct(fields) => {
-            let field = |(name, result): &(&str, ResultType)| result_field(name, result, first);
-            DataType::Struct(fields.iter().map(field).collect())
+            DataType::Struct(fields.iter().map(|(name, result)| of(name, result)).collect())
         }
     };
     Field::new(name, data_type, result.nullable)

@@ -9,7 +9,9 @@ use serde_json::{Number, Value};
 use super::frame_spec::FrameSpec;
 use super::left_out_spec::LeftOutSpec;
 pub use super::window_spec::{InvalidGap, WindowSpec};
-use crate::core::aggregate::function::{AggregateFunction, FunctionOptions, FunnelSteps, Shares};
+use crate::core::aggregate::function::{
+    AggregateFunction, Breaks, FunctionOptions, FunnelSteps, Shares,
+};
 use crate::core::aggregate::functions;
 use crate::core::aggregate::window_results::Overflow;
 use crate::core::error::{Error, Result};
@@ -171,6 +173,12 @@ pub struct AggregateSpec {
     /// The steps of `funnel`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub funnel: Option<FunnelSteps>,
+    /// The longest break within a run of `active_time` and `active_runs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<i64>,
+    /// What the breaks between the runs of `active_time` count. Its states do not depend on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breaks: Option<Breaks>,
     /// The times before a record that it covers; none: the window that ends at the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frame: Option<FrameSpec>,
@@ -191,6 +199,8 @@ impl AggregateSpec {
             accuracy: None,
             most: None,
             funnel: None,
+            limit: None,
+            breaks: None,
             frame: None,
         }
     }
@@ -205,7 +215,7 @@ impl AggregateSpec {
         self.function != Function::Python && unframed(self) == unframed(other)
     }
 
-    /// The options of its function; lengths of time are in microseconds.
+    /// The options of its function without the limit; lengths of time are in microseconds.
     pub(crate) fn options(&self) -> FunctionOptions {
         FunctionOptions {
             ignore_nulls: self.ignore_nulls,
@@ -214,6 +224,8 @@ impl AggregateSpec {
             accuracy: self.accuracy.as_ref().and_then(Number::as_f64),
             most: self.most,
             funnel: self.funnel.clone(),
+            breaks: self.breaks,
+            ..FunctionOptions::default()
         }
     }
 }

@@ -29,7 +29,7 @@ const READ_OPTIONS: [&str; 2] = ["invalid_gap", "longest_gap"];
 /// What of a query makes its state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StateQuery {
-    /// The spec. Its aggregates are those with states, without their frames.
+    /// The spec. Its aggregates are those with states, without their frames and breaks.
     #[serde(flatten)]
     pub spec: Spec,
     /// The names of the types of its columns; of a struct those of its fields.
@@ -63,7 +63,7 @@ impl StateQuery {
     /// Of a spec that is resolved against its input.
     pub(crate) fn new(spec: &Spec, query: &Query) -> Self {
         let mut spec = spec.in_widest_unit();
-        // The states do not depend on frames, and those of one aggregate are stored once.
+        // The states do not depend on frames and breaks, and those of one aggregate are stored once.
         let aggregates = spec.aggregates.into_iter().zip(&query.aggregates);
         let (aggregates, results) = aggregates
             .filter(|(_, plan)| !plan.shares_states)
@@ -71,6 +71,7 @@ impl StateQuery {
                 (
                     AggregateSpec {
                         frame: None,
+                        breaks: None,
                         ..spec
                     },
                     name(plan.field().data_type()),

@@ -161,6 +161,14 @@ fn positive(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
     }
 }
 
+/// A length of zero or more, in whole ticks.
+pub(super) fn exact_or_zero(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
+    to_exact_ticks(micros, unit).ok_or_else(|| {
+        let allowed = format!("zero or a positive multiple of 1 {}", name(unit));
+        wrong(argument, micros, &allowed, unit)
+    })
+}
+
 /// A length of at least one tick, rounded down.
 fn one_tick(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
     match positive(argument, micros, unit)? {

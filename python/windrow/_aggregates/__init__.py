@@ -9,6 +9,7 @@
 | `percentiles` | values by their place among the sorted ones |
 | `frequencies` | values with how often they occur: `mode`, `top_k`, `histogram_numeric` |
 | `journeys` | `funnel` and `path` |
+| `activity` | `active_time` and `active_runs` |
 | `statistics` | measures of shape and relation |
 | `row_numbers`, `window_id`, `window_length` | numbers of records and windows; the length of a window |
 | `user_function` | aggregates with Python functions: `reduce`, `aggregate`, `apply` |

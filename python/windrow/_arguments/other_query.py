@@ -28,7 +28,7 @@ _ROWS = "windrow.rows"
 _LENGTHS = ("gap", "longest", "difference", "resolution")
 """The lengths of windows."""
 
-_OPTIONS = ("percentage", "accuracy", "most", "funnel", "ignore_nulls", "keep_nulls", "input")
+_OPTIONS = ("percentage", "accuracy", "most", "funnel", "limit", "ignore_nulls", "keep_nulls", "input")
 """The options of aggregates."""
 
 _UNITS = {
@@ -209,6 +209,7 @@ def _in_words(query: Query) -> dict[str, Any]:
     for aggregate in aggregates:
         if funnel := aggregate.get("funnel"):
             aggregate["funnel"] = {**funnel, "within": microseconds(funnel.get("within"))}
+        aggregate["limit"] = words(aggregate.get("limit"))
     return {
         **query,
         "windows": {**windows, **{name: words(windows.get(name)) for name in _LENGTHS}},

@@ -29,4 +29,5 @@ def _places(plan: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     holders = [(plan, name) for name in _OF_QUERY] + [(plan["windows"], name) for name in _OF_WINDOWS]
     for aggregate in plan["aggregates"]:
         holders += [(aggregate[part], name) for part, name in _OF_AGGREGATE if aggregate.get(part) is not None]
+        holders.append((aggregate, "limit"))
     return ((holder, name) for holder, name in holders if holder.get(name) is not None)

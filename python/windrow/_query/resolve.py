@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow import functions
+from windrow._aggregates.activity import Active
 from windrow._aggregates.aggregate import Aggregate, call_of
 from windrow._aggregates.call import RANKS, AggregateCall, Computed
 from windrow._aggregates.ended_by import EndedBy
@@ -75,6 +76,8 @@ def resolved(
             _check_tie(grouped.tie, argument, call, windows)
         if isinstance(call, Funnel) and call.within is not None:
             check_whole(f"{argument}: funnel(within=)", call.within, fields[grouped.time])
+        if isinstance(call, Active):
+            call.check_limit(argument, fields[grouped.time])
         resolved_parts[name] = grouped._resolved(argument, call)
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])
@@ -172,6 +175,8 @@ def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows
         raise bad_value(argument, f"{aggregate!r}", "with_columns(...): agg gives one row for each window")
     if isinstance(aggregate, EndedBy) and isinstance(windows, SlidingWindows):
         raise bad_value(argument, "ended_by()", "session windows: all sliding windows have the same length")
+    if isinstance(aggregate, Active) and isinstance(windows, SlidingWindows):
+        raise bad_value(argument, f"{aggregate!r}", "session windows: runs are parts of a session")
     if aggregate.function == "session_number" and isinstance(windows, SlidingWindows):
         raise bad_value(argument, "session_number()", "session windows: sliding windows overlap; or position()")
     if isinstance(aggregate, Reduction | Accumulation) and rows:

@@ -8,6 +8,7 @@ use super::slot::Slot;
 use super::validity::Validity;
 use super::{InputRows, RowPosition};
 use crate::core::error::{Error, Result};
+use crate::core::time::Time;
 
 /// What an aggregate takes from a row.
 pub trait Argument: 'static {
@@ -72,6 +73,23 @@ impl Argument for Presence {
     #[inline]
     fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
         Some(columns.is_none_or(|validity| validity.is_valid(row)))
+    }
+}
+
+/// The time.
+pub(crate) struct Times;
+
+impl Argument for Times {
+    type Columns<'a> = &'a [Time];
+    type Row<'a> = Time;
+
+    fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
+        Ok(rows.times)
+    }
+
+    #[inline]
+    fn get<'a>(times: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        times.get(row).copied()
     }
 }
 

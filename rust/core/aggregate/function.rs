@@ -23,6 +23,7 @@ use super::Aggregate;
 use super::result_type::ResultType;
 use super::value_type::{NumberKind, ValueType};
 use crate::core::error::{Error, Result};
+use crate::core::time::Span;
 
 /// The largest number of elements that a query may ask of a bounded list.
 const MOST_ELEMENTS: u32 = 1_000_000;
@@ -92,6 +93,21 @@ pub struct FunctionOptions {
     pub most: Option<u32>,
     /// The steps of a funnel.
     pub funnel: Option<FunnelSteps>,
+    /// The longest break within an active run, in ticks of the time column.
+    pub limit: Option<Span>,
+    /// What the breaks between active runs count.
+    pub breaks: Option<Breaks>,
+}
+
+/// What the breaks between active runs count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Breaks {
+    /// Each counts as long as the limit.
+    #[default]
+    Cut,
+    /// They do not count.
+    Drop,
 }
 
 /// The steps of a funnel.
@@ -248,6 +264,12 @@ impl FunctionCall<'_> {
                 Err(self.refused_option("most", got, allowed))
             }
         }
+    }
+
+    /// The longest break within an active run.
+    pub(super) fn limit(&self) -> Result<Span> {
+        let limit = self.options.limit;
+        limit.ok_or_else(|| self.refused_option("limit", "none".into(), "zero or more".into()))
     }
 
     /// The error for a column of a type that the function does not take.

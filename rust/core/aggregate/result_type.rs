@@ -18,6 +18,8 @@ pub enum ResultShape {
     Int64,
     /// `float64`.
     Float64,
+    /// A duration in the unit of the time column.
+    Duration,
     /// A decimal.
     Decimal {
         /// The number of digits.
@@ -38,6 +40,8 @@ impl ResultType {
     pub const INT64: Self = Self::new(ResultShape::Int64);
     /// A `float64`, or null.
     pub const FLOAT64: Self = Self::new(ResultShape::Float64);
+    /// A duration in the unit of the time column, or null.
+    pub const DURATION: Self = Self::new(ResultShape::Duration);
 
     const fn new(shape: ResultShape) -> Self {
         Self {

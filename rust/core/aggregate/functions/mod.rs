@@ -17,9 +17,11 @@
 //! | [`histogram_numeric`] | `histogram_numeric` |
 //! | [`collect_list`], [`collect_set`] | `collect_list`, `collect_set` |
 //! | [`funnel`], [`path`] | `funnel`, `path` |
+//! | [`active_time`] | `active_time`, `active_runs` |
 
 use super::function::AggregateFunction;
 
+pub(crate) mod active_time;
 pub(crate) mod approx_count_distinct;
 pub(crate) mod approx_percentile;
 pub(crate) mod bits;
@@ -84,6 +86,8 @@ pub static FUNCTIONS: &[&AggregateFunction] = &[
     &histogram_numeric::HISTOGRAM_NUMERIC,
     &funnel::FUNNEL,
     &path::PATH,
+    &active_time::ACTIVE_TIME,
+    &active_time::ACTIVE_RUNS,
 ];
 
 /// The function of this name.

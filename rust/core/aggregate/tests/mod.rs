@@ -1,6 +1,7 @@
 //! Tests of this room.
 
 mod accumulators;
+mod activity;
 mod approx;
 mod batch_states;
 mod choices;

@@ -1,0 +1,218 @@
+//! `active_time(limit, breaks)` and `active_runs(limit)`: how long the rows are active, and in how many
+//! runs. A run ends where the next row begins more than the limit after the latest end so far. 0 without rows.
+
+use std::borrow::Cow;
+
+use crate::core::aggregate::argument::Times;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::{AggregateFunction, Breaks, FunctionCall, resolved};
+use crate::core::aggregate::result_type::ResultType;
+use crate::core::aggregate::scalar::Scalar;
+use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::{overflow, state_columns};
+use crate::core::error::{Error, Result};
+use crate::core::time::{Span, Time};
+
+/// A state with fewer runs out of order is not put in order before it is read.
+const FEW: usize = 64;
+
+/// The runs of each window. The option is what its result says of them.
+pub(crate) type Active = StateVec<ActiveState>;
+
+/// `active_time`: a duration in the unit of the time column.
+pub(crate) static ACTIVE_TIME: AggregateFunction = AggregateFunction {
+    columns: 0..=0,
+    ..AggregateFunction::new("active_time", |call| {
+        let breaks = call.options.breaks.unwrap_or_default();
+        let active = Active::new(of_runs(call, Measure::Length(breaks))?);
+        Ok(resolved(active, ResultType::DURATION.not_null()))
+    })
+};
+
+/// `active_runs`: `int64`.
+pub(crate) static ACTIVE_RUNS: AggregateFunction = AggregateFunction {
+    columns: 0..=0,
+    ..AggregateFunction::new("active_runs", |call| {
+        let active = Active::new(of_runs(call, Measure::Runs)?);
+        Ok(resolved(active, ResultType::INT64.not_null()))
+    })
+};
+
+fn of_runs(call: &FunctionCall<'_>, measure: Measure) -> Result<ActiveOptions> {
+    let limit = call.limit()?;
+    Ok(ActiveOptions { limit, measure })
+}
+
+/// The longest break within a run, and what is asked of the runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ActiveOptions {
+    pub limit: Span,
+    pub measure: Measure,
+}
+
+/// What is asked of the runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Measure {
+    /// How many there are.
+    Runs,
+    /// How long they are together.
+    Length(Breaks),
+}
+
+/// A run: the time from the start of its first row to the latest end of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    start: Time,
+    end: Time,
+}
+
+impl Run {
+    /// Takes in a run that starts at this one's start or later, if it belongs to this one.
+    fn joins(&mut self, later: Self, limit: Span) -> bool {
+        let joins = later.start.since(self.end) <= limit;
+        if joins {
+            self.end = self.end.max(later.end);
+        }
+        joins
+    }
+}
+
+/// Runs. Those in order lie further apart than the limit; others follow in any order, which may touch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ActiveState {
+    runs: Vec<Run>,
+    /// The number of runs in order.
+    in_order: usize,
+    /// The limit of the aggregate, without which runs cannot be merged. Zero without runs.
+    limit: Span,
+}
+
+impl ActiveState {
+    #[inline]
+    fn push(&mut self, run: Run) {
+        let mut is_later = self.in_order == self.runs.len();
+        if let Some(last) = self.runs.last_mut() {
+            if run.start < last.start {
+                is_later = false;
+            } else if last.joins(run, self.limit) {
+                return;
+            }
+        }
+        self.runs.push(run);
+        if is_later {
+            self.in_order += 1;
+        } else if self.runs.len() >= FEW.max(2 * self.in_order) {
+            in_order(&mut self.runs, self.limit);
+            self.in_order = self.runs.len();
+        }
+    }
+
+    /// All runs in order, further apart than the limit.
+    fn all(&self) -> Cow<'_, [Run]> {
+        let mut runs = Cow::Borrowed(self.runs.as_slice());
+        if self.in_order < self.runs.len() {
+            in_order(runs.to_mut(), self.limit);
+        }
+        runs
+    }
+}
+
+/// Puts runs in order, and joins those that belong together.
+fn in_order(runs: &mut Vec<Run>, limit: Span) {
+    runs.sort_unstable_by_key(|run| run.start);
+    runs.dedup_by(|later, run| run.joins(*later, limit));
+}
+
+impl ActiveOptions {
+    /// What is asked of runs in order; none if it does not fit.
+    fn of(self, runs: &[Run]) -> Option<i64> {
+        let Measure::Length(breaks) = self.measure else {
+            return i64::try_from(runs.len()).ok();
+        };
+        let lengths = runs.iter().map(|run| i128::from(run.end.since(run.start).0));
+        let within = match breaks {
+            Breaks::Cut => i128::from(self.limit.0) * runs.len().saturating_sub(1) as i128,
+            Breaks::Drop => 0,
+        };
+        i64::try_from(lengths.sum::<i128>() + within).ok()
+    }
+}
+
+impl State for ActiveState {
+    type Options = ActiveOptions;
+    type Argument = Times;
+
+    #[inline]
+    fn add(&mut self, options: &ActiveOptions, time: Time) {
+        self.limit = options.limit;
+        self.push(Run {
+            start: time,
+            end: time,
+        });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.limit = self.limit.max(other.limit);
+        other.runs.iter().for_each(|&run| self.push(run));
+    }
+
+    fn lower<'s>(
+        options: &ActiveOptions,
+        states: impl Iterator<Item = &'s Self> + Clone,
+    ) -> Result<Column<'static>> {
+        let result = |(window, state): (usize, &Self)| {
+            let result = options.of(&state.all());
+            result.ok_or_else(|| overflow(window, "the active time does not fit the result type"))
+        };
+        let results: Result<Vec<i64>> = states.enumerate().map(result).collect();
+        Ok(Column::new(Values::Int(results?.into())))
+    }
+
+    fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
+        let (mut offsets, mut runs) = (vec![0], Vec::new());
+        for state in states.clone() {
+            runs.extend_from_slice(&state.all());
+            offsets.push(runs.len() as i64);
+        }
+        let starts = i64::column(runs.iter().map(|run| Some(run.start.0)));
+        let ends = i64::column(runs.iter().map(|run| Some(run.end.0)));
+        vec![
+            Column::list(offsets.clone(), starts),
+            Column::list(offsets, ends),
+            i64::column(states.map(|state| Some(state.limit.0.cast_signed()))),
+        ]
+    }
+
+    fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
+        let ([starts, ends, limits], len) = state_columns(columns)?;
+        let (starts, ends, limits) = (starts.lists()?, ends.lists()?, i64::view(limits)?);
+        let (from, to) = (i64::view(starts.elements)?, i64::view(ends.elements)?);
+        let mut states = Vec::with_capacity(len);
+        for row in 0..len {
+            let (own, of_ends) = (starts.range(row), ends.range(row));
+            if own.len() != of_ends.len() {
+                return Err(Error::Internal("the lists of active runs differ in length"));
+            }
+            let run = |(start, end)| Run {
+                start: Time(i64::at(from, start)),
+                end: Time(i64::at(to, end)),
+            };
+            let runs: Vec<Run> = own.zip(of_ends).map(run).collect();
+            let limit = u64::try_from(i64::at(limits, row)).map(Span);
+            let limit = limit.map_err(|_| Error::Internal("the limit of active runs is negative"))?;
+            let is_apart = |(run, next): (&Run, &Run)| {
+                next.start > run.start && next.start.since(run.end) > limit
+            };
+            let are_apart = runs.iter().zip(runs.iter().skip(1)).all(is_apart);
+            if !are_apart || runs.iter().any(|run| run.end < run.start) {
+                return Err(Error::Internal("active runs are not in order"));
+            }
+            states.push(Self {
+                in_order: runs.len(),
+                runs,
+                limit,
+            });
+        }
+        Ok(states)
+    }
+}

@@ -1,0 +1,126 @@
+//! `active_time` and `active_runs` against plain searches.
+
+use crate::core::aggregate::Aggregate;
+use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::function::Breaks;
+use crate::core::aggregate::functions::active_time::{Active, ActiveOptions, Measure};
+use crate::core::aggregate::slot::Slot;
+use crate::core::time::Span;
+use proptest::prelude::*;
+
+use crate::core::aggregate::tests::laws::{Expected, obeys};
+use crate::core::aggregate::tests::trial::{Cell, Event, Input, cells, same, trial};
+
+fn active(limit: u64, measure: Measure) -> Box<dyn Aggregate> {
+    let limit = Span(limit);
+    Box::new(Active::new(ActiveOptions { limit, measure }))
+}
+
+/// The distances of neighbours, one by one.
+fn answer(times: &[i64], limit: u64, measure: Measure) -> Expected {
+    let distances = times.windows(2).map(|pair| i128::from(pair[1]) - i128::from(pair[0]));
+    let limit = i128::from(limit);
+    let result = match measure {
+        Measure::Runs if times.is_empty() => 0,
+        Measure::Runs => 1 + distances.filter(|&distance| distance > limit).count() as i128,
+        Measure::Length(Breaks::Cut) => distances.map(|distance| distance.min(limit)).sum(),
+        Measure::Length(Breaks::Drop) => distances.filter(|&distance| distance <= limit).sum(),
+    };
+    i64::try_from(result).ok().map(Cell::Int)
+}
+
+fn measure() -> impl Strategy<Value = Measure> {
+    let lengths = [Breaks::Cut, Breaks::Drop].map(Measure::Length);
+    prop_oneof![Just(Measure::Runs), Just(lengths[0]), Just(lengths[1])]
+}
+
+fn limit() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0..9_u64, 1 => Just(i64::MAX as u64), 1 => Just(i64::MAX as u64 - 1)]
+}
+
+proptest! {
+    #![proptest_config(crate::core::tests::cases::usually(256))]
+
+    #[test]
+    fn active_time_is_the_sum_of_the_distances_of_neighbours(
+        trial in trial(&[]),
+        limit in limit(),
+        measure in measure(),
+    ) {
+        let oracle = |rows: &[&Event]| {
+            let times: Vec<i64> = rows.iter().map(|row| row.time).collect();
+            answer(&times, limit, measure)
+        };
+        obeys(active(limit, measure).as_ref(), &trial, oracle, same);
+    }
+
+    #[test]
+    fn a_state_has_its_runs_in_order_however_its_rows_come(
+        mut times in prop::collection::vec(-300..300_i64, 0..400),
+        limit in 0..5_u64,
+        cut in 0..400_usize,
+    ) {
+        let (early, late) = times.split_at(cut.min(times.len()));
+        let mut states = active(limit, Measure::Runs);
+        let mut other = states.fresh();
+        for (states, times) in [(&mut states, early), (&mut other, late)] {
+            states.resize(1);
+            add(states.as_mut(), times);
+        }
+        states.merge(&[Slot(0)], other.as_ref(), &[Slot(0)]).unwrap();
+        let saved = states.save(&[Slot(0)]);
+        times.sort_unstable();
+        let later = |pair: &[i64]| pair[1].abs_diff(pair[0]) > limit;
+        let runs: Vec<&[i64]> = times.chunk_by(|&one, &next| !later(&[one, next])).collect();
+        let of = |bound: fn(&&[i64]) -> i64| runs.iter().map(bound).map(Cell::Int).collect();
+        let expected: [Vec<Cell>; 2] = [of(|run| run[0]), of(|run| run[run.len() - 1])];
+        for (column, expected) in saved.iter().zip(expected) {
+            let list = column.lists().unwrap();
+            let got = cells(list.elements);
+            prop_assert!(same(&Cell::List(got), &Cell::List(expected)));
+        }
+    }
+}
+
+fn add(states: &mut dyn Aggregate, times: &[i64]) {
+    let event = |&time: &i64| Event {
+        key: 0,
+        time,
+        seq_no: 0,
+        cells: Vec::new(),
+    };
+    let events: Vec<Event> = times.iter().map(event).collect();
+    let slots = vec![Slot(0); events.len()];
+    states.update(&slots, Input::new(&[], &events).rows()).unwrap();
+}
+
+#[test]
+fn a_length_beyond_the_last_tick_is_an_error() {
+    for (measure, fits) in [
+        (Measure::Runs, true),
+        (Measure::Length(Breaks::Cut), false),
+        (Measure::Length(Breaks::Drop), false),
+    ] {
+        let mut states = active(u64::MAX, measure);
+        states.resize(1);
+        add(states.as_mut(), &[i64::MIN, 0, i64::MAX]);
+        assert_eq!(states.lower(&[Slot(0)]).is_ok(), fits);
+    }
+}
+
+#[test]
+fn runs_that_no_state_has_are_an_error() {
+    let states = active(5, Measure::Runs);
+    let ints = |values: &[i64]| Column::new(Values::Int(values.to_vec().into()));
+    let list = |values: &[i64]| Column::list(vec![0, values.len() as i64], ints(values));
+    let load = |starts: &[i64], ends: &[i64], limit: i64| {
+        states.load(&[list(starts), list(ends), ints(&[limit])]).is_ok()
+    };
+    assert!(load(&[], &[], 0));
+    assert!(load(&[0, 8], &[2, 9], 5));
+    assert!(!load(&[0, 7], &[2, 9], 5), "they touch");
+    assert!(!load(&[8, 0], &[9, 2], 5), "the later one comes first");
+    assert!(!load(&[0, 8], &[-1, 9], 5), "one ends before it starts");
+    assert!(!load(&[0, 8], &[2], 5), "the lists differ in length");
+    assert!(!load(&[0, 8], &[2, 9], -5), "the limit is negative");
+}
