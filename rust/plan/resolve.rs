@@ -31,7 +31,8 @@ pub(super) fn resolve(
     };
     let mut options = spec.options();
     if let Some(funnel) = &mut options.funnel {
-        let ticks = |micros| to_ticks(micros, lengths).map_or(i64::MAX, |ticks| ticks.0.cast_signed());
+        let ticks =
+            |micros| to_ticks(micros, lengths).map_or(i64::MAX, |ticks| ticks.0.cast_signed());
         funnel.within = funnel.within.map(ticks);
     }
     let argument = format!("aggregate {:?}: limit", spec.name);
@@ -76,9 +77,12 @@ fn result_field(name: &str, result: &ResultType, first: &Field, times: TimeUnit)
         ResultShape::Duration => DataType::Duration(times),
         &ResultShape::Decimal { precision, scale } => DataType::Decimal128(precision, scale),
         ResultShape::List(item) => DataType::List(Arc::new(of("item", item))),
-        ResultShape::Struct(fields) => {
-            DataType::Struct(fields.iter().map(|(name, result)| of(name, result)).collect())
-        }
+        ResultShape::Struct(fields) => DataType::Struct(
+            fields
+                .iter()
+                .map(|(name, result)| of(name, result))
+                .collect(),
+        ),
     };
     Field::new(name, data_type, result.nullable)
 }

@@ -129,7 +129,9 @@ impl ActiveOptions {
         let Measure::Length(breaks) = self.measure else {
             return i64::try_from(runs.len()).ok();
         };
-        let lengths = runs.iter().map(|run| i128::from(run.end.since(run.start).0));
+        let lengths = runs
+            .iter()
+            .map(|run| i128::from(run.end.since(run.start).0));
         let within = match breaks {
             Breaks::Cut => i128::from(self.limit.0) * runs.len().saturating_sub(1) as i128,
             Breaks::Drop => 0,
@@ -199,7 +201,8 @@ impl State for ActiveState {
             };
             let runs: Vec<Run> = own.zip(of_ends).map(run).collect();
             let limit = u64::try_from(i64::at(limits, row)).map(Span);
-            let limit = limit.map_err(|_| Error::Internal("the limit of active runs is negative"))?;
+            let limit =
+                limit.map_err(|_| Error::Internal("the limit of active runs is negative"))?;
             let is_apart = |(run, next): (&Run, &Run)| {
                 next.start > run.start && next.start.since(run.end) > limit
             };

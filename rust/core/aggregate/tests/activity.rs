@@ -18,7 +18,9 @@ fn active(limit: u64, measure: Measure) -> Box<dyn Aggregate> {
 
 /// The distances of neighbours, one by one.
 fn answer(times: &[i64], limit: u64, measure: Measure) -> Expected {
-    let distances = times.windows(2).map(|pair| i128::from(pair[1]) - i128::from(pair[0]));
+    let distances = times
+        .windows(2)
+        .map(|pair| i128::from(pair[1]) - i128::from(pair[0]));
     let limit = i128::from(limit);
     let result = match measure {
         Measure::Runs if times.is_empty() => 0,
@@ -91,7 +93,9 @@ fn add(states: &mut dyn Aggregate, times: &[i64]) {
     };
     let events: Vec<Event> = times.iter().map(event).collect();
     let slots = vec![Slot(0); events.len()];
-    states.update(&slots, Input::new(&[], &events).rows()).unwrap();
+    states
+        .update(&slots, Input::new(&[], &events).rows())
+        .unwrap();
 }
 
 #[test]
@@ -114,7 +118,9 @@ fn runs_that_no_state_has_are_an_error() {
     let ints = |values: &[i64]| Column::new(Values::Int(values.to_vec().into()));
     let list = |values: &[i64]| Column::list(vec![0, values.len() as i64], ints(values));
     let load = |starts: &[i64], ends: &[i64], limit: i64| {
-        states.load(&[list(starts), list(ends), ints(&[limit])]).is_ok()
+        states
+            .load(&[list(starts), list(ends), ints(&[limit])])
+            .is_ok()
     };
     assert!(load(&[], &[], 0));
     assert!(load(&[0, 8], &[2, 9], 5));
