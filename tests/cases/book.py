@@ -18,6 +18,7 @@ SECTIONS = (
     "6",
     "6_pace",
     "6_left_out",
+    "6_activity",
     "7",
     "8",
     "9",

@@ -1,4 +1,6 @@
-"""Output: rules 6. `section_6_pace` has updates at a pace, `section_6_left_out` records in no window."""
+"""Output: rules 6. `section_6_pace` has updates at a pace, `section_6_left_out` records in no window, and
+`section_6_activity` active time.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ Breaks = Literal["cut", "drop"]
 """What the breaks between runs count: as long as the limit, or nothing."""
 
 
-def active_time(limit: Duration, *, breaks: Breaks = "cut") -> Aggregate:
+def active_time(limit: Duration, breaks: Breaks = "cut") -> Aggregate:
     """How long a session was active: its length with each break cut to a limit, or dropped.
 
     A duration in the unit of the time column, in Spark a day-time interval, as `window_length` gives. The records that

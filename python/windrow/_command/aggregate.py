@@ -15,12 +15,14 @@ from windrow._command.columns import Columns, Use
 
 ARGUMENT = "--agg"
 _ALLOWED = "name=function or name=function:column, such as clicks=count or spend=sum:amount"
-_OF_WINDOWS = ("ended_by", "window_id", "window_length")
+_OF_WINDOWS = ("active_runs", "active_time", "ended_by", "window_id", "window_length")
 _OF_PYTHON = ("reduce", "aggregate", "apply")
 _COLUMNS = ("column", "by", "other", "columns")
-"""Names of parameters that are columns. Other parameters are numbers."""
+"""Names of parameters that are columns."""
+_WORDS = ("limit", "breaks")
+"""Names of parameters that are text. Other parameters are numbers."""
 _CALLED = re.compile(r"(\w+)\((.*)\)")
-_EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5", "n_bins": "10"}
+_EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5", "n_bins": "10", "limit": "5 minutes"}
 
 FUNCTIONS: dict[str, Callable[..., Aggregate]] = {
     name: function
@@ -56,7 +58,7 @@ class Call:
     Attributes:
         name: the column of the result.
         function: the name of the function.
-        arguments: its arguments, with the names of their parameters: columns and numbers.
+        arguments: its arguments, with the names of their parameters: columns, words and numbers.
     """
 
     name: str
@@ -71,7 +73,7 @@ class Call:
         arguments = list[str | float]()
         for parameter, value in self.arguments:
             use: Use = "order" if parameter == "by" else _USES.get(self.function, "number")
-            is_column = isinstance(value, str)
+            is_column = parameter in _COLUMNS
             arguments.append(columns.of(f"{ARGUMENT} {self.name}", str(value), use).name if is_column else value)
         if as_text and _USES.get(self.function) == "order":
             (_, column), *_ = self.arguments
@@ -134,8 +136,8 @@ def _allowed(name: str, parameters: list[Parameter], least: int) -> str:
 
 
 def _argument(text: str, parameter: Parameter, part: str) -> str | float:
-    """Keeps a column name as text and parses a number."""
-    if parameter.name in _COLUMNS:
+    """Keeps a column name or a word as text, and parses a number."""
+    if parameter.name in _COLUMNS + _WORDS:
         return part
     try:
         return int(part) if part.isdecimal() else float(part)
