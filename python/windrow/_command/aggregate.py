@@ -22,7 +22,14 @@ _COLUMNS = ("column", "by", "other", "columns")
 _WORDS = ("limit", "breaks")
 """Names of parameters that are text. Other parameters are numbers."""
 _CALLED = re.compile(r"(\w+)\((.*)\)")
-_EXAMPLES = {"column": "amount", "by": "ts", "other": "price", "percentage": "0.5", "n_bins": "10", "limit": "5 minutes"}
+_EXAMPLES = {
+    "column": "amount",
+    "by": "ts",
+    "other": "price",
+    "percentage": "0.5",
+    "n_bins": "10",
+    "limit": "5 minutes",
+}
 
 FUNCTIONS: dict[str, Callable[..., Aggregate]] = {
     name: function

@@ -37,6 +37,8 @@ PAIRS = [(3, 2.5), (1, 7.5)]
 PRODUCTS = sum((x - 2) * (y - 5) for x, y in PAIRS)
 
 EXPECTED: dict[str, tuple[str, Any]] = {
+    "active_runs": (":30 seconds", 4),
+    "active_time": (":30 seconds,cut", timedelta(seconds=90)),
     "any_value": (":code", "007"),
     "approx_count_distinct": (":code", 3),
     "approx_percentile": (":x,0.5", 3),

@@ -24,7 +24,7 @@ pub(crate) static ACTIVE_TIME: AggregateFunction = AggregateFunction {
     columns: 0..=0,
     ..AggregateFunction::new("active_time", |call| {
         let breaks = call.options.breaks.unwrap_or_default();
-        let active = Active::new(of_runs(call, Measure::Length(breaks))?);
+        let active = Active::new(of_runs(call, ActiveMeasure::Length(breaks))?);
         Ok(resolved(active, ResultType::DURATION.not_null()))
     })
 };
@@ -33,12 +33,12 @@ pub(crate) static ACTIVE_TIME: AggregateFunction = AggregateFunction {
 pub(crate) static ACTIVE_RUNS: AggregateFunction = AggregateFunction {
     columns: 0..=0,
     ..AggregateFunction::new("active_runs", |call| {
-        let active = Active::new(of_runs(call, Measure::Runs)?);
+        let active = Active::new(of_runs(call, ActiveMeasure::Runs)?);
         Ok(resolved(active, ResultType::INT64.not_null()))
     })
 };
 
-fn of_runs(call: &FunctionCall<'_>, measure: Measure) -> Result<ActiveOptions> {
+fn of_runs(call: &FunctionCall<'_>, measure: ActiveMeasure) -> Result<ActiveOptions> {
     let limit = call.limit()?;
     Ok(ActiveOptions { limit, measure })
 }
@@ -47,12 +47,12 @@ fn of_runs(call: &FunctionCall<'_>, measure: Measure) -> Result<ActiveOptions> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ActiveOptions {
     pub limit: Span,
-    pub measure: Measure,
+    pub measure: ActiveMeasure,
 }
 
 /// What is asked of the runs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Measure {
+pub(crate) enum ActiveMeasure {
     /// How many there are.
     Runs,
     /// How long they are together.
@@ -126,7 +126,7 @@ fn in_order(runs: &mut Vec<Run>, limit: Span) {
 impl ActiveOptions {
     /// What is asked of runs in order; none if it does not fit.
     fn of(self, runs: &[Run]) -> Option<i64> {
-        let Measure::Length(breaks) = self.measure else {
+        let ActiveMeasure::Length(breaks) = self.measure else {
             return i64::try_from(runs.len()).ok();
         };
         let lengths = runs

@@ -3,7 +3,7 @@
 use crate::core::aggregate::Aggregate;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::Breaks;
-use crate::core::aggregate::functions::active_time::{Active, ActiveOptions, Measure};
+use crate::core::aggregate::functions::active_time::{Active, ActiveMeasure, ActiveOptions};
 use crate::core::aggregate::slot::Slot;
 use crate::core::time::Span;
 use proptest::prelude::*;
@@ -11,29 +11,35 @@ use proptest::prelude::*;
 use crate::core::aggregate::tests::laws::{Expected, obeys};
 use crate::core::aggregate::tests::trial::{Cell, Event, Input, cells, same, trial};
 
-fn active(limit: u64, measure: Measure) -> Box<dyn Aggregate> {
+fn active(limit: u64, measure: ActiveMeasure) -> Box<dyn Aggregate> {
     let limit = Span(limit);
     Box::new(Active::new(ActiveOptions { limit, measure }))
 }
 
 /// The distances of neighbours, one by one.
-fn answer(times: &[i64], limit: u64, measure: Measure) -> Expected {
+fn answer(times: &[i64], limit: u64, measure: ActiveMeasure) -> Expected {
     let distances = times
         .windows(2)
         .map(|pair| i128::from(pair[1]) - i128::from(pair[0]));
     let limit = i128::from(limit);
     let result = match measure {
-        Measure::Runs if times.is_empty() => 0,
-        Measure::Runs => 1 + distances.filter(|&distance| distance > limit).count() as i128,
-        Measure::Length(Breaks::Cut) => distances.map(|distance| distance.min(limit)).sum(),
-        Measure::Length(Breaks::Drop) => distances.filter(|&distance| distance <= limit).sum(),
+        ActiveMeasure::Runs if times.is_empty() => 0,
+        ActiveMeasure::Runs => 1 + distances.filter(|&distance| distance > limit).count() as i128,
+        ActiveMeasure::Length(Breaks::Cut) => distances.map(|distance| distance.min(limit)).sum(),
+        ActiveMeasure::Length(Breaks::Drop) => {
+            distances.filter(|&distance| distance <= limit).sum()
+        }
     };
     i64::try_from(result).ok().map(Cell::Int)
 }
 
-fn measure() -> impl Strategy<Value = Measure> {
-    let lengths = [Breaks::Cut, Breaks::Drop].map(Measure::Length);
-    prop_oneof![Just(Measure::Runs), Just(lengths[0]), Just(lengths[1])]
+fn measure() -> impl Strategy<Value = ActiveMeasure> {
+    let lengths = [Breaks::Cut, Breaks::Drop].map(ActiveMeasure::Length);
+    prop_oneof![
+        Just(ActiveMeasure::Runs),
+        Just(lengths[0]),
+        Just(lengths[1])
+    ]
 }
 
 fn limit() -> impl Strategy<Value = u64> {
@@ -63,7 +69,7 @@ proptest! {
         cut in 0..400_usize,
     ) {
         let (early, late) = times.split_at(cut.min(times.len()));
-        let mut states = active(limit, Measure::Runs);
+        let mut states = active(limit, ActiveMeasure::Runs);
         let mut other = states.fresh();
         for (states, times) in [(&mut states, early), (&mut other, late)] {
             states.resize(1);
@@ -101,9 +107,9 @@ fn add(states: &mut dyn Aggregate, times: &[i64]) {
 #[test]
 fn a_length_beyond_the_last_tick_is_an_error() {
     for (measure, fits) in [
-        (Measure::Runs, true),
-        (Measure::Length(Breaks::Cut), false),
-        (Measure::Length(Breaks::Drop), false),
+        (ActiveMeasure::Runs, true),
+        (ActiveMeasure::Length(Breaks::Cut), false),
+        (ActiveMeasure::Length(Breaks::Drop), false),
     ] {
         let mut states = active(u64::MAX, measure);
         states.resize(1);
@@ -114,7 +120,7 @@ fn a_length_beyond_the_last_tick_is_an_error() {
 
 #[test]
 fn runs_that_no_state_has_are_an_error() {
-    let states = active(5, Measure::Runs);
+    let states = active(5, ActiveMeasure::Runs);
     let ints = |values: &[i64]| Column::new(Values::Int(values.to_vec().into()));
     let list = |values: &[i64]| Column::list(vec![0, values.len() as i64], ints(values));
     let load = |starts: &[i64], ends: &[i64], limit: i64| {
