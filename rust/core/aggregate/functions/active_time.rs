@@ -1,8 +1,6 @@
 //! `active_time(limit, breaks)` and `active_runs(limit)`: how long the rows are active, and in how many
 //! runs. A run ends where the next row begins more than the limit after the latest end so far. 0 without rows.
 
-use std::borrow::Cow;
-
 use crate::core::aggregate::argument::Times;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{AggregateFunction, Breaks, FunctionCall, resolved};
@@ -67,7 +65,14 @@ struct Run {
 }
 
 impl Run {
+    /// The run of no rows. It ends before it starts.
+    const NONE: Self = Self {
+        start: Time::MAX,
+        end: Time::MIN,
+    };
+
     /// Takes in a run that starts at this one's start or later, if it belongs to this one.
+    #[inline]
     fn joins(&mut self, later: Self, limit: Span) -> bool {
         let joins = later.start.since(self.end) <= limit;
         if joins {
@@ -77,43 +82,82 @@ impl Run {
     }
 }
 
-/// Runs. Those in order lie further apart than the limit; others follow in any order, which may touch.
-#[derive(Clone, Debug, Default)]
+/// Runs: the one that came last, which most rows join, and those before it. Runs in order lie further apart
+/// than the limit; others follow in any order, which may touch.
+#[derive(Clone, Debug)]
 pub(crate) struct ActiveState {
-    runs: Vec<Run>,
-    /// The number of runs in order.
-    in_order: usize,
+    last: Run,
     /// The limit of the aggregate, without which runs cannot be merged. Zero without runs.
     limit: Span,
+    earlier: Option<Box<EarlierRuns>>,
+}
+
+/// The runs before the one that came last.
+#[derive(Clone, Debug)]
+struct EarlierRuns {
+    runs: Vec<Run>,
+    /// The number of runs in order, the last one among them.
+    in_order: usize,
+}
+
+impl Default for ActiveState {
+    fn default() -> Self {
+        Self {
+            last: Run::NONE,
+            limit: Span(0),
+            earlier: None,
+        }
+    }
 }
 
 impl ActiveState {
     #[inline]
     fn push(&mut self, run: Run) {
-        let mut is_later = self.in_order == self.runs.len();
-        if let Some(last) = self.runs.last_mut() {
-            if run.start < last.start {
-                is_later = false;
-            } else if last.joins(run, self.limit) {
-                return;
-            }
-        }
-        self.runs.push(run);
-        if is_later {
-            self.in_order += 1;
-        } else if self.runs.len() >= FEW.max(2 * self.in_order) {
-            in_order(&mut self.runs, self.limit);
-            self.in_order = self.runs.len();
+        if self.last == Run::NONE {
+            self.last = run;
+        } else if run.start < self.last.start || !self.last.joins(run, self.limit) {
+            self.begin(run);
         }
     }
 
-    /// All runs in order, further apart than the limit.
-    fn all(&self) -> Cow<'_, [Run]> {
-        let mut runs = Cow::Borrowed(self.runs.as_slice());
-        if self.in_order < self.runs.len() {
-            in_order(runs.to_mut(), self.limit);
+    /// Begins a run.
+    fn begin(&mut self, run: Run) {
+        let before = std::mem::replace(&mut self.last, run);
+        let earlier = self.earlier.get_or_insert_with(|| {
+            Box::new(EarlierRuns {
+                runs: Vec::new(),
+                in_order: 1,
+            })
+        });
+        earlier.runs.push(before);
+        let count = earlier.runs.len();
+        if earlier.in_order == count && before.start <= run.start {
+            earlier.in_order += 1;
+        } else if count >= FEW.max(2 * earlier.in_order) {
+            earlier.runs.push(run);
+            in_order(&mut earlier.runs, self.limit);
+            earlier.in_order = earlier.runs.len();
+            self.last = earlier.runs.pop().unwrap_or(run);
         }
-        runs
+    }
+
+    /// Appends all runs in order, further apart than the limit.
+    fn append_to(&self, runs: &mut Vec<Run>) {
+        if self.last == Run::NONE {
+            return;
+        }
+        match &self.earlier {
+            Some(earlier) if earlier.in_order <= earlier.runs.len() => {
+                let mut own = earlier.runs.clone();
+                own.push(self.last);
+                in_order(&mut own, self.limit);
+                runs.append(&mut own);
+                return;
+            }
+            Some(earlier) => runs.extend_from_slice(&earlier.runs),
+            None => {}
+        }
+        runs.push(self.last);
     }
 }
 
@@ -155,15 +199,22 @@ impl State for ActiveState {
 
     fn merge(&mut self, other: &Self) {
         self.limit = self.limit.max(other.limit);
-        other.runs.iter().for_each(|&run| self.push(run));
+        let earlier = other.earlier.iter().flat_map(|earlier| &earlier.runs);
+        earlier.for_each(|&run| self.push(run));
+        if other.last != Run::NONE {
+            self.push(other.last);
+        }
     }
 
     fn lower<'s>(
         options: &ActiveOptions,
         states: impl Iterator<Item = &'s Self> + Clone,
     ) -> Result<Column<'static>> {
+        let mut runs = Vec::new();
         let result = |(window, state): (usize, &Self)| {
-            let result = options.of(&state.all());
+            runs.clear();
+            state.append_to(&mut runs);
+            let result = options.of(&runs);
             result.ok_or_else(|| overflow(window, "the active time does not fit the result type"))
         };
         let results: Result<Vec<i64>> = states.enumerate().map(result).collect();
@@ -173,7 +224,7 @@ impl State for ActiveState {
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
         let (mut offsets, mut runs) = (vec![0], Vec::new());
         for state in states.clone() {
-            runs.extend_from_slice(&state.all());
+            state.append_to(&mut runs);
             offsets.push(runs.len() as i64);
         }
         let starts = i64::column(runs.iter().map(|run| Some(run.start.0)));
@@ -199,22 +250,23 @@ impl State for ActiveState {
                 start: Time(i64::at(from, start)),
                 end: Time(i64::at(to, end)),
             };
-            let runs: Vec<Run> = own.zip(of_ends).map(run).collect();
             let limit = u64::try_from(i64::at(limits, row)).map(Span);
             let limit =
                 limit.map_err(|_| Error::Internal("the limit of active runs is negative"))?;
-            let is_apart = |(run, next): (&Run, &Run)| {
-                next.start > run.start && next.start.since(run.end) > limit
-            };
-            let are_apart = runs.iter().zip(runs.iter().skip(1)).all(is_apart);
-            if !are_apart || runs.iter().any(|run| run.end < run.start) {
-                return Err(Error::Internal("active runs are not in order"));
-            }
-            states.push(Self {
-                in_order: runs.len(),
-                runs,
+            let mut state = Self {
                 limit,
-            });
+                ..Self::default()
+            };
+            for run in own.zip(of_ends).map(run) {
+                let is_first = state.last == Run::NONE;
+                let is_apart =
+                    run.start > state.last.end && run.start.since(state.last.end) > limit;
+                if run.end < run.start || !is_first && !is_apart {
+                    return Err(Error::Internal("active runs are not in order"));
+                }
+                state.push(run);
+            }
+            states.push(state);
         }
         Ok(states)
     }
