@@ -11,8 +11,9 @@ use crate::core::aggregate::{overflow, state_columns};
 use crate::core::error::{Error, Result};
 use crate::core::time::{Span, Time};
 
-/// A state with fewer runs out of order is not put in order before it is read.
-const FEW: usize = 64;
+/// A state with fewer runs always has them in order. Among more of them a place is not worth finding, so
+/// runs out of order wait until they are as many as those in order.
+const FEW: usize = 32;
 
 /// The runs of each window. The option is what its result says of them.
 pub(crate) type Active = StateVec<ActiveState>;
@@ -120,8 +121,13 @@ impl ActiveState {
         }
     }
 
-    /// Begins a run.
-    fn begin(&mut self, run: Run) {
+    /// Takes in a run that does not join the one that came last.
+    fn begin(&mut self, mut run: Run) {
+        if self.earlier.is_none() && run.start < self.last.start && run.joins(self.last, self.limit)
+        {
+            self.last = run;
+            return;
+        }
         let before = std::mem::replace(&mut self.last, run);
         let earlier = self.earlier.get_or_insert_with(|| {
             Box::new(EarlierRuns {
@@ -131,14 +137,21 @@ impl ActiveState {
         });
         earlier.runs.push(before);
         let count = earlier.runs.len();
-        if earlier.in_order == count && before.start <= run.start {
+        let are_in_order = earlier.in_order == count;
+        if are_in_order && before.start <= run.start {
             earlier.in_order += 1;
+            return;
+        }
+        if are_in_order && count < FEW {
+            insert(&mut earlier.runs, run, self.limit);
         } else if count >= FEW.max(2 * earlier.in_order) {
             earlier.runs.push(run);
             in_order(&mut earlier.runs, self.limit);
-            earlier.in_order = earlier.runs.len();
-            self.last = earlier.runs.pop().unwrap_or(run);
+        } else {
+            return;
         }
+        earlier.in_order = earlier.runs.len();
+        self.last = earlier.runs.pop().unwrap_or(run);
     }
 
     /// Appends all runs in order, further apart than the limit.
@@ -159,6 +172,20 @@ impl ActiveState {
         }
         runs.push(self.last);
     }
+}
+
+/// Inserts a run into runs in order, and joins those that belong together.
+fn insert(runs: &mut Vec<Run>, mut run: Run, limit: Span) {
+    let mut from = runs.partition_point(|each| each.start <= run.start);
+    let later = runs.iter().skip(from);
+    let to = from + later.take_while(|each| run.joins(**each, limit)).count();
+    if let Some(before) = from.checked_sub(1).and_then(|place| runs.get_mut(place))
+        && before.joins(run, limit)
+    {
+        run = *before;
+        from -= 1;
+    }
+    runs.splice(from..to, [run]);
 }
 
 /// Puts runs in order, and joins those that belong together.
