@@ -57,6 +57,11 @@ AGGREGATES: dict[str, Any] = {
     "strictly": wr.funnel(["high", "high", "high"], strict=True),
     "path": wr.path("high"),
 }
+OF_SESSIONS = {
+    "cut": wr.active_time("2 minutes"),
+    "drop": wr.active_time("2 minutes", breaks="drop").where("high"),
+    "runs": wr.active_runs("2 minutes"),
+}
 PYTHON = {
     "n": wr.count(),
     "ours": wr.reduce("amount", operator.add).where("high"),
@@ -68,6 +73,8 @@ PYTHON = {
 @pytest.mark.parametrize("aggregates", [AGGREGATES, PYTHON], ids=["built in", "python"])
 def test_a_batch_gives_what_this_process_gives(spark: SparkSession, kind: str, aggregates: dict[str, Any]) -> None:
     table = flagged(events(3))
+    if kind == "sessions" and aggregates is AGGREGATES:
+        aggregates = aggregates | OF_SESSIONS
     frame = spark.createDataFrame(table.to_pandas(), f"{DDL}, high boolean")
     seen = Observation("computed")
     windowed = wr.group_by(frame, "user", time="ts").windowed_by(KINDS[kind])
