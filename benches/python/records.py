@@ -1,15 +1,17 @@
-"""What rules, records left out and a pace cost: each query compared with the plain one, in this process, in one run.
+"""What rules, records left out, a pace and active time cost: each query compared with the plain one, in this process,
+in one run.
 
     python benches/python/records.py                                        4 M events
     python benches/python/records.py --events 400000 --repeats 3 --order shuffled --only rules
 
-All queries compute count, sum, min and max of sessions with a gap of 5 minutes. They take turns, so a slow minute of
-the machine slows all of them. Rows, by group:
+All queries but those of `active` compute count, sum, min and max of sessions with a gap of 5 minutes. They take turns,
+so a slow minute of the machine slows all of them. Rows, by group:
 
 * rules: sessions that a rule ends, over a table. A record in twenty begins a session, or has another value than the one
   before it; a day ends once; a session has at most ten records. numpy finds the same sessions.
 * ledger: `left_out("emit")` while no record is left out, over a table, and in the steps of a stream.
 * every: `emit("update", every=)` compared with `emit("update")`, in the steps of a stream.
+* active: `active_time` and `active_runs` with a limit of 1 minute compared with `count`, each alone, over a table.
 
 The steps of a stream pack a micro-batch, join it in eight shards and write their pages to a dict (`growth.py`). Prints
 medians and the ratio of each query to the plain one: of the seconds, and of the processor time. Exit 1 when an answer
@@ -41,6 +43,7 @@ MOST = 10
 EVERY = "5 minutes"
 BORDER = "01:30"
 BORDER_MICROSECONDS = 90 * MINUTE
+LIMIT = "1 minute"
 BEFORE = 6
 """Micro-batches before those that are measured. A session of a stream is about as long as three."""
 
@@ -67,8 +70,8 @@ def devices(user: np.ndarray, random: np.random.Generator) -> np.ndarray:
     return device
 
 
-def expected(data: pa.Table, rule: str) -> tuple[np.ndarray, np.ndarray]:
-    """The start and the count of each session, by user and start."""
+def ordered(data: pa.Table, rule: str) -> tuple[np.ndarray, np.ndarray]:
+    """The times of all events by user and time, and which of them begin a session."""
     user, ts = data["user"].to_numpy(), data["ts"].cast(pa.int64()).to_numpy()
     order = np.lexsort((ts, user))
     user, ts = user[order], ts[order]
@@ -86,8 +89,26 @@ def expected(data: pa.Table, rule: str) -> tuple[np.ndarray, np.ndarray]:
         places = np.flatnonzero(first)
         nth = np.arange(len(ts)) - np.repeat(places, np.diff(np.append(places, len(ts))))
         first |= nth % MOST == 0
+    return ts, first
+
+
+def expected(data: pa.Table, rule: str) -> tuple[np.ndarray, np.ndarray]:
+    """The start and the count of each session, by user and start."""
+    ts, first = ordered(data, rule)
     places = np.flatnonzero(first)
     return ts[places], np.diff(np.append(places, len(ts)))
+
+
+def expected_activity(data: pa.Table) -> dict[str, np.ndarray]:
+    """The result of each query of `active`, by user and start."""
+    ts, first = ordered(data, "plain")
+    distance = np.where(first, 0, np.diff(ts, prepend=ts[:1]))
+    of_events = {
+        "count": np.ones_like(ts),
+        "active_time": np.minimum(distance, MINUTE),
+        "active_runs": (first | (distance > MINUTE)).astype(int),
+    }
+    return {name: np.add.reduceat(values, np.flatnonzero(first)) for name, values in of_events.items()}
 
 
 def is_right(answer: pa.Table, data: pa.Table, rule: str) -> bool:
@@ -172,6 +193,22 @@ def every(options: argparse.Namespace) -> bool:
     return streams("every", options, dict.fromkeys(("update", "every"), "update"), ("every",))
 
 
+def active(options: argparse.Namespace) -> bool:
+    """How long sessions are active, over a table."""
+    data = table(options.events, options.order)
+    windowed = wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(GAP))
+    asked = {"count": wr.count(), "active_time": wr.active_time(LIMIT), "active_runs": wr.active_runs(LIMIT)}
+    runs = {name: lambda each=each: windowed.agg(x=each) for name, each in asked.items()}
+    right = True
+    for name, wanted in expected_activity(data).items():
+        answer = runs[name]()
+        start = pc.struct_field(answer["window"], "start").cast(pa.int64()).to_numpy()
+        order = np.lexsort((start, answer["user"].to_numpy()))
+        right = right and np.array_equal(answer["x"].cast(pa.int64()).to_numpy()[order], wanted)
+    shown(f"active: {options.events:,} events of a table, {options.order}", measured(runs, options.repeats), {})
+    return right
+
+
 def streams(title: str, options: argparse.Namespace, queries: Mapping[str, Any], fewer: tuple[str, ...]) -> bool:
     """Micro-batches of streams, which take turns. A user has an event a minute on average.
 
@@ -226,7 +263,7 @@ def stream(name: str, emit: Any) -> Stream:
     return Stream(definition, schema, shards=8)
 
 
-GROUPS = {"rules": rules, "ledger": ledger, "every": every}
+GROUPS = {"rules": rules, "ledger": ledger, "every": every, "active": active}
 
 
 def main() -> int:

@@ -46,7 +46,7 @@ from windrow._aggregates.builtin import (
 )
 from windrow._aggregates.ended_by import ended_by
 from windrow._aggregates.frequencies import histogram_numeric, mode, top_k
-from windrow._aggregates.journeys import funnel, path
+from windrow._aggregates.journeys import funnel, funnel_times, path
 from windrow._aggregates.percentiles import approx_percentile, median, percentile
 from windrow._aggregates.row_numbers import position, session_number
 from windrow._aggregates.statistics import corr, covar_pop, covar_samp, kurtosis, skewness
@@ -88,6 +88,7 @@ __all__ = [
     "ended_by",
     "first",
     "funnel",
+    "funnel_times",
     "histogram_numeric",
     "kurtosis",
     "last",

@@ -51,14 +51,13 @@ enum Output {
 }
 
 impl AggregatePlan {
-    /// Resolves an aggregate against the input's schema, with lengths in ticks of `lengths` and times
-    /// in those of `times`; the next field in
-    /// `python` is that of a Python function's results. A list may be too long for its type: `overflow`
-    /// decides whether it may be null.
+    /// Resolves an aggregate against the input's schema, with lengths in ticks of `lengths` and times of
+    /// the type `time`; the next field in `python` is that of a Python function's results. A list may be
+    /// too long for its type: `overflow` decides whether it may be null.
     pub(crate) fn new<'t>(
         spec: &AggregateSpec,
         input: &Schema,
-        (lengths, times): (TimeUnit, TimeUnit),
+        (lengths, time): (TimeUnit, &DataType),
         inputs: &mut Vec<InputColumn>,
         python: &mut impl Iterator<Item = &'t Field>,
         overflow: Overflow,
@@ -103,7 +102,7 @@ impl AggregatePlan {
                 return Ok(plan(Output::EndedBy(field), None));
             }
             Function::Position => {
-                let (states, field) = resolve(&COUNT, spec, &[], lengths, times)?;
+                let (states, field) = resolve(&COUNT, spec, &[], lengths, time)?;
                 return Ok(plan(Output::BuiltIn(states, field), None));
             }
             Function::Python => {
@@ -118,7 +117,7 @@ impl AggregatePlan {
             }
         };
         let fields: Vec<Field> = sources.iter().map(|(_, field)| (*field).clone()).collect();
-        let (states, field) = resolve(function, spec, &fields, lengths, times)?;
+        let (states, field) = resolve(function, spec, &fields, lengths, time)?;
         let may_be_null = overflow == Overflow::Null && states.longest_list().is_some();
         let field = if may_be_null {
             field.with_nullable(true)

@@ -222,7 +222,7 @@ impl Query {
                 AggregatePlan::new(
                     &aggregate,
                     input,
-                    (lengths, *unit),
+                    (lengths, time.data_type()),
                     &mut inputs,
                     &mut python,
                     spec.overflow,

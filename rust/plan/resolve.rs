@@ -16,13 +16,13 @@ use crate::core::aggregate::result_type::{ResultShape, ResultType};
 use crate::core::error::Result;
 
 /// The empty states of a function over these columns, and the field of its results. Lengths have ticks of
-/// `lengths`, and times of `times`.
+/// `lengths`, and times the type `time`.
 pub(super) fn resolve(
     function: &AggregateFunction,
     spec: &AggregateSpec,
     columns: &[Field],
     lengths: TimeUnit,
-    times: TimeUnit,
+    time: &DataType,
 ) -> Result<(Box<dyn Aggregate>, Field)> {
     let column = |(name, field): (_, &Field)| CallColumn {
         name,
@@ -62,19 +62,23 @@ pub(super) fn resolve(
     }
     let first = columns.first().map(unpacked_field);
     let first = first.unwrap_or_else(|| Field::new(&spec.name, DataType::Null, true));
-    let field = result_field(&spec.name, &resolved.result, &first, times);
+    let field = result_field(&spec.name, &resolved.result, &first, time);
     Ok((resolved.states, field))
 }
 
-/// The field of a result of this type; `first` is the first column that the function takes, `times` the
-/// unit of the time column.
-fn result_field(name: &str, result: &ResultType, first: &Field, times: TimeUnit) -> Field {
-    let of = |name: &str, result: &ResultType| result_field(name, result, first, times);
+/// The field of a result of this type; `first` is the first column that the function takes, `time` the type
+/// of the time column.
+fn result_field(name: &str, result: &ResultType, first: &Field, time: &DataType) -> Field {
+    let of = |name: &str, result: &ResultType| result_field(name, result, first, time);
     let data_type = match &result.shape {
         ResultShape::OfColumn => return like(first, name, result.nullable),
         ResultShape::Int64 => DataType::Int64,
         ResultShape::Float64 => DataType::Float64,
-        ResultShape::Duration => DataType::Duration(times),
+        ResultShape::Time => time.clone(),
+        ResultShape::Duration => match time {
+            DataType::Timestamp(unit, _) => DataType::Duration(*unit),
+            other => other.clone(),
+        },
         &ResultShape::Decimal { precision, scale } => DataType::Decimal128(precision, scale),
         ResultShape::List(item) => DataType::List(Arc::new(of("item", item))),
         ResultShape::Struct(fields) => DataType::Struct(

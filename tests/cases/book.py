@@ -19,6 +19,7 @@ SECTIONS = (
     "6_pace",
     "6_left_out",
     "6_activity",
+    "6_funnel_times",
     "7",
     "8",
     "9",

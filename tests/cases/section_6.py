@@ -1,5 +1,5 @@
-"""Output: rules 6. `section_6_pace` has updates at a pace, `section_6_left_out` records in no window, and
-`section_6_activity` active time.
+"""Output: rules 6. `section_6_pace` has updates at a pace, `section_6_left_out` records in no window,
+`section_6_activity` active time, and `section_6_funnel_times` the times of a funnel's steps.
 """
 
 from __future__ import annotations

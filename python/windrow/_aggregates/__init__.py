@@ -8,7 +8,7 @@
 | `bits` | aggregates of booleans, and of the bits of integers |
 | `percentiles` | values by their place among the sorted ones |
 | `frequencies` | values with how often they occur: `mode`, `top_k`, `histogram_numeric` |
-| `journeys` | `funnel` and `path` |
+| `journeys` | `funnel`, `funnel_times` and `path` |
 | `activity` | `active_time` and `active_runs` |
 | `statistics` | measures of shape and relation |
 | `row_numbers`, `window_id`, `window_length` | numbers of records and windows; the length of a window |

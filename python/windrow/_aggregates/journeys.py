@@ -1,4 +1,4 @@
-"""How users get through a window: `funnel` and `path`.
+"""How users get through a window: `funnel`, `funnel_times` and `path`.
 
 The examples of this module share these lines:
 
@@ -76,21 +76,39 @@ def funnel(
     ... ).select(["steps", "soon", "strict"]).to_pylist()
     [{'steps': 3, 'soon': 2, 'strict': 2}]
     """
-    if isinstance(steps, str) or not isinstance(steps, Sequence):
-        raise bad_type("funnel(steps=)", steps, "a list of values or conditions")
-    if not 1 <= len(steps) <= _MOST_STEPS:
-        raise bad_value("funnel(steps=)", steps, f"1 to {_MOST_STEPS} steps")
-    if not isinstance(strict, bool):
-        raise bad_type("funnel(strict=)", strict, "True or False")
-    longest = None if within is None else microseconds("funnel(within=)", within, zero=True)
-    if column is None:
-        columns = tuple(condition_reference("funnel(steps=)", step) for step in steps)
-        return Aggregate(Funnel("funnel", columns, within=longest, strict=strict))
-    values = tuple(_value(step) for step in steps)
-    if len({isinstance(value, str) for value in values}) > 1:
-        raise bad_type("funnel(steps=)", steps, "only strings or only integers, like the values of one column")
-    named = column_reference("funnel(column=)", column)
-    return Aggregate(Funnel("funnel", (named,), values=values, within=longest, strict=strict))
+    return _of_steps("funnel", steps, column, within, strict)
+
+
+def funnel_times(
+    steps: Sequence[str | int | ColumnName],
+    *,
+    column: ColumnName | None = None,
+    within: Duration | None = None,
+    strict: bool = False,
+) -> Aggregate:
+    """When the records of a window got through the steps of a funnel: the times of the steps that `funnel` counts.
+
+    An array of the type of the time column, without nulls, with a time for each of these steps; empty if `funnel` is 0.
+    If several records could be a step, the times are those of the way through the funnel that ends first. Of these it
+    is the way that begins last, and of these the one that reaches each next step first.
+
+    The state of a window is that of `funnel`, except that a complete funnel keeps the records up to its end.
+
+    Args:
+        steps: as in `funnel`.
+        column: as in `funnel`.
+        within: as in `funnel`.
+        strict: as in `funnel`. Only records before the one that ends the funnel are steps.
+
+    Raises:
+        TypeError: as `funnel`.
+        ValueError: as `funnel`.
+
+    >>> [times] = visits.agg(times=wr.funnel_times(["view", "cart", "pay"], column="event"))["times"].to_pylist()
+    >>> [f"{time:%H:%M}" for time in times]
+    ['09:02', '09:03', '09:20']
+    """
+    return _of_steps("funnel_times", steps, column, within, strict)
 
 
 def path(column: ColumnName, *, max_length: int | None = None) -> Aggregate:
@@ -121,21 +139,46 @@ def path(column: ColumnName, *, max_length: int | None = None) -> Aggregate:
     return Aggregate(Path("path", (column_reference("path(column=)", column),), most=most))
 
 
-def _value(step: object) -> str | int:
+def _of_steps(
+    maker: str,
+    steps: Sequence[str | int | ColumnName],
+    column: ColumnName | None,
+    within: Duration | None,
+    strict: bool,
+) -> Aggregate:
+    """The call of `funnel` or `funnel_times`; `maker` says which. Raises as they do."""
+    if isinstance(steps, str) or not isinstance(steps, Sequence):
+        raise bad_type(f"{maker}(steps=)", steps, "a list of values or conditions")
+    if not 1 <= len(steps) <= _MOST_STEPS:
+        raise bad_value(f"{maker}(steps=)", steps, f"1 to {_MOST_STEPS} steps")
+    if not isinstance(strict, bool):
+        raise bad_type(f"{maker}(strict=)", strict, "True or False")
+    longest = None if within is None else microseconds(f"{maker}(within=)", within, zero=True)
+    if column is None:
+        columns = tuple(condition_reference(f"{maker}(steps=)", step) for step in steps)
+        return Aggregate(Funnel(maker, columns, within=longest, strict=strict))
+    values = tuple(_value(f"{maker}(steps=)", step) for step in steps)
+    if len({isinstance(value, str) for value in values}) > 1:
+        raise bad_type(f"{maker}(steps=)", steps, "only strings or only integers, like the values of one column")
+    named = column_reference(f"{maker}(column=)", column)
+    return Aggregate(Funnel(maker, (named,), values=values, within=longest, strict=strict))
+
+
+def _value(argument: str, step: object) -> str | int:
     """A value of the column; `TypeError` unless it is text or a 64-bit integer."""
     if isinstance(step, str):
         return step
     number = None if isinstance(step, bool) else index_of(step)
     if number is None:
-        raise bad_type("funnel(steps=)", step, "strings or integers with column=, or conditions without it")
+        raise bad_type(argument, step, "strings or integers with column=, or conditions without it")
     if not -(2**63) <= number < 2**63:
-        raise bad_value("funnel(steps=)", step, "integers of 64 bits")
+        raise bad_value(argument, step, "integers of 64 bits")
     return number
 
 
 @dataclass(frozen=True, repr=False)
 class Funnel(AggregateCall):
-    """The call that `funnel` makes.
+    """The call that `funnel` and `funnel_times` make.
 
     Attributes:
         values: the values of the one column, step by step; empty if the columns are conditions.

@@ -115,9 +115,9 @@ def group_by(
             calls a key by its alias, or by the name that the library gives it.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         tie: an integer column that orders records with the same time, such as an offset or a sequence number. It
-            matters wherever the order of records counts: in `first`, `last`, `position`, `funnel`, `path`,
-            `collect_list` and in rules for sessions. A record without a tie is left out and counted (`null_ties`). It
-            need not be unique.
+            matters wherever the order of records counts: in `first`, `last`, `position`, `funnel`, `funnel_times`,
+            `path`, `collect_list` and in rules for sessions. A record without a tie is left out and counted
+            (`null_ties`). It need not be unique.
         tick: a boolean column. A row in which it is true is no record: on a stream it moves stream time, in a batch it
             is left out.
         source: the columns that name a record's source partition, such as Kafka's topic and partition: strings or

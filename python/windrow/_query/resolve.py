@@ -75,7 +75,7 @@ def resolved(
         if grouped.tie is not None:
             _check_tie(grouped.tie, argument, call, windows)
         if isinstance(call, Funnel) and call.within is not None:
-            check_whole(f"{argument}: funnel(within=)", call.within, fields[grouped.time])
+            check_whole(f"{argument}: {call.maker}(within=)", call.within, fields[grouped.time])
         if isinstance(call, Active):
             call.check_limit(argument, fields[grouped.time])
         resolved_parts[name] = grouped._resolved(argument, call)

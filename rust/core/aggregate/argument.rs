@@ -76,12 +76,12 @@ impl Argument for Presence {
     }
 }
 
-/// The time.
-pub(crate) struct Times;
+/// From when to when a row is active. A row without an end ends at its time.
+pub(crate) struct Bounds;
 
-impl Argument for Times {
+impl Argument for Bounds {
     type Columns<'a> = &'a [Time];
-    type Row<'a> = Time;
+    type Row<'a> = (Time, Time);
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
         Ok(rows.times)
@@ -89,7 +89,7 @@ impl Argument for Times {
 
     #[inline]
     fn get<'a>(times: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
-        times.get(row).copied()
+        times.get(row).map(|&time| (time, time))
     }
 }
 

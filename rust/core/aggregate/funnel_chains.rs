@@ -26,6 +26,11 @@ pub(crate) struct StepRow {
 }
 
 impl StepRow {
+    /// Whether no order of rows says which of both came first.
+    fn is_at_once(&self, other: &Self) -> bool {
+        (self.time, self.tie) == (other.time, other.tie)
+    }
+
     /// The order of rows: by time and tie; at one of these rows that fit no step, then by the first
     /// step that they fit.
     pub(crate) fn rank(&self) -> (Time, SeqNo, u32, u32) {
@@ -51,25 +56,30 @@ pub(crate) struct FunnelRules {
 impl FunnelRules {
     /// How many steps the rows get through. They are in the order of their ranks.
     pub(crate) fn reached(&self, rows: &[StepRow]) -> usize {
-        let mut chains = Chains::default();
-        for at_once in rows.chunk_by(|left, right| (left.time, left.tie) == (right.time, right.tie))
-        {
-            let fits_several = |row: &StepRow| row.steps.count_ones() > 1;
-            if !self.strict && at_once.len() > 1 && at_once.iter().any(fits_several) {
-                chains.take_at_once(self, at_once);
-            } else {
-                for row in at_once {
-                    if self.strict && chains.is_broken_by(row) {
-                        return chains.longest;
-                    }
-                    chains.take(self, row);
-                }
-            }
-            if chains.longest == self.steps {
+        let mut chains = Chains::<Time>::default();
+        for at_once in rows.chunk_by(StepRow::is_at_once) {
+            if !chains.take_all(self, at_once) || chains.longest == self.steps {
                 break;
             }
         }
         chains.longest
+    }
+
+    /// The times of these steps: of the longest chains the one that ends first, of these the one that begins
+    /// last, and of these the one with the earliest steps.
+    pub(crate) fn times(&self, rows: &[StepRow]) -> Vec<Time> {
+        let (mut chains, mut times) = (Chains::<Vec<Time>>::default(), Vec::new());
+        for of_one_time in rows.chunk_by(|left, right| left.time == right.time) {
+            let mut groups = of_one_time.chunk_by(StepRow::is_at_once);
+            let goes_on = groups.all(|at_once| chains.take_all(self, at_once));
+            if chains.longest > times.len() {
+                times = chains.chain(chains.longest).cloned().unwrap_or_default();
+            }
+            if !goes_on || times.len() == self.steps {
+                break;
+            }
+        }
+        times
     }
 
     fn is_in_time(&self, start: Time, time: Time) -> bool {
@@ -77,25 +87,65 @@ impl FunnelRules {
     }
 }
 
-/// For each length the start of the chain that began last.
-#[derive(Clone, Copy, Default)]
-struct Chains {
-    /// Of chains with one step, with two, and so on.
-    starts: [Time; MOST_STEPS],
+/// What is kept of a chain.
+trait Chain: Clone + Default {
+    /// When it begins.
+    fn start(&self) -> Time;
+
+    /// A chain with a step more, or a chain of the first step.
+    fn with_step(chain: Option<&Self>, time: Time) -> Self;
+}
+
+/// When it begins.
+impl Chain for Time {
+    #[inline]
+    fn start(&self) -> Time {
+        *self
+    }
+
+    #[inline]
+    fn with_step(chain: Option<&Self>, time: Time) -> Self {
+        chain.copied().unwrap_or(time)
+    }
+}
+
+/// The times of its steps.
+impl Chain for Vec<Time> {
+    fn start(&self) -> Time {
+        self.first().copied().unwrap_or_default()
+    }
+
+    fn with_step(chain: Option<&Self>, time: Time) -> Self {
+        let steps = chain.into_iter().flatten().copied();
+        steps.chain([time]).collect()
+    }
+}
+
+/// For each length the chain that begins last. Of chains that begin at one time the first to come stays: it
+/// has the earliest steps.
+#[derive(Clone, Default)]
+struct Chains<C> {
+    /// Of one step, of two, and so on.
+    chains: [C; MOST_STEPS],
     /// The length of the longest chain; there are chains of all lengths up to it.
     longest: usize,
 }
 
-impl Chains {
-    /// The start of the chains of this length.
-    fn start(&self, length: usize) -> Option<Time> {
-        let starts = self.starts.get(..self.longest)?;
-        starts.get(length.checked_sub(1)?).copied()
+impl<C: Chain> Chains<C> {
+    /// The chain of this length.
+    fn chain(&self, length: usize) -> Option<&C> {
+        let chains = self.chains.get(..self.longest)?;
+        chains.get(length.checked_sub(1)?)
     }
 
-    fn set(&mut self, length: usize, start: Time) {
-        if let Some(slot) = self.starts.get_mut(length - 1) {
-            *slot = start;
+    /// Whether no chain of this length begins at `start` or later.
+    fn begin_before(&self, length: usize, start: Time) -> bool {
+        self.chain(length).is_none_or(|chain| chain.start() < start)
+    }
+
+    fn set(&mut self, length: usize, chain: C) {
+        if let Some(slot) = self.chains.get_mut(length - 1) {
+            *slot = chain;
             self.longest = self.longest.max(length);
         }
     }
@@ -106,18 +156,36 @@ impl Chains {
         self.longest > 0 && u64::from(row.steps) & possible == 0
     }
 
+    /// Adds rows of one time and tie to the chains. False if one of them ends the funnel.
+    fn take_all(&mut self, rules: &FunnelRules, rows: &[StepRow]) -> bool {
+        let fits_several = |row: &StepRow| row.steps.count_ones() > 1;
+        if !rules.strict && rows.len() > 1 && rows.iter().any(fits_several) {
+            self.take_at_once(rules, rows);
+            return true;
+        }
+        for row in rows {
+            if rules.strict && self.is_broken_by(row) {
+                return false;
+            }
+            self.take(rules, row);
+        }
+        true
+    }
+
     /// Adds a row to the chains. The longest first, so that a chain takes it once.
     fn take(&mut self, rules: &FunnelRules, row: &StepRow) {
         let mut steps = row.steps;
         while steps > 0 {
-            let before = steps.ilog2();
+            let before = steps.ilog2() as usize;
             steps ^= 1 << before;
-            let start = match before {
-                0 => Some(row.time),
-                length => self.start(length as usize),
-            };
-            if let Some(start) = start.filter(|&start| rules.is_in_time(start, row.time)) {
-                self.set(before as usize + 1, start);
+            let chain = self.chain(before);
+            if chain.is_none() && before > 0 {
+                continue;
+            }
+            let start = chain.map_or(row.time, C::start);
+            if rules.is_in_time(start, row.time) && self.begin_before(before + 1, start) {
+                let longer = C::with_step(chain, row.time);
+                self.set(before + 1, longer);
             }
         }
     }
@@ -127,7 +195,7 @@ impl Chains {
         let Some(time) = rows.first().map(|row| row.time) else {
             return;
         };
-        let before = *self;
+        let before = self.clone();
         // More rows that fit the same steps than there are such steps change nothing.
         let alike = rows.chunk_by(|left, right| left.steps == right.steps);
         let few = |rows: &[StepRow]| {
@@ -136,10 +204,17 @@ impl Chains {
         };
         let rows: Vec<u32> = alike.flat_map(few).collect();
         for length in (0..=before.longest).rev() {
-            let start = before.start(length).unwrap_or(time);
+            let mut chain = before.chain(length).cloned();
+            let start = chain.as_ref().map_or(time, C::start);
             if rules.is_in_time(start, time) {
                 let more = matched(&rows, length..rules.steps);
-                (1..=more).for_each(|more| self.set(length + more, start));
+                for length in length + 1..=length + more {
+                    let longer = C::with_step(chain.as_ref(), time);
+                    if self.begin_before(length, start) {
+                        self.set(length, longer.clone());
+                    }
+                    chain = Some(longer);
+                }
             }
         }
     }

@@ -14,7 +14,7 @@
 //! | [`numeric`], [`total`], [`distance`], `double_double`, `power_of_two`, [`float_order`] | arithmetic on values |
 //! | `value_counts`, `code_counts`, `value_dictionary`, `distinct_values`, [`composite`] | distinct values and their counts |
 //! | `row_value` | the value of one row |
-//! | [`funnel_chains`] | how far rows get through the steps of a funnel |
+//! | [`funnel_steps`], [`funnel_chains`] | which rows are steps of a funnel, and how far they get |
 //! | `sweep`, [`row_spans`], [`two_stacks`], [`list_values`] | sliding windows in one pass |
 //! | [`slot`], [`accumulators`], `bound_aggregate`, [`row_filter`] | all aggregates of a query over shared slots |
 //! | [`window_results`], [`unknown_results`] | the results of windows; some do not fit their type, and some are unknown because their records came before the aggregate |
@@ -38,6 +38,7 @@ pub(crate) mod composite;
 pub(crate) mod distance;
 pub(crate) mod float_order;
 pub(crate) mod funnel_chains;
+pub(crate) mod funnel_steps;
 pub(crate) mod list_values;
 pub(crate) mod numeric;
 pub(crate) mod row_spans;

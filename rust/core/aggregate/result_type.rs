@@ -18,6 +18,8 @@ pub enum ResultShape {
     Int64,
     /// `float64`.
     Float64,
+    /// The type of the time column.
+    Time,
     /// A duration in the unit of the time column.
     Duration,
     /// A decimal.
@@ -40,6 +42,8 @@ impl ResultType {
     pub const INT64: Self = Self::new(ResultShape::Int64);
     /// A `float64`, or null.
     pub const FLOAT64: Self = Self::new(ResultShape::Float64);
+    /// A time of the type of the time column, or null.
+    pub const TIME: Self = Self::new(ResultShape::Time);
     /// A duration in the unit of the time column, or null.
     pub const DURATION: Self = Self::new(ResultShape::Duration);
 

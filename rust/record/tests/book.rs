@@ -10,15 +10,18 @@ use crate::plan::query::Query;
 use crate::plan::spec::Spec;
 use crate::record::operator::Operator;
 use arrow_array::cast::AsArray;
-use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::types::{Int64Type, TimestampMicrosecondType};
 use arrow_array::{
-    ArrayRef, BooleanArray, DurationMicrosecondArray, Float64Array, Int32Array, Int64Array,
-    RecordBatch, StringArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BooleanArray, DurationMicrosecondArray, Float64Array, Int32Array, Int64Array,
+    ListArray, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
+use arrow_cast::cast;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{DataType, Field};
 use serde_json::Value as Json;
 
-/// A row of a result: what it is, key, bounds, and values by name.
+/// A row of a result: what it is, key, bounds, and values by name. Values that are times or lengths are
+/// milliseconds.
 type Row = (String, String, i64, i64, Vec<(String, String)>);
 
 fn cases() -> Vec<Json> {
@@ -113,10 +116,33 @@ fn result_rows(batches: &[RecordBatch], expected: &[Row]) -> Vec<Row> {
         .collect()
 }
 
+/// The same values, with times and lengths as numbers.
+fn in_milliseconds(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Timestamp(..) | DataType::Duration(_) => {
+            let micros = cast(array, &DataType::Int64).unwrap();
+            let millis = micros.as_primitive::<Int64Type>().unary(|micros| {
+                assert_eq!(micros % 1_000, 0, "a case tells whole milliseconds");
+                micros / 1_000
+            });
+            Arc::new(millis as Int64Array)
+        }
+        DataType::List(_) => {
+            let lists = array.as_list::<i32>();
+            let values = in_milliseconds(lists.values());
+            let item = Arc::new(Field::new("item", values.data_type().clone(), true));
+            let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
+            Arc::new(ListArray::new(item, offsets, values, nulls))
+        }
+        _ => Arc::clone(array),
+    }
+}
+
 fn rows(batch: &RecordBatch, names: &[&String]) -> Vec<Row> {
     let options = FormatOptions::default().with_null("null");
     let shown = |array: &ArrayRef, row: usize| {
-        let formatter = ArrayFormatter::try_new(array, &options).unwrap();
+        let plain = in_milliseconds(array);
+        let formatter = ArrayFormatter::try_new(&plain, &options).unwrap();
         formatter.value(row).to_string()
     };
     let window = batch.column(1).as_struct();

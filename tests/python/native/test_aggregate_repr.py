@@ -46,6 +46,7 @@ AGGREGATES = [
     ("funnel(['a = 1', 'b'], within='1 hour')", wr.funnel(["a = 1", "b"], within="60 minutes")),
     ("funnel(['x', 'y'], column='a', strict=True)", wr.funnel(["x", "y"], column="a", strict=True)),
     ("funnel([1, 2], column='a').where('b')", wr.funnel([1, 2], column="a").where("b")),
+    ("funnel_times(['x', 'y'], column='a', within='1 hour')", wr.funnel_times(["x", "y"], column="a", within="1h")),
     ("path('a')", wr.path("a")),
     ("path('a', max_length=3)", wr.path("a", max_length=3)),
     ("window_length()", wr.window_length()),

@@ -376,6 +376,7 @@ def test_the_core_knows_each_function_and_what_it_compares() -> None:
         "count_distinct": [0, 1, 2],
         "approx_count_distinct": [0],
         "funnel": [0],
+        "funnel_times": [0],
         "path": [0],
     }
     with pytest.raises(ValueError, match='function: there is no aggregate "smallest"'):

@@ -1,10 +1,10 @@
-"""`funnel` and `path`: how users get through a window, against searches of every chain and against SQL."""
+"""`funnel`, `funnel_times` and `path`: how users get through a window, against a search of all chains and SQL."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import inf
 from typing import Any
 
@@ -22,11 +22,12 @@ from windrow import _native as native
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.tables import by_sessions, by_sliding, in_batches, records, rows_of
-from ..oracle.journeys import funnel
+from ..oracle.journeys import funnel, funnel_times
 from ..oracle.records import Record, by_key, in_order
 from ..scenes import all_at
 from .test_property_packed import merged, packed, splits
 
+EPOCH = datetime(1970, 1, 1)
 TICK = timedelta(microseconds=1)
 STEPS = ["view", "cart", "pay"]
 EVENTS = [*STEPS, "search"]
@@ -71,6 +72,9 @@ def asked_for(within: int | None, strict: bool) -> dict[str, wr.Aggregate]:
         "values": wr.funnel(STEPS, column="event", **options),
         "codes": wr.funnel([0, 1, 2], column="code", **options),
         "flags": wr.funnel(FLAGS, **options),
+        "value times": wr.funnel_times(STEPS, column="event", **options),
+        "code times": wr.funnel_times([0, 1, 2], column="code", **options),
+        "flag times": wr.funnel_times(FLAGS, **options),
         "path": wr.path("event"),
         "start": wr.path("code", max_length=2),
     }
@@ -78,16 +82,21 @@ def asked_for(within: int | None, strict: bool) -> dict[str, wr.Aggregate]:
 
 def expected(rows: Sequence[Record], within: int | None, strict: bool) -> dict[str, Any]:
     longest = inf if within is None else within
-    values, flags = (
-        funnel([(row.time or 0, fits(row)) for row in rows], 3, longest, strict=strict) for fits in (by_value, by_flags)
+    of_values, of_flags = ([(row.time or 0, fits(row)) for row in rows] for fits in (by_value, by_flags))
+    values, flags = (funnel(each, 3, longest, strict=strict) for each in (of_values, of_flags))
+    value_times, flag_times = (
+        [EPOCH + time * TICK for time in funnel_times(each, 3, longest, strict=strict)]
+        for each in (of_values, of_flags)
     )
+    assert (len(value_times), len(flag_times)) == (values, flags)
     path: list[str] = []
     for row in in_order(rows):
         event = row.values["event"]
         if event is not None and path[-1:] != [event]:
             path.append(event)
     start = [EVENTS.index(event) for event in path[:2]]
-    return {"values": values, "codes": values, "flags": flags, "path": path, "start": start}
+    times = {"value times": value_times, "code times": value_times, "flag times": flag_times}
+    return {"values": values, "codes": values, "flags": flags, **times, "path": path, "start": start}
 
 
 @pytest.mark.parametrize("kind", WINDOWS)
@@ -172,12 +181,13 @@ def test_the_steps_of_a_funnel_may_be_of_several_inputs() -> None:
     home, buy = pc.field("views.page") == "/", pc.field("views.page") == "/buy"
     got = both.agg(
         paid=wr.funnel([home, "orders.paid"]),
+        at=wr.funnel_times([home, "orders.paid", buy]),
         bought=wr.funnel([home, "orders.paid", buy]),
         one=wr.funnel([home, buy], strict=True),
         pages=wr.path("views.page"),
     )
-    assert got.select(["paid", "bought", "one", "pages"]).to_pylist() == [
-        {"paid": 2, "bought": 3, "one": 2, "pages": ["/", "/buy"]}
+    assert got.select(["paid", "at", "bought", "one", "pages"]).to_pylist() == [
+        {"paid": 2, "at": all_at(0, 5, 9), "bought": 3, "one": 2, "pages": ["/", "/buy"]}
     ]
 
 
@@ -199,32 +209,47 @@ def test_the_types_of_values() -> None:
     assert windowed(nothing).agg(steps=wr.funnel(["flag"]))["steps"].to_pylist() == [0]
 
 
+@pytest.mark.parametrize("maker", [wr.funnel, wr.funnel_times])
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: wr.funnel([]), ValueError, ["funnel(steps=)", "1 to 32"]),
-        (lambda: wr.funnel(["a"] * 33), ValueError, ["funnel(steps=)", "1 to 32"]),
-        (lambda: wr.funnel("view", column="event"), TypeError, ["funnel(steps=)", "a list"]),
-        (lambda: wr.funnel([1, "a"], column="event"), TypeError, ["only strings or only integers"]),
-        (lambda: wr.funnel([1.5], column="event"), TypeError, ["1.5", "strings or integers"]),
-        (lambda: wr.funnel([True], column="event"), TypeError, ["strings or integers"]),
-        (lambda: wr.funnel([2**63], column="event"), ValueError, ["64 bits"]),
-        (lambda: wr.funnel([1]), TypeError, ["funnel(steps=)", "got 1"]),
-        (lambda: wr.funnel(STEPS, column="event", within=60), TypeError, ["funnel(within=)", "60"]),
-        (lambda: wr.funnel(STEPS, column="event", within="-1 hour"), ValueError, ["funnel(within=)"]),
-        (lambda: wr.funnel(STEPS, column="event", strict=1), TypeError, ["funnel(strict=)", "True or False"]),
-        (lambda: wr.funnel(STEPS, column=3), TypeError, ["funnel(column=)"]),
+        (lambda maker: maker([]), ValueError, ["(steps=)", "1 to 32"]),
+        (lambda maker: maker(["a"] * 33), ValueError, ["(steps=)", "1 to 32"]),
+        (lambda maker: maker("view", column="event"), TypeError, ["(steps=)", "a list"]),
+        (lambda maker: maker([1, "a"], column="event"), TypeError, ["(steps=)", "only strings or only integers"]),
+        (lambda maker: maker([1.5], column="event"), TypeError, ["(steps=)", "1.5", "strings or integers"]),
+        (lambda maker: maker([True], column="event"), TypeError, ["(steps=)", "strings or integers"]),
+        (lambda maker: maker([2**63], column="event"), ValueError, ["(steps=)", "64 bits"]),
+        (lambda maker: maker([1]), TypeError, ["(steps=)", "got 1"]),
+        (lambda maker: maker(STEPS, column="event", within=60), TypeError, ["(within=)", "60"]),
+        (lambda maker: maker(STEPS, column="event", within="-1 hour"), ValueError, ["(within=)"]),
+        (lambda maker: maker(STEPS, column="event", strict=1), TypeError, ["(strict=)", "True or False"]),
+        (lambda maker: maker(STEPS, column=3), TypeError, ["(column=)"]),
+        (lambda maker: of(maker(["event"])), TypeError, ["'event'", "booleans"]),
+        (lambda maker: of(maker([1, 2], column="event")), TypeError, ["'event'", "numbers"]),
+        (lambda maker: of(maker(STEPS, column="ts")), TypeError, ["'ts'", "strings"]),
+        (lambda maker: of(maker(STEPS)), ValueError, ["'view'", "event"]),
+        (lambda maker: of(maker(["event = 'view'"])), ValueError, ["SQL text is for Spark and DuckDB"]),
+        (lambda maker: of(maker([1], column="n", within="1 ns")), ValueError, ["(within=)", "1 microsecond"]),
+    ],
+)
+def test_a_bad_funnel_is_an_error_at_the_call(maker: Any, call: Any, error: type[Exception], words: list[str]) -> None:
+    with pytest.raises(error) as raised:
+        call(maker)
+    said = str(raised.value).replace('"', "'")
+    for word in words:
+        assert (f"{maker.__name__}{word}" if word.startswith("(") else word) in said
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
         (lambda: wr.path("event", max_length=0), ValueError, ["path(max_length=)", "1 to 1,000,000"]),
         (lambda: wr.path("event", max_length="3"), TypeError, ["path(max_length=)"]),
-        (lambda: of(wr.funnel(["event"])), TypeError, ["funnel", "'event'", "booleans"]),
-        (lambda: of(wr.funnel([1, 2], column="event")), TypeError, ["'event'", "numbers"]),
-        (lambda: of(wr.funnel(STEPS, column="ts")), TypeError, ["'ts'", "strings"]),
-        (lambda: of(wr.funnel(STEPS)), ValueError, ["'view'", "event"]),
-        (lambda: of(wr.funnel(["event = 'view'"])), ValueError, ["SQL text is for Spark and DuckDB"]),
         (lambda: of(wr.path("nope")), ValueError, ["nope"]),
     ],
 )
-def test_bad_input_is_an_error_at_the_call(call: Any, error: type[Exception], words: list[str]) -> None:
+def test_a_bad_path_is_an_error_at_the_call(call: Any, error: type[Exception], words: list[str]) -> None:
     with pytest.raises(error) as raised:
         call()
     for word in words:
@@ -232,7 +257,7 @@ def test_bad_input_is_an_error_at_the_call(call: Any, error: type[Exception], wo
 
 
 def of(aggregate: wr.Aggregate) -> Any:
-    return windowed(visits([(0, "view")])).agg(steps=aggregate)
+    return windowed(visits([(0, "view")], n=[0])).agg(steps=aggregate)
 
 
 def test_the_plan_of_a_query_without_a_funnel_does_not_change() -> None:

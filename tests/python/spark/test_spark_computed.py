@@ -55,6 +55,7 @@ AGGREGATES: dict[str, Any] = {
     "length": wr.window_length(),
     "steps": wr.funnel(["high", "high"], within="5 minutes"),
     "strictly": wr.funnel(["high", "high", "high"], strict=True),
+    "times": wr.funnel_times(["high", "high"], within="5 minutes"),
     "path": wr.path("high"),
 }
 OF_SESSIONS = {
@@ -113,7 +114,7 @@ def named(row: dict[str, Any]) -> tuple[Any, ...]:
     return (row["user"], *(row["window"][bound].replace(tzinfo=None) for bound in ("start", "end")))
 
 
-UPDATED = ("high", "share", "usual", "text", "width", "wait", "length", "steps", "path")
+UPDATED = ("high", "share", "usual", "text", "width", "wait", "length", "steps", "times", "path")
 QUERIES = {"close": AGGREGATES, "update": {name: AGGREGATES[name] for name in UPDATED}}
 
 

@@ -1,7 +1,7 @@
 //! `active_time(limit, breaks)` and `active_runs(limit)`: how long the rows are active, and in how many
 //! runs. A run ends where the next row begins more than the limit after the latest end so far. 0 without rows.
 
-use crate::core::aggregate::argument::Times;
+use crate::core::aggregate::argument::Bounds;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{AggregateFunction, Breaks, FunctionCall, resolved};
 use crate::core::aggregate::result_type::ResultType;
@@ -213,15 +213,12 @@ impl ActiveOptions {
 
 impl State for ActiveState {
     type Options = ActiveOptions;
-    type Argument = Times;
+    type Argument = Bounds;
 
     #[inline]
-    fn add(&mut self, options: &ActiveOptions, time: Time) {
+    fn add(&mut self, options: &ActiveOptions, (start, end): (Time, Time)) {
         self.limit = options.limit;
-        self.push(Run {
-            start: time,
-            end: time,
-        });
+        self.push(Run { start, end });
     }
 
     fn merge(&mut self, other: &Self) {

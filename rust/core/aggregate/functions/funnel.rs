@@ -1,20 +1,22 @@
 //! `funnel(condition, ...)`, and `funnel(column)` with a value for each step: how many steps of an ordered
-//! funnel the rows got through. 0 without rows.
+//! funnel the rows got through, 0 without rows; `funnel_times`: the times of these steps.
 
 use std::marker::PhantomData;
 
-use crate::core::aggregate::argument::{Argument, Flags, PositionedValue};
+use crate::core::aggregate::argument::Argument;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, FunnelSteps, ResolvedFunction, StepValue, resolved,
 };
 use crate::core::aggregate::funnel_chains::{FunnelRules, MOST_STEPS, StepRow};
+use crate::core::aggregate::funnel_steps::{Conditions, StepCriterion, StepValues};
+use crate::core::aggregate::list_values::ListValues;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
 use crate::core::aggregate::value_type::ValueType;
-use crate::core::aggregate::{InputRows, RowPosition, state_columns};
+use crate::core::aggregate::{InputRows, state_columns};
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 
@@ -28,10 +30,17 @@ pub(crate) type Funnel<S> = StateVec<FunnelState<S>>;
 pub(crate) static FUNNEL: AggregateFunction = AggregateFunction {
     columns: 1..=MOST_STEPS,
     compares: 0..1,
-    ..AggregateFunction::new("funnel", resolve)
+    ..AggregateFunction::new("funnel", |call| resolve(call, FunnelMeasure::Steps))
 };
 
-fn resolve(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
+/// `funnel_times`: a list of times.
+pub(crate) static FUNNEL_TIMES: AggregateFunction = AggregateFunction {
+    columns: 1..=MOST_STEPS,
+    compares: 0..1,
+    ..AggregateFunction::new("funnel_times", |call| resolve(call, FunnelMeasure::Times))
+};
+
+fn resolve(call: &FunctionCall<'_>, measure: FunnelMeasure) -> Result<ResolvedFunction> {
     let funnel = call.options.funnel.clone().unwrap_or_default();
     if funnel.values.is_empty() {
         for position in 0..call.columns.len() {
@@ -40,7 +49,7 @@ fn resolve(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
                 return Err(call.refused_type(position, allowed));
             }
         }
-        return Ok(of_steps(Conditions, call.columns.len(), &funnel));
+        return Ok(of_steps(Conditions, call.columns.len(), &funnel, measure));
     }
     let integers = funnel.values.iter().map(|step| match step {
         StepValue::Integer(value) => Some(*value),
@@ -57,15 +66,19 @@ fn resolve(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
         return Err(Error::Internal("a funnel has too many steps or columns"));
     }
     match (call.value_type(0)?, integers, texts) {
-        (ValueType::Bytes, _, Some(texts)) => Ok(of_steps(StepValues(texts), count, &funnel)),
-        (ValueType::Integer, Some(values), _) => Ok(of_steps(StepValues(values), count, &funnel)),
+        (ValueType::Bytes, _, Some(texts)) => {
+            Ok(of_steps(StepValues(texts), count, &funnel, measure))
+        }
+        (ValueType::Integer, Some(values), _) => {
+            Ok(of_steps(StepValues(values), count, &funnel, measure))
+        }
         (ValueType::UInt64, Some(values), _) => {
             let values = values.into_iter().map(i128::from).collect();
-            Ok(of_steps(StepValues(values), count, &funnel))
+            Ok(of_steps(StepValues(values), count, &funnel, measure))
         }
         (ValueType::Float, Some(values), _) => {
             let values = values.into_iter().map(|value| value as f64).collect();
-            Ok(of_steps(StepValues(values), count, &funnel))
+            Ok(of_steps(StepValues(values), count, &funnel, measure))
         }
         (_, Some(_), _) => {
             Err(call.refused_type(0, "numbers without a scale, as the steps are integers"))
@@ -74,58 +87,28 @@ fn resolve(call: &FunctionCall<'_>) -> Result<ResolvedFunction> {
     }
 }
 
-fn of_steps<S: StepCriterion>(steps: S, count: usize, funnel: &FunnelSteps) -> ResolvedFunction {
+fn of_steps<S: StepCriterion>(
+    steps: S,
+    count: usize,
+    funnel: &FunnelSteps,
+    measure: FunnelMeasure,
+) -> ResolvedFunction {
     let rules = FunnelRules {
         steps: count,
         within: funnel.within.unwrap_or(i64::MAX),
         strict: funnel.strict,
     };
-    let ties = funnel.ties;
-    resolved(
-        Funnel::new(FunnelOptions { rules, ties, steps }),
-        ResultType::INT64.not_null(),
-    )
-}
-
-/// What makes a row a step.
-pub(crate) trait StepCriterion: Clone + Send + Sync + 'static {
-    /// What it takes from a row.
-    type Argument: Argument;
-
-    /// The position of a row and the steps that it fits.
-    fn of(&self, row: <Self::Argument as Argument>::Row<'_>) -> StepRow;
-}
-
-/// A boolean column for each step.
-#[derive(Clone, Debug)]
-pub(crate) struct Conditions;
-
-impl StepCriterion for Conditions {
-    type Argument = Flags;
-
-    #[inline]
-    fn of(&self, ((time, tie), steps): (RowPosition, u32)) -> StepRow {
-        StepRow { time, tie, steps }
-    }
-}
-
-/// A value for each step.
-#[derive(Clone, Debug)]
-pub(crate) struct StepValues<V>(pub Vec<V>);
-
-impl<V: Scalar> StepCriterion for StepValues<V> {
-    type Argument = PositionedValue<V>;
-
-    #[inline]
-    fn of(&self, ((time, tie), value): <Self::Argument as Argument>::Row<'_>) -> StepRow {
-        let mut steps = 0;
-        if let Some(value) = value {
-            for (step, bit) in self.0.iter().zip(0..) {
-                steps |= u32::from(V::compare(step.get(), value).is_eq()) << bit;
-            }
-        }
-        StepRow { time, tie, steps }
-    }
+    let result = match measure {
+        FunnelMeasure::Steps => ResultType::INT64,
+        FunnelMeasure::Times => ResultType::list(ResultType::TIME.not_null()),
+    };
+    let options = FunnelOptions {
+        rules,
+        ties: funnel.ties,
+        steps,
+        measure,
+    };
+    resolved(Funnel::new(options), result.not_null())
 }
 
 /// The options of a funnel.
@@ -135,6 +118,16 @@ pub(crate) struct FunnelOptions<S> {
     /// Whether ties order rows of one time. Otherwise they come at once.
     pub ties: bool,
     pub steps: S,
+    pub measure: FunnelMeasure,
+}
+
+/// What is asked of a funnel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FunnelMeasure {
+    /// How many steps the rows got through.
+    Steps,
+    /// When they did.
+    Times,
 }
 
 impl<S: StepCriterion> FunnelOptions<S> {
@@ -146,10 +139,13 @@ impl<S: StepCriterion> FunnelOptions<S> {
 }
 
 /// The rows that fit a step, and with strict rules all others, in any order. More rows never make the
-/// funnel of rules that are not strict shorter, so a complete one keeps no rows.
+/// funnel of rules that are not strict shorter, or later if it is complete. So a complete one keeps the rows up
+/// to its end, or none if nobody asks for times.
 #[derive(Clone, Debug)]
 pub(crate) struct FunnelState<S> {
     rows: Vec<StepRow>,
+    /// How many rows there were after the last search for a complete funnel.
+    searched: usize,
     is_complete: bool,
     steps: PhantomData<fn(S)>,
 }
@@ -158,6 +154,7 @@ impl<S> Default for FunnelState<S> {
     fn default() -> Self {
         Self {
             rows: Vec::new(),
+            searched: 0,
             is_complete: false,
             steps: PhantomData,
         }
@@ -170,6 +167,22 @@ impl<S> FunnelState<S> {
             is_complete: true,
             ..Self::default()
         };
+    }
+
+    /// Leaves out the rows that a complete funnel does not need.
+    fn compact(&mut self, rules: &FunnelRules, measure: FunnelMeasure) {
+        self.rows.sort_unstable_by_key(StepRow::rank);
+        match measure {
+            FunnelMeasure::Steps if rules.reached(&self.rows) == rules.steps => self.complete(),
+            FunnelMeasure::Steps => {}
+            FunnelMeasure::Times => {
+                let times = rules.times(&self.rows);
+                if let Some(&end) = times.get(rules.steps - 1) {
+                    self.rows.retain(|row| row.time <= end);
+                }
+            }
+        }
+        self.searched = self.rows.len();
     }
 
     /// The rows in the order of their ranks; `scratch` has them if they have to be sorted.
@@ -187,6 +200,11 @@ impl<S: StepCriterion> State for FunnelState<S> {
     type Options = FunnelOptions<S>;
     type Argument = S::Argument;
 
+    fn longest_list(options: &FunnelOptions<S>) -> Option<usize> {
+        let is_list = options.measure == FunnelMeasure::Times;
+        is_list.then_some(options.rules.steps)
+    }
+
     fn kept_rows(options: &FunnelOptions<S>) -> usize {
         if options.rules.strict {
             usize::MAX
@@ -203,12 +221,8 @@ impl<S: StepCriterion> State for FunnelState<S> {
             return;
         }
         self.rows.push(row);
-        let count = self.rows.len();
-        if count >= FEW && count.is_power_of_two() && !rules.strict {
-            self.rows.sort_unstable_by_key(StepRow::rank);
-            if rules.reached(&self.rows) == rules.steps {
-                self.complete();
-            }
+        if self.rows.len() >= FEW.max(2 * self.searched) && !rules.strict {
+            self.compact(rules, options.measure);
         }
     }
 
@@ -225,11 +239,11 @@ impl<S: StepCriterion> State for FunnelState<S> {
         states: impl Iterator<Item = &'s Self> + Clone,
     ) -> Result<Column<'static>> {
         let (rules, mut scratch) = (&options.rules, Vec::new());
-        let reached = states.map(|state| match state.is_complete {
-            true => rules.steps as i64,
-            false => rules.reached(state.sorted(&mut scratch)) as i64,
-        });
-        Ok(Column::new(Values::Int(reached.collect())))
+        let mut results = FunnelResults::new(options.measure);
+        for state in states {
+            results.push(rules, state.sorted(&mut scratch), state.is_complete);
+        }
+        Ok(results.column())
     }
 
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
@@ -282,17 +296,29 @@ impl<S: StepCriterion> State for FunnelState<S> {
                     steps: steps.map_err(|_| Error::Internal("a funnel has too many steps"))?,
                 })
             };
+            let rows = own.zip(of_steps).enumerate().map(step_row);
+            let rows: Vec<StepRow> = rows.collect::<Result<_>>()?;
             states.push(Self {
-                rows: own
-                    .zip(of_steps)
-                    .enumerate()
-                    .map(step_row)
-                    .collect::<Result<_>>()?,
+                searched: rows.len(),
+                rows,
                 is_complete: i64::at(complete, row) == 1,
                 steps: PhantomData,
             });
         }
         Ok(states)
+    }
+
+    fn list_values(
+        options: &FunnelOptions<S>,
+        _rows: InputRows<'_>,
+        spans: RowSpans<'_>,
+    ) -> Result<ListValues> {
+        let most = Self::longest_list(options).unwrap_or(0);
+        let values = spans.iter().map(|span| span.len().min(most)).sum();
+        Ok(ListValues {
+            values,
+            bytes: values.saturating_mul(size_of::<Time>()),
+        })
     }
 
     fn sweep(
@@ -307,7 +333,7 @@ impl<S: StepCriterion> State for FunnelState<S> {
         let all: Vec<StepRow> = (0..count as usize)
             .map(|row| step_row(row).unwrap_or_default())
             .collect();
-        let (mut reached, mut own) = (Vec::with_capacity(spans.len()), Vec::new());
+        let (mut results, mut own) = (FunnelResults::new(options.measure), Vec::new());
         for span in spans.stretches().flatten() {
             let rows = all.get(span.from as usize..span.to as usize);
             own.clear();
@@ -316,8 +342,47 @@ impl<S: StepCriterion> State for FunnelState<S> {
             if !own.is_sorted_by_key(StepRow::rank) {
                 own.sort_by_key(StepRow::rank);
             }
-            reached.push(rules.reached(&own) as i64);
+            results.push(rules, &own, false);
         }
-        Ok(Column::new(Values::Int(reached.into())))
+        Ok(results.column())
+    }
+}
+
+/// What is asked of the funnels of windows, one after the other.
+struct FunnelResults {
+    measure: FunnelMeasure,
+    values: Vec<i64>,
+    /// Where the times of each window start.
+    offsets: Vec<i64>,
+}
+
+impl FunnelResults {
+    fn new(measure: FunnelMeasure) -> Self {
+        Self {
+            measure,
+            values: Vec::new(),
+            offsets: vec![0],
+        }
+    }
+
+    /// Adds the funnel of rows in the order of their ranks. A complete one may have no rows.
+    fn push(&mut self, rules: &FunnelRules, rows: &[StepRow], is_complete: bool) {
+        match self.measure {
+            FunnelMeasure::Steps if is_complete => self.values.push(rules.steps as i64),
+            FunnelMeasure::Steps => self.values.push(rules.reached(rows) as i64),
+            FunnelMeasure::Times => {
+                let times = rules.times(rows);
+                self.values.extend(times.iter().map(|time| time.0));
+                self.offsets.push(self.values.len() as i64);
+            }
+        }
+    }
+
+    fn column(self) -> Column<'static> {
+        let values = Column::new(Values::Int(self.values.into()));
+        match self.measure {
+            FunnelMeasure::Steps => values,
+            FunnelMeasure::Times => Column::list(self.offsets, values),
+        }
     }
 }

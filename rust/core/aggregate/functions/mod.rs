@@ -16,7 +16,7 @@
 //! | [`mode`], [`top_k`] | `mode`, `top_k` |
 //! | [`histogram_numeric`] | `histogram_numeric` |
 //! | [`collect_list`], [`collect_set`] | `collect_list`, `collect_set` |
-//! | [`funnel`], [`path`] | `funnel`, `path` |
+//! | [`funnel`], [`path`] | `funnel`, `funnel_times`; `path` |
 //! | [`active_time`] | `active_time`, `active_runs` |
 
 use super::function::AggregateFunction;
@@ -85,6 +85,7 @@ pub static FUNCTIONS: &[&AggregateFunction] = &[
     &top_k::TOP_K,
     &histogram_numeric::HISTOGRAM_NUMERIC,
     &funnel::FUNNEL,
+    &funnel::FUNNEL_TIMES,
     &path::PATH,
     &active_time::ACTIVE_TIME,
     &active_time::ACTIVE_RUNS,

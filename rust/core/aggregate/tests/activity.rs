@@ -3,9 +3,12 @@
 use crate::core::aggregate::Aggregate;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::Breaks;
-use crate::core::aggregate::functions::active_time::{Active, ActiveMeasure, ActiveOptions};
+use crate::core::aggregate::functions::active_time::{
+    Active, ActiveMeasure, ActiveOptions, ActiveState,
+};
 use crate::core::aggregate::slot::Slot;
-use crate::core::time::Span;
+use crate::core::aggregate::state::State;
+use crate::core::time::{Span, Time};
 use proptest::prelude::*;
 
 use crate::core::aggregate::tests::laws::{Expected, obeys};
@@ -64,29 +67,66 @@ proptest! {
 
     #[test]
     fn a_state_has_its_runs_in_order_however_its_rows_come(
-        mut times in prop::collection::vec(-300..300_i64, 0..400),
+        mut rows in prop::collection::vec((-300..300_i64, prop_oneof![3 => Just(0), 1 => 0..20_i64]), 0..400),
         limit in 0..5_u64,
         cut in 0..400_usize,
     ) {
-        let (early, late) = times.split_at(cut.min(times.len()));
-        let mut states = active(limit, ActiveMeasure::Runs);
-        let mut other = states.fresh();
-        for (states, times) in [(&mut states, early), (&mut other, late)] {
-            states.resize(1);
-            add(states.as_mut(), times);
+        let (early, late) = rows.split_at(cut.min(rows.len()));
+        let [mut state, other] = [early, late].map(|rows| state(rows, limit));
+        state.merge(&other);
+        let saved = ActiveState::save([&state].into_iter());
+        let loaded = ActiveState::load(&saved).unwrap();
+        rows.sort_unstable();
+        let mut runs: Vec<(i64, i64)> = Vec::new();
+        for (start, length) in rows {
+            let end = start + length;
+            match runs.last_mut() {
+                Some(run) if start - run.1 <= limit as i64 => run.1 = run.1.max(end),
+                _ => runs.push((start, end)),
+            }
         }
-        states.merge(&[Slot(0)], other.as_ref(), &[Slot(0)]).unwrap();
-        let saved = states.save(&[Slot(0)]);
-        times.sort_unstable();
-        let later = |pair: &[i64]| pair[1].abs_diff(pair[0]) > limit;
-        let runs: Vec<&[i64]> = times.chunk_by(|&one, &next| !later(&[one, next])).collect();
-        let of = |bound: fn(&&[i64]) -> i64| runs.iter().map(bound).map(Cell::Int).collect();
-        let expected: [Vec<Cell>; 2] = [of(|run| run[0]), of(|run| run[run.len() - 1])];
-        for (column, expected) in saved.iter().zip(expected) {
-            let list = column.lists().unwrap();
-            let got = cells(list.elements);
-            prop_assert!(same(&Cell::List(got), &Cell::List(expected)));
+        let expected: [Vec<Cell>; 2] = [
+            runs.iter().map(|run| Cell::Int(run.0)).collect(),
+            runs.iter().map(|run| Cell::Int(run.1)).collect(),
+        ];
+        for saved in [saved, ActiveState::save(loaded.iter())] {
+            for (column, expected) in saved.iter().zip(&expected) {
+                let got = cells(column.lists().unwrap().elements);
+                prop_assert!(same(&Cell::List(got), &Cell::List(expected.clone())));
+            }
         }
+    }
+}
+
+/// The state of rows with these starts and lengths.
+fn state(rows: &[(i64, i64)], limit: u64) -> ActiveState {
+    let options = ActiveOptions {
+        limit: Span(limit),
+        measure: ActiveMeasure::Runs,
+    };
+    let mut state = ActiveState::default();
+    for (start, length) in rows {
+        state.add(&options, (Time(*start), Time(start + length)));
+    }
+    state
+}
+
+#[test]
+fn runs_join_if_they_are_at_most_the_limit_apart() {
+    for (rows, expected) in [
+        (vec![(0, 10), (14, 1)], vec![Cell::Int(0), Cell::Int(14)]),
+        (vec![(0, 10), (13, 1)], vec![Cell::Int(0)]),
+        (vec![(13, 1), (0, 10)], vec![Cell::Int(0)]),
+        (vec![(0, 10), (2, 3), (13, 1)], vec![Cell::Int(0)]),
+        (
+            vec![(0, 0), (8, 0), (4, 1)],
+            vec![Cell::Int(0), Cell::Int(4), Cell::Int(8)],
+        ),
+        (vec![(0, 1), (8, 0), (4, 1)], vec![Cell::Int(0)]),
+    ] {
+        let saved = ActiveState::save([&state(&rows, 3)].into_iter());
+        let got = cells(saved[0].lists().unwrap().elements);
+        assert!(same(&Cell::List(got), &Cell::List(expected)), "{rows:?}");
     }
 }
 

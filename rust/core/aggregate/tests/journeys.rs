@@ -1,12 +1,13 @@
-//! `funnel` and `path` against plain searches.
+//! `funnel`, `funnel_times` and `path` against plain searches.
+
+use std::cmp::Reverse;
 
 use crate::core::aggregate::Aggregate;
 use crate::core::aggregate::column::{Column, Values};
-use crate::core::aggregate::functions::funnel::{
-    Conditions, Funnel, FunnelOptions, StepCriterion, StepValues,
-};
+use crate::core::aggregate::functions::funnel::{Funnel, FunnelMeasure, FunnelOptions};
 use crate::core::aggregate::functions::path::Path;
 use crate::core::aggregate::funnel_chains::FunnelRules;
+use crate::core::aggregate::funnel_steps::{Conditions, StepCriterion, StepValues};
 use crate::core::aggregate::slot::Slot;
 use proptest::prelude::*;
 
@@ -15,25 +16,16 @@ use crate::core::aggregate::tests::trial::{
     Cell, Event, Input, KINDS, Kind, Trial, cells, order, same, trial, trial_of,
 };
 
-fn funnel(steps: usize, within: i64, strict: bool) -> Box<dyn Aggregate> {
-    of_steps(Conditions, steps, within, strict)
-}
-
-fn of_steps(
-    how: impl StepCriterion,
-    steps: usize,
-    within: i64,
-    strict: bool,
+fn funnel(
+    steps: impl StepCriterion,
+    rules: FunnelRules,
+    measure: FunnelMeasure,
 ) -> Box<dyn Aggregate> {
-    let rules = FunnelRules {
-        steps,
-        within,
-        strict,
-    };
     Box::new(Funnel::new(FunnelOptions {
         rules,
         ties: false,
-        steps: how,
+        steps,
+        measure,
     }))
 }
 
@@ -51,62 +43,60 @@ fn is_in_time(start: i64, time: i64, within: i64) -> bool {
     within == i64::MAX || i128::from(time) - i128::from(start) <= i128::from(within)
 }
 
-/// The longest chain of rows that continues `chain`, by trying all.
-fn longest(rows: &[StepRow], chain: &mut Vec<usize>, steps: usize, within: i64) -> usize {
-    let mut best = chain.len();
-    if best == steps {
-        return best;
+/// The times of each chain of rows that continues `chain`. With strict rules a chain takes rows in their order.
+fn continued(rows: &[StepRow], chain: &[usize], rules: &FunnelRules, found: &mut Vec<Vec<i64>>) {
+    found.push(chain.iter().map(|&place| rows[place].0).collect());
+    if chain.len() == rules.steps {
+        return;
     }
     for (place, (time, fits)) in rows.iter().enumerate() {
         let is_next = fits.contains(&chain.len()) && !chain.contains(&place);
-        let is_later = chain.last().is_none_or(|&last| rows[last].0 <= *time);
-        let first = chain.first();
-        let is_soon = first.is_none_or(|&first| is_in_time(rows[first].0, *time, within));
-        if is_next && is_later && is_soon {
-            chain.push(place);
-            best = best.max(longest(rows, chain, steps, within));
-            chain.pop();
+        let is_after = |last: usize| match rules.strict {
+            true => last < place,
+            false => rows[last].0 <= *time,
+        };
+        let is_soon = |first: usize| is_in_time(rows[first].0, *time, rules.within);
+        let follows = chain.last().is_none_or(|&last| is_after(last));
+        if is_next && follows && chain.first().is_none_or(|&first| is_soon(first)) {
+            continued(rows, &[chain, &[place]].concat(), rules, found);
         }
     }
-    best
 }
 
-/// Every chain of rows by themselves, one row after the other, until a row ends the funnel.
-fn strictly(rows: &[StepRow], within: i64) -> usize {
-    let mut rows = rows.to_vec();
-    rows.sort_by_key(|(time, fits)| (*time, fits.first().map_or(0, |step| step + 1), mask(fits)));
-    let mut chains: Vec<(i64, usize)> = Vec::new();
-    let mut reached = 0;
-    for (time, fits) in rows {
-        if reached > 0 && !fits.iter().any(|&step| step <= reached) {
-            break;
+/// The times of all chains of rows. A strict funnel ends at the first row that can be no step.
+fn chains(mut rows: Vec<StepRow>, rules: &FunnelRules) -> Vec<Vec<i64>> {
+    let first = |fits: &[usize]| fits.first().map_or(0, |step| step + 1);
+    rows.sort_by_key(|(time, fits)| (*time, first(fits), mask(fits)));
+    let mut found = Vec::new();
+    for row in 0..rows.len() * usize::from(rules.strict) {
+        let mut before = Vec::new();
+        continued(&rows[..row], &[], rules, &mut before);
+        let reached = before.iter().map(Vec::len).max().unwrap_or(0);
+        if reached > 0 && !rows[row].1.iter().any(|&step| step <= reached) {
+            return before;
         }
-        for (start, length) in chains.clone() {
-            if fits.contains(&length) && is_in_time(start, time, within) {
-                chains.push((start, length + 1));
-            }
-        }
-        if fits.contains(&0) {
-            chains.push((time, 1));
-        }
-        chains.sort_unstable();
-        chains.dedup();
-        reached = chains.iter().map(|chain| chain.1).max().unwrap_or(0);
     }
-    reached
+    continued(&rows, &[], rules, &mut found);
+    found
 }
 
 fn mask(fits: &[usize]) -> usize {
     fits.iter().map(|step| 1 << step).sum()
 }
 
-fn answer(rows: Vec<StepRow>, steps: usize, within: i64, strict: bool) -> Expected {
-    let reached = if strict {
-        strictly(&rows, within)
-    } else {
-        longest(&rows, &mut Vec::new(), steps, within)
+/// Of the longest chains the one that ends first, then the one that begins last, then the one with the earliest
+/// steps.
+fn answer(rows: Vec<StepRow>, rules: &FunnelRules, measure: FunnelMeasure) -> Expected {
+    let chains = chains(rows, rules).into_iter();
+    let rank = |times: &Vec<i64>| {
+        let bounds = (times.last().copied(), Reverse(times.first().copied()));
+        (Reverse(times.len()), bounds, times.clone())
     };
-    Some(Cell::Int(reached as i64))
+    let times = chains.min_by_key(rank).unwrap_or_default();
+    Some(match measure {
+        FunnelMeasure::Steps => Cell::Int(times.len() as i64),
+        FunnelMeasure::Times => Cell::List(times.into_iter().map(Cell::Int).collect()),
+    })
 }
 
 /// Rows that fit one of `steps` steps, or none.
@@ -120,36 +110,44 @@ fn some_steps(steps: usize) -> impl Strategy<Value = Trial> {
     trial_of((0..steps).map(|_| (Kind::Int, flag())).collect())
 }
 
-fn within() -> impl Strategy<Value = i64> {
-    prop_oneof![4 => 0..7_i64, 1 => Just(i64::MAX), 1 => Just(i64::MAX - 1)]
+fn rules(steps: usize) -> impl Strategy<Value = FunnelRules> {
+    let within = prop_oneof![4 => 0..7_i64, 1 => Just(i64::MAX), 1 => Just(i64::MAX - 1)];
+    (within, any::<bool>()).prop_map(move |(within, strict)| FunnelRules {
+        steps,
+        within,
+        strict,
+    })
+}
+
+fn measure() -> impl Strategy<Value = FunnelMeasure> {
+    prop_oneof![Just(FunnelMeasure::Steps), Just(FunnelMeasure::Times)]
 }
 
 proptest! {
     #![proptest_config(crate::core::tests::cases::usually(256))]
 
     #[test]
-    fn a_funnel_of_values_is_the_longest_chain(trial in one_step(3), within in within(), strict: bool) {
+    fn a_funnel_of_values_is_the_longest_chain(trial in one_step(3), rules in rules(3), measure in measure()) {
         let oracle = |rows: &[&Event]| {
             let step = |row: &&Event| match row.cells[0] {
                 Cell::Int(value @ 1..=3) => vec![value as usize - 1],
                 _ => Vec::new(),
             };
-            answer(rows.iter().map(|row| (row.time, step(row))).collect(), 3, within, strict)
+            answer(rows.iter().map(|row| (row.time, step(row))).collect(), &rules, measure)
         };
-        let aggregate = of_steps(StepValues(vec![1_i64, 2, 3]), 3, within, strict);
+        let aggregate = funnel(StepValues(vec![1_i64, 2, 3]), rules, measure);
         obeys(aggregate.as_ref(), &trial, oracle, same);
     }
 
     #[test]
     fn a_funnel_of_conditions_is_the_longest_chain_of_distinct_rows(
-        (steps, trial) in (1..4_usize).prop_flat_map(|steps| (Just(steps), some_steps(steps))),
-        within in within(),
-        strict: bool,
+        (rules, trial) in (1..4_usize).prop_flat_map(|steps| (rules(steps), some_steps(steps))),
+        measure in measure(),
     ) {
         let oracle = |rows: &[&Event]| {
-            answer(rows.iter().map(|row| (row.time, fitting(row))).collect(), steps, within, strict)
+            answer(rows.iter().map(|row| (row.time, fitting(row))).collect(), &rules, measure)
         };
-        obeys(funnel(steps, within, strict).as_ref(), &trial, oracle, same);
+        obeys(funnel(Conditions, rules, measure).as_ref(), &trial, oracle, same);
     }
 
     #[test]
@@ -178,13 +176,19 @@ proptest! {
 }
 
 #[test]
-fn a_complete_funnel_keeps_no_rows_unless_it_is_strict() {
-    for (count, kinds, strict, kept, reached) in [
-        (63, [1, 2], false, 63, 2),
-        (64, [1, 2], false, 0, 2),
-        (65, [1, 2], false, 0, 2),
-        (64, [1, 1], false, 64, 1),
-        (64, [1, 2], true, 64, 2),
+fn a_complete_funnel_keeps_no_rows_after_its_end_unless_it_is_strict() {
+    use FunnelMeasure::{Steps, Times};
+    for (count, kinds, strict, measure, kept) in [
+        (63, [1, 2], false, Steps, 63),
+        (64, [1, 2], false, Steps, 0),
+        (65, [1, 2], false, Steps, 0),
+        (64, [1, 1], false, Steps, 64),
+        (64, [1, 2], true, Steps, 64),
+        (63, [1, 2], false, Times, 63),
+        (64, [1, 2], false, Times, 2),
+        (65, [1, 2], false, Times, 3),
+        (64, [1, 1], false, Times, 64),
+        (64, [1, 2], true, Times, 64),
     ] {
         let event = |place: usize| Event {
             key: 0,
@@ -193,7 +197,12 @@ fn a_complete_funnel_keeps_no_rows_unless_it_is_strict() {
             cells: vec![Cell::Int(kinds[place % 2])],
         };
         let events: Vec<Event> = (0..count).map(event).collect();
-        let mut states = of_steps(StepValues(vec![1_i64, 2]), 2, 5, strict);
+        let rules = FunnelRules {
+            steps: 2,
+            within: 5,
+            strict,
+        };
+        let mut states = funnel(StepValues(vec![1_i64, 2]), rules, measure);
         states.resize(2);
         let slots = vec![Slot(0); count];
         let input = Input::new(&[Kind::Int], &events);
@@ -205,13 +214,23 @@ fn a_complete_funnel_keeps_no_rows_unless_it_is_strict() {
             .merge(&[Slot(1)], loaded.as_ref(), &[Slot(0)])
             .unwrap();
         let lowered = cells(&states.lower(&[Slot(0), Slot(1)]).unwrap());
-        assert!(lowered.iter().all(|cell| same(cell, &Cell::Int(reached))));
+        let steps = if kinds == [1, 1] { 1 } else { 2 };
+        let expected = match measure {
+            Steps => Cell::Int(steps),
+            Times => Cell::List((0..steps).map(Cell::Int).collect()),
+        };
+        assert!(lowered.iter().all(|cell| same(cell, &expected)));
     }
 }
 
 #[test]
 fn the_lists_of_a_state_that_differ_are_an_error() {
-    let states = of_steps(StepValues(vec![1_i64, 2]), 2, 5, false);
+    let rules = FunnelRules {
+        steps: 2,
+        within: 5,
+        strict: false,
+    };
+    let states = funnel(StepValues(vec![1_i64, 2]), rules, FunnelMeasure::Times);
     let list = |len: i64| Column::list(vec![0, len], Column::new(Values::Int(vec![1, 2].into())));
     let flag = || Column::new(Values::Int(vec![0].into()));
     for ties in [0, 2] {
