@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from typing import Any
 
 Query = Mapping[str, Any]
@@ -28,7 +28,7 @@ _ROWS = "windrow.rows"
 _LENGTHS = ("gap", "longest", "difference", "resolution")
 """The lengths of windows."""
 
-_OPTIONS = ("percentage", "accuracy", "most", "funnel", "limit", "ignore_nulls", "keep_nulls", "input")
+_OPTIONS = ("percentage", "accuracy", "most", "limit", "within", "strict", "ignore_nulls", "keep_nulls", "input")
 """The options of aggregates."""
 
 _UNITS = {
@@ -153,24 +153,29 @@ def _of_aggregates(saved: Query, own: Query) -> Iterator[str]:
     for (before, result), (after, own_result) in zip_longest(was, now, fillvalue=({}, None)):
         calls = _call(before), _call(after)
         if not after:
-            yield f"the aggregate {before['name']}={calls[0]} was there"
+            yield f"the aggregate {before['name']}={_short(calls[0])} was there"
         elif not before:
-            yield f"the aggregate {after['name']}={calls[1]} is new"
+            yield f"the aggregate {after['name']}={_short(calls[1])} is new"
         elif calls[0] != calls[1]:
-            yield from _changed(f"the aggregate {_json(after['name'])}", calls, _plain)
+            yield from _changed(f"the aggregate {_json(after['name'])}", _cut(*calls), _short)
         else:
-            yield from _changed(f"the type of {after['name']}={calls[1]}", (result, own_result))
+            yield from _changed(f"the type of {after['name']}={_short(calls[1])}", (result, own_result))
 
 
 def _call(aggregate: Query) -> str:
     """The call that makes an aggregate."""
     arguments = [*map(_quoted, aggregate.get("columns") or ())]
+    funnel = aggregate.get("funnel")
+    if funnel is not None:
+        values = funnel.get("values")
+        arguments = [_json(values), f"column={arguments[0]}"] if values else [f"[{', '.join(arguments)}]"]
+        aggregate = {**aggregate, **funnel}
     options = ((name, aggregate.get(name)) for name in _OPTIONS)
     arguments += [f"{name}={_json(value)}" for name, value in options if value is not None and value is not False]
     function = aggregate.get("function")
     filtered = aggregate.get("where")
     where = "" if filtered is None else f".where({_quoted(filtered)})"
-    return _short(f"{'a Python function' if function == 'python' else function}({', '.join(arguments)}){where}")
+    return f"{'a Python function' if function == 'python' else function}({', '.join(arguments)}){where}"
 
 
 def _of_types(saved: Query, own: Query, within: str = "") -> Iterator[str]:
@@ -208,7 +213,7 @@ def _in_words(query: Query) -> dict[str, Any]:
     aggregates = [dict(aggregate) for aggregate in query.get("aggregates") or ()]
     for aggregate in aggregates:
         if funnel := aggregate.get("funnel"):
-            aggregate["funnel"] = {**funnel, "within": microseconds(funnel.get("within"))}
+            aggregate["funnel"] = {**funnel, "within": words(funnel.get("within"))}
         aggregate["limit"] = words(aggregate.get("limit"))
     return {
         **query,
@@ -244,6 +249,15 @@ def _text(value: object) -> str:
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def _cut(was: str, now: str) -> Pair:
+    """Both texts without most of what they begin with alike, if they are long."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
+    end, start = _LONGEST // 4, same - _LONGEST // 4
+    if start <= end or max(len(was), len(now)) <= _LONGEST:
+        return was, now
+    return f"{was[:end]}...{was[start:]}", f"{now[:end]}...{now[start:]}"
 
 
 def _short(text: str) -> str:

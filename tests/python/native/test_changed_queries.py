@@ -316,6 +316,7 @@ def of_gap(microseconds: int | None, column: str | None = None) -> dict[str, Any
 COUNT = {"name": "n", "function": "count", "columns": []}
 SUM = {"name": "n", "function": "sum", "columns": ["x"], "where": "paid"}
 FIRST_INPUT = {"name": "n", "function": "top_k", "columns": ["x"], "most": 3, "input": 0, "ignore_nulls": False}
+STEPS = [f"step {number}" for number in range(20)]
 FUNNEL = {"name": "n", "function": "funnel", "columns": ["x"], "funnel": {"within": 1_500, "values": ["a"]}}
 
 
@@ -346,7 +347,13 @@ FUNNEL = {"name": "n", "function": "funnel", "columns": ["x"], "funnel": {"withi
         (
             {"aggregates": [FUNNEL], "nanoseconds": True},
             {},
-            'the aggregate n=funnel(\'x\', funnel={"values":["a"],"within":"1500 nanoseconds"}) was there',
+            'the aggregate n=funnel(["a"], column=\'x\', within="1500 nanoseconds") was there',
+        ),
+        (
+            {"aggregates": [{**FUNNEL, "funnel": {"values": STEPS, "within": 60_000_000}}]},
+            {"aggregates": [{**FUNNEL, "funnel": {"values": STEPS, "within": None, "strict": True}}]},
+            'the aggregate "n" was funnel(["step 0","st...p 19"], column=\'x\', within="1 minute"), '
+            'is funnel(["step 0","st...p 19"], column=\'x\', strict=true)',
         ),
         (
             {"aggregates": [COUNT], "results": ["int32"]},
