@@ -88,6 +88,8 @@ CASES = [
               ├─────────────────────────────────┤ times=[0 0 5]
         bob   0:tie=1,word=b   0:tie=2,word=a   5:tie=1,word=c   5:tie=2,word=b
               ├─────────────────────────────────┤ times=[0 5]
+        cid   0:tie=1,word=a   3:tie=1,word=b   5:tie=1,word=c   5:tie=2,word=a   5:tie=3,word=b   5:tie=4,word=c
+              ├─────────────────────────────────┤ times=[5 5 5]
         """,
     ),
     case(
