@@ -80,7 +80,6 @@ fn feed<K: WindowKind>(
             key: Some(name),
             time: Some(time),
             gap: None,
-            ends: false,
             input: 0,
             source: Source(row as u32 % sources),
             rule: Some(RecordRule::default()),

@@ -107,6 +107,11 @@ impl NumberedRows {
         self.joined(|(_, input)| input.marks())
     }
 
+    /// Whether each row ends its session, if rows can.
+    pub(super) fn session_ends(&self) -> Vec<bool> {
+        self.joined(|(_, input)| input.session_ends())
+    }
+
     /// The tie or the arrival of each row, if the query needs it.
     pub(super) fn seq_nos(&self) -> Vec<SeqNo> {
         self.joined(|(_, input)| input.seq_nos())

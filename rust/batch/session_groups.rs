@@ -157,9 +157,11 @@ impl SessionGroups {
                 let number = |numbers: &[u64], row| numbers.get(row).copied().unwrap_or_default();
                 let has_ties = self.query.columns.tie.is_some();
                 let ties = if has_ties { ties.as_slice() } else { &[] };
+                let ends = waiting.session_ends();
                 let rule = |row: usize| RecordRule {
                     tie: number(ties, row),
                     mark: number(&marks, row),
+                    ends: ends.get(row).copied().unwrap_or_default(),
                 };
                 let rows = (keys.as_slice(), times.as_slice());
                 let sessions = &mut self.cut_sessions;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::gap_column::GapColumn;
@@ -29,9 +29,7 @@ pub(crate) struct QueryColumns {
     pub ticks: Option<BooleanArray>,
     /// The gap of each row.
     pub gaps: Option<GapColumn>,
-    /// Which rows end their session.
-    pub ends: Option<BooleanBuffer>,
-    /// Where other rules end sessions, and the order of rows of one time.
+    /// Where rules end sessions, and the order of rows of one time.
     pub rules: RuleColumns,
     /// The columns that aggregates read, in their declared types.
     pub inputs: Vec<ArrayRef>,
@@ -59,15 +57,20 @@ impl QueryColumns {
         let columns = &query.columns;
         let ties = columns.tie.as_ref();
         let ties = ties.map(|tie| reader.cast(tie, &DataType::Int64));
-        let begins = columns.rules.begins.as_ref();
-        let begins = begins.map(|begins| reader.cast(begins, &DataType::Boolean));
-        let (ties, begins) = (ties.transpose()?, begins.transpose()?);
+        let mut booleans = |column: &Option<SourceColumn>| {
+            let column = column.as_ref();
+            let array = column.map(|column| reader.cast(column, &DataType::Boolean));
+            Ok::<_, Error>(array.transpose()?.map(|array| are_true(array.as_boolean())))
+        };
+        let begins = booleans(&columns.rules.begins)?;
+        let ends = booleans(&columns.rules.ends)?;
         let values = columns.rules.cut_on.iter();
         let values = values.map(|(column, _)| reader.checked(column));
         let rules = RuleColumns::read(
             query,
-            ties.map(|ties| ties.as_primitive::<Int64Type>().clone()),
-            begins.as_ref().map(|begins| begins.as_boolean()),
+            ties.transpose()?
+                .map(|ties| ties.as_primitive::<Int64Type>().clone()),
+            (begins, ends),
             &values.collect::<Result<Vec<_>>>()?,
             batch.num_rows(),
         )?;
@@ -91,13 +94,6 @@ impl QueryColumns {
                 .map(|gap| GapColumn::read(query, &reader.checked(gap)?))
                 .transpose()?
                 .flatten(),
-            ends: columns
-                .rules
-                .ends
-                .as_ref()
-                .map(|ends| reader.cast(ends, &DataType::Boolean))
-                .transpose()?
-                .map(|ends| are_true(ends.as_boolean())),
             inputs: query
                 .inputs
                 .iter()

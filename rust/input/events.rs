@@ -1,7 +1,7 @@
 //! The rows of a batch for the record operator. It gets all rows in order.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
 
@@ -34,9 +34,7 @@ pub(crate) struct EventBatch {
     times: Int64Array,
     ticks: Option<BooleanArray>,
     gaps: Option<GapColumn>,
-    /// Which rows end their session.
-    ends: Option<BooleanBuffer>,
-    /// Where other rules end sessions, and the order of rows of one time.
+    /// Where rules end sessions, and the order of rows of one time.
     rules: RuleColumns,
     /// The input of each row, if the query is a cogroup.
     cogroup: Option<(Cogroup, Int64Array)>,
@@ -112,7 +110,6 @@ impl EventBatch {
             times: QueryColumns::times(&columns.time)?,
             ticks: columns.ticks,
             gaps: columns.gaps,
-            ends: columns.ends,
             rules: columns.rules,
             cogroup: query.cogroup.as_ref().map(numbered).transpose()?,
             values: columns.values,
@@ -204,10 +201,6 @@ impl EventBatch {
             key: self.name(row),
             time,
             gap,
-            ends: self
-                .ends
-                .as_ref()
-                .is_some_and(|ends| row < ends.len() && ends.value(row)),
             input,
             source: source.unwrap_or(SOURCE),
             rule: self.rules.rule(row),

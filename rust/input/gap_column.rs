@@ -1,5 +1,4 @@
-//! The gap column of a batch: the gap of each record in ticks of the time column (rules 3.1). A
-//! record that ends its session has no gap.
+//! The gap column of a batch: the gap of each record in ticks of the time column (rules 3.1).
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -79,27 +78,6 @@ impl GapColumn {
         *kept = good;
         Ok(gaps)
     }
-}
-
-/// The effective gaps of the `kept` rows: the given ones, or the common gap of all records. The gap
-/// is zero if the row ends its session.
-pub(crate) fn ended(
-    query: &Query,
-    gaps: Option<Vec<Span>>,
-    ends: &BooleanBuffer,
-    kept: &BooleanBuffer,
-) -> Vec<Span> {
-    let one = match query.windows {
-        WindowLengths::Session(gap) => gap.longest(),
-        WindowLengths::Sliding(_) => Span::default(),
-    };
-    let mut gaps = gaps.unwrap_or_else(|| vec![one; kept.count_set_bits()]);
-    for (gap, row) in gaps.iter_mut().zip(kept.set_indices()) {
-        if row < ends.len() && ends.value(row) {
-            *gap = Span(0);
-        }
-    }
-    gaps
 }
 
 /// The error for an invalid gap. It names the key and the time of the row.

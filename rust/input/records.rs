@@ -12,7 +12,6 @@ use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
 use super::columns::QueryColumns;
-use super::gap_column;
 use super::read_counters::ReadCounters;
 use super::rule_columns::RuleColumns;
 use crate::array::compact::compact;
@@ -32,6 +31,7 @@ pub(crate) struct Records {
     times: ArrayRef,
     gaps: Option<Vec<Span>>,
     marks: ScalarBuffer<u64>,
+    session_ends: Vec<bool>,
     seq_nos: Vec<SeqNo>,
     inputs: Vec<ArrayRef>,
     /// All output columns, if the query returns rows.
@@ -66,7 +66,6 @@ impl Records {
             time,
             ticks,
             gaps,
-            ends,
             rules,
             inputs,
             output,
@@ -77,16 +76,12 @@ impl Records {
         let gaps = gaps
             .map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters))
             .transpose()?;
-        let gaps = match &ends {
-            Some(ends) => Some(gap_column::ended(query, gaps, ends, &kept)),
-            None => gaps,
-        };
         if matches!(query.output_kind, QueryOutput::RowsWithWindows { .. }) {
             kept = data; // excluded records are returned too
         }
         let arrivals = number(&kept);
         let seq_nos = rules.seq_nos(&kept).unwrap_or(arrivals);
-        let marks = rules.marks(&kept);
+        let (marks, session_ends) = (rules.marks(&kept), rules.ends(&kept));
         let all = kept.count_set_bits() == kept.len();
         let predicate = (!all).then(|| {
             FilterBuilder::new(&BooleanArray::new(kept, None))
@@ -108,6 +103,7 @@ impl Records {
             times: Arc::new(QueryColumns::times(&pick(&time)?)?),
             gaps,
             marks,
+            session_ends,
             seq_nos,
             inputs,
             output: pick_all(&output)?,
@@ -119,7 +115,7 @@ impl Records {
         keys: Vec<ArrayRef>,
         times: ArrayRef,
         gaps: Option<Vec<Span>>,
-        marks: ScalarBuffer<u64>,
+        (marks, session_ends): (ScalarBuffer<u64>, Vec<bool>),
         seq_nos: Vec<SeqNo>,
         inputs: Vec<ArrayRef>,
     ) -> Self {
@@ -128,6 +124,7 @@ impl Records {
             times,
             gaps,
             marks,
+            session_ends,
             seq_nos,
             inputs,
             output: Vec::new(),
@@ -150,6 +147,7 @@ impl Records {
                 .map(|gaps| sort::pick(gaps, rows.values()))
                 .transpose()?,
             marks: sort::pick_optional(&self.marks, rows.values())?.into(),
+            session_ends: sort::pick_optional(&self.session_ends, rows.values())?,
             seq_nos: sort::pick_optional(&self.seq_nos, rows.values())?,
             inputs: self.inputs.iter().map(pick).collect::<Result<_>>()?,
             output: self.output.iter().map(pick).collect::<Result<_>>()?,
@@ -176,6 +174,7 @@ impl Records {
             times: concat(&times)?,
             gaps: gaps.map(|gaps| gaps.concat()),
             marks: parts.iter().flat_map(Self::marks).copied().collect(),
+            session_ends: parts.iter().flat_map(Self::session_ends).copied().collect(),
             seq_nos: parts.iter().flat_map(Self::seq_nos).copied().collect(),
             inputs: join(&|part| &part.inputs)?,
             output: join(&|part| &part.output)?,
@@ -198,8 +197,7 @@ impl Records {
         Time::slice(self.times.as_primitive::<Int64Type>().values())
     }
 
-    /// The effective gaps in ticks of the time column, or empty if all records have the same gap. A
-    /// record that ends its session has gap zero.
+    /// The effective gaps in ticks of the time column, or empty if all records have the same gap.
     pub(crate) fn gaps(&self) -> &[Span] {
         self.gaps.as_deref().unwrap_or_default()
     }
@@ -207,6 +205,11 @@ impl Records {
     /// The mark of each row, or empty if records have none.
     pub(crate) fn marks(&self) -> &[u64] {
         &self.marks
+    }
+
+    /// Whether each row ends its session, or empty if rows cannot.
+    pub(crate) fn session_ends(&self) -> &[bool] {
+        &self.session_ends
     }
 
     /// The tie of each row, or its position in the whole input; empty if the query needs neither.

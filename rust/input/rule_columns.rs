@@ -1,10 +1,9 @@
 //! The columns of a batch that say where sessions begin and end, and how records of one time are
 //! ordered (rules 2.7).
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array};
+use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 
-use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
 use crate::core::error::Result;
 use crate::core::operator::record::RecordRule;
@@ -20,21 +19,24 @@ pub(crate) struct RuleColumns {
     ties: Option<Int64Array>,
     /// The mark of each row, if records have marks.
     marks: Option<ScalarBuffer<u64>>,
+    /// Which rows end their session, if rows can.
+    ends: Option<BooleanBuffer>,
 }
 
 impl RuleColumns {
-    /// Reads them. `values` are the columns whose change ends a session.
+    /// Reads them. `begins` and `ends` say which rows begin and end a session, and `values` are the
+    /// columns whose change ends one.
     pub(crate) fn read(
         query: &Query,
         ties: Option<Int64Array>,
-        begins: Option<&BooleanArray>,
+        (begins, ends): (Option<BooleanBuffer>, Option<BooleanBuffer>),
         values: &[ArrayRef],
         rows: usize,
     ) -> Result<Self> {
         let marks = (query.columns.rules.have_marks())
-            .then(|| marks(query, begins, values, rows))
+            .then(|| marks(query, begins.as_ref(), values, rows))
             .transpose()?;
-        Ok(Self { ties, marks })
+        Ok(Self { ties, marks, ends })
     }
 
     /// Which rows have a tie, if rows have ties and some lack one.
@@ -61,6 +63,14 @@ impl RuleColumns {
         kept.copied().collect()
     }
 
+    /// Which of the `kept` rows end their session; empty if rows cannot.
+    pub(crate) fn ends(&self, kept: &BooleanBuffer) -> Vec<bool> {
+        let Some(ends) = &self.ends else {
+            return Vec::new();
+        };
+        kept.set_indices().map(|row| ends.value(row)).collect()
+    }
+
     /// What a row says about sessions. `None` if its tie is null.
     pub(crate) fn rule(&self, row: usize) -> Option<RecordRule> {
         let tie = match &self.ties {
@@ -70,7 +80,9 @@ impl RuleColumns {
         };
         let marks = self.marks.as_deref().unwrap_or_default();
         let mark = marks.get(row).copied().unwrap_or_default();
-        Some(RecordRule { tie, mark })
+        let ends = self.ends.as_ref();
+        let ends = ends.is_some_and(|ends| row < ends.len() && ends.value(row));
+        Some(RecordRule { tie, mark, ends })
     }
 
     /// The number of each row that orders rows of one time; none if rows have no ties.
@@ -87,12 +99,11 @@ fn seq_no(tie: i64) -> SeqNo {
 
 fn marks(
     query: &Query,
-    begins: Option<&BooleanArray>,
+    begins: Option<&BooleanBuffer>,
     values: &[ArrayRef],
     rows: usize,
 ) -> Result<ScalarBuffer<u64>> {
-    let begins = begins.map(are_true);
-    let does_begin = |row: usize| begins.as_ref().is_some_and(|begins| begins.value(row));
+    let does_begin = |row: usize| begins.is_some_and(|begins| begins.value(row));
     if values.is_empty() {
         let marks = (0..rows).map(|row| RecordRule::mark(does_begin(row), NULL));
         return Ok(marks.collect());

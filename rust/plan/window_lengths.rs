@@ -43,7 +43,7 @@ impl WindowLengths {
                 gap: Some(gap),
                 gap_column: None,
                 ..
-            } => Ok(Self::Session(Gap::Fixed(positive("gap", gap, unit)?))),
+            } => Ok(Self::Session(Gap::Fixed(zero_or_more("gap", gap, unit)?))),
             &WindowSpec::Session {
                 gap: None,
                 gap_column: Some(_),
@@ -152,11 +152,19 @@ fn wrong(argument: &str, got: i64, allowed: &str, unit: TimeUnit) -> Error {
     }
 }
 
+/// A length that may be zero, rounded down.
+fn zero_or_more(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
+    match micros {
+        0.. => to_ticks(micros, unit)
+            .ok_or_else(|| wrong(argument, micros, "at most the representable range", unit)),
+        _ => Err(wrong(argument, micros, "zero or more", unit)),
+    }
+}
+
 /// A positive length, rounded down.
 fn positive(argument: &str, micros: i64, unit: TimeUnit) -> Result<Span> {
     match micros {
-        1.. => to_ticks(micros, unit)
-            .ok_or_else(|| wrong(argument, micros, "at most the representable range", unit)),
+        1.. => zero_or_more(argument, micros, unit),
         _ => Err(wrong(argument, micros, "a positive duration", unit)),
     }
 }

@@ -1,6 +1,13 @@
 //! Records of a session query as columns: keys, `time`, `gap` if records have their own or can end
 //! their session, `mark` if they have marks, `tie` or `arrival` if the query needs it, inputs.
+//!
+//! | `gap` | of a record |
+//! |---|---|
+//! | 0 | that ends its session |
+//! | -1 | whose gap is zero |
+//! | any other | with this gap, in ticks |
 
+use std::iter::repeat;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
@@ -14,14 +21,20 @@ use crate::input::records::Records;
 use crate::keys::shard_hash::ShardHash;
 use crate::plan::input_column::InputColumn;
 use crate::plan::query::Query;
+use crate::plan::window_lengths::WindowLengths;
+
+/// The gap of a record that ends its session.
+const ENDS_SESSION: i64 = 0;
+
+/// The gap of a record whose gap is zero.
+const NO_GAP: i64 = -1;
 
 /// Writes the columns of records.
 pub(in crate::batch) fn write(query: &Query, records: &Records) -> Result<RecordBatch> {
     let mut columns = ShardHash::new(&query.keys)?.read(&records.keys)?;
     columns.push(numbers(records.times().iter().map(|time| time.0)));
     if query.has_own_gaps() {
-        let gaps = records.gaps().iter();
-        columns.push(numbers(gaps.map(|gap| gap.0.cast_signed())));
+        columns.push(numbers(gap_numbers(query, records)));
     }
     let marks = (query.columns.rules.have_marks()).then(|| records.marks());
     let seq_nos = query.needs_seq_no.then(|| records.seq_nos());
@@ -41,11 +54,9 @@ pub(in crate::batch) fn read(query: &Query, block: &RecordBatch) -> Result<Recor
         None => return Err(columns.unexpected()),
     };
     columns.numbers()?;
-    let gaps = if query.has_own_gaps() {
-        let gaps = columns.numbers()?.iter();
-        Some(gaps.map(|gap| Span(gap.cast_unsigned())).collect())
-    } else {
-        None
+    let (gaps, session_ends) = match query.has_own_gaps() {
+        true => read_gaps(query, columns.numbers()?),
+        false => (None, Vec::new()),
     };
     let mut numbers = |are_there: bool| -> Result<Vec<u64>> {
         if !are_there {
@@ -70,10 +81,37 @@ pub(in crate::batch) fn read(query: &Query, block: &RecordBatch) -> Result<Recor
         keys,
         times,
         gaps,
-        marks.into(),
+        (marks.into(), session_ends),
         seq_nos,
         inputs,
     ))
+}
+
+/// The column `gap`.
+fn gap_numbers(query: &Query, records: &Records) -> Vec<i64> {
+    let common = match query.windows {
+        WindowLengths::Session(gap) => gap.longest(),
+        WindowLengths::Sliding(_) => Span::default(),
+    };
+    let gaps = records.gaps().iter().copied().chain(repeat(common));
+    let ends = records.session_ends().iter().copied();
+    let rows = gaps.zip(ends.chain(repeat(false))).take(records.rows());
+    rows.map(|own| match own {
+        (_, true) => ENDS_SESSION,
+        (Span(0), false) => NO_GAP,
+        (Span(gap), false) => gap.cast_signed(),
+    })
+    .collect()
+}
+
+/// The gap of each record, and which records end their session, if records can.
+fn read_gaps(query: &Query, numbers: &[i64]) -> (Option<Vec<Span>>, Vec<bool>) {
+    let gap = |&number: &i64| Span(number.max(0).cast_unsigned());
+    let ends = match query.columns.rules.ends {
+        Some(_) => numbers.iter().map(|&number| number == ENDS_SESSION),
+        None => return (Some(numbers.iter().map(gap).collect()), Vec::new()),
+    };
+    (Some(numbers.iter().map(gap).collect()), ends.collect())
 }
 
 /// Whether an array has the canonical type of an input column.

@@ -190,7 +190,7 @@ fn a_resolution_that_is_not_said_is_one_tick_of_the_time_column() {
 }
 
 #[test]
-fn a_gap_is_positive_and_counts_in_the_columns_unit() {
+fn a_gap_is_zero_or_more_and_counts_in_the_columns_unit() {
     use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     for (unit, gap, ticks) in [
         (Microsecond, 7, Some(7)),
@@ -202,7 +202,7 @@ fn a_gap_is_positive_and_counts_in_the_columns_unit() {
         (Millisecond, 999, Some(0)),
         (Millisecond, 1_999, Some(1)),
         (Second, 1_000_000, Some(1)),
-        (Second, 0, None),
+        (Second, 0, Some(0)),
         (Second, -1, None),
     ] {
         match (with_unit(unit, &session(gap)), ticks) {

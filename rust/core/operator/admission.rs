@@ -72,7 +72,7 @@ impl<K: WindowKind> WindowOperator<K> {
         Ok(ValidRecord {
             name,
             time,
-            gap: if record.ends { Span(0) } else { gap },
+            gap: if rule.ends { Span(0) } else { gap },
             now: StreamTimes::START,
             rule,
             row: record.row,

@@ -33,8 +33,6 @@ pub struct Record<'a, R> {
     pub time: Option<Time>,
     /// The value of its gap column. Fixed gaps ignore it.
     pub gap: Option<i64>,
-    /// Whether its session ends with it. The record's reach is then its own time.
-    pub ends: bool,
     /// The input of a cogroup, or 0.
     pub input: usize,
     /// The source partition.
@@ -54,6 +52,8 @@ pub struct RecordRule {
     /// Whether it begins a session, in the lowest bit, and a hash of the values whose change ends
     /// one.
     pub mark: u64,
+    /// Whether its session ends with it.
+    pub ends: bool,
 }
 
 impl RecordRule {

@@ -53,17 +53,17 @@ pub struct CutSession {
 }
 
 impl CutSession {
-    /// One record. A gap of zero ends its session.
-    pub fn of(time: Time, gap: Span, rule: RecordRule) -> Self {
+    /// One record. If it ends its session, it reaches no further than itself.
+    pub fn of(own: Extent, rule: RecordRule) -> Self {
         Self {
-            start: time,
-            end: time,
-            reach: time.saturating_add(gap),
+            start: own.start,
+            end: own.end,
+            reach: if rule.ends { own.end } else { own.reach },
             tie: rule.tie,
             count: 1,
             values: Some(rule.mark & !1),
             begins: rule.mark & 1 == 1,
-            ends: gap == Span(0),
+            ends: rule.ends,
             ordinal: 0,
             border: Time::MIN,
         }

@@ -22,7 +22,7 @@ use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::store::{StoreEntry, StoreKey};
 use crate::core::time::{Span, Time};
-use crate::core::window::{Horizon, Window};
+use crate::core::window::{Extent, Horizon, Window};
 
 /// The sessions, the waiting records and the stream time of one stream.
 pub(crate) type CutOperator = WindowOperator<CutWindows>;
@@ -155,7 +155,7 @@ impl WindowKind for CutWindows {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
-        let session = CutSession::of(record.time, record.gap, record.rule);
+        let session = CutSession::of(Extent::of(record.time, record.gap), record.rule);
         if record.time < record.late {
             operator.counters.late += 1;
             if operator.kind.late == Late::Emit {

@@ -12,6 +12,7 @@ use crate::core::operator::record::RecordRule;
 use crate::core::operator::session_end::EndedBy;
 use crate::core::sort::SortedRows;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 
 /// Sessions of many keys, one per slot.
 #[derive(Debug, Default)]
@@ -47,8 +48,10 @@ impl CutSessions {
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
         Slot::of(self.keys.len() + keys.len())?;
-        let record =
-            |row: u32, time: Time| CutSession::of(time, gap(row as usize), rule(row as usize));
+        let record = |row: u32, time: Time| {
+            let row = row as usize;
+            CutSession::of(Extent::of(time, gap(row)), rule(row))
+        };
         let mut slots = Vec::with_capacity(keys.len());
         if are_in_order(keys, times) {
             let mut rows = 0..;

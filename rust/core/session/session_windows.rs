@@ -80,16 +80,9 @@ impl SessionWindows {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] for a gap of zero, and for `retention` below gap + grace.
+    /// [`Error::Argument`] for `retention` below gap + grace.
     pub fn check(&self) -> Result<()> {
         let longest = self.gap.longest();
-        if longest == Span(0) {
-            return Err(Error::Argument {
-                argument: "gap".into(),
-                got: "0".into(),
-                allowed: "a length of at least one tick".into(),
-            });
-        }
         let least = longest.saturating_add(self.grace.unwrap_or_default());
         match self.until {
             Some(until) if until < least => Err(Error::Argument {

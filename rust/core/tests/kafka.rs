@@ -46,7 +46,6 @@ fn record((key, text, time, input): &Event) -> Record<'_, Value<'static>> {
         key: Some(std::slice::from_ref(key)),
         time: Some(Time(*time)),
         gap: None,
-        ends: false,
         input: *input,
         source: Source(0),
         rule: Some(RecordRule::default()),

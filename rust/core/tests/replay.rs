@@ -154,7 +154,6 @@ fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), St
                 key,
                 time,
                 gap: None,
-                ends: false,
                 input: usize::from(second),
                 source: Source(0),
                 rule: Some(RecordRule::default()),

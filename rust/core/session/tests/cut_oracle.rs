@@ -168,7 +168,7 @@ prop_compose! {
         key in 0..3_u8,
         time in time,
         tie in prop_oneof![2 => Just(0_u64), 1 => 0..4_u64],
-        gap in prop_oneof![8 => 1..6_i64, 2 => 6..40_i64, 1 => Just(i64::MAX)],
+        gap in prop_oneof![8 => 0..6_i64, 2 => 6..40_i64, 1 => Just(i64::MAX)],
         ends in prop::bool::weighted(0.15),
         begins in prop::bool::weighted(0.15),
         value in prop_oneof![5 => Just(0_u64), 1 => 1..3_u64],

@@ -26,11 +26,8 @@ fn rule_of(record: &CutRecord) -> RecordRule {
     RecordRule {
         tie: record.tie,
         mark: RecordRule::mark(record.begins, record.value << 1),
+        ends: record.ends,
     }
-}
-
-fn gap_of(record: &CutRecord) -> Span {
-    Span(if record.ends { 0 } else { record.gap as u64 })
 }
 
 /// All sessions at once, in calls that each have the records before a time that are left.
@@ -50,7 +47,7 @@ fn at_once(records: &[CutRecord], rules: Rules, frontiers: &[i64]) -> Vec<Sessio
             .map(|&row| KeyId(records[row].key.into()))
             .collect();
         let times: Vec<Time> = call.iter().map(|&row| Time(records[row].time)).collect();
-        let gap = |nth: usize| gap_of(&records[call[nth]]);
+        let gap = |nth: usize| Span(records[call[nth]].gap as u64);
         let rule = |nth: usize| rule_of(&records[call[nth]]);
         let rows = (keys.as_slice(), times.as_slice());
         let slots = sessions.assign(rows, gap, rule, &rules.cut(), &Interrupt::never());
@@ -121,7 +118,6 @@ fn one_by_one(
                 key: Some(std::slice::from_ref(&record.key)),
                 time: Some(Time(record.time)),
                 gap: Some(record.gap),
-                ends: record.ends,
                 input: 0,
                 source: Source(0),
                 rule: Some(rule_of(record)),

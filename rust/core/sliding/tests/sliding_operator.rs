@@ -26,7 +26,6 @@ pub(crate) fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usiz
         key,
         time: Some(Time(time)),
         gap: None,
-        ends: false,
         input: 0,
         source: Source(0),
         rule: Some(RecordRule::default()),
