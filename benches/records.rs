@@ -79,6 +79,7 @@ fn feed<K: WindowKind>(
         let record = Record {
             key: Some(name),
             time: Some(time),
+            end: Some(time),
             gap: None,
             input: 0,
             source: Source(row as u32 % sources),

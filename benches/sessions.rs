@@ -28,6 +28,8 @@ use events::{Events, GAP, query, rows, run};
 
 const EVENTS: usize = 1_000_000;
 const WINDOWS: &str = r#"{"kind": "session", "gap": 300000000}"#;
+/// The same, where the end of each event is its time.
+const LASTING: &str = r#"{"kind": "session", "gap": 300000000}, "end": "ts""#;
 /// Rules that end none of these sessions earlier.
 const RULED: &str = r#"{"kind": "session", "gap": 300000000, "longest": 86400000000, "cut_on": ["user"], "most": 1000}"#;
 const AGGREGATES: &str = r#"[
@@ -191,6 +193,10 @@ fn sessions(criterion: &mut Criterion) {
         );
         group.bench_function(format!("windrow/1M/{shape}"), |bencher| {
             bencher.iter(|| assert_eq!(rows(&run(&query, &batches)), expected.sessions));
+        });
+        let lasting = events::query(key, LASTING, AGGREGATES);
+        group.bench_function(format!("windrow with ends/1M/{shape}"), |bencher| {
+            bencher.iter(|| assert_eq!(rows(&run(&lasting, &batches)), expected.sessions));
         });
         let ruled = events::query(key, RULED, AGGREGATES);
         group.bench_function(format!("windrow with rules/1M/{shape}"), |bencher| {

@@ -160,10 +160,11 @@ class Query:
 
         Returns:
             Batches of `output_schema`, with windows in no particular order, and the counters `records`, `null_keys`,
-            `null_times`, `null_ties`, `bad_gaps`, `clamped_gaps` and `ticks`.
+            `null_times`, `null_ties`, `bad_gaps`, `bad_ends`, `clamped_gaps` and `ticks`.
 
         Raises:
-            ValueError: `threads` is zero, a column is missing, or a record is refused (with `invalid_gap="error"`).
+            ValueError: `threads` is zero, a column is missing, or a record is refused (with `invalid_gap="error"` or
+                `invalid_end="error"`).
             OverflowError: a result or bound does not fit its type, or there are more rows than the core can number.
         """
     def packer(self, partition: int) -> Packer:

@@ -1,7 +1,5 @@
 //! Rows that wait, first for key numbers and then for sessions.
 
-use std::iter::repeat;
-
 use arrow_array::{Array, ArrayRef, UInt32Array};
 
 use crate::core::aggregate::SeqNo;
@@ -97,6 +95,11 @@ impl NumberedRows {
         self.joined(|(_, input)| input.times())
     }
 
+    /// The end of each row, if rows have ends.
+    pub(super) fn ends(&self) -> Vec<Time> {
+        self.joined(|(_, input)| input.ends())
+    }
+
     /// The gap of each row, if rows have their own gaps.
     pub(super) fn gaps(&self) -> Vec<Span> {
         self.joined(|(_, input)| input.gaps())
@@ -158,13 +161,9 @@ impl NumberedRows {
 
     /// The key and the extent of each row.
     pub(super) fn extents(&self, gap: Gap) -> impl Iterator<Item = (KeyId, Extent)> {
-        self.inputs.iter().flat_map(move |(keys, input)| {
-            let gaps = input.gaps().iter().copied().chain(repeat(gap.longest()));
-            keys.iter()
-                .zip(input.times())
-                .zip(gaps)
-                .map(|((&key, &time), gap)| (key, Extent::of(time, gap)))
-        })
+        self.inputs
+            .iter()
+            .flat_map(move |(keys, input)| keys.iter().copied().zip(input.extents(gap)))
     }
 
     /// Concatenates a column of all batches.

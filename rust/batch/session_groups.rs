@@ -125,7 +125,7 @@ impl SessionGroups {
     /// Assigns the waiting rows to sessions once that pays off, at the latest when about `most`
     /// rows wait.
     pub(super) fn process(&mut self, most: usize, interrupt: &Interrupt) -> Result<()> {
-        let may_assign = self.query.cut.is_none();
+        let may_assign = !self.query.keeps_records;
         if may_assign && tuning::is_due(&self.waiting, &mut self.sessions, self.gap, most) {
             self.assign(None, interrupt)?;
         }
@@ -141,18 +141,25 @@ impl SessionGroups {
         };
         memory::room_to_grow(self.len(), waiting.rows(), GROWN)?;
         let (keys, times) = (waiting.keys(), waiting.times());
-        let sessions = &mut self.sessions;
+        let (sessions, ends, gaps) = (&mut self.sessions, waiting.ends(), waiting.gaps());
+        if [ends.len(), gaps.len()]
+            .iter()
+            .any(|&own| own != 0 && own != keys.len())
+        {
+            return Err(Error::Internal("a record has no gap or no end"));
+        }
+        let longest = self.gap.longest();
+        let extent = |row: usize, time: Time| {
+            let end = ends.get(row).copied().unwrap_or(time);
+            Extent::lasting(time, end, gaps.get(row).copied().unwrap_or(longest))
+        };
         let slots = match (self.query.cut, self.gap) {
-            (None, Gap::Fixed(gap)) => sessions.assign(&keys, &times, gap, interrupt)?,
-            (None, Gap::Dynamic { .. }) => {
-                sessions.assign_own(&keys, &times, &waiting.gaps(), interrupt)?
+            (None, _) if !ends.is_empty() => {
+                sessions.assign_each(&keys, &times, extent, interrupt)?
             }
-            (Some(cut), gap) => {
-                let gaps = waiting.gaps();
-                if !gaps.is_empty() && gaps.len() != keys.len() {
-                    return Err(Error::Internal("a record has no gap"));
-                }
-                let own = |row: usize| gaps.get(row).copied().unwrap_or(gap.longest());
+            (None, Gap::Fixed(gap)) => sessions.assign(&keys, &times, gap, interrupt)?,
+            (None, Gap::Dynamic { .. }) => sessions.assign_own(&keys, &times, &gaps, interrupt)?,
+            (Some(cut), _) => {
                 let (marks, ties) = (waiting.marks(), waiting.seq_nos());
                 let number = |numbers: &[u64], row| numbers.get(row).copied().unwrap_or_default();
                 let has_ties = self.query.columns.tie.is_some();
@@ -165,7 +172,7 @@ impl SessionGroups {
                 };
                 let rows = (keys.as_slice(), times.as_slice());
                 let sessions = &mut self.cut_sessions;
-                sessions.assign(rows, own, rule, &cut, interrupt)?
+                sessions.assign(rows, extent, rule, &cut, interrupt)?
             }
         };
         self.states.resize(self.len());
@@ -190,11 +197,11 @@ impl SessionGroups {
         Ok(())
     }
 
-    /// Takes the waiting rows unchanged if grouping would join only a few. Also takes them if
-    /// sessions are cut, because cutting needs all rows of a key.
+    /// Takes the waiting rows unchanged if grouping would join only a few, or if the query keeps its
+    /// records.
     pub(super) fn take_scattered(&mut self, interrupt: &Interrupt) -> Result<Option<NumberedRows>> {
         let rows = self.waiting.rows();
-        let is_taken = if self.query.cut.is_some() {
+        let is_taken = if self.query.keeps_records {
             rows > 0
         } else {
             rows >= self.query.limits.pack_loose

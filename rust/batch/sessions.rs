@@ -100,7 +100,7 @@ impl SessionTable {
         }
         let keys = distinct_keys(&self.pending, &mut Partitioner::new(&self.query)?)?;
         let has_many = tuning::have_many_keys(self.pending.rows(), keys, &self.query, self.gap);
-        if self.query.cut.is_none() && !has_many {
+        if !self.query.keeps_records && !has_many {
             return Ok(None);
         }
         let rows = Records::concat(&self.pending.take())?;

@@ -11,6 +11,7 @@ use crate::core::key::KeyId;
 use crate::core::session::batch::OpenSessions;
 use crate::core::session::session_windows::Gap;
 use crate::core::sort::pick;
+use crate::core::window::Extent;
 use crate::plan::aggregate::AggregatePlan;
 use crate::plan::query::Query;
 
@@ -83,6 +84,10 @@ pub(super) fn are_scattered(
     let (own, times) = (pick(&keys, &sampled)?, pick(&rows.times(), &sampled)?);
     let mut sessions = OpenSessions::default();
     match gap {
+        _ if query.columns.end.is_some() => {
+            let extents: Vec<Extent> = rows.extents(gap).map(|(_, own)| own).collect();
+            sessions.assign_partials(&own, &pick(&extents, &sampled)?)?
+        }
         Gap::Fixed(gap) => sessions.assign(&own, &times, gap, interrupt)?,
         Gap::Dynamic { .. } => {
             let gaps = pick(&rows.gaps(), &sampled)?;
@@ -105,7 +110,7 @@ pub(super) fn have_many_keys(rows: usize, keys: usize, query: &Query, gap: Gap) 
 
 /// How many columns a record has in blocks.
 fn record_columns(query: &Query) -> usize {
-    let gap = usize::from(query.has_own_gaps());
+    let gap = usize::from(query.has_own_gaps()) + usize::from(query.columns.end.is_some());
     let seq_no = usize::from(query.needs_seq_no);
     let mark = usize::from(query.columns.rules.have_marks());
     query.keys.len() + 1 + gap + mark + seq_no + query.inputs.len()

@@ -5,24 +5,25 @@ use crate::core::time::{Span, Time};
 /// A window. Both bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Window {
-    /// First event of a session, or lower bound of a sliding window.
+    /// First time of a session, or lower bound of a sliding window.
     pub start: Time,
-    /// Last event of a session, or upper bound of a sliding window.
+    /// Latest end of a session, or upper bound of a sliding window.
     pub end: Time,
 }
 
-/// A session or a part of one: its bounds, and how far it reaches for the next record.
+/// A session or a part of one: its bounds, and how far it reaches for the next record. A record
+/// without an end of its own ends at its time.
 ///
 /// ```text
-///   start         end          reach = max(t + gap)
+///   start         end          reach = max(end + gap)
 ///     ├────x───x───┤ ············ ┤
 ///                               ├────┤   joins: its start is not past the reach (rules 2.1, 3.2)
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// First event.
+    /// The first time of its records.
     pub start: Time,
-    /// Last event.
+    /// The latest end of its records.
     pub end: Time,
     /// The last time at which a later record can still join.
     pub reach: Time,
@@ -31,10 +32,15 @@ pub struct Extent {
 impl Extent {
     /// The extent of one record with its gap.
     pub fn of(time: Time, gap: Span) -> Self {
+        Self::lasting(time, time, gap)
+    }
+
+    /// The extent of one record with an end of its own.
+    pub fn lasting(time: Time, end: Time, gap: Span) -> Self {
         Self {
             start: time,
-            end: time,
-            reach: time.saturating_add(gap),
+            end,
+            reach: end.saturating_add(gap),
         }
     }
 

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
+use super::end_column::EndColumn;
 use super::gap_column::GapColumn;
 use super::rule_columns::RuleColumns;
 use crate::array::dictionary::unpacked;
@@ -25,6 +26,8 @@ pub(crate) struct QueryColumns {
     pub keys: Vec<ArrayRef>,
     /// The time column, in its declared type.
     pub time: ArrayRef,
+    /// The end of each row.
+    pub ends: Option<EndColumn>,
     /// Which rows are ticks.
     pub ticks: Option<BooleanArray>,
     /// The gap of each row.
@@ -82,6 +85,11 @@ impl QueryColumns {
                 .map(|key| reader.checked(key))
                 .collect::<Result<_>>()?,
             time: reader.cast(&columns.time, query.time.data_type())?,
+            ends: columns
+                .end
+                .as_ref()
+                .map(|end| EndColumn::read(&reader.cast(end, query.time.data_type())?))
+                .transpose()?,
             ticks: columns
                 .tick
                 .as_ref()

@@ -6,6 +6,7 @@ use arrow_schema::{DataType, TimeUnit};
 use arrow_select::take::take;
 
 use super::columns::QueryColumns;
+use super::end_column::{EndColumn, bad_end};
 use super::gap_column::{self, GapColumn};
 use super::rule_columns::RuleColumns;
 use crate::array::convert;
@@ -20,7 +21,7 @@ use crate::keys::KeyInterner;
 use crate::keys::sort_key::{SortKeyRows, SortKeys};
 use crate::plan::cogroup::Cogroup;
 use crate::plan::query::Query;
-use crate::plan::spec::InvalidGap;
+use crate::plan::spec::InvalidValue;
 
 /// The source of all records if sources have no names.
 pub(crate) const SOURCE: Source = Source(0);
@@ -32,6 +33,7 @@ pub(crate) struct EventBatch {
     ids: Option<Vec<KeyId>>,
     keys: Vec<ArrayRef>,
     times: Int64Array,
+    ends: Option<EndColumn>,
     ticks: Option<BooleanArray>,
     gaps: Option<GapColumn>,
     /// Where rules end sessions, and the order of rows of one time.
@@ -108,6 +110,7 @@ impl EventBatch {
             sort_keys,
             ids,
             times: QueryColumns::times(&columns.time)?,
+            ends: columns.ends,
             ticks: columns.ticks,
             gaps: columns.gaps,
             rules: columns.rules,
@@ -187,7 +190,7 @@ impl EventBatch {
                 time,
             });
         }
-        let gap = self.gap(row, query)?;
+        let (gap, end) = (self.gap(row, query)?, self.end(row, query)?);
         // The record advances the time of this input and is judged by it.
         let input = input
             .filter(|_| {
@@ -200,6 +203,7 @@ impl EventBatch {
         Ok(Event::Record(Record {
             key: self.name(row),
             time,
+            end,
             gap,
             input,
             source: source.unwrap_or(SOURCE),
@@ -234,13 +238,33 @@ impl EventBatch {
         };
         match self.time(row) {
             Some(time)
-                if query.invalid_gap == InvalidGap::Error
+                if query.invalid_gap == InvalidValue::Error
                     && !gaps.is_good(row)
                     && self.name(row).is_some() =>
             {
                 Err(gap_column::bad_gap(query, &self.keys, row, time)?)
             }
             _ => Ok(gaps.value(row)),
+        }
+    }
+
+    /// The end of a row: its time if the query has no ends.
+    fn end(&self, row: usize, query: &Query) -> Result<Option<Time>> {
+        let Some(ends) = &self.ends else {
+            return Ok(self.time(row));
+        };
+        let has_bad_gap = self.gaps.as_ref().is_some_and(|gaps| !gaps.is_good(row));
+        match self.time(row) {
+            Some(time)
+                if query.invalid_end == InvalidValue::Error
+                    && !has_bad_gap
+                    && !ends.is_good(row, time)
+                    && self.name(row).is_some()
+                    && self.tie(row).is_some() =>
+            {
+                Err(bad_end(query, &self.keys, row, time)?)
+            }
+            _ => Ok(ends.value(row)),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::core::operator::record::EffectiveGap;
 use crate::core::session::session_windows::Gap;
 use crate::core::time::{Span, Time};
 use crate::plan::query::Query;
-use crate::plan::spec::InvalidGap;
+use crate::plan::spec::InvalidValue;
 use crate::plan::window_lengths::{WindowLengths, per_second};
 
 /// The gaps of a batch's rows.
@@ -40,32 +40,37 @@ impl GapColumn {
         (row < self.ticks.len() && self.ticks.is_valid(row)).then(|| self.ticks.value(row))
     }
 
-    /// Whether the gap of a row is valid, that is longer than zero.
+    /// Whether the gap of a row is valid.
     pub(crate) fn is_good(&self, row: usize) -> bool {
         self.gap.of(self.value(row)) != EffectiveGap::Bad
     }
 
-    /// The effective gaps of the `kept` rows. First excludes rows with an invalid gap, or refuses
-    /// them if the query says so.
-    pub(crate) fn in_effect(
+    /// Excludes rows with an invalid gap from `kept`, or refuses them if the query says so.
+    pub(crate) fn exclude_bad(
         &self,
         query: &Query,
         keys: &[ArrayRef],
         time: &ArrayRef,
         kept: &mut BooleanBuffer,
         counters: &mut ReadCounters,
-    ) -> Result<Vec<Span>> {
+    ) -> Result<()> {
         let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), |row| self.is_good(row));
         let bad = &*kept & &!&good;
-        if let (InvalidGap::Error, Some(row)) = (query.invalid_gap, bad.set_indices().next()) {
+        if let (InvalidValue::Error, Some(row)) = (query.invalid_gap, bad.set_indices().next()) {
             let time = convert::canonical(time)?
                 .as_primitive::<Int64Type>()
                 .value(row);
             return Err(bad_gap(query, keys, row, Time(time))?);
         }
         counters.bad_gaps += bad.count_set_bits() as u64;
-        let mut gaps = Vec::with_capacity(good.count_set_bits());
-        for row in good.set_indices() {
+        *kept = good;
+        Ok(())
+    }
+
+    /// The effective gaps of the `kept` rows, all of which have a valid gap.
+    pub(crate) fn in_effect(&self, kept: &BooleanBuffer, counters: &mut ReadCounters) -> Vec<Span> {
+        let mut gaps = Vec::with_capacity(kept.count_set_bits());
+        for row in kept.set_indices() {
             match self.gap.of(self.value(row)) {
                 EffectiveGap::Valid(gap) => gaps.push(gap),
                 EffectiveGap::Clamped(gap) => {
@@ -75,18 +80,20 @@ impl GapColumn {
                 EffectiveGap::Bad => {}
             }
         }
-        *kept = good;
-        Ok(gaps)
+        gaps
     }
 }
 
 /// The error for an invalid gap. It names the key and the time of the row.
 pub(crate) fn bad_gap(query: &Query, keys: &[ArrayRef], row: usize, time: Time) -> Result<Error> {
-    let key = keys
-        .iter()
-        .map(|array| array_value_to_string(array, row))
-        .collect::<std::result::Result<Vec<_>, _>>()?;
-    let (key, time) = (key.join(", "), query.show(time));
+    let (key, time) = (shown_key(keys, row)?, query.show(time));
+    let (bad, allowed) = match query.columns.end {
+        Some(_) => ("null or negative", "zero or longer"),
+        None => (
+            "null, zero or negative",
+            "longer than zero, or zero in a query with end=",
+        ),
+    };
     Ok(Error::Record {
         column: query
             .columns
@@ -94,10 +101,15 @@ pub(crate) fn bad_gap(query: &Query, keys: &[ArrayRef], row: usize, time: Time) 
             .as_ref()
             .map(|column| column.name().to_owned())
             .unwrap_or_default(),
-        reason: format!(
-            "the gap of key {key} at {time} is null, zero or negative; allowed: longer than zero"
-        ),
+        reason: format!("the gap of key {key} at {time} is {bad}; allowed: {allowed}"),
     })
+}
+
+/// The key of a row, for errors.
+pub(super) fn shown_key(keys: &[ArrayRef], row: usize) -> Result<String> {
+    let key = keys.iter().map(|array| array_value_to_string(array, row));
+    let key = key.collect::<std::result::Result<Vec<_>, _>>()?;
+    Ok(key.join(", "))
 }
 
 /// Converts durations to ticks of the time column, rounding toward zero. Durations beyond the range

@@ -6,10 +6,11 @@
 //! | [`records`] | rows with a key and a time, for batch queries; other rows are counted and excluded |
 //! | [`read_counters`] | how many rows were read and how many were excluded |
 //! | [`events`] | all rows in order, for the record operator |
-//! | `gap_column` | the gap of each record |
-//! | `rule_columns` | where other rules begin and end sessions, and the order of records of one time |
+//! | `gap_column`, `end_column` | the gap and the end of each record |
+//! | `rule_columns` | where rules begin and end sessions, and the order of records of one time |
 
 pub(crate) mod columns;
+pub(crate) mod end_column;
 pub(crate) mod events;
 pub(crate) mod gap_column;
 pub(crate) mod read_counters;

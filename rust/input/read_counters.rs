@@ -13,8 +13,10 @@ pub struct ReadCounters {
     pub null_times: u64,
     /// Rows excluded only because their tie is null.
     pub null_ties: u64,
-    /// Rows excluded only because their gap is null, zero or negative.
+    /// Rows excluded only because their gap is null, negative, or a zero that the query does not take.
     pub bad_gaps: u64,
+    /// Rows excluded only because their end is null or before their time.
+    pub bad_ends: u64,
     /// Rows whose gap was shortened to the longest allowed gap.
     pub clamped_gaps: u64,
     /// Rows excluded because they are ticks.
@@ -28,6 +30,7 @@ impl AddAssign for ReadCounters {
         self.null_times += other.null_times;
         self.null_ties += other.null_ties;
         self.bad_gaps += other.bad_gaps;
+        self.bad_ends += other.bad_ends;
         self.clamped_gaps += other.clamped_gaps;
         self.ticks += other.ticks;
     }

@@ -1,6 +1,7 @@
 //! A batch of the user's rows. Columns are selected by name. Rows that cannot be windowed are
 //! excluded and counted.
 
+use std::iter::repeat;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -20,8 +21,10 @@ use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
 use crate::core::error::Result;
+use crate::core::session::session_windows::Gap;
 use crate::core::sort;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 use crate::plan::query::{Query, QueryOutput};
 
 /// Rows with a key and a time.
@@ -29,6 +32,7 @@ pub(crate) struct Records {
     /// The key columns.
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
+    ends: Vec<Time>,
     gaps: Option<Vec<Span>>,
     marks: ScalarBuffer<u64>,
     session_ends: Vec<bool>,
@@ -64,6 +68,7 @@ impl Records {
         let QueryColumns {
             keys,
             time,
+            ends,
             ticks,
             gaps,
             rules,
@@ -73,9 +78,13 @@ impl Records {
         } = QueryColumns::read(query, batch)?;
         let data = records(&time, ticks.as_ref());
         let mut kept = keep(&keys, &time, &data, &rules, counters);
-        let gaps = gaps
-            .map(|gaps| gaps.in_effect(query, &keys, &time, &mut kept, counters))
+        if let Some(gaps) = &gaps {
+            gaps.exclude_bad(query, &keys, &time, &mut kept, counters)?;
+        }
+        let ends = ends
+            .map(|ends| ends.in_effect(query, &keys, &time, &mut kept, counters))
             .transpose()?;
+        let gaps = gaps.map(|gaps| gaps.in_effect(&kept, counters));
         if matches!(query.output_kind, QueryOutput::RowsWithWindows { .. }) {
             kept = data; // excluded records are returned too
         }
@@ -101,6 +110,7 @@ impl Records {
         Ok(Self {
             keys: pick_all(&keys)?,
             times: Arc::new(QueryColumns::times(&pick(&time)?)?),
+            ends: ends.unwrap_or_default(),
             gaps,
             marks,
             session_ends,
@@ -113,7 +123,7 @@ impl Records {
     /// Creates records from the columns of a block.
     pub(crate) fn of(
         keys: Vec<ArrayRef>,
-        times: ArrayRef,
+        (times, ends): (ArrayRef, Vec<Time>),
         gaps: Option<Vec<Span>>,
         (marks, session_ends): (ScalarBuffer<u64>, Vec<bool>),
         seq_nos: Vec<SeqNo>,
@@ -122,6 +132,7 @@ impl Records {
         Self {
             keys,
             times,
+            ends,
             gaps,
             marks,
             session_ends,
@@ -141,6 +152,7 @@ impl Records {
                 .map(|key| compact(pick(key)?))
                 .collect::<Result<_>>()?,
             times: pick(&self.times)?,
+            ends: sort::pick_optional(&self.ends, rows.values())?,
             gaps: self
                 .gaps
                 .as_ref()
@@ -172,6 +184,7 @@ impl Records {
         Ok(Self {
             keys: join(&|part| &part.keys)?,
             times: concat(&times)?,
+            ends: parts.iter().flat_map(Self::ends).copied().collect(),
             gaps: gaps.map(|gaps| gaps.concat()),
             marks: parts.iter().flat_map(Self::marks).copied().collect(),
             session_ends: parts.iter().flat_map(Self::session_ends).copied().collect(),
@@ -197,9 +210,24 @@ impl Records {
         Time::slice(self.times.as_primitive::<Int64Type>().values())
     }
 
+    /// The end of each row, or empty if the query has no ends.
+    pub(crate) fn ends(&self) -> &[Time] {
+        &self.ends
+    }
+
     /// The effective gaps in ticks of the time column, or empty if all records have the same gap.
     pub(crate) fn gaps(&self) -> &[Span] {
         self.gaps.as_deref().unwrap_or_default()
+    }
+
+    /// The extent of each record. `gap` is that of the query.
+    pub(crate) fn extents(&self, gap: Gap) -> impl Iterator<Item = Extent> {
+        let gaps = self.gaps().iter().copied().chain(repeat(gap.longest()));
+        let own = self.times().iter().zip(gaps).enumerate();
+        own.map(|(row, (&time, gap))| {
+            let end = self.ends.get(row).copied().unwrap_or(time);
+            Extent::lasting(time, end, gap)
+        })
     }
 
     /// The mark of each row, or empty if records have none.

@@ -5,6 +5,7 @@
 //! | keys, `cut_on`, the time's unit, the kind of windows, the number of inputs | must have the same |
 //! | the types of columns | may have wider ones ([`super::wider_types`]), and those of values narrower ones where results stay the same |
 //! | a fixed gap | may have a longer one |
+//! | the column of ends | may have one or not, unless the gap is zero |
 //! | aggregates | may lack some, and may have more |
 //! | `every` | may have another one. Updates cannot lose it, because rows of a window may wait |
 //! | all others | may differ |
@@ -64,6 +65,7 @@ impl Fingerprint {
         Spec::in_one_unit(&mut was.spec, &mut is.spec);
         let narrower_keys = was.narrower_keys(&is);
         was.widen(&is);
+        was.take_end(&is);
         let shorter_gap = lengthen(&mut was.spec.windows, &is.spec.windows);
         was.take_independent(&is);
         let (before, after) = (was.of(0..0), is.of(0..0));
@@ -101,6 +103,19 @@ fn rename(saved: &mut Option<String>, own: &Option<String>) {
 }
 
 impl StateQuery {
+    /// Takes the column of ends from `own`, which may also have none. With a gap of zero, ends decide
+    /// which records are in one session at all, so it only takes the name.
+    fn take_end(&mut self, own: &Self) {
+        let gap = match self.spec.windows {
+            WindowSpec::Session { gap, .. } => gap,
+            WindowSpec::Sliding { .. } => None,
+        };
+        match gap {
+            Some(0) => rename(&mut self.spec.end, &own.spec.end),
+            _ => self.spec.end.clone_from(&own.spec.end),
+        }
+    }
+
     /// Takes from `own` all that open windows do not depend on.
     fn take_independent(&mut self, own: &Self) {
         let (was, is) = (&mut self.spec, &own.spec);
@@ -138,6 +153,7 @@ impl StateQuery {
         let was = was.clone();
         self.spec = Spec {
             keys: was.keys,
+            end: was.end,
             tie: was.tie,
             windows: was.windows,
             nanoseconds: was.nanoseconds,

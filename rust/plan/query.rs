@@ -12,9 +12,9 @@ use super::input_column::InputColumn;
 use super::limits::Limits;
 use super::rule_sources::RuleSources;
 use super::source_column::SourceColumn;
-use super::spec::{InvalidGap, MOST_SHARDS, Spec, WindowSpec, wrong_count};
+use super::spec::{InvalidValue, MOST_SHARDS, Spec, WindowSpec, wrong_count};
 use super::window_lengths::{self, WindowLengths};
-use crate::array::dictionary::{unpacked, unpacked_field};
+use crate::array::dictionary::unpacked_field;
 use crate::array::type_name;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::column::Column;
@@ -55,6 +55,8 @@ pub(crate) struct QuerySources {
     pub keys: Vec<SourceColumn>,
     /// The time column.
     pub time: SourceColumn,
+    /// The column of the ends of records.
+    pub end: Option<SourceColumn>,
     /// The column that marks ticks.
     pub tick: Option<SourceColumn>,
     /// The column of each record's own gap.
@@ -84,8 +86,12 @@ pub struct Query {
     pub time: Field,
     /// The columns of keys, time and so on in the input.
     pub(crate) columns: QuerySources,
-    /// What happens to a record whose own gap is null, zero or negative.
-    pub invalid_gap: InvalidGap,
+    /// What happens to a record whose own gap is not valid.
+    pub invalid_gap: InvalidValue,
+    /// What happens to a record whose end is null or before its time.
+    pub invalid_end: InvalidValue,
+    /// Whether records come as they are before a shuffle, because their times are needed after it.
+    pub(crate) keeps_records: bool,
     /// The distinct columns that aggregates take.
     pub inputs: Vec<InputColumn>,
     /// The column that numbers the input of each row of a cogroup.
@@ -174,8 +180,13 @@ impl Query {
         };
         let is_zoned = zone.is_some();
         let lengths = spec.length_unit(*unit)?;
-        let windows = WindowLengths::in_ticks(&spec.windows, lengths)?;
+        let windows = WindowLengths::in_ticks(spec, lengths)?;
         let value = spec.kafka.as_ref().and_then(|kafka| kafka.value.as_ref());
+        let integers = |argument, name: &Option<String>| {
+            let name = name.as_ref();
+            name.map(|name| SourceColumn::of_integers(input, argument, name))
+                .transpose()
+        };
         let columns = QuerySources {
             keys: key_columns,
             time: time_column,
@@ -184,22 +195,15 @@ impl Query {
                 .as_ref()
                 .map(|name| SourceColumn::of_booleans(input, "tick", name))
                 .transpose()?,
-            gap: gap_column(&spec.windows, input)?,
-            tie: spec
-                .tie
-                .as_ref()
-                .map(|name| integer_column("tie", name, input))
-                .transpose()?,
+            end: SourceColumn::of_ends(spec, input, time)?,
+            gap: SourceColumn::of_gaps(&spec.windows, input)?,
+            tie: integers("tie", &spec.tie)?,
             rules: RuleSources::new(&spec.windows, input)?,
             value: value
                 .map(|name| SourceColumn::find(input, "value", name))
                 .transpose()?
                 .map(|(column, _)| column),
-            source_number: spec
-                .sources
-                .as_ref()
-                .map(|name| integer_column("sources", name, input))
-                .transpose()?,
+            source_number: integers("sources", &spec.sources)?,
         };
         let mut inputs: Vec<InputColumn> = Vec::new();
         let cogroup = spec
@@ -247,8 +251,11 @@ impl Query {
             columns,
             invalid_gap: match spec.windows {
                 WindowSpec::Session { invalid_gap, .. } => invalid_gap,
-                WindowSpec::Sliding { .. } => InvalidGap::default(),
+                WindowSpec::Sliding { .. } => InvalidValue::default(),
             },
+            invalid_end: spec.invalid_end,
+            // Sessions are cut in the order of time. With ends, a stream counts the records behind.
+            keeps_records: spec.is_cut() || spec.end.is_some() && spec.counts_records(),
             time: time.clone(),
             inputs,
             cogroup,
@@ -361,39 +368,4 @@ impl Query {
             .map(Column::borrowed)
             .collect()
     }
-}
-
-/// The column of each record's own gap.
-fn gap_column(windows: &WindowSpec, input: &Schema) -> Result<Option<SourceColumn>> {
-    let WindowSpec::Session {
-        gap_column: Some(name),
-        ..
-    } = windows
-    else {
-        return Ok(None);
-    };
-    let (column, field) = SourceColumn::find(input, "gap", name)?;
-    match unpacked(field.data_type()) {
-        DataType::Duration(_) => Ok(Some(column)),
-        _ => Err(Error::ColumnType {
-            argument: "gap".into(),
-            column: name.clone(),
-            got: type_name::of(field),
-            allowed: "a duration (a day-time interval)".into(),
-        }),
-    }
-}
-
-/// A column of integers.
-fn integer_column(argument: &str, name: &str, input: &Schema) -> Result<SourceColumn> {
-    let (column, field) = SourceColumn::find(input, argument, name)?;
-    if unpacked(field.data_type()).is_integer() {
-        return Ok(column);
-    }
-    Err(Error::ColumnType {
-        argument: argument.into(),
-        column: name.into(),
-        got: type_name::of(field),
-        allowed: "an integer".into(),
-    })
 }

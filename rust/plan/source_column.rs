@@ -3,6 +3,7 @@
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 
+use super::spec::{Spec, WindowSpec};
 use crate::array::dictionary::unpacked;
 use crate::array::named::{find, missing};
 use crate::array::type_name;
@@ -44,6 +45,63 @@ impl SourceColumn {
             column: name.into(),
             got: type_name::of(field),
             allowed: "a boolean".into(),
+        })
+    }
+
+    /// The column of integers of this name.
+    pub(crate) fn of_integers(input: &Schema, argument: &str, name: &str) -> Result<Self> {
+        let allowed = "an integer";
+        Self::of_type(input, argument, name, allowed, DataType::is_integer)
+    }
+
+    /// The column of each record's own gap.
+    pub(crate) fn of_gaps(windows: &WindowSpec, input: &Schema) -> Result<Option<Self>> {
+        let WindowSpec::Session {
+            gap_column: Some(name),
+            ..
+        } = windows
+        else {
+            return Ok(None);
+        };
+        let allowed = "a duration (a day-time interval)";
+        let is_duration = |found: &DataType| matches!(found, DataType::Duration(_));
+        Self::of_type(input, "gap", name, allowed, is_duration).map(Some)
+    }
+
+    /// The column of the ends of records, whose times are in the column `time`.
+    pub(crate) fn of_ends(spec: &Spec, input: &Schema, time: &Field) -> Result<Option<Self>> {
+        let Some(name) = &spec.end else {
+            return Ok(None);
+        };
+        if let WindowSpec::Sliding { .. } = spec.windows {
+            return Err(Error::Argument {
+                argument: "end".into(),
+                got: format!("{name:?}"),
+                allowed: "none: a record of sliding windows has only a time".into(),
+            });
+        }
+        let allowed = format!("the type of the time column, {}", type_name::of(time));
+        let is_time = |found: &DataType| found == time.data_type();
+        Self::of_type(input, "end", name, &allowed, is_time).map(Some)
+    }
+
+    /// The column of this name, if it has an allowed type.
+    fn of_type(
+        input: &Schema,
+        argument: &str,
+        name: &str,
+        allowed: &str,
+        is_allowed: impl Fn(&DataType) -> bool,
+    ) -> Result<Self> {
+        let (column, field) = Self::find(input, argument, name)?;
+        if is_allowed(&unpacked(field.data_type())) {
+            return Ok(column);
+        }
+        Err(Error::ColumnType {
+            argument: argument.into(),
+            column: name.into(),
+            got: type_name::of(field),
+            allowed: allowed.into(),
         })
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 
 use super::frame_spec::FrameSpec;
 use super::left_out_spec::LeftOutSpec;
-pub use super::window_spec::{InvalidGap, WindowSpec};
+pub use super::window_spec::{InvalidValue, WindowSpec};
 use crate::core::aggregate::function::{
     AggregateFunction, Breaks, FunctionOptions, FunnelSteps, Shares,
 };
@@ -19,6 +19,9 @@ use crate::core::operator::change::{Emit, Late};
 
 /// The largest number of shards.
 pub(crate) const MOST_SHARDS: u32 = 1 << 16;
+
+/// The aggregate that counts the records of partial sessions of a stream.
+pub(crate) const RECORDS: &str = "windrow.records";
 
 /// The largest number of inputs. Each has its own stream time, which is part of the state.
 pub(crate) const MOST_INPUTS: u32 = 1 << 16;
@@ -31,6 +34,12 @@ pub struct Spec {
     pub keys: Vec<String>,
     /// The column of event times.
     pub time: String,
+    /// The column of the ends of records, of the type of times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    /// What happens to a record whose end is null or before its time.
+    #[serde(default, skip_serializing_if = "InvalidValue::is_dropped")]
+    pub invalid_end: InvalidValue,
     /// The integer column that orders records of one time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tie: Option<String>,
@@ -100,6 +109,12 @@ impl Spec {
             && self.late == Late::Drop
             && !self.every_record
             && !self.is_cut()
+    }
+
+    /// Whether partial sessions come with the number of their records.
+    pub(crate) fn counts_records(&self) -> bool {
+        let last = self.aggregates.last();
+        last.is_some_and(|aggregate| aggregate.name == RECORDS)
     }
 
     /// Whether sessions may end before their gap is over, or say how they ended.

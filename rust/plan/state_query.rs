@@ -10,8 +10,9 @@ use super::spec::{AggregateSpec, Spec};
 use crate::core::error::{Error, Result};
 
 /// The parts of a spec that may change. Nothing of them is in the state.
-const MAY_CHANGE: [&str; 7] = [
+const MAY_CHANGE: [&str; 8] = [
     "grace",
+    "invalid_end",
     "late",
     "left_out",
     "op",
@@ -149,7 +150,7 @@ fn without(mut specification: Map<String, Value>, names: &[&str]) -> Map<String,
 fn unnamed(specification: Map<String, Value>) -> Map<String, Value> {
     let mut specification = without(specification, &["time", "time_zone"]);
     let there = |value: &mut Value| *value = json!(!value.is_null());
-    for name in ["every", "tie"] {
+    for name in ["end", "every", "tie"] {
         specification.get_mut(name).map(there);
     }
     if let Some(Value::Object(windows)) = specification.get_mut("windows") {

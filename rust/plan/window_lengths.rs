@@ -25,7 +25,7 @@ pub enum WindowLengths {
 
 impl WindowLengths {
     /// The windows of a spec, in ticks of the time column.
-    pub(crate) fn in_ticks(windows: &WindowSpec, unit: TimeUnit) -> Result<Self> {
+    pub(crate) fn in_ticks(spec: &Spec, unit: TimeUnit) -> Result<Self> {
         let wrong = |argument: &str, got, allowed: &str| wrong(argument, got, allowed, unit);
         let exact = |argument: &str, micros: i64| {
             to_exact_ticks(micros, unit)
@@ -38,7 +38,7 @@ impl WindowLengths {
                     )
                 })
         };
-        match windows {
+        match &spec.windows {
             &WindowSpec::Session {
                 gap: Some(gap),
                 gap_column: None,
@@ -52,7 +52,10 @@ impl WindowLengths {
             } => {
                 let longest = longest_gap.map(|micros| one_tick("max_gap", micros, unit));
                 let longest = longest.transpose()?;
-                Ok(Self::Session(Gap::Dynamic { longest }))
+                Ok(Self::Session(Gap::Dynamic {
+                    longest,
+                    takes_zero: spec.end.is_some(),
+                }))
             }
             WindowSpec::Session { .. } => Err(Error::Format {
                 what: "query",

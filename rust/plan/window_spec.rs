@@ -17,9 +17,9 @@ pub enum WindowSpec {
         /// The largest gap of `gap_column`. Larger gaps are cut to it. `None` cuts no gap.
         #[serde(default)]
         longest_gap: Option<i64>,
-        /// What happens to a record whose gap is null, zero or negative.
+        /// What happens to a record whose gap is null or negative, or zero without ends.
         #[serde(default)]
-        invalid_gap: InvalidGap,
+        invalid_gap: InvalidValue,
         /// The largest duration of a session from start to end; none: any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         longest: Option<i64>,
@@ -99,13 +99,24 @@ impl WindowSpec {
     }
 }
 
-/// What happens to a record whose gap is null, zero or negative.
+/// What happens to a record whose gap or whose end is not valid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum InvalidGap {
+pub enum InvalidValue {
     /// It is counted and left out.
     #[default]
     Drop,
     /// The query fails.
     Error,
+}
+
+impl InvalidValue {
+    /// Whether such a record is left out.
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference"
+    )]
+    pub(super) fn is_dropped(&self) -> bool {
+        *self == Self::Drop
+    }
 }

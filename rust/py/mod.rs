@@ -108,6 +108,7 @@ fn counted<'py>(py: Python<'py>, counters: ReadCounters) -> PyResult<Bound<'py, 
     dict.set_item("null_times", counters.null_times)?;
     dict.set_item("null_ties", counters.null_ties)?;
     dict.set_item("bad_gaps", counters.bad_gaps)?;
+    dict.set_item("bad_ends", counters.bad_ends)?;
     dict.set_item("clamped_gaps", counters.clamped_gaps)?;
     dict.set_item("ticks", counters.ticks)?;
     Ok(dict)

@@ -119,6 +119,7 @@ pub(super) fn counter_dict(
     for (name, count) in [
         ("records", counters.records),
         ("late", counters.late),
+        ("behind", counters.behind),
         ("windows_refused", counters.windows_refused),
         ("late_emitted", counters.late_emitted),
         ("null_keys", counters.null_keys),
@@ -126,6 +127,7 @@ pub(super) fn counter_dict(
         ("null_ties", counters.null_ties),
         ("null_values", counters.null_values),
         ("bad_gaps", counters.bad_gaps),
+        ("bad_ends", counters.bad_ends),
         ("clamped_gaps", counters.clamped_gaps),
         ("ticks", counters.ticks),
         ("bad_ticks", counters.bad_ticks),

@@ -31,6 +31,7 @@ use crate::core::sliding::sliding_operator::SlidingOperator;
 use crate::core::sliding::sliding_windows::SlidingWindows;
 use crate::core::sort::SortedRows;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 use crate::input::events::{Event, EventBatch};
 use crate::plan::query::Query;
 
@@ -148,8 +149,7 @@ pub(crate) fn add<K: BulkWindows>(
     if let Judgement::Start = judgement {
         // Records of a group are late only together. The furthest reach of a group comes first, so
         // that each other record joins an earlier one (rules 1.2). Sliding windows have no gap.
-        let reach = |record: &ValidRecord<'_, u32>| record.time.saturating_add(record.gap);
-        records.sort_by_key(|(_, record)| Reverse(reach(record)));
+        records.sort_by_key(|(_, record)| Reverse(record.extent.reach));
     }
     add_each(operator, &records, context)?;
     if judgement.closes() {
@@ -174,7 +174,7 @@ fn add_each<K: BulkWindows>(
         states.at = CurrentRecord {
             row,
             input: events.input(row)?.unwrap_or_default(),
-            time: Some(record.time),
+            time: Some(record.extent.start),
         };
         // Windows of other keys close as if all records were added in order, even if they have
         // later records by now. They close up to the stream time before a record that is behind.
@@ -200,7 +200,7 @@ impl BulkWindows for SlidingWindows {
         let (events, states, out, interrupt) = context.parts();
         let (keys, times, batch_rows): (Vec<KeyId>, Vec<Time>, Vec<u32>) = ordered
             .others(records)
-            .map(|(key, record)| (*key, record.time, record.row))
+            .map(|(key, record)| (*key, record.extent.start, record.row))
             .collect();
         let (mut rows, mut pending) = (Vec::with_capacity(keys.len()), Vec::new());
         for (number, records) in SortedRows::new(&keys, &times, interrupt)?.by_key() {
@@ -245,15 +245,19 @@ impl BulkWindows for SessionWindows {
         context: &mut BatchContext<'_, '_>,
     ) -> Result<()> {
         let (events, states, out, interrupt) = context.parts();
-        let (keys, times, gaps, rows): (Vec<KeyId>, Vec<Time>, Vec<Span>, Vec<u32>) = ordered
+        let (keys, times, extents, rows): (Vec<KeyId>, Vec<Time>, Vec<Extent>, Vec<u32>) = ordered
             .others(records)
-            .map(|(key, record)| (*key, record.time, record.gap, record.row))
+            .map(|(key, record)| (*key, record.extent.start, record.extent, record.row))
             .collect();
         if keys.is_empty() {
             return Ok(());
         }
         let mut open = OpenSessions::default();
-        let groups = open.assign_own(&keys, &times, &gaps, interrupt)?;
+        let extent = |row: usize, time: Time| {
+            let own = extents.get(row).copied();
+            own.unwrap_or_else(|| Extent::of(time, Span(0)))
+        };
+        let groups = open.assign_each(&keys, &times, extent, interrupt)?;
         // Rows of ordered keys go into an extra group, which is never read.
         let count = open.len();
         let mut group_of_row = vec![Slot(count as u32); events.rows()];

@@ -53,6 +53,7 @@ impl LeftOut {
             RecordOutcome::NullTie => ("null_tie", None),
             RecordOutcome::NullTime => ("null_time", None),
             RecordOutcome::BadGap => ("bad_gap", None),
+            RecordOutcome::BadEnd => ("bad_end", None),
         };
         if late_by.is_none() || self.late == Late::Drop {
             self.entries.push(Entry {

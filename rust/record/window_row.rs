@@ -137,7 +137,7 @@ impl WindowRow for CutEntry {
             ends: flags & ENDS_SESSION != 0,
             ordinal: u32::try_from(flags >> ORDINAL_SHIFT).ok()?,
         };
-        let is_ordered = start <= end && end <= due && end <= reach;
+        let is_ordered = start <= end && end <= reach && start <= due;
         is_ordered.then_some(Self {
             session,
             due: Time(due),

@@ -28,6 +28,10 @@ use crate::state::source_time::{SourceTime, seen};
 /// Segment length for sessions with unbounded dynamic gaps, in microseconds: 3 hours.
 const SEGMENT: i64 = 3 * 3_600_000_000;
 
+/// The least segment length for records with ends, and for gaps of zero, in microseconds: 5 minutes.
+/// Such a gap does not say how long sessions are. Tests have shorter segments, and so more of them.
+const LEAST_SEGMENT: i64 = if cfg!(test) { 8 } else { 5 * 60_000_000 };
+
 /// Session or sliding windows.
 pub(crate) enum Windows {
     Sessions(SessionOperator),
@@ -83,11 +87,15 @@ impl Windows {
                     _ => grace,
                 };
                 let segment = match gap {
-                    Gap::Dynamic { longest: None } => to_ticks(SEGMENT, times),
+                    Gap::Dynamic { longest: None, .. } => to_ticks(SEGMENT, times),
                     _ => None,
                 };
+                let has_ends = query.columns.end.is_some();
+                let least = to_ticks(LEAST_SEGMENT, times);
+                let least = least.filter(|_| has_ends || gap.longest() == Span(0));
+                let at_least = |own: Span| least.map(|least| least.max(own));
                 if let Some(cut) = query.cut {
-                    let windows = CutWindows {
+                    let mut windows = CutWindows {
                         gap,
                         cut,
                         grace,
@@ -96,21 +104,21 @@ impl Windows {
                         keeps_last: spec.whole && query.shows_ends(),
                         segment,
                     };
+                    windows.segment = segment.or_else(|| at_least(windows.segment()));
                     return Ok(Self::Cut(CutOperator::new(windows, inputs)?));
                 }
+                let mut windows = SessionWindows {
+                    gap,
+                    grace,
+                    until,
+                    emit,
+                    late,
+                    segment,
+                    has_ends,
+                };
+                windows.segment = segment.or_else(|| at_least(windows.segment()));
                 Ok(Self::Sessions(
-                    SessionOperator::new(
-                        SessionWindows {
-                            gap,
-                            grace,
-                            until,
-                            emit,
-                            late,
-                            segment,
-                        },
-                        inputs,
-                    )?
-                    .paced(every),
+                    SessionOperator::new(windows, inputs)?.paced(every),
                 ))
             }
             WindowLengths::Sliding(sliding) => Ok(Self::Sliding(

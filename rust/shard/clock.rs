@@ -97,6 +97,15 @@ impl ShardClock {
         !extent.closed_before(self.closed) && extent.closed_before(self.horizon().close)
     }
 
+    /// Counts late records. `before_close` records were before the close time, and these are among
+    /// them. With ends the others count as behind.
+    pub(super) fn count_late(&mut self, late: u64, before_close: u64) {
+        self.counters.late += late;
+        if self.windows.has_ends {
+            self.counters.behind += before_close.saturating_sub(late);
+        }
+    }
+
     /// Marks all due sessions as closed.
     pub(super) fn close(&mut self) {
         self.closed = self.closed.max(self.horizon().close);

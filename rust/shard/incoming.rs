@@ -38,6 +38,8 @@ pub(super) struct Incoming {
     pub least: Option<Time>,
     /// The number of records, including late ones.
     pub records: u64,
+    /// The number of records before the close time, including late ones, if records have ends.
+    pub before_close: u64,
     /// The records that may be late, if records come themselves.
     pub judged: Option<JudgedRecords>,
 }
@@ -80,6 +82,7 @@ impl Incoming {
             behind: None,
             least: None,
             records: 0,
+            before_close: 0,
             judged: None,
         };
         match rows {
@@ -137,9 +140,26 @@ impl Incoming {
         for row in rows {
             interrupt.check()?;
             let (kind, block) = block::decode(row.block)?;
+            self.count_before(kind, &block, close)?;
             sessions.add_block(kind, &block)?;
         }
         self.keep_behind(&mut sessions, close, interrupt)
+    }
+
+    /// Counts the records of a block that are before the close time, if records have ends. Such records
+    /// come as they are.
+    fn count_before(&mut self, kind: BlockKind, block: &RecordBatch, close: Time) -> Result<()> {
+        if self.query.columns.end.is_none() {
+            return Ok(());
+        }
+        let times = block.columns().get(self.query.keys.len());
+        let times = times.and_then(|times| times.as_primitive_opt::<Int64Type>());
+        let (Some(times), BlockKind::Records) = (times, kind) else {
+            return Err(wrong("records with ends come as partial sessions".into()));
+        };
+        let times = Time::slice(times.values()).iter();
+        self.before_close += times.filter(|&&time| time < close).count() as u64;
+        Ok(())
     }
 
     /// Keeps sessions with their numbers of records until they are judged. Adds them if all are in

@@ -1,7 +1,6 @@
 //! The records of a micro-batch that may be late, if the query returns late records (rules 6.13).
 
 use std::collections::BTreeMap;
-use std::iter::repeat;
 
 use arrow_array::UInt32Array;
 use arrow_select::take::take;
@@ -37,7 +36,7 @@ impl JudgedRecords {
         close: Time,
         table: &mut SessionTable,
     ) -> Result<Self> {
-        let own = (0..).zip(extents(records, gap));
+        let own = (0..).zip(records.extents(gap));
         let behind = own.filter(|(_, extent)| extent.is_late(close));
         let (rows, extents): (Vec<u32>, Vec<Extent>) = behind.unzip();
         let places = UInt32Array::from(rows.clone());
@@ -75,13 +74,6 @@ impl JudgedRecords {
         }
         left_out
     }
-}
-
-/// The extent of each record.
-pub(super) fn extents(records: &Records, gap: Gap) -> impl Iterator<Item = Extent> {
-    let gaps = records.gaps().iter().copied().chain(repeat(gap.longest()));
-    let times = records.times().iter().zip(gaps);
-    times.map(|(&time, gap)| Extent::of(time, gap))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use crate::format::packed;
 use crate::keys::sort_key::SortKeys;
 use crate::plan::limits::Limits;
 use crate::plan::query::Query;
-use crate::plan::spec::{AggregateSpec, Spec};
+use crate::plan::spec::{AggregateSpec, RECORDS, Spec};
 use crate::plan::state_query::StateQuery;
 use crate::record::left_out::LeftOut;
 use crate::record::windows::Windows;
@@ -86,7 +86,7 @@ impl ShardSessions {
             (Layout::Ranges, 0)
         };
         let mut counted = spec.clone();
-        let records = AggregateSpec::new("windrow.records", &COUNT, &[]);
+        let records = AggregateSpec::new(RECORDS, &COUNT, &[]);
         counted.aggregates.push(records);
         let columns = input.fields().iter().map(|field| unpacked_field(field));
         Ok(Self {
@@ -219,14 +219,16 @@ impl ShardSessions {
             Some(parts) => {
                 let joined = parts.join(&self.state, &mut incoming, before.close, &pages)?;
                 let (whole, segments, late) = joined;
-                self.state.clock.counters.late += late;
+                self.state.clock.count_late(late, incoming.before_close);
                 self.close_parts(&incoming, &whole, &segments, parts, &pages, &mut rows)?
             }
             None => {
                 let ids = needed.iter().map(|name| name.id).collect();
                 self.state.snapshot.read(&ids)?;
                 let joined = layout_ranges::join(&self.state, &mut incoming, before, pages)?;
-                self.state.clock.counters.late += joined.late;
+                self.state
+                    .clock
+                    .count_late(joined.late, incoming.before_close);
                 self.close_ranges(&incoming, joined, &mut rows)?
             }
         };

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::incoming::{Incoming, MicroBatchRows, wrong};
-use super::judged_records::{JudgedRecords, extents};
+use super::judged_records::JudgedRecords;
 use super::shard_sessions::ShardSessions;
 use crate::batch::batch_operator::BatchOperator;
 use crate::batch::sessions::SessionTable;
@@ -78,7 +78,9 @@ impl Incoming {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let own = read_records(&self.query, records)?;
-        if own.times().iter().any(|&time| time < close) {
+        let before = own.times().iter().filter(|&&time| time < close).count();
+        if before > 0 {
+            self.before_close = before as u64;
             let table = &mut self.sessions;
             self.judged = Some(JudgedRecords::new(&own, self.gap, close, table)?);
             let mut sessions = SessionTable::new(Arc::clone(counted), self.gap)?;
@@ -111,7 +113,7 @@ impl Incoming {
     fn add_in_time(&mut self, records: Records) -> Result<()> {
         self.judged.get_or_insert_default();
         self.records += records.rows() as u64;
-        let reaches = extents(&records, self.gap).map(|own| own.reach);
+        let reaches = records.extents(self.gap).map(|own| own.reach);
         self.least = reaches.chain(self.least).min();
         self.sessions.add(records)
     }

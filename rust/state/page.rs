@@ -23,7 +23,7 @@
 //! | `windrow.first_key`, `windrow.last_key` | windows | the bounds of its keys, inclusive, in hexadecimal: see [`crate::keys::sort_key`] |
 //! | `windrow.first_time`, `windrow.last_time` | windows | the least start, and the greatest reach (for sliding windows: start) |
 //!
-//! Rows are sorted by key, then by end and start. The windows of a segment form one or more runs.
+//! Rows are sorted by key, then by end and start; with rules for sessions by start and tie. The windows of a segment form one or more runs.
 //! Each run is cut into pages.
 
 use std::fmt;

@@ -157,21 +157,22 @@ impl StoredWindows {
     }
 
     /// When each window starts, ends and is due. All three are the start of a sliding window. A
-    /// session of an index has its reach as its end.
+    /// session of an index has its reach as its end. Records that wait are due at their time.
     pub(crate) fn extents(&self) -> Result<Vec<Extent>> {
-        let (end, reach) = match self.kind {
-            PageKind::Sessions | PageKind::CutSessions => (1, 2),
-            PageKind::Index => (1, 1),
-            PageKind::Windows | PageKind::Head => (0, 0),
+        let (end, due, reach) = match self.kind {
+            PageKind::Sessions => (1, 2, 2),
+            PageKind::CutSessions => (1, 2, 3),
+            PageKind::Index => (1, 1, 1),
+            PageKind::Windows | PageKind::Head => (0, 0, 0),
         };
         let bounds = self.times(0)?.iter().zip(self.times(end)?);
-        let extents = bounds.zip(self.times(reach)?);
-        let extents = extents.map(|((&start, &end), &reach)| {
-            let is_ordered = start <= end && end <= reach;
+        let extents = bounds.zip(self.times(due)?.iter().zip(self.times(reach)?));
+        let extents = extents.map(|((&start, &end), (&due, &reach))| {
+            let is_ordered = start <= end && end <= reach && start <= due;
             is_ordered.then_some(Extent {
                 start: Time(start),
                 end: Time(end),
-                reach: Time(reach),
+                reach: Time(due),
             })
         });
         let extents = extents.collect::<Option<_>>();
@@ -225,7 +226,10 @@ mod tests {
             (PageKind::Sessions, &[2, 1, 3], false),
             (PageKind::Sessions, &[1, 3, 2], false),
             (PageKind::CutSessions, &[1, 2, 3, 3, 9, 0, 2, 0, 0], true),
-            (PageKind::CutSessions, &[1, 3, 2, 3, 9, 0, 2, 0, 0], false),
+            (PageKind::CutSessions, &[1, 3, 1, 3, 9, 0, 2, 0, 0], true),
+            (PageKind::CutSessions, &[1, 3, 2, 2, 9, 0, 2, 0, 0], false),
+            (PageKind::CutSessions, &[2, 3, 1, 3, 9, 0, 2, 0, 0], false),
+            (PageKind::CutSessions, &[3, 2, 3, 3, 9, 0, 2, 0, 0], false),
             (PageKind::Index, &[1, 2], true),
             (PageKind::Index, &[2, 1], false),
         ] {

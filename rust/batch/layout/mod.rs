@@ -3,7 +3,7 @@
 //! | file | row of the block | columns after the keys |
 //! |---|---|---|
 //! | [`crate::format::partial_sessions`] | a partial session | `start`, `end`, `reach` of dynamic gaps, states |
-//! | [`session_records`] | a record of a session query | `time`, `gap` if records have their own, `arrival` if it matters, inputs |
+//! | [`session_records`] | a record of a session query | `time`, `end` and `gap` if records have their own, `arrival` if it matters, inputs |
 //! | [`sliding_records`] | a record of a sliding query | `time`, `arrival`, inputs |
 //! | [`whole_rows`] | a row of a query for rows | (no keys: all input columns), `arrival` |
 //!

@@ -1,4 +1,4 @@
-//! Records of a session query as columns: keys, `time`, `gap` if records have their own or can end
+//! Records of a session query as columns: keys, `time`, `end` if records have one, `gap` if records have their own or can end
 //! their session, `mark` if they have marks, `tie` or `arrival` if the query needs it, inputs.
 //!
 //! | `gap` | of a record |
@@ -15,7 +15,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use crate::array::convert;
 use crate::array::named::unnamed;
 use crate::core::error::Result;
-use crate::core::time::Span;
+use crate::core::time::{Span, Time};
 use crate::format::block_reader::{BlockReader, numbers};
 use crate::input::records::Records;
 use crate::keys::shard_hash::ShardHash;
@@ -33,6 +33,9 @@ const NO_GAP: i64 = -1;
 pub(in crate::batch) fn write(query: &Query, records: &Records) -> Result<RecordBatch> {
     let mut columns = ShardHash::new(&query.keys)?.read(&records.keys)?;
     columns.push(numbers(records.times().iter().map(|time| time.0)));
+    if query.columns.end.is_some() {
+        columns.push(numbers(records.ends().iter().map(|end| end.0)));
+    }
     if query.has_own_gaps() {
         columns.push(numbers(gap_numbers(query, records)));
     }
@@ -54,6 +57,10 @@ pub(in crate::batch) fn read(query: &Query, block: &RecordBatch) -> Result<Recor
         None => return Err(columns.unexpected()),
     };
     columns.numbers()?;
+    let ends = match query.columns.end {
+        Some(_) => Time::slice(columns.numbers()?).to_vec(),
+        None => Vec::new(),
+    };
     let (gaps, session_ends) = match query.has_own_gaps() {
         true => read_gaps(query, columns.numbers()?),
         false => (None, Vec::new()),
@@ -79,7 +86,7 @@ pub(in crate::batch) fn read(query: &Query, block: &RecordBatch) -> Result<Recor
     let inputs = inputs.to_vec();
     Ok(Records::of(
         keys,
-        times,
+        (times, ends),
         gaps,
         (marks.into(), session_ends),
         seq_nos,

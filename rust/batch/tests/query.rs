@@ -2,6 +2,7 @@
 //! are cut.
 
 mod cuts;
+mod ends;
 mod rows;
 mod shuffle;
 

@@ -4,10 +4,11 @@ use super::record::{EffectiveGap, Record, RecordOutcome, ValidRecord};
 use super::stream_time::StreamTimes;
 use super::window_operator::{WindowKind, WindowOperator};
 use crate::core::time::Span;
+use crate::core::window::Extent;
 
 impl<K: WindowKind> WindowOperator<K> {
     /// Counts a record and moves stream time, which then judges the record. A record without a key
-    /// or a time, or with a bad gap, returns its outcome instead and does not move stream time.
+    /// or a time, or with a bad gap or end, returns its outcome instead and does not move stream time.
     ///
     /// # Errors
     ///
@@ -19,7 +20,7 @@ impl<K: WindowKind> WindowOperator<K> {
     ) -> std::result::Result<ValidRecord<'a, R>, RecordOutcome> {
         let (input, source) = (record.input, record.source);
         let mut valid = self.validate(record)?;
-        self.time.observe(input, source, valid.time);
+        self.time.observe(input, source, valid.extent.start);
         valid.now = self.time.now(input);
         Ok(valid)
     }
@@ -39,7 +40,7 @@ impl<K: WindowKind> WindowOperator<K> {
         Ok(valid)
     }
 
-    /// Counts a record with a key, a time and a valid gap. No time has judged it yet.
+    /// Counts a record with a key, a time, an end and a valid gap. No time has judged it yet.
     #[inline]
     fn validate<'a, R>(
         &mut self,
@@ -57,22 +58,24 @@ impl<K: WindowKind> WindowOperator<K> {
             self.counters.null_ties += 1;
             return Err(RecordOutcome::NullTie);
         };
-        let gap = match self.kind.gap(record.gap) {
-            EffectiveGap::Valid(gap) => gap,
-            EffectiveGap::Clamped(gap) => {
-                self.counters.clamped_gaps += 1;
-                gap
-            }
+        let (gap, is_clamped) = match self.kind.gap(record.gap) {
+            EffectiveGap::Valid(gap) => (gap, false),
+            EffectiveGap::Clamped(gap) => (gap, true),
             EffectiveGap::Bad => {
                 self.counters.bad_gaps += 1;
                 return Err(RecordOutcome::BadGap);
             }
         };
+        let Some(end) = record.end.filter(|&end| end >= time) else {
+            self.counters.bad_ends += 1;
+            return Err(RecordOutcome::BadEnd);
+        };
+        self.counters.clamped_gaps += u64::from(is_clamped);
         self.counters.records += 1;
+        let gap = if rule.ends { Span(0) } else { gap };
         Ok(ValidRecord {
             name,
-            time,
-            gap: if rule.ends { Span(0) } else { gap },
+            extent: Extent::lasting(time, end, gap),
             now: StreamTimes::START,
             rule,
             row: record.row,

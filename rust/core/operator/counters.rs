@@ -6,10 +6,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
-    /// Records with a key, a time and a valid gap, including late ones.
+    /// Records with a key, a time, an end and a valid gap, including late ones.
     pub records: u64,
     /// Records that were late as a whole.
     pub late: u64,
+    /// Records before the close time of their input that are in a session all the same, if records
+    /// have ends of their own.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub behind: u64,
     /// Refusals by sliding windows of records that were not late as a whole.
     pub windows_refused: u64,
     /// Late records that were emitted as separate windows.
@@ -20,8 +24,11 @@ pub struct Counters {
     pub null_times: u64,
     /// Records without a tie, if the query has ties.
     pub null_ties: u64,
-    /// Records whose gap is null, zero or negative.
+    /// Records whose gap is null, negative, or a zero that the query does not take.
     pub bad_gaps: u64,
+    /// Records whose end is null or before their time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bad_ends: u64,
     /// Records whose gap was cut to the longest gap.
     pub clamped_gaps: u64,
     /// Ticks.
@@ -36,4 +43,12 @@ pub struct Counters {
     pub overflows: u64,
     /// Records without a value, if the query drops them like Kafka does. Only in the driver.
     pub null_values: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it with a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

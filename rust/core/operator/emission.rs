@@ -151,7 +151,7 @@ impl<K: WindowKind> WindowOperator<K> {
         states.update(slot, record.row, window)?;
         let alone = WindowChange {
             window,
-            time: record.time,
+            time: record.extent.end,
             op: Op::Late,
             slot: Some(slot),
             was_stored: false,

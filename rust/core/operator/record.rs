@@ -3,6 +3,7 @@
 use super::stream_time::{Source, StreamTimes};
 use crate::core::store::StoreKey;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 
 /// The outcome of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,10 @@ pub enum RecordOutcome {
     NullTime,
     /// It has no tie. Stream time does not move.
     NullTie,
-    /// Its gap is null, zero or negative. Stream time does not move.
+    /// Its gap is null, negative, or a zero that the query does not take. Stream time does not move.
     BadGap,
+    /// Its end is null or before its time. Stream time does not move.
+    BadEnd,
 }
 
 /// A record as it arrives.
@@ -31,6 +34,8 @@ pub struct Record<'a, R> {
     pub key: Option<&'a [u8]>,
     /// Its time.
     pub time: Option<Time>,
+    /// Its end, which is its time if the query has no ends.
+    pub end: Option<Time>,
     /// The value of its gap column. Fixed gaps ignore it.
     pub gap: Option<i64>,
     /// The input of a cogroup, or 0.
@@ -70,19 +75,17 @@ pub enum EffectiveGap {
     Valid(Span),
     /// Cut to the longest gap.
     Clamped(Span),
-    /// Null, zero or negative.
+    /// Null, negative, or a zero that the query does not take.
     Bad,
 }
 
-/// A record with a key, a time and a valid gap. It is already counted.
+/// A record with a key, a time, an end and a valid gap. It is already counted.
 #[derive(Clone, Copy, Debug)]
 pub struct ValidRecord<'a, R> {
     /// Its key.
     pub name: &'a [u8],
-    /// Its time.
-    pub time: Time,
-    /// Its effective gap.
-    pub gap: Span,
+    /// Its time, its end, and how far its gap reaches.
+    pub extent: Extent,
     /// The times that decide whether it is late.
     pub now: StreamTimes,
     /// What it says about the sessions around it.
@@ -95,7 +98,7 @@ impl<R> ValidRecord<'_, R> {
     /// Whether it is before the close time of its input. It may then be late or meet a closed
     /// window (rules 2.6).
     pub fn is_behind(&self) -> bool {
-        self.time < self.now.late
+        self.extent.start < self.now.late
     }
 }
 
@@ -104,14 +107,24 @@ impl<R> ValidRecord<'_, R> {
 pub struct KeyedRecord<R> {
     /// The number of its key in the store.
     pub key: StoreKey,
-    /// Its time.
-    pub time: Time,
-    /// Its effective gap.
-    pub gap: Span,
+    /// Its time, its end, and how far its gap reaches.
+    pub extent: Extent,
     /// The close time of its input. Windows before it are late.
     pub late: Time,
     /// What it says about the sessions around it.
     pub rule: RecordRule,
     /// The row that updates the states.
     pub row: R,
+}
+
+impl<R> KeyedRecord<R> {
+    /// Its time.
+    pub fn time(&self) -> Time {
+        self.extent.start
+    }
+
+    /// Whether it is before the close time of its input.
+    pub fn is_behind(&self) -> bool {
+        self.time() < self.late
+    }
 }

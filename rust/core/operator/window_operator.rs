@@ -316,8 +316,7 @@ impl<K: WindowKind> WindowOperator<K> {
     ) -> Result<RecordOutcome> {
         let ValidRecord {
             name,
-            time,
-            gap,
+            extent,
             now,
             rule,
             row,
@@ -328,8 +327,7 @@ impl<K: WindowKind> WindowOperator<K> {
             self,
             KeyedRecord {
                 key,
-                time,
-                gap,
+                extent,
                 late: now.late,
                 rule,
                 row,

@@ -85,7 +85,7 @@ impl OpenSessions {
         gap: Span,
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
-        self.assign_each(keys, times, |_| gap, interrupt)
+        self.assign_each(keys, times, |_, time| Extent::of(time, gap), interrupt)
     }
 
     /// The same, with a gap for each record.
@@ -104,21 +104,27 @@ impl OpenSessions {
             return Err(Error::Internal("a record has no gap"));
         }
         let gap = |row: usize| gaps.get(row).copied().unwrap_or_default();
-        self.assign_each(keys, times, gap, interrupt)
+        let extent = |row, time| Extent::of(time, gap(row));
+        self.assign_each(keys, times, extent, interrupt)
     }
 
-    fn assign_each(
+    /// The same, with an extent for each record, by its row and its time.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the interrupt.
+    pub fn assign_each(
         &mut self,
         keys: &[KeyId],
         times: &[Time],
-        gap: impl Fn(usize) -> Span,
+        extent: impl Fn(usize, Time) -> Extent,
         interrupt: &Interrupt,
     ) -> Result<Vec<Slot>> {
         self.check_room(keys.len(), times.len())?;
         if self.disorder.is_unknown() || self.disorder.is_shuffled() {
             let rows = (0..).zip(keys.iter().zip(times));
             self.disorder
-                .look_ahead(rows.map(|(row, (&key, &time))| (key, Extent::of(time, gap(row)))));
+                .look_ahead(rows.map(|(row, (&key, &time))| (key, extent(row, time))));
         }
         let mut slots = vec![Slot(0); keys.len()];
         let mut done = 0;
@@ -133,7 +139,7 @@ impl OpenSessions {
             let before = self.steps_back;
             for (row, ((slot, &key), &time)) in (done..).zip(slots.iter_mut().zip(keys).zip(times))
             {
-                *slot = self.join(key, Extent::of(time, gap(row)));
+                *slot = self.join(key, extent(row, time));
             }
             done += keys.len();
             self.disorder.review(self.steps_back - before);
@@ -142,7 +148,8 @@ impl OpenSessions {
             (keys.get(done..), times.get(done..), slots.get_mut(done..))
             && !keys.is_empty()
         {
-            self.assign_sorted(keys, times, |row| gap(done + row), slots, interrupt)?;
+            let extent = |row, time| extent(done + row, time);
+            self.assign_sorted(keys, times, extent, slots, interrupt)?;
         }
         Ok(slots)
     }
@@ -153,7 +160,7 @@ impl OpenSessions {
         &mut self,
         keys: &[KeyId],
         times: &[Time],
-        gap: impl Fn(usize) -> Span,
+        extent: impl Fn(usize, Time) -> Extent,
         slots: &mut [Slot],
         interrupt: &Interrupt,
     ) -> Result<()> {
@@ -161,7 +168,7 @@ impl OpenSessions {
             for &(time, row) in rows {
                 let row = row as usize;
                 if let Some(slot) = slots.get_mut(row) {
-                    *slot = self.join(key, Extent::of(time, gap(row)));
+                    *slot = self.join(key, extent(row, time));
                 }
             }
         }

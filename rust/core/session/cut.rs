@@ -19,7 +19,7 @@ use crate::core::window::{Extent, Window};
 /// The rules of a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// The longest distance from a session's start to its end; none: any.
+    /// The longest distance from a session's start to its end, with the next records; none: any.
     pub longest: Option<Span>,
     /// The largest number of records; none: any.
     pub most: Option<u64>,
@@ -30,9 +30,9 @@ pub struct Cut {
 /// A session, or the records of one time and tie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutSession {
-    /// First event.
+    /// The time of its first records.
     pub start: Time,
-    /// Last event.
+    /// The latest end of its records.
     pub end: Time,
     /// The last time that the gaps of its records reach.
     pub reach: Time,
@@ -71,6 +71,7 @@ impl CutSession {
 
     /// Adds records of the same time and tie.
     pub fn add_together(&mut self, other: &Self) {
+        self.end = self.end.max(other.end);
         self.reach = self.reach.max(other.reach);
         self.count += other.count;
         self.values = self.values.filter(|_| self.values == other.values);
@@ -120,7 +121,7 @@ impl Cut {
 
     /// Adds the next records to a session that they do not end.
     pub fn extend(&self, session: &mut CutSession, next: &CutSession) {
-        session.end = next.end;
+        session.end = session.end.max(next.end);
         session.reach = session.reach.max(next.reach);
         session.tie = next.tie;
         session.count += next.count;
@@ -142,7 +143,7 @@ impl Cut {
         if let Some(own_end) = self.own_end(session) {
             return Some(own_end);
         }
-        let length = Span(next.start.0.abs_diff(session.start.0));
+        let length = session.end.max(next.end).since(session.start);
         if next.start > session.reach {
             Some(EndedBy::Gap)
         } else if next.begins {
@@ -158,7 +159,7 @@ impl Cut {
         }
     }
 
-    /// The last time at which a record may still join.
+    /// A time after which no record can join.
     pub fn last_time(&self, session: &CutSession) -> Time {
         let mut last = session.reach;
         if self.own_end(session).is_some() {

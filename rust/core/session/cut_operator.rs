@@ -22,7 +22,7 @@ use crate::core::operator::stream_time::StreamTimes;
 use crate::core::operator::window_operator::{WindowKind, WindowOperator};
 use crate::core::store::{StoreEntry, StoreKey};
 use crate::core::time::{Span, Time};
-use crate::core::window::{Extent, Horizon, Window};
+use crate::core::window::{Horizon, Window};
 
 /// The sessions, the waiting records and the stream time of one stream.
 pub(crate) type CutOperator = WindowOperator<CutWindows>;
@@ -60,16 +60,17 @@ pub struct CutEntry {
     pub slot: Slot,
 }
 
-/// The id is the time and the tie of the last records.
+/// The id is the start, and the tie of the last records. A session and the records that wait after it
+/// have other starts.
 impl StoreEntry for CutEntry {
     type Id = (Time, u64);
 
     fn id(&self) -> Self::Id {
-        (self.session.end, self.session.tie)
+        (self.session.start, self.session.tie)
     }
 
     fn sort_time(&self) -> Time {
-        self.session.end
+        self.session.start
     }
 
     fn slot(&self) -> Slot {
@@ -136,9 +137,9 @@ impl WindowKind for CutWindows {
         close
     }
 
-    /// That of the last records without a tie. Nothing asks for it, as there are no updates.
+    /// That of a session without ties. Nothing asks for it, as there are no updates.
     fn id(window: Window) -> (Time, u64) {
-        (window.end, 0)
+        (window.start, 0)
     }
 
     fn window(&self, entry: &CutEntry) -> Window {
@@ -155,17 +156,17 @@ impl WindowKind for CutWindows {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
-        let session = CutSession::of(Extent::of(record.time, record.gap), record.rule);
-        if record.time < record.late {
+        let session = CutSession::of(record.extent, record.rule);
+        if record.is_behind() {
             operator.counters.late += 1;
             if operator.kind.late == Late::Emit {
                 operator.emit_late(record, session.window(), states, out)?;
             }
-            return Ok(RecordOutcome::Late(record.late.since(record.time)));
+            return Ok(RecordOutcome::Late(record.late.since(record.time())));
         }
         let mut entry = CutEntry {
             session,
-            due: record.time,
+            due: record.time(),
             waits: true,
             slot: Slot(0),
         };

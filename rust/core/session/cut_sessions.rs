@@ -11,7 +11,7 @@ use crate::core::key::KeyId;
 use crate::core::operator::record::RecordRule;
 use crate::core::operator::session_end::EndedBy;
 use crate::core::sort::SortedRows;
-use crate::core::time::{Span, Time};
+use crate::core::time::Time;
 use crate::core::window::Extent;
 
 /// Sessions of many keys, one per slot.
@@ -33,7 +33,7 @@ impl CutSessions {
         self.keys.len()
     }
 
-    /// Assigns each record to its session. `keys`, `times`, `gap` and `rule` are parallel, and no key
+    /// Assigns each record to its session. `keys`, `times`, `extent` and `rule` are parallel, and no key
     /// is null.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl CutSessions {
     pub fn assign(
         &mut self,
         (keys, times): (&[KeyId], &[Time]),
-        gap: impl Fn(usize) -> Span,
+        extent: impl Fn(usize, Time) -> Extent,
         rule: impl Fn(usize) -> RecordRule,
         cut: &Cut,
         interrupt: &Interrupt,
@@ -50,7 +50,7 @@ impl CutSessions {
         Slot::of(self.keys.len() + keys.len())?;
         let record = |row: u32, time: Time| {
             let row = row as usize;
-            CutSession::of(Extent::of(time, gap(row)), rule(row))
+            CutSession::of(extent(row, time), rule(row))
         };
         let mut slots = Vec::with_capacity(keys.len());
         if are_in_order(keys, times) {

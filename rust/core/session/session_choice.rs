@@ -8,14 +8,8 @@ use crate::core::window::Extent;
 pub(crate) enum Choice {
     /// Merged together, they are behind the close time by this much. Nothing changes.
     Late(Span),
-    /// They become one session.
-    Keep {
-        /// The session.
-        extent: Extent,
-        /// Whether to emit deletes of the joined sessions. False if the session only covers the
-        /// record's own instant: the new value overwrites it (rules 9.2).
-        deletes: bool,
-    },
+    /// They become this session.
+    Keep(Extent),
 }
 
 /// Decides for a record that joins `found`.
@@ -36,8 +30,5 @@ pub(crate) fn choose(
     if extent.is_late(close) {
         return Choice::Late(close.since(extent.reach));
     }
-    Choice::Keep {
-        extent,
-        deletes: extent.window() != record.window(),
-    }
+    Choice::Keep(extent)
 }

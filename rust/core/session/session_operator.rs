@@ -68,7 +68,7 @@ impl WindowKind for SessionWindows {
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
-        let own = Extent::of(record.time, record.gap);
+        let own = record.extent;
         let mut found = std::mem::take(&mut operator.scratch);
         operator.store.joining(record.key, own, &mut found);
         let sessions = found.iter().map(|session| session.extent);
@@ -76,8 +76,8 @@ impl WindowKind for SessionWindows {
             Choice::Late(lacked) => operator
                 .drop_late(record, states, out)
                 .map(|()| RecordOutcome::Late(lacked)),
-            Choice::Keep { extent, deletes } => operator
-                .keep(record, extent, deletes, &found, states, out)
+            Choice::Keep(extent) => operator
+                .keep(record, extent, &found, states, out)
                 .map(|()| RecordOutcome::Accepted),
         };
         operator.scratch = found;
@@ -86,24 +86,30 @@ impl WindowKind for SessionWindows {
 }
 
 impl SessionOperator {
-    /// Merges the found sessions, oldest first, and then the record.
+    /// Merges the found sessions, oldest first, and then the record. Each found session is deleted,
+    /// unless it has the bounds of the record and of the new session: then the new value overwrites it
+    /// (rules 9.1 and 9.2).
     fn keep<S: States>(
         &mut self,
         record: KeyedRecord<S::Row>,
         extent: Extent,
-        deletes: bool,
         found: &[SessionEntry],
         states: &mut S,
         out: &mut impl Sink<S>,
     ) -> Result<()> {
         let (key, window) = (record.key, extent.window());
+        let covers_all = window == record.extent.window();
+        let is_overwritten = |session: &SessionEntry| covers_all && session.window() == window;
+        if self.kind.has_ends {
+            self.counters.behind += u64::from(record.is_behind());
+        }
         let slot = self.merge_found(key, found, window, states)?;
-        for session in found.iter().filter(|_| deletes) {
+        for session in found.iter().filter(|session| !is_overwritten(session)) {
             self.emit_update(key, deleted(session.window()), states, out)?;
         }
         states.update(slot, record.row, window)?;
         // After its delete, a window with the same bounds is no longer stored.
-        let was_stored = !deletes && found.iter().any(|session| session.window() == window);
+        let was_stored = found.iter().any(is_overwritten);
         if states.is_null(slot) {
             found
                 .first()
@@ -197,11 +203,8 @@ impl SessionOperator {
         if self.kind.late != Late::Emit {
             return Ok(());
         }
-        let instant = Window {
-            start: record.time,
-            end: record.time,
-        };
-        self.emit_late(record, instant, states, out)
+        let window = record.extent.window();
+        self.emit_late(record, window, states, out)
     }
 }
 

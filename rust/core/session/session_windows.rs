@@ -17,6 +17,8 @@ pub enum Gap {
     Dynamic {
         /// Longer gaps are cut to this. `None` allows any gap.
         longest: Option<Span>,
+        /// Whether a gap may be zero: it may if records have ends.
+        takes_zero: bool,
     },
 }
 
@@ -25,7 +27,7 @@ impl Gap {
     pub fn longest(self) -> Span {
         match self {
             Self::Fixed(gap) => gap,
-            Self::Dynamic { longest } => longest.unwrap_or(LONGEST),
+            Self::Dynamic { longest, .. } => longest.unwrap_or(LONGEST),
         }
     }
 
@@ -33,10 +35,17 @@ impl Gap {
     pub fn of(self, own: Option<i64>) -> EffectiveGap {
         match (self, own.and_then(|own| u64::try_from(own).ok())) {
             (Self::Fixed(gap), _) => EffectiveGap::Valid(gap),
-            (_, None | Some(0)) => EffectiveGap::Bad,
+            (_, None) => EffectiveGap::Bad,
+            (
+                Self::Dynamic {
+                    takes_zero: false, ..
+                },
+                Some(0),
+            ) => EffectiveGap::Bad,
             (
                 Self::Dynamic {
                     longest: Some(longest),
+                    ..
                 },
                 Some(own),
             ) if Span(own) > longest => EffectiveGap::Clamped(longest),
@@ -60,6 +69,8 @@ pub struct SessionWindows {
     pub late: Late,
     /// Length of a store's segments. `None` means an eighth of gap + grace + `until`.
     pub segment: Option<Span>,
+    /// Whether records have ends of their own. Then those that come behind the close time are counted.
+    pub has_ends: bool,
 }
 
 impl SessionWindows {
@@ -73,6 +84,7 @@ impl SessionWindows {
             emit: Emit::Close,
             late: Late::Drop,
             segment: None,
+            has_ends: false,
         }
     }
 

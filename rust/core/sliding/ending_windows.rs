@@ -28,10 +28,10 @@ impl SlidingOperator {
     /// [`crate::core::error::Error::TimeOverflow`] if the window starts before the earliest time.
     pub fn window_at<R>(&mut self, record: &ValidRecord<'_, R>) -> Result<Option<Window>> {
         let sliding = self.kind.sliding;
-        let end = record.time.floor(sliding.resolution);
+        let end = record.extent.start.floor(sliding.resolution);
         let start = end.and_then(|end| end.checked_sub(sliding.difference));
         let (Some(start), Some(end)) = (start, end) else {
-            return Err(beyond_time(record.time));
+            return Err(beyond_time(record.extent.start));
         };
         let window = Window { start, end };
         let is_late = window.is_late(record.now.late);

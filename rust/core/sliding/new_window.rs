@@ -57,7 +57,7 @@ impl SlidingOperator {
         if self.refuses(window, record.late) {
             return Ok(false);
         }
-        let (key, time) = (record.key, record.time);
+        let (key, time) = (record.key, record.time());
         let base = match base {
             Some(base) => self.copy(key, base, states)?,
             None => None,

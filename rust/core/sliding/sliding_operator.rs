@@ -81,10 +81,10 @@ impl WindowKind for SlidingWindows {
         out: &mut impl Sink<S>,
     ) -> Result<RecordOutcome> {
         let sliding = operator.kind.sliding;
-        let floored = record.time.floor(sliding.resolution);
+        let floored = record.time().floor(sliding.resolution);
         let own = floored.and_then(|floored| Window::of_record(floored, sliding.difference));
         let (Some(floored), Some(own)) = (floored, own) else {
-            return Err(beyond_time(record.time));
+            return Err(beyond_time(record.time()));
         };
         let widest = Window::sliding(floored, sliding.difference);
         let outcome = if widest.is_late(record.late) {
@@ -174,7 +174,7 @@ impl SlidingOperator {
                 continue;
             }
             if let Some(entry) = self.store.entry(key, start) {
-                entry.largest = entry.largest.max(record.time);
+                entry.largest = entry.largest.max(record.time());
                 slots.push((entry.slot, window));
                 updates.push((window, *entry));
             }

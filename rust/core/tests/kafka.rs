@@ -45,6 +45,7 @@ fn record((key, text, time, input): &Event) -> Record<'_, Value<'static>> {
     Record {
         key: Some(std::slice::from_ref(key)),
         time: Some(Time(*time)),
+        end: Some(Time(*time)),
         gap: None,
         input: *input,
         source: Source(0),

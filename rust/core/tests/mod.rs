@@ -20,6 +20,7 @@ impl Counters {
             + self.null_times
             + self.null_ties
             + self.bad_gaps
+            + self.bad_ends
             + self.null_values
     }
 }

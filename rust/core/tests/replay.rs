@@ -153,6 +153,7 @@ fn replay(scenario: &Json, restart: Option<usize>) -> std::result::Result<(), St
             let record = Record {
                 key,
                 time,
+                end: time,
                 gap: None,
                 input: usize::from(second),
                 source: Source(0),

@@ -154,6 +154,24 @@ fn the_rest_may_differ() {
 }
 
 #[test]
+fn ends_may_come_and_go_unless_the_gap_is_zero() {
+    let query = |gap: i64, end: Option<&str>| {
+        let plain = sessions(gap, &[("a", "sum", "x")]);
+        end.map_or(plain.clone(), |end| with(plain, "end", json!(end)))
+    };
+    let ends = [None, Some("stop"), Some("stopped")];
+    for (gap, longer) in [(9, 9), (9, 10), (0, 0), (0, 10)] {
+        for (was, is) in ends.iter().flat_map(|was| ends.map(|is| (*was, is))) {
+            let found = of(&query(gap, was), &query(longer, is));
+            let may = gap > 0 || was.is_some() == is.is_some();
+            assert_eq!(found.is_ok(), may, "{gap} {was:?} {is:?}");
+        }
+    }
+    let differing = differing(&query(0, Some("stop")), &query(0, None));
+    assert_eq!(differing, [("end".into(), json!("stop"), Value::Null)]);
+}
+
+#[test]
 fn columns_may_get_wider_types() {
     let typed = |user: &str, x: &str, result: &str| {
         let query = with(

@@ -14,8 +14,8 @@ use arrow_ipc::reader::StreamReader;
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    self, DYNAMIC, Event, Row, SESSIONS, SLIDING, batch, by_key, event, events, operator, rows,
-    spec_of,
+    self, DYNAMIC, ENDS, Event, Row, SESSIONS, SLIDING, batch, by_key, event, events, operator,
+    rows, spec_of,
 };
 use crate::record::tests::pages::bounds;
 use crate::shard::tests::shard_stream::apply;
@@ -45,9 +45,15 @@ fn queries() -> impl Strategy<Value = (&'static str, String)> {
     let emit = prop::sample::select(vec![r#""close""#, r#""update""#]);
     let late = prop::sample::select(vec![r#""drop""#, r#""emit""#]);
     let grace = prop::sample::select(vec![Some(0), Some(15), Some(60), Some(200), None]);
-    let inputs = prop::sample::select(vec!["", INPUTS]);
-    (kind, emit, late, grace, prop::option::of(0..80_i64), inputs).prop_map(
-        |(kind, emit, late, grace, until, inputs)| {
+    let more = prop::sample::select(vec!["", INPUTS]);
+    let more = (more, any::<bool>());
+    (kind, emit, late, grace, prop::option::of(0..80_i64), more).prop_map(
+        |(kind, emit, late, grace, until, (inputs, ends))| {
+            let ends = if ends && [SESSIONS, DYNAMIC].contains(&kind) {
+                ENDS
+            } else {
+                ""
+            };
             let least = if kind == COARSE { 80 } else { 20 };
             let until = until.map_or(String::new(), |more| {
                 format!(r#","until":{}"#, least + grace.unwrap_or(0) + more)
@@ -55,7 +61,7 @@ fn queries() -> impl Strategy<Value = (&'static str, String)> {
             let grace = grace.map_or(String::new(), |grace| format!(r#","grace":{grace}"#));
             (
                 kind,
-                format!(r#","emit":{emit},"late":{late},"op":true{grace}{until}{inputs}"#),
+                format!(r#","emit":{emit},"late":{late},"op":true{grace}{until}{inputs}{ends}"#),
             )
         },
     )

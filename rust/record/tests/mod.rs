@@ -4,6 +4,7 @@ mod book;
 mod bulk;
 mod changed_runs;
 mod cogroup;
+mod ends;
 mod joined_runs;
 mod open_damage;
 mod operator;

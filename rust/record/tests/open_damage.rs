@@ -57,7 +57,7 @@ fn table(windows: &str) -> Table {
 }
 
 /// Each row as the key, the bounds of its window, and its state.
-fn apart(rows: &RecordBatch) -> Vec<RecordBatch> {
+pub(crate) fn apart(rows: &RecordBatch) -> Vec<RecordBatch> {
     let window = rows.column_by_name("window").unwrap().as_struct();
     let bound = |name: &str| {
         let times = window.column_by_name(name).unwrap();

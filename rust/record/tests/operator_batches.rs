@@ -25,6 +25,19 @@ pub(crate) struct Event {
     pub(crate) input: i64,
 }
 
+impl Event {
+    /// Its end, which follows from its time. Some records have none, and some end too early.
+    pub(crate) fn end(&self) -> Option<i64> {
+        let time = self.time.filter(|time| time % 13 != 0)?;
+        Some(time.saturating_add(time.wrapping_mul(7).rem_euclid(41) - 3))
+    }
+
+    /// Whether it does not end before its time.
+    pub(crate) fn ends_well(&self) -> bool {
+        self.end().is_some_and(|end| Some(end) >= self.time)
+    }
+}
+
 /// A record of a key at a time.
 pub(crate) fn event(key: &'static str, time: i64, value: i64) -> Event {
     Event {
@@ -102,6 +115,12 @@ pub(crate) fn batch(rows: &[Event]) -> RecordBatch {
                 rows.iter().map(|row| row.input),
             )),
         ),
+        (
+            "stop",
+            Arc::new(TimestampMicrosecondArray::from_iter(
+                rows.iter().map(Event::end),
+            )),
+        ),
     ];
     RecordBatch::try_from_iter_with_nullable(
         columns.into_iter().map(|(name, array)| (name, array, true)),
@@ -118,6 +137,9 @@ pub(crate) const SESSIONS: &str = r#"{"kind":"session","gap":10}"#;
 pub(crate) const DYNAMIC: &str = r#"{"kind":"session","gap_column":"gap","longest_gap":20}"#;
 pub(crate) const CUT: &str = r#"{"kind":"session","gap":10,"cut_on":["x"],"most":4,"longest":25}"#;
 pub(crate) const SLIDING: &str = r#"{"kind":"sliding","difference":10,"resolution":1}"#;
+
+/// The setting of records with ends.
+pub(crate) const ENDS: &str = r#","end":"stop""#;
 
 /// A spec of these windows, with other settings behind them.
 pub(crate) fn spec(windows: &str, more: &str) -> Spec {

@@ -12,7 +12,7 @@ use crate::record::operator::Operator;
 use crate::state::page::{Label, PageKind};
 
 use crate::record::tests::operator_batches::{
-    DYNAMIC, Event, Row, SESSIONS, SLIDING, batch, event, events, operator, rows, spec,
+    DYNAMIC, ENDS, Event, Row, SESSIONS, SLIDING, batch, event, events, operator, rows, spec,
 };
 use crate::shard::tests::shard_stream::apply;
 
@@ -68,8 +68,11 @@ pub(crate) fn saved() -> (Spec, Vec<Vec<u8>>) {
 fn queries() -> impl Strategy<Value = Spec> {
     let kinds = prop::sample::select(vec![SESSIONS, DYNAMIC, SLIDING]);
     let inputs = prop::sample::select(vec!["", r#","inputs":{"column":"input","count":2}"#]);
-    (kinds, prop::sample::select(vec![UPDATES, CLOSES]), inputs)
-        .prop_map(|(kind, emission, inputs)| spec(kind, &(emission.to_owned() + inputs)))
+    let emission = prop::sample::select(vec![UPDATES, CLOSES]);
+    (kinds, emission, inputs, any::<bool>()).prop_map(|(kind, emission, inputs, ends)| {
+        let ends = if ends && kind != SLIDING { ENDS } else { "" };
+        spec(kind, &[emission, inputs, ends].concat())
+    })
 }
 
 proptest! {

@@ -14,7 +14,7 @@ use arrow_array::{Int64Array, RecordBatch};
 use proptest::prelude::*;
 
 use crate::record::tests::operator_batches::{
-    CUT, DYNAMIC, Event, Row, SESSIONS, SLIDING, batch, event, operator, rows, spec,
+    CUT, DYNAMIC, ENDS, Event, Row, SESSIONS, SLIDING, batch, event, operator, rows, spec,
 };
 use crate::shard::tests::shard_stream::{Pages, apply};
 
@@ -167,12 +167,16 @@ fn queries() -> impl Strategy<Value = (Spec, i64)> {
     ]);
     let until = prop::sample::select(vec!["", r#","until":36"#, r#","until":90"#]);
     let inputs = prop::sample::select(vec![1, 2]);
-    (kinds, emissions, until, inputs).prop_map(|(kind, emission, until, inputs)| {
+    let ends = any::<bool>();
+    (kinds, emissions, until, inputs, ends).prop_map(|(kind, emission, until, inputs, ends)| {
         let is_refused = kind == CUT && emission.contains("update");
         let emission = if is_refused { "" } else { emission };
         let mut more = format!(r#","grace":15{emission}{until}"#);
         if inputs == 2 {
             more += r#","inputs":{"column":"input","count":2}"#;
+        }
+        if ends && kind != SLIDING {
+            more += ENDS;
         }
         (spec(kind, &more), inputs)
     })

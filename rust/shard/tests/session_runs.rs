@@ -33,12 +33,12 @@ proptest! {
         every in prop::option::of(1..60_i64),
         dynamic in any::<bool>(),
         small in any::<bool>(),
-        takes_records in any::<bool>(),
+        (takes_records, has_ends) in any::<(bool, bool)>(),
         shard in 0..4_u32,
     ) {
         let limits = if small { self::small() } else { Limits::default() };
         let windows = if dynamic { DYNAMIC } else { SESSIONS };
-        let mut stream = Stream::emitting(emit, windows, limits, shard);
+        let mut stream = Stream::emitting(emit, windows, limits, shard).with_ends(has_ends);
         if let Some(until) = until {
             stream = stream.keeping(until);
         }

@@ -190,6 +190,14 @@ impl Stream {
         self
     }
 
+    /// Records have ends.
+    pub(crate) fn with_ends(mut self, has_ends: bool) -> Self {
+        let end = has_ends.then(|| "stop".to_owned());
+        (self.spec.end, self.counted.end) = (end.clone(), end);
+        self.reference = Operator::new(&self.spec, &schema(), Vec::new()).unwrap();
+        self
+    }
+
     /// The updates of the query have a pace.
     pub(crate) fn paced(mut self, every: Option<i64>) -> Self {
         if self.spec.emit == Emit::Update {
@@ -202,7 +210,11 @@ impl Stream {
     /// A micro-batch: the rows of the record operator, and the rows of runs, or of an
     /// operator that continues their state.
     pub(crate) fn push(&mut self, rows: &[Event], by_operator: bool) -> (Vec<String>, Vec<String>) {
-        let moves = |row: &&Event| row.key.is_some() && row.gap.is_some_and(|gap| gap > 0);
+        let has_ends = self.spec.end.is_some();
+        let moves = |row: &&Event| {
+            let ends_well = !has_ends || row.ends_well();
+            row.key.is_some() && row.gap.is_some_and(|gap| gap > 0) && ends_well
+        };
         let is_taken =
             |row: &&Event| !row.tick && (!self.takes_records || moves(row) && row.time.is_some());
         let rows: Vec<Event> = rows.iter().filter(is_taken).cloned().collect();
@@ -257,7 +269,7 @@ impl Stream {
         self.needed = names;
         let (own, reference) = (sessions.counters(), self.reference.counters());
         assert_eq!(own.records, reference.records);
-        assert_eq!(own.late, reference.late);
+        assert_eq!((own.late, own.behind), (reference.late, reference.behind));
         if self.takes_records {
             let left_out = sessions.take_left_out().unwrap();
             let left_out = left_out.map_or(0, |rows| rows.num_rows() as u64);

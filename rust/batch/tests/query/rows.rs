@@ -28,6 +28,12 @@ impl Row {
         self.value.map(|value| value.saturating_mul(3))
     }
 
+    /// The end of a row, which follows from its time. Some rows have none, and some end too early.
+    pub(super) fn end(&self) -> Option<i64> {
+        let time = self.time.filter(|time| time % 13 != 0)?;
+        Some(time.saturating_add(time.wrapping_mul(7).rem_euclid(31) - 4))
+    }
+
     /// Whether a session ends with it: its value is a multiple of 4.
     pub(super) fn ends(&self) -> Option<bool> {
         self.value.map(|value| value % 4 == 0)
@@ -50,6 +56,11 @@ pub(crate) fn schema() -> SchemaRef {
         Field::new("d", DataType::Decimal128(9, 2), true),
         Field::new("gap", DataType::Duration(TimeUnit::Microsecond), true),
         Field::new("ends", DataType::Boolean, true),
+        Field::new(
+            "stop",
+            DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            true,
+        ),
     ]))
 }
 
@@ -85,6 +96,12 @@ pub(crate) fn batch(rows: &[Row]) -> RecordBatch {
                 .collect::<DurationMicrosecondArray>(),
         ),
         Arc::new(rows.iter().map(Row::ends).collect::<BooleanArray>()),
+        Arc::new(
+            rows.iter()
+                .map(Row::end)
+                .collect::<TimestampMicrosecondArray>()
+                .with_timezone("UTC"),
+        ),
     ];
     RecordBatch::try_new(schema(), columns).unwrap()
 }
@@ -116,8 +133,20 @@ pub(crate) fn query(
     shards: u32,
     limits: Limits,
 ) -> Arc<Query> {
+    query_with("", windows, keys, aggregates, shards, limits)
+}
+
+/// The same with more settings.
+pub(crate) fn query_with(
+    more: &str,
+    windows: &str,
+    keys: &str,
+    aggregates: &str,
+    shards: u32,
+    limits: Limits,
+) -> Arc<Query> {
     let spec = format!(
-        r#"{{"keys": {keys}, "time": "ts", "tick": "tick", "windows": {windows}, "aggregates": {aggregates}, "op": true, "shards": {shards}}}"#
+        r#"{{"keys": {keys}, "time": "ts", "tick": "tick", "windows": {windows}, "aggregates": {aggregates}, "op": true, "shards": {shards}{more}}}"#
     );
     let mut query = Query::new(&Spec::parse(&spec).unwrap(), &schema()).unwrap();
     query.limits = limits;

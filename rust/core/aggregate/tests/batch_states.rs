@@ -76,7 +76,7 @@ proptest! {
         let inputs = [Column::new(Values::Int(values.into()))];
         let record = |number: u32| {
             let time = Some(times[number as usize]);
-            Record { key: Some(b"k".as_slice()), time, gap: None, input: 0, source: Source(0), rule: Some(RecordRule::default()), row: number }
+            Record { key: Some(b"k".as_slice()), time, end: time, gap: None, input: 0, source: Source(0), rule: Some(RecordRule::default()), row: number }
         };
 
         let mut sessions = SessionOperator::new(session::SessionWindows::with_gap(Span(length), None), 1).unwrap();

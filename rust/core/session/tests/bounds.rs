@@ -176,7 +176,10 @@ fn closed_sessions_leave_the_store_however_long_a_gap_may_be() {
     // Gap 5 and grace 10 of each record, one record every 10: [t, t] closes when T > t + 15.
     for longest in [Some(Span(1_000_000)), None] {
         let rule = SessionWindows {
-            gap: Gap::Dynamic { longest },
+            gap: Gap::Dynamic {
+                longest,
+                takes_zero: false,
+            },
             ..fixed(5, 10, Emit::Close)
         };
         let mut sessions = SessionOperator::new(rule, 1).unwrap();

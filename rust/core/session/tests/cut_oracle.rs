@@ -21,6 +21,7 @@ use crate::core::time::Span;
 pub(crate) struct CutRecord {
     pub key: u8,
     pub time: i64,
+    pub length: i64,
     pub tie: u64,
     pub gap: i64,
     pub ends: bool,
@@ -28,11 +29,19 @@ pub(crate) struct CutRecord {
     pub value: u64,
 }
 
+impl CutRecord {
+    /// Its end, which is its time if it has no length.
+    pub(crate) fn end(&self) -> i64 {
+        self.time.saturating_add(self.length)
+    }
+}
+
 /// A record of key 1 that no rule is about.
 pub(crate) fn plain(time: i64, gap: i64) -> CutRecord {
     CutRecord {
         key: 1,
         time,
+        length: 0,
         tie: 0,
         gap,
         ends: false,
@@ -93,10 +102,13 @@ pub(crate) fn oracle_cuts(records: &[CutRecord], rules: Rules, silence: EndedBy)
                 session.iter().flatten().map(|&row| &records[row]).collect();
             let reach = members
                 .iter()
-                .map(|own| i128::from(own.time) + i128::from(own.gap))
+                .map(|own| i128::from(own.end()) + i128::from(own.gap))
                 .max()
                 .unwrap();
             let start = i128::from(members[0].time);
+            let joining = group.iter().map(|&row| &records[row]);
+            let ends = members.iter().copied().chain(joining).map(CutRecord::end);
+            let latest = i128::from(ends.max().unwrap());
             let day = |time: i128| {
                 rules
                     .day
@@ -124,7 +136,7 @@ pub(crate) fn oracle_cuts(records: &[CutRecord], rules: Rules, silence: EndedBy)
                 (
                     rules
                         .longest
-                        .is_some_and(|longest| time - start > i128::from(longest)),
+                        .is_some_and(|longest| latest - start > i128::from(longest)),
                     EndedBy::MaxDuration,
                 ),
             ];
@@ -149,10 +161,8 @@ pub(crate) fn oracle_cuts(records: &[CutRecord], rules: Rules, silence: EndedBy)
         let mut ordinals: BTreeMap<i64, u32> = BTreeMap::new();
         for (session, end) in sessions {
             let mut members: Vec<usize> = session.iter().flatten().copied().collect();
-            let (start, last) = (
-                records[members[0]].time,
-                records[*members.last().unwrap()].time,
-            );
+            let start = records[members[0]].time;
+            let last = members.iter().map(|&row| records[row].end()).max().unwrap();
             members.sort();
             let ordinal = ordinals.entry(start).or_default();
             found.push((key, start, last, members, *ordinal, end));
@@ -167,13 +177,14 @@ prop_compose! {
     pub(crate) fn record(time: impl Strategy<Value = i64>)(
         key in 0..3_u8,
         time in time,
+        length in prop_oneof![6 => Just(0_i64), 3 => 1..15_i64, 1 => 15..60_i64, 1 => Just(i64::MAX)],
         tie in prop_oneof![2 => Just(0_u64), 1 => 0..4_u64],
         gap in prop_oneof![8 => 0..6_i64, 2 => 6..40_i64, 1 => Just(i64::MAX)],
         ends in prop::bool::weighted(0.15),
         begins in prop::bool::weighted(0.15),
         value in prop_oneof![5 => Just(0_u64), 1 => 1..3_u64],
     ) -> CutRecord {
-        CutRecord { key, time, tie, gap, ends, begins, value }
+        CutRecord { key, time, length, tie, gap, ends, begins, value }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::core::session::tests::cut_oracle::{
 };
 use crate::core::tests::window_members::Members;
 use crate::core::time::{Span, Time};
+use crate::core::window::Extent;
 
 fn rule_of(record: &CutRecord) -> RecordRule {
     RecordRule {
@@ -47,10 +48,13 @@ fn at_once(records: &[CutRecord], rules: Rules, frontiers: &[i64]) -> Vec<Sessio
             .map(|&row| KeyId(records[row].key.into()))
             .collect();
         let times: Vec<Time> = call.iter().map(|&row| Time(records[row].time)).collect();
-        let gap = |nth: usize| Span(records[call[nth]].gap as u64);
+        let extent = |nth: usize, time| {
+            let record = &records[call[nth]];
+            Extent::lasting(time, Time(record.end()), Span(record.gap as u64))
+        };
         let rule = |nth: usize| rule_of(&records[call[nth]]);
         let rows = (keys.as_slice(), times.as_slice());
-        let slots = sessions.assign(rows, gap, rule, &rules.cut(), &Interrupt::never());
+        let slots = sessions.assign(rows, extent, rule, &rules.cut(), &Interrupt::never());
         for (Slot(slot), &row) in slots.unwrap().into_iter().zip(&call) {
             members.entry(slot).or_default().push(row);
         }
@@ -78,7 +82,10 @@ fn at_once(records: &[CutRecord], rules: Rules, frontiers: &[i64]) -> Vec<Sessio
 
 fn windows(rules: Rules, grace: u64, keeps_last: bool) -> CutWindows {
     CutWindows {
-        gap: Gap::Dynamic { longest: None },
+        gap: Gap::Dynamic {
+            longest: None,
+            takes_zero: true,
+        },
         cut: rules.cut(),
         grace: Some(Span(grace)),
         emit: Emit::Close,
@@ -117,6 +124,7 @@ fn one_by_one(
             Record {
                 key: Some(std::slice::from_ref(&record.key)),
                 time: Some(Time(record.time)),
+                end: Some(Time(record.end())),
                 gap: Some(record.gap),
                 input: 0,
                 source: Source(0),
@@ -281,6 +289,51 @@ fn the_earliest_and_the_latest_time_are_cut_like_others() {
     check(&every(&[last, last], last), longest(last), &[(last, last)]);
 }
 
+/// Records of one key from a time to an end, with a gap.
+fn lasting(bounds: &[(i64, i64)], gap: i64) -> Vec<CutRecord> {
+    let record = |&(time, end): &(i64, i64)| CutRecord {
+        length: end - time,
+        ..plain(time, gap)
+    };
+    bounds.iter().map(record).collect()
+}
+
+#[test]
+fn only_records_of_one_time_and_tie_are_longer_than_a_session_may_be() {
+    let records = lasting(&[(0, 20), (1, 2), (2, 9), (3, 12)], 5);
+    check(&records, longest(10), &[(0, 20), (1, 9), (3, 12)]);
+    let records = lasting(&[(0, 20), (0, 30), (1, 2)], 5);
+    check(&records, longest(10), &[(0, 30), (1, 2)]);
+    check(&lasting(&[(0, 4), (2, 10)], 0), longest(10), &[(0, 10)]);
+    check(
+        &lasting(&[(0, 4), (2, 11)], 0),
+        longest(10),
+        &[(0, 4), (2, 11)],
+    );
+}
+
+#[test]
+fn a_border_of_a_day_ends_a_session_before_the_next_record_and_cuts_none() {
+    let day = Rules {
+        day: Some(0),
+        ..Rules::default()
+    };
+    let records = lasting(&[(-9, 5), (-3, -2), (0, 3), (4, 4)], 9);
+    check(&records, day, &[(-9, 5), (0, 4)]);
+}
+
+#[test]
+fn a_record_reaches_from_its_end_and_one_that_ends_its_session_reaches_its_end() {
+    let mut records = lasting(&[(0, 20), (1, 1), (25, 30), (36, 36)], 5);
+    check(&records, Rules::default(), &[(0, 30), (36, 36)]);
+    records[0].ends = true;
+    check(
+        &records,
+        Rules::default(),
+        &[(0, 20), (1, 1), (25, 30), (36, 36)],
+    );
+}
+
 #[test]
 fn updates_are_refused() {
     let windows = CutWindows {
@@ -375,7 +428,7 @@ proptest! {
             session.3.iter_mut().for_each(|row| *row = in_time[*row]);
             // A last session that a stream has closed ended by its gap.
             if let (EndedBy::Open, Some(own)) = (session.5, found.iter().find(|own| own.3 == session.3)) {
-                let reach = session.3.iter().map(|&row| i128::from(records[row].time) + i128::from(records[row].gap));
+                let reach = session.3.iter().map(|&row| i128::from(records[row].end()) + i128::from(records[row].gap));
                 let is_closed = reach.max().unwrap() < i128::from(latest) - i128::from(grace);
                 prop_assert_eq!(own.5 == EndedBy::Gap, is_closed);
                 session.5 = own.5;

@@ -3,5 +3,6 @@
 mod bounds;
 pub(crate) mod cut_oracle;
 mod cuts;
+mod ends;
 pub(crate) mod session_batch;
 pub(crate) mod sessions;

@@ -23,6 +23,7 @@ pub(crate) fn record(number: usize, &(ref key, time, gap): &Event) -> Record<'_,
     Record {
         key,
         time: Some(Time(time)),
+        end: Some(Time(time)),
         gap: Some(gap),
         input: 0,
         source: Source(0),
@@ -192,6 +193,7 @@ pub(crate) fn dynamic(retention: i64, grace: i64, emit: Emit) -> SessionWindows 
     SessionWindows {
         gap: Gap::Dynamic {
             longest: Some(Span(retention as u64)),
+            takes_zero: false,
         },
         ..fixed(1, grace, emit)
     }
@@ -279,10 +281,10 @@ proptest! {
         gap in any_span(), grace in prop::option::of(any_span()), until in prop::option::of(any_span()),
         update in any::<bool>(), late in any::<bool>(), own in any::<bool>(),
     ) {
-        let gap = if own { Gap::Dynamic { longest: Some(gap) } } else { Gap::Fixed(gap) };
+        let gap = if own { Gap::Dynamic { longest: Some(gap), takes_zero: false } } else { Gap::Fixed(gap) };
         let emit = if update { Emit::Update } else { Emit::Close };
         let late = if late { Late::Emit } else { Late::Drop };
-        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, grace, until, emit, late, segment: None }, 2) else { return Ok(()) };
+        let Ok(mut sessions) = SessionOperator::new(SessionWindows { gap, grace, until, emit, late, segment: None, has_ends: false }, 2) else { return Ok(()) };
         let mut states = Members::default();
         let mut out = |_: &[u8], _: WindowChange, _: &mut Members| Ok(());
         for (number, (key, time, own, input, source, kind)) in events.iter().enumerate() {

@@ -25,6 +25,7 @@ pub(crate) fn record(number: usize, &(ref key, time): &Event) -> Record<'_, usiz
     Record {
         key,
         time: Some(Time(time)),
+        end: Some(Time(time)),
         gap: None,
         input: 0,
         source: Source(0),
@@ -214,7 +215,7 @@ proptest! {
                 alone.push(record(number, event), &mut of_alone, ignore).unwrap();
                 admitted.push(joined.admit(record(number, event)).unwrap());
             }
-            let mut records: Vec<(Time, u32)> = admitted.iter().map(|record| (record.time, record.row as u32)).collect();
+            let mut records: Vec<(Time, u32)> = admitted.iter().map(|record| (record.extent.start, record.row as u32)).collect();
             records.sort_unstable();
             let key = joined.store_mut().intern(&[0]).unwrap();
             let behind = admitted.iter().any(|record| record.is_behind());
