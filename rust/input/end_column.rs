@@ -1,11 +1,13 @@
 //! The column of ends of a batch: the end of each record in ticks of the time column (rules 6.13).
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array};
 use arrow_buffer::BooleanBuffer;
 
-use super::columns::QueryColumns;
 use super::gap_column::shown_key;
 use super::read_counters::ReadCounters;
+use crate::array::convert;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::plan::query::Query;
@@ -17,7 +19,8 @@ pub(crate) struct EndColumn(Int64Array);
 impl EndColumn {
     /// Reads ends of the type of times.
     pub(crate) fn read(ends: &ArrayRef) -> Result<Self> {
-        QueryColumns::times(ends).map(Self)
+        let ends = convert::canonical(ends)?;
+        Ok(Self(ends.as_primitive::<Int64Type>().clone()))
     }
 
     /// The end of a row as given in the column.
@@ -40,8 +43,8 @@ impl EndColumn {
         kept: &mut BooleanBuffer,
         counters: &mut ReadCounters,
     ) -> Result<Vec<Time>> {
-        let times = QueryColumns::times(time)?;
-        let times = Time::slice(times.values());
+        let times = convert::canonical(time)?;
+        let times = Time::slice(times.as_primitive::<Int64Type>().values());
         let is_good = |row| times.get(row).is_some_and(|&time| self.is_good(row, time));
         let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), is_good);
         let bad = &*kept & &!&good;

@@ -52,3 +52,25 @@ pub struct Counters {
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counters_of_ends_are_only_written_if_they_count() {
+        let counters = Counters::default();
+        let text = serde_json::to_string(&counters).unwrap();
+        assert!(
+            !text.contains("behind") && !text.contains("bad_ends"),
+            "{text}"
+        );
+        let counters = Counters {
+            behind: 2,
+            bad_ends: 3,
+            ..counters
+        };
+        let text = serde_json::to_string(&counters).unwrap();
+        assert_eq!(serde_json::from_str::<Counters>(&text).unwrap(), counters);
+    }
+}

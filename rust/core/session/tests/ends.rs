@@ -14,7 +14,6 @@ use crate::core::aggregate::tests::trial::Random;
 use crate::core::interrupt::Interrupt;
 use crate::core::key::KeyId;
 use crate::core::operator::change::{Emit, Late, Op, WindowChange};
-use crate::core::operator::counters::Counters;
 use crate::core::operator::record::{Record, RecordOutcome, RecordRule};
 use crate::core::operator::stream_time::Source;
 use crate::core::session::batch::OpenSessions;
@@ -382,21 +381,4 @@ fn an_end_that_is_null_or_before_its_time_is_bad_and_does_not_move_stream_time()
         (3, 2, 2)
     );
     assert_eq!(sessions.time().slowest().time, Some(Time(10)));
-}
-
-#[test]
-fn the_counters_of_ends_are_only_written_if_they_count() {
-    let counters = Counters::default();
-    let text = serde_json::to_string(&counters).unwrap();
-    assert!(
-        !text.contains("behind") && !text.contains("bad_ends"),
-        "{text}"
-    );
-    let counters = Counters {
-        behind: 2,
-        bad_ends: 3,
-        ..counters
-    };
-    let text = serde_json::to_string(&counters).unwrap();
-    assert_eq!(serde_json::from_str::<Counters>(&text).unwrap(), counters);
 }

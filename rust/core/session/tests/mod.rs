@@ -1,6 +1,7 @@
 //! Tests of this room.
 
 mod bounds;
+mod cut_ends;
 pub(crate) mod cut_oracle;
 mod cuts;
 mod ends;
