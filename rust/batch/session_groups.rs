@@ -149,12 +149,17 @@ impl SessionGroups {
             return Err(Error::Internal("a record has no gap or no end"));
         }
         let longest = self.gap.longest();
+        let end = |row: usize, time: Time| ends.get(row).copied().unwrap_or(time);
         let extent = |row: usize, time: Time| {
-            let end = ends.get(row).copied().unwrap_or(time);
-            Extent::lasting(time, end, gaps.get(row).copied().unwrap_or(longest))
+            let gap = gaps.get(row).copied().unwrap_or(longest);
+            Extent::lasting(time, end(row, time), gap)
         };
         let slots = match (self.query.cut, self.gap) {
-            (None, _) if !ends.is_empty() => {
+            (None, Gap::Fixed(gap)) if !ends.is_empty() => {
+                let extent = |row, time| Extent::lasting(time, end(row, time), gap);
+                sessions.assign_each(&keys, &times, extent, interrupt)?
+            }
+            (None, Gap::Dynamic { .. }) if !ends.is_empty() => {
                 sessions.assign_each(&keys, &times, extent, interrupt)?
             }
             (None, Gap::Fixed(gap)) => sessions.assign(&keys, &times, gap, interrupt)?,

@@ -32,7 +32,7 @@ pub(crate) struct Records {
     /// The key columns.
     pub keys: Vec<ArrayRef>,
     times: ArrayRef,
-    ends: Vec<Time>,
+    ends: ScalarBuffer<i64>,
     gaps: Option<Vec<Span>>,
     marks: ScalarBuffer<u64>,
     session_ends: Vec<bool>,
@@ -123,7 +123,7 @@ impl Records {
     /// Creates records from the columns of a block.
     pub(crate) fn of(
         keys: Vec<ArrayRef>,
-        (times, ends): (ArrayRef, Vec<Time>),
+        (times, ends): (ArrayRef, ScalarBuffer<i64>),
         gaps: Option<Vec<Span>>,
         (marks, session_ends): (ScalarBuffer<u64>, Vec<bool>),
         seq_nos: Vec<SeqNo>,
@@ -152,7 +152,7 @@ impl Records {
                 .map(|key| compact(pick(key)?))
                 .collect::<Result<_>>()?,
             times: pick(&self.times)?,
-            ends: sort::pick_optional(&self.ends, rows.values())?,
+            ends: sort::pick_optional(&self.ends, rows.values())?.into(),
             gaps: self
                 .gaps
                 .as_ref()
@@ -184,7 +184,10 @@ impl Records {
         Ok(Self {
             keys: join(&|part| &part.keys)?,
             times: concat(&times)?,
-            ends: parts.iter().flat_map(Self::ends).copied().collect(),
+            ends: parts
+                .iter()
+                .flat_map(|part| part.ends.iter().copied())
+                .collect(),
             gaps: gaps.map(|gaps| gaps.concat()),
             marks: parts.iter().flat_map(Self::marks).copied().collect(),
             session_ends: parts.iter().flat_map(Self::session_ends).copied().collect(),
@@ -212,7 +215,7 @@ impl Records {
 
     /// The end of each row, or empty if the query has no ends.
     pub(crate) fn ends(&self) -> &[Time] {
-        &self.ends
+        Time::slice(&self.ends)
     }
 
     /// The effective gaps in ticks of the time column, or empty if all records have the same gap.
@@ -225,7 +228,7 @@ impl Records {
         let gaps = self.gaps().iter().copied().chain(repeat(gap.longest()));
         let own = self.times().iter().zip(gaps).enumerate();
         own.map(|(row, (&time, gap))| {
-            let end = self.ends.get(row).copied().unwrap_or(time);
+            let end = self.ends().get(row).copied().unwrap_or(time);
             Extent::lasting(time, end, gap)
         })
     }

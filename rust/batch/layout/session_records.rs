@@ -11,11 +11,12 @@ use std::iter::repeat;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
+use arrow_buffer::ScalarBuffer;
 
 use crate::array::convert;
 use crate::array::named::unnamed;
 use crate::core::error::Result;
-use crate::core::time::{Span, Time};
+use crate::core::time::Span;
 use crate::format::block_reader::{BlockReader, numbers};
 use crate::input::records::Records;
 use crate::keys::shard_hash::ShardHash;
@@ -58,8 +59,8 @@ pub(in crate::batch) fn read(query: &Query, block: &RecordBatch) -> Result<Recor
     };
     columns.numbers()?;
     let ends = match query.columns.end {
-        Some(_) => Time::slice(columns.numbers()?).to_vec(),
-        None => Vec::new(),
+        Some(_) => columns.numbers()?.to_vec().into(),
+        None => ScalarBuffer::default(),
     };
     let (gaps, session_ends) = match query.has_own_gaps() {
         true => read_gaps(query, columns.numbers()?),
