@@ -163,7 +163,7 @@ class Query:
             `null_times`, `null_ties`, `bad_gaps`, `bad_ends`, `clamped_gaps` and `ticks`.
 
         Raises:
-            ValueError: `threads` is zero, a column is missing, or a record is refused (for its gap or its end).
+            ValueError: `threads` is zero, a column is missing, or a record is refused (`invalid_gap`, `invalid_end`).
             OverflowError: a result or bound does not fit its type, or there are more rows than the core can number.
         """
     def packer(self, partition: int) -> Packer:

@@ -68,6 +68,12 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     sessions.add_argument("--max-records", metavar="COUNT", type=int, help="the largest number of records of a session")
     sessions.add_argument("--max-gap", metavar="DURATION", help="longer gaps of --dynamic-gap are cut to this")
     sessions.add_argument("--invalid-gap", choices=("drop", "error"), help="what happens to a bad --dynamic-gap (drop)")
+    sessions.add_argument(
+        "--end", metavar="COLUMN", help="the column with the end of each record, for records that last; read as --time"
+    )
+    sessions.add_argument(
+        "--invalid-end", choices=("drop", "error"), help="what happens to an --end that is null or before --time (drop)"
+    )
     _add_output(sessions)
     sliding = commands.add_parser(
         "sliding",

@@ -9,12 +9,14 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
+from windrow._arguments.errors import bad_column_type
 from windrow._command.column_type import Cast, number, number_type, type_name
 from windrow._command.csv_rows import TextFormat
 from windrow._command.gap_column import GapColumn
 from windrow._command.time_column import TimeColumn, iso
 
-Use = Literal["value", "number", "integer", "order", "boolean", "time", "gap"]
+Use = Literal["value", "number", "integer", "order", "boolean", "time", "end", "gap"]
 """How a query uses a column. A `value` is copied, counted or compared for equality, so text stays as it is."""
 
 
@@ -48,12 +50,14 @@ class Columns:
             option that names the column comes first. Raises `ValueError` for a column that is not there.
         format: how to read text.
         time: the time column.
+        end: the column of ends, if there is one.
         gap: the gap column, if there is one.
     """
 
     sample: Callable[[str, str], tuple[pa.Array[Any], bool]]
     format: TextFormat
     time: TimeColumn
+    end: TimeColumn | None = None
     gap: GapColumn | None = None
     _columns: dict[tuple[str, str], Column] = field(default_factory=dict)
 
@@ -81,16 +85,29 @@ class Columns:
         return self.sample(option, column)[1] and column not in self.format.types
 
     def _resolved(self, option: str, column: str, use: Use) -> tuple[pa.DataType, Cast]:
+        """The type of a column and its cast. Times and ends have one type, with the finer of their two units."""
+        kind, converted = self._own(option, column, use)
+        if use not in ("time", "end") or self.end is None:
+            return kind, converted
+        time: Any = self._own(self.time.argument, self.time.name, "time")[0]
+        end: Any = self._own(self.end.argument, self.end.name, "end")[0]
+        if time.tz != end.tz:
+            allowed = f"{time}, as {self.time.argument}: both with a zone or none"
+            raise bad_column_type(self.end.argument, self.end.name, end, allowed)
+        finer = max(time, end, key=lambda each: TIME_UNITS[each.unit].per_second)
+        return finer, converted if kind == finer else lambda values: converted(values).cast(finer)
+
+    def _own(self, option: str, column: str, use: Use) -> tuple[pa.DataType, Cast]:
         sample, is_text = self.sample(option, column) if use != "time" else self._times(option)
         first: Cast = _same
         if column in self.format.types:
             kind = self.format.types[column]
             first = number("--type", column, kind, self.format) if is_text else _converted(column, kind)
             sample, is_text = first(sample), False
-        if use == "time" or (use == "gap" and self.gap is not None):
+        times: Any = {"time": self.time, "end": self.end, "gap": self.gap}.get(use)
+        if times is not None:
             if is_text and self.format.decimal != "." and (use == "gap" or self.time.unit is not None):
                 first = self._with_points
-            times: Any = self.time if use == "time" else self.gap
             return _chain(first, times.cast(sample.type, first(sample) if is_text else sample))
         if not is_text or use == "value":
             return sample.type, first

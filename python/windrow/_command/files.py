@@ -47,14 +47,14 @@ class Files:
     _schemas: dict[File, pa.Schema] = field(default_factory=dict, compare=False)
     _samples: dict[str, tuple[pa.Array[Any], bool]] = field(default_factory=dict, compare=False)
 
-    def columns(self, time: TimeColumn, gap: GapColumn | None = None) -> Columns:
+    def columns(self, time: TimeColumn, end: TimeColumn | None = None, gap: GapColumn | None = None) -> Columns:
         """The columns of a query over the files, none yet.
 
         Raises `ValueError` for a type of a column that no file has.
         """
         for column in self.format.types:
             column_position("--type", column, self._names())
-        return Columns(self._sample, self.format, time, gap)
+        return Columns(self._sample, self.format, time, end, gap)
 
     def reader(self, columns: Columns, bar: Bar) -> pa.RecordBatchReader:
         """Reads columns and reports progress to `bar`. The reader raises errors of files as `ValueError`.

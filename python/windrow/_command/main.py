@@ -44,7 +44,7 @@ SERIES, ALL = "series", "all records"
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
 _OPTIONS |= {
     name: f"--{name.replace('_', '-')}"
-    for name in ("tie", "difference", "resolution", "max_gap", *RuleArguments.__annotations__)
+    for name in ("end", "tie", "difference", "resolution", "max_gap", *RuleArguments.__annotations__)
 }
 _WORDS = {
     'overflow("null")': "--overflow null",
@@ -95,12 +95,19 @@ def _run(options: Namespace, files: list[File], spool: Path) -> None:
         files, comments = without_comments(files, options.comment, options.delimiter, spool)
     read = Files(files, _text_format(options))
     form = None if options.time_format is None else TimeFormat(options.time_format)
-    columns = read.columns(TimeColumn(tuple(options.times), form, options.time_unit), gap_of(options))
+    how = (form, options.time_unit)
+    end = getattr(options, "end", None)
+    ends = None if end is None else TimeColumn("--end", (end,), *how)
+    columns = read.columns(TimeColumn("--time", tuple(options.times), *how), ends, gap_of(options))
     for key in options.keys:
         columns.of("--key", key, "value")
     time = columns.of("--time", " ".join(options.times), "time").name
     tie = None if options.tie is None else columns.of("--tie", options.tie, "integer").name
     order = {"time": time, "tie": tie}
+    if end is not None:
+        order |= {"end": columns.of("--end", end, "end").name, "invalid_end": options.invalid_end or "drop"}
+    elif getattr(options, "invalid_end", None) is not None:
+        raise bad_value("--invalid-end", options.invalid_end, "none without --end, the column of ends")
     windows = windows_of(options, columns)
     drawn = None
     if options.timeline:
@@ -197,7 +204,7 @@ def gap_of(options: Namespace) -> GapColumn | None:
 def _windowed(
     reader: pa.RecordBatchReader, options: Namespace, windows: SessionWindows | SlidingWindows, order: Mapping[str, Any]
 ) -> WindowedData[Any]:
-    """A windowed query over the rows of the files. `order` has the columns of the time and of the tie."""
+    """A windowed query over the rows of the files. `order` has the columns of the time, the end and the tie."""
     windowed = group_by(reader, options.keys or [SERIES], **order).windowed_by(windows)
     windowed = windowed.overflow(options.overflow)
     return windowed if options.threads is None else windowed.threads(options.threads)
@@ -206,7 +213,8 @@ def _windowed(
 def _summary(counts: dict[str, int], out: str) -> list[str]:
     """A line about records and windows, then lines about records left out, gaps cut and null results, if any."""
     lines = [f"windrow: {counted(counts['records'], 'record')}, {counted(counts['windows'], 'window')}: {out}"]
-    left = [f"{counts[name]:,} {why} ({name})" for name, why in LEFT_OUT_COUNTERS.items() if counts.get(name)]
+    reasons = {name: why.replace("end=", "--end") for name, why in LEFT_OUT_COUNTERS.items()}
+    left = [f"{counts[name]:,} {why} ({name})" for name, why in reasons.items() if counts.get(name)]
     lines += [f"windrow: left out: {', '.join(left)}"] if left else []
     cut = counts.get("clamped_gaps", 0)
     was = "was" if cut == 1 else "were"

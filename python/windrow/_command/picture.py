@@ -30,7 +30,7 @@ def picture(
 ) -> Timeline:
     """A picture of the keys given in `texts`. Rows of other keys are read but not kept.
 
-    `order` has the columns of the time and of the tie.
+    `order` has the columns of the time, the end and the tie.
     """
     fields = [reader.schema.field(key) for key in keys]
     wanted = [_key(text, fields) for text in texts]

@@ -16,7 +16,6 @@ from windrow._command.column_type import Cast
 from windrow._command.epoch import UNITS, Epoch, Unit
 from windrow._command.time_format import TimeFormat
 
-ARGUMENT = "--time"
 _MICROSECONDS = pa.timestamp("us")
 _YEARS = (-62_135_596_800, 253_402_300_799)
 """The first and the last second of the years 1 to 9999."""
@@ -29,14 +28,16 @@ _ALLOWED = (
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """The time column of the input, and how to read its values.
+    """A column of times of the input, and how to read its values.
 
     Attributes:
+        argument: the option that names it.
         columns: its name, or those of several columns of text that are joined with blanks, such as a date and a time.
         format: the `strptime` format of its text; None for ISO 8601.
         unit: the unit of its numbers since 1970: `s`, `ms`, `us` or `ns`; None if numbers are not times.
     """
 
+    argument: str
     columns: tuple[str, ...]
     format: TimeFormat | None = None
     unit: Unit | None = None
@@ -65,15 +66,15 @@ class TimeColumn:
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         if (is_number or is_text) and self.unit is not None:
-            epoch = Epoch.of(ARGUMENT, self.name, self.unit, sample)
+            epoch = Epoch.of(self.argument, self.name, self.unit, sample)
             target = pa.timestamp(epoch.ticks)
             return target, lambda values: self._in_range(epoch.counted(values), values, target)
         if is_number and self.format is None:
             allowed = f"timestamps; numbers with --time-unit {'|'.join(UNITS)}, which they count since 1970"
-            raise bad_column_type(ARGUMENT, self.name, kind, allowed + _hint(sample))
+            raise bad_column_type(self.argument, self.name, kind, allowed + _hint(sample))
         if is_number or is_text:
             return self._of_text(sample.cast(pa.string()))
-        raise bad_column_type(ARGUMENT, self.name, kind, "timestamps, dates, text, or numbers with --time-unit")
+        raise bad_column_type(self.argument, self.name, kind, "timestamps, dates, text, or numbers with --time-unit")
 
     def _in_range(self, ticks: pa.Array[Any], values: pa.Array[Any], target: Any) -> pa.Array[Any]:
         """Times from ticks. Raises `ValueError` for a year that no text shows: the numbers count another unit."""
@@ -85,7 +86,7 @@ class TimeColumn:
             hint = _hint(wrong)
             allowed = f"times of the years 1 to 9999, as --time-unit {self.unit} counts them"
             allowed += "" if hint.endswith(f" {self.unit}") else hint
-            raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong[0].as_py(), allowed)
+            raise bad_value(f"{self.argument}: column {self.name!r}", wrong[0].as_py(), allowed)
         return ticks.cast(target)
 
     def _of_text(self, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast]:
@@ -103,7 +104,7 @@ class TimeColumn:
             hint = _hint(pa.array([wrong], pa.string())) if _NUMBER.fullmatch(wrong) else ""
             if re.search(r"\d", wrong) is None:
                 hint = f"; --null {shlex.quote(wrong)} makes it null"
-            raise bad_value(f"{ARGUMENT}: column {self.name!r}", wrong or str(error), _ALLOWED + hint) from None
+            raise bad_value(f"{self.argument}: column {self.name!r}", wrong or str(error), _ALLOWED + hint) from None
 
 
 def iso(option: str, column: str, sample: pa.Array[Any]) -> tuple[pa.DataType, Cast] | None:

@@ -81,7 +81,7 @@ class LeftOutRows:
         return [self.rows(picked(records, judged.column("row")), *judgements)]
 
     def unread(self, rows: pa.RecordBatch) -> pa.RecordBatch | None:
-        """The records without a key, a time, a tie or a valid gap. None if there are none."""
+        """The records without a key, a time, a tie, a valid gap or a valid end. None if there are none."""
         reasons = self._reasons(rows)
         if reasons is None or reasons.null_count == rows.num_rows:
             return None
@@ -100,9 +100,10 @@ class LeftOutRows:
             stream_time: the stream time that judged each; None as for `late_by`.
         """
         count, time = records.num_rows, records.column(self._spec.time)
+        end = time if self._spec.end is None else records.column(self._spec.end)
         arrays = [records.column(name) for _, name in self._record]
         made: dict[str, Any] = {name: records.column(name) for name in self._spec.keys}
-        made[WINDOW] = self._windows_of(time)
+        made[WINDOW] = self._windows_of(time, end)
         made["time"] = time
         made["reason"] = pa.repeat(pa.scalar(reasons), count) if isinstance(reasons, str) else reasons
         for name, ticks in (("late_by", late_by), ("stream_time", stream_time)):
@@ -118,13 +119,18 @@ class LeftOutRows:
         """Why each record is in no window; null if it is in one. None if all records are in windows."""
         none = pa.scalar(None, pa.string())
         spec, gap, reasons = self._spec, self._spec.gap, None
+        if spec.end is not None:
+            is_before = pc.less(rows.column(spec.end), rows.column(spec.time))
+            if rows.column(spec.end).null_count or pc.any(is_before).as_py():
+                reasons = pc.if_else(pc.fill_null(is_before, True), "bad_end", none)
         if gap is not None:
             column = rows.column(gap).cast(pa.int64())
             # The core rounds gaps towards zero.
-            least = max(1, TIME_UNITS[rows.column(gap).type.unit].per_second // self._unit.per_second)
+            one = max(1, TIME_UNITS[rows.column(gap).type.unit].per_second // self._unit.per_second)
+            least = one if spec.end is None else 0
             if not pc.all(pc.greater_equal(column, least), skip_nulls=False).as_py():
                 is_good = pc.fill_null(pc.greater_equal(column, least), False)
-                reasons = pc.if_else(is_good, none, "bad_gap")
+                reasons = pc.if_else(is_good, none if reasons is None else reasons, "bad_gap")
         for name, reason in ((spec.tie, "null_tie"), (spec.time, "null_time")):
             if name is not None and (column := rows.column(name)).null_count:
                 reasons = pc.if_else(column.is_null(), reason, none if reasons is None else reasons)
@@ -136,10 +142,10 @@ class LeftOutRows:
             reasons = pc.if_else(pc.fill_null(rows.column(spec.tick), False), none, reasons)
         return reasons
 
-    def _windows_of(self, time: Any) -> pa.StructArray:
-        """The window that a record at each time would have; null without a time."""
-        spec, end = self._spec, time.cast(pa.int64())
-        start = end
+    def _windows_of(self, time: Any, end: Any) -> pa.StructArray:
+        """The window that each record alone would have; null without a time, and `[t, t]` with a bad end."""
+        spec, start = self._spec, time.cast(pa.int64())
+        end = pc.max_element_wise(start, end.cast(pa.int64()), skip_nulls=True)
         if not spec.is_session:
             unit = TIME_UNITS["us"] if spec.nanoseconds else self._unit  # ticks are nanoseconds, too
             difference, resolution = (unit.ticks(spec.windows.get(name) or 0) for name in ("difference", "resolution"))

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.instant import time_text
 from windrow._executor.batches import no_rows
 from windrow._executor.empty_arrays import rebuilt
@@ -56,8 +57,11 @@ def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: An
     times = records.column(spec.time).cast(pa.int64())
     bounds: Any = pc.min_max(times)
     first, last = bounds["min"].as_py(), bounds["max"].as_py()
-    if earlier is not None and first < earlier:
-        time, place = first, f"before the earlier `to`, {time_text(earlier, kind)}"
+    unit = TIME_UNITS["us"] if spec.nanoseconds else TIME_UNITS[kind.unit]  # ticks are nanoseconds, too
+    grace = unit.ticks(spec.grace or 0)
+    if earlier is not None and first < earlier - grace:
+        less = " by more than the grace" if grace else ""
+        time, place = first, f"before the earlier `to`, {time_text(earlier, kind)}{less}"
     elif last >= to:
         time, place = last, f"not before `to`, {time_text(to, kind)}"
     else:
@@ -66,8 +70,8 @@ def _check_times(records: pa.RecordBatch, earlier: int | None, to: int, kind: An
     key = ", ".join(f"{name} = {value_text(records.column(name).slice(row, 1))}" for name in spec.keys)
     raise ValueError(
         f"column {spec.time!r}: the record of {key} at {time_text(time, kind)} is {place}; allowed with rules "
-        "that end sessions: records from the earlier `to` on and before this one, because any other record would move "
-        "the ends of sessions that are closed: leave it out with a filter"
+        "that end sessions: records from the earlier `to` on, less the grace, and before this one, because any other "
+        "record would move the ends of sessions that are closed: leave it out with a filter"
     )
 
 
@@ -115,6 +119,6 @@ def joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
 
 def operator_counters(operator: Operator) -> dict[str, int]:
     """The counters of an operator that a reader of records does not have."""
-    names = ("late", "windows_refused", "late_emitted", "windows_open", "overflows")
+    names = ("late", "windows_refused", "late_emitted", "behind", "windows_open", "overflows")
     counted = operator.counters()
     return {name: counted[name] for name in names} | {"windows": counted["windows_closed"]}

@@ -23,7 +23,7 @@ def windows_of_batch(
     rows: Rows, grouped: Grouping[Any], windows: SessionWindows | SlidingWindows, lengths: Lengths
 ) -> list[Window]:
     """The windows of the picked rows, each with its records."""
-    further = (name for name in (grouped.tie, rows.gaps, rows.ends) if name is not None)
+    further = (name for name in (grouped.end, grouped.tie, rows.gaps, rows.ends) if name is not None)
     needed = dict.fromkeys([grouped.time, *further])
     picked = rows.table.select(list(needed)).take(pa.array(rows.picked, pa.int64()))
     held, number, key = (Names(picked.column_names).unused(name) for name in ("rows", "row", "key"))
@@ -31,11 +31,11 @@ def windows_of_batch(
     numbered = numbered.append_column(key, pa.array([record.key for record in rows.records], pa.int64()))
     with warnings.catch_warnings():  # the trace shows records left out
         warnings.simplefilter("ignore")
-        tied = group_by(numbered, key, time=grouped.time, tie=grouped.tie)
+        tied = group_by(numbered, key, time=grouped.time, end=grouped.end, tie=grouped.tie)
         result = tied.windowed_by(windows).agg(**{held: builtin.collect_list(number)})
     bounds = [pc.struct_field(result["window"], bound).cast("int64").to_pylist() for bound in ("start", "end")]
     records, found = {record.row: record for record in rows.records}, list[Window]()
     for of, start, end, members in zip(result[key].to_pylist(), *bounds, result[held].to_pylist(), strict=True):
-        reach = max((records[row].time + (records[row].gap or 0) for row in members), default=end)
+        reach = max((records[row].reach for row in members), default=end)
         found.append(Window(of, start, end, frozenset(members), lengths.closes(end, reach)))
     return found

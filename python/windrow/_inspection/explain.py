@@ -23,7 +23,11 @@ from windrow.testing._values import cell_of
 pc: Any = pyarrow.compute  # its stubs know no column of any type
 
 _MOST = 50_000
-_LEFT_OUT = {"null_ties": "its tie is null", "bad_gaps": "its own gap is null, zero or negative"}
+_LEFT_OUT = {
+    "null_ties": "its tie is null",
+    "bad_gaps": "its own gap is null, negative, or zero without end=",
+    "bad_ends": "its end is null or before its time",
+}
 _OFFSET = re.compile(r"\d:\d{2}\S*(Z|[+-]\d{2}(:?\d{2})?)$", re.ASCII)
 """The zone after a time in ISO 8601."""
 
@@ -85,7 +89,7 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
         same = dict[tuple[object, ...], list[Record]]()
         for record in records:
             within = tuple(place for place, window in enumerate(traced.windows) if record.row in window.rows)
-            same.setdefault((times.index(record.time), record.left_out or "", within), []).append(record)
+            same.setdefault((times.index(record.time), record.left_out or "", record.last, within), []).append(record)
         paragraphs = [_lines(traced, each[0], text, len(each)) for _, each in sorted(same.items())]
     return "\n\n".join("\n".join(lines) for lines in paragraphs)
 
@@ -93,7 +97,8 @@ def explain_record(windowed: WindowedData[Any], key: object, at: object, *, stre
 def _lines(traced: Trace, record: Record, text: Text, same: int) -> list[str]:
     row = f", row {record.row:,}" if traced.stream else ""
     others = f" ({counted(same, 'record')} of this time)" if same > 1 else ""
-    head = f"{traced.keys[record.key]} at {text.time(record.time)}{row}{others}"
+    until = f" to {text.time(record.last)}" if record.last != record.time else ""
+    head = f"{traced.keys[record.key]} at {text.time(record.time)}{until}{row}{others}"
     if record.left_out is not None:
         return [head, f"  left out: {_LEFT_OUT[record.left_out]} ({record.left_out})"]
     lines = sliding_lines if isinstance(traced.windows_of, SlidingWindows) else session_lines

@@ -38,8 +38,11 @@ def _judged(trace: Trace, record: Record, text: Text) -> list[str]:
     what = f"what {'ends before' if lengths.gap is not None else 'reaches less far than'} {text.time(closed)}"
     how = f"stream time{less} - grace ({text.length(grace)})"
     if not judgement.late:
-        return [f"in time: stream time was {text.time(judgement.stream_time)}, and {what} is closed ({how})"]
-    end = record.time if lengths.gap is not None else record.time + (record.gap or 0)
+        return [
+            f"in time: stream time was {text.time(judgement.stream_time)}, and {what} is closed ({how})",
+            *_behind_grace(trace, record, judgement.stream_time - grace, text),
+        ]
+    end = record.last if lengths.gap is not None else record.reach
     verb = "ends at" if lengths.gap is not None else "reaches to"
     return [
         f"late: stream time was {text.time(judgement.stream_time)}, and {what} is closed ({how})",
@@ -47,13 +50,20 @@ def _judged(trace: Trace, record: Record, text: Text) -> list[str]:
     ]
 
 
+def _behind_grace(trace: Trace, record: Record, least: int, text: Text) -> list[str]:
+    """That a record with an end came later than the grace covers. Empty for any other record."""
+    if not trace.ends or record.time >= least:
+        return []
+    how = f"it starts before {text.time(least)} (stream time - grace)"
+    return [f"behind: {how}, so it may miss sessions that closed while it ran"]
+
+
 def _missed(trace: Trace, record: Record, text: Text) -> list[str]:
     """The closed sessions that a late record would have joined."""
     lines = []
     for window in trace.windows:
         reach = window.closes - (trace.lengths.grace or 0)
-        gap = trace.lengths.gap if trace.lengths.gap is not None else record.gap or 0
-        if window.start <= record.time + gap and record.time <= reach and window.closed is not None:
+        if window.start <= trace.reach(record) and record.time <= reach and window.closed is not None:
             lines.append(
                 f"near it: the session {text.window(window)}, closed since stream time {text.time(window.closed)}"
             )
@@ -68,48 +78,51 @@ def _taken(trace: Trace) -> list[Record]:
 def _before(trace: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
     inside = [each for each in members if each.place < record.place]
     outside = [each for each in taken if each not in members and each.place < record.place]
-    if trace.lengths.gap is None:
+    fixed = trace.lengths.gap
+    if fixed is None or trace.ends:  # records join by how far they reach, not by the distance of neighbours
         if inside:
-            far = max(inside, key=_reach)
-            return f"previous record: {_reaching(far, text)}, as far as it or further: one session"
+            far = max(inside, key=trace.reach)
+            return f"previous record: {_reaching(far, trace, text)}, as far as it or further: one session"
         if not outside:
             return "previous record: none: the session starts here"
-        far = max(outside, key=_reach)
-        why = "which is not so far" if _reach(far) < record.time else _between(far, trace, text)
-        return f"previous record: {_reaching(far, text)}, {why}: the session starts here"
+        far = max(outside, key=trace.reach)
+        why = "which is not so far" if trace.reach(far) < record.time else _between(far, trace, text)
+        return f"previous record: {_reaching(far, trace, text)}, {why}: the session starts here"
     if inside:
         near = inside[-1]
-        return f"previous record: {_distance(near, record, trace.lengths.gap, text)}: one session"
+        return f"previous record: {_distance(near, record, fixed, text)}: one session"
     if not outside:
         return "previous record: none: the session starts here"
     near = outside[-1]
-    away = f"{_distance(near, record, trace.lengths.gap, text)}{_why_apart(near, record, near, trace, text)}"
+    away = f"{_distance(near, record, fixed, text)}{_why_apart(near, record, near, trace, text)}"
     return f"previous record: {away}: the session starts here"
 
 
 def _behind(trace: Trace, record: Record, members: Sequence[Record], taken: Sequence[Record], text: Text) -> str:
     inside = [each for each in members if each.place > record.place]
     outside = [each for each in taken if each not in members and each.place > record.place]
-    if trace.lengths.gap is None:
-        far = max((each for each in members if each.place <= record.place), key=_reach)
+    fixed = trace.lengths.gap
+    if fixed is None or trace.ends:
+        far = max((each for each in members if each.place <= record.place), key=trace.reach)
+        gap = text.length(trace.reach(record) - record.last)
+        own = "its own gap" if trace.lengths.gap is None else "the gap"
+        alone = f"its end with {own} of {gap}" if trace.ends else f"{own} of {gap}"
         reach = (
-            _reaching(far, text)
-            if far is not record
-            else f"its own gap of {text.length(record.gap or 0)} reaches to {text.time(_reach(record))}"
+            _reaching(far, trace, text) if far is not record else f"{alone} reaches to {text.time(trace.reach(record))}"
         )
         if inside:
             return f"next record: {text.time(inside[0].time)}; {reach}: one session"
         if not outside:
             return f"next record: none; {reach}: the session ends here"
         near = outside[0]
-        why = "which is not so far" if _reach(far) < near.time else _between(record, trace, text)
+        why = "which is not so far" if trace.reach(far) < near.time else _between(record, trace, text)
         return f"next record: {text.time(near.time)}; {reach}, {why}: the session ends here"
     if inside:
-        return f"next record: {_distance(inside[0], record, trace.lengths.gap, text)}: one session"
+        return f"next record: {_distance(inside[0], record, fixed, text)}: one session"
     if not outside:
         return "next record: none: the session ends here"
     near = outside[0]
-    away = f"{_distance(near, record, trace.lengths.gap, text)}{_why_apart(near, record, record, trace, text)}"
+    away = f"{_distance(near, record, fixed, text)}{_why_apart(near, record, record, trace, text)}"
     return f"next record: {away}: the session ends here"
 
 
@@ -135,19 +148,18 @@ def _between(earlier: Record, trace: Trace, text: Text) -> str:
         return "but its session was closed when the other record came"
     ends = trace.windows_of.rules.end_when if isinstance(trace.windows_of, SessionWindows) else None
     session = next(window for window in trace.windows if earlier.row in window.rows)
-    if any(record.ends for record in trace.records if record.row in session.rows):
-        return f"but {ends!r} is true at {text.time(session.end)}, which ends its session"
+    times = [record.time for record in trace.records if record.row in session.rows and record.ends]
+    if times:
+        return f"but {ends!r} is true at {text.time(max(times))}, which ends its session"
     return f"but its session would be longer than {text.length(trace.lengths.session or 0)}"
 
 
-def _reach(record: Record) -> int:
-    return record.time + (record.gap or 0)
-
-
-def _reaching(record: Record, text: Text) -> str:
-    """The time and reach of a record, as text."""
-    gap = text.length(record.gap or 0)
-    return f"that of {text.time(record.time)} with its gap of {gap} reaches to {text.time(_reach(record))}"
+def _reaching(record: Record, trace: Trace, text: Text) -> str:
+    """The time, the end and the reach of a record, as text."""
+    reach = trace.reach(record)
+    until = f" to {text.time(record.last)}" if record.last != record.time else ""
+    gap = f"{'its' if trace.lengths.gap is None else 'the'} gap of {text.length(reach - record.last)}"
+    return f"that of {text.time(record.time)}{until} with {gap} reaches to {text.time(reach)}"
 
 
 def _closing(trace: Trace, window: Window, text: Text) -> list[str]:

@@ -81,12 +81,14 @@ def trace(
     lengths = Lengths.of(windows, time)
     rows = rows_of(opened, grouped, windows, lengths, wanted, most=most)
     records = sorted(rows.records, key=lambda record: record.place)
+    ends = grouped.end is not None
     if not streamed:
-        traced_windows = windows_of_batch(rows, grouped, windows, lengths)
-        return Trace(texts, time, windows, lengths, records, _sorted(traced_windows), {}, stream=False)
+        traced_windows = _sorted(windows_of_batch(rows, grouped, windows, lengths))
+        return Trace(texts, time, windows, lengths, records, traced_windows, {}, stream=False, ends=ends)
     run = Stream(rows, grouped, windows, lengths)
-    traced_windows = run.run()
-    return Trace(texts, time, windows, lengths, records, _sorted(traced_windows), run.judgements, True, run.stream_time)
+    traced_windows = _sorted(run.run())
+    traced = (texts, time, windows, lengths, records, traced_windows, run.judgements)
+    return Trace(*traced, stream=True, stream_time=run.stream_time, ends=ends)
 
 
 def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
@@ -103,6 +105,8 @@ def _grouped(opened: Input[Any], grouped: Grouping[Any]) -> GroupedData[Any]:
         opened,
         *map(reference_of, grouped.key_columns if grouped.keys else ()),
         time=reference_of(grouped.time),
+        end=None if grouped.end is None else reference_of(grouped.end),
+        invalid_end=grouped.invalid_end,
         tie=None if grouped.tie is None else reference_of(grouped.tie),
         tick=None if grouped.tick is None else reference_of(grouped.tick),
         source=list(map(reference_of, stream.source)) or None,

@@ -60,7 +60,7 @@ def rows_of(
     """
     gaps = windows.gap.column if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap) else None
     ends = windows.rules.end_when if isinstance(windows, SessionWindows) else None
-    extra = [name for name in (grouped.tie, grouped.tick, gaps, ends) if name is not None]
+    extra = [name for name in (grouped.end, grouped.tie, grouped.tick, gaps, ends) if name is not None]
     names = list(dict.fromkeys([*grouped.key_columns, grouped.time, *extra, *grouped.stream.columns]))
     known = {field.name: field for field in grouped.fields}
     fields = [known.get(name) or opened.field("events", name) for name in names]
@@ -97,19 +97,26 @@ def _records(
     rows = table.take(pa.array(picked, pa.int64()))
     keys: list[Any] = rows[_KEY].to_pylist()
     times: list[Any] = rows[grouped.time].cast(pa.int64()).to_pylist()
-    if gaps is None:
-        cells = zip(picked, keys, times, strict=True)
-        return [Record(row, key, time) for row, key, time in cells]
-    lengths_of = gap_ticks(rows[gaps], rows[grouped.time].type.unit)
+    lasts: list[Any] = times if grouped.end is None else rows[grouped.end].cast(pa.int64()).to_pylist()
     records = []
-    for row, key, time, gap in zip(picked, keys, times, lengths_of, strict=True):
-        cut = gap if gap is None or lengths.longest is None else min(gap, lengths.longest)
-        records.append(Record(row, key, time, cut, left_out="bad_gaps" if cut is None else None))
-    return records
+    for row, key, time, last in zip(picked, keys, times, lasts, strict=True):
+        is_bad = last is None or last < time
+        records.append(Record(row, key, time, time if is_bad else last, left_out="bad_ends" if is_bad else None))
+    if gaps is None:
+        return records
+    lengths_of = gap_ticks(rows[gaps], rows[grouped.time].type.unit, zero=grouped.end is not None)
+    return [_gapped(record, gap, lengths.longest) for record, gap in zip(records, lengths_of, strict=True)]
 
 
-def gap_ticks(gaps: Any, unit: str) -> list[int | None]:
-    """Gaps in ticks of a time column, rounded down. None for null, zero and negative gaps."""
+def _gapped(record: Record, gap: int | None, longest: int | None) -> Record:
+    if gap is None:
+        return replace(record, left_out="bad_gaps")
+    return replace(record, gap=gap if longest is None else min(gap, longest))
+
+
+def gap_ticks(gaps: Any, unit: str, *, zero: bool) -> list[int | None]:
+    """Gaps in ticks of a time column, rounded down. None for null and negative gaps, and for zero unless allowed."""
     have, want = TIME_UNITS[gaps.type.unit].per_second, TIME_UNITS[unit].per_second
-    counts = gaps.cast(pa.int64()).to_pylist()
-    return [None if count is None or count <= 0 else count * want // have for count in counts]
+    counts = (None if count is None else count * want // have for count in gaps.cast(pa.int64()).to_pylist())
+    least = 0 if zero else 1
+    return [None if count is None or count < least else count for count in counts]

@@ -17,7 +17,7 @@ from windrow._arguments.column import Names
 from windrow._executor.tasks import Source
 from windrow._inspection.lengths import Lengths
 from windrow._inspection.rows import Rows
-from windrow._inspection.trace import Judgement, Record, Window
+from windrow._inspection.trace import Judgement, Window
 from windrow._query.grouped import group_by
 from windrow._query.grouping import Grouping
 from windrow._windows.session import SessionWindows
@@ -36,7 +36,7 @@ class Stream:
         self._rows = rows
         self._grouped = grouped
         self._lengths = lengths
-        further = (name for name in (grouped.tie, rows.gaps, rows.ends) if name is not None)
+        further = (name for name in (grouped.end, grouped.tie, rows.gaps, rows.ends) if name is not None)
         table = rows.table.select(list(dict.fromkeys([grouped.time, *further, *grouped.stream.source])))
         names = Names(table.column_names)
         self._tick, self._number, self._held = (names.unused(name) for name in ("ticking", "row", "rows"))
@@ -49,7 +49,7 @@ class Stream:
         def definition(data: Any) -> Any:
             stream = grouped.stream
             chosen: dict[str, Any] = {"source": list(stream.source)} if stream.source else {}
-            chosen |= {"tick": self._tick, "tie": grouped.tie, "stream_time": stream.stream_time}
+            chosen |= {"tick": self._tick, "tie": grouped.tie, "end": grouped.end, "stream_time": stream.stream_time}
             made = group_by(data, self._key, time=grouped.time, **chosen)
             return made.windowed_by(windows).agg(**{self._held: builtin.collect_list(self._number)})
 
@@ -106,14 +106,18 @@ class Stream:
             begin = row + 1
 
     def _moving(self) -> Any:
-        """Marks rows that move stream time: ticks, and records with a key, a time, a tie and a valid gap."""
+        """Marks rows that move stream time: ticks, and records with a key, a time, a tie, a valid gap and end."""
         table, grouped = self._rows.table, self._grouped
         moving: Any = pc.is_valid(table[grouped.key_columns[0]])
         for key in grouped.key_columns[1:]:
             moving = pc.or_(moving, pc.is_valid(table[key]))
         if self._rows.gaps is not None:
-            good: Any = pc.greater(table[self._rows.gaps].cast(pa.int64()), pa.scalar(0, pa.int64()))
+            is_longer: Any = pc.greater if grouped.end is None else pc.greater_equal
+            good: Any = is_longer(table[self._rows.gaps].cast(pa.int64()), pa.scalar(0, pa.int64()))
             moving = pc.and_(moving, pc.fill_null(good, False))
+        if grouped.end is not None:
+            lasts: Any = pc.greater_equal(table[grouped.end], table[grouped.time])
+            moving = pc.and_(moving, pc.fill_null(lasts, False))
         if grouped.tie is not None:
             moving = pc.and_(moving, pc.is_valid(table[grouped.tie]))
         if grouped.tick is not None:
@@ -145,12 +149,9 @@ class Stream:
         for change in changes:
             row_numbers = frozenset(change.values[self._held])
             start, end = (self._ticks(bound) for bound in change.window)
-            reach = max((self._reach(self._records[row]) for row in row_numbers), default=end)
+            reach = max((self._records[row].reach for row in row_numbers), default=end)
             key = change.key[self._key]
             self._windows.append(Window(key, start, end, row_numbers, self._lengths.closes(end, reach), time))
-
-    def _reach(self, record: Record) -> int:
-        return record.time + (record.gap or 0)
 
     def _ticks(self, time: Any) -> int:
         ticks: int = pa.scalar(time, self._rows.table.schema.field(self._grouped.time).type).cast(pa.int64()).as_py()

@@ -21,15 +21,17 @@ class Record:
         row: its position among the rows of the data, from 0.
         key: the place of its key among the keys of the trace.
         time: its time.
+        last: its end; its time without ends, and for a bad end.
         gap: its dynamic gap, cut to the longest; None for a bad gap or without dynamic gaps.
         ends: whether it ends its session.
         tie: what orders it among records of its time; None if the query has no ties.
-        left_out: the counter of a record that was left out, for its tie or its gap; None for any other.
+        left_out: the counter of a record that was left out, for its tie, its gap or its end; None for any other.
     """
 
     row: int
     key: int
     time: int
+    last: int
     gap: int | None = None
     ends: bool = False
     tie: int | None = None
@@ -39,6 +41,11 @@ class Record:
     def place(self) -> tuple[int, int, int]:
         """Its place among the records of its key."""
         return (self.time, self.tie or 0, self.row)
+
+    @property
+    def reach(self) -> int:
+        """Up to where its own gap reaches; its end without one."""
+        return self.last + (self.gap or 0)
 
 
 @dataclass(frozen=True)
@@ -93,6 +100,7 @@ class Trace:
         judgements: judgements by row for a stream; empty for a batch.
         stream: whether the rows were read as a stream.
         stream_time: the final stream time; None for a batch or without a record.
+        ends: whether records have an end beside their time.
     """
 
     keys: tuple[str, ...]
@@ -104,6 +112,11 @@ class Trace:
     judgements: dict[int, Judgement]
     stream: bool
     stream_time: int | None = None
+    ends: bool = False
+
+    def reach(self, record: Record) -> int:
+        """Up to where a record joins others: its end and its gap."""
+        return record.reach if self.lengths.gap is None else record.last + self.lengths.gap
 
     def of(self, key: int) -> tuple[list[Record], list[Window]]:
         """The records and the windows of one key."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.errors import bad_type
-from windrow._arguments.expression import EXPRESSION, FIELD, PYARROW, ColumnExpression, Reference
+from windrow._arguments.expression import EXPRESSION, FIELD, PYARROW, ColumnExpression, Reference, stands_for
 from windrow._executor.batches import filtered, stream_reader
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
@@ -70,9 +70,10 @@ class Columns(ABC):
         is_field = column.language == FIELD
         return f"pyarrow.compute.field({', '.join(map(repr, column.value))})" if is_field else EXPRESSION, ARROW_CASTS
 
-    def cast(self, column: str, kind: pa.DataType) -> str:
+    def cast(self, column: Reference, kind: pa.DataType) -> str:
         """How the library gives a column another type, in Python; in SQL for a relation."""
-        return f"table[{column!r}].cast({arrow_words(kind)})"
+        written, _ = self.written(column)
+        return f"{written}.cast({arrow_words(kind)}){stands_for(written)}"
 
     @property
     def rows(self) -> int | None:
@@ -224,11 +225,13 @@ def arrow_words(kind: Any) -> str:
     return f"pyarrow.{names.get(str(kind), str(kind))}()"
 
 
-def finite(reader: pa.RecordBatchReader, time: str) -> pa.RecordBatchReader:
-    """The same with null in place of infinite times."""
-    place, schema = reader.schema.get_field_index(time), reader.schema
-    batches = (batch.set_column(place, schema.field(place), _finite(batch.column(place))) for batch in reader)
-    return pa.RecordBatchReader.from_batches(schema, batches)
+def finite(reader: pa.RecordBatchReader, times: Sequence[str]) -> pa.RecordBatchReader:
+    """The same with null in place of infinite times, in these columns."""
+    schema = reader.schema
+    columns = ([_finite(batch[name]) if name in times else batch[name] for name in schema.names] for batch in reader)
+    return pa.RecordBatchReader.from_batches(
+        schema, (pa.RecordBatch.from_arrays(each, schema=schema) for each in columns)
+    )
 
 
 def _finite(times: pa.Array[Any]) -> pa.Array[Any]:

@@ -19,7 +19,8 @@ LEFT_OUT_COUNTERS = {
     "null_keys": "without a key",
     "null_times": "without a time",
     "null_ties": "without a tie",
-    "bad_gaps": "with a gap that is null, zero or negative",
+    "bad_gaps": "with a gap that is null, negative, or zero without end=",
+    "bad_ends": "with an end that is null or before the time",
 }
 """The counters of records left out, and which records each one counts."""
 
@@ -73,9 +74,9 @@ def counters(result: Any, name: str | None = None) -> dict[str, Any]:
 
     Returns:
         Of a progress the counters of the micro-batch, with `stream_time`; empty if no micro-batch ran. Otherwise
-        `records`; the records left out: `null_keys`, `null_times`, `null_ties` and `bad_gaps`; the records whose gap
-        was cut: `clamped_gaps`; then `ticks` and, except for a reader, `overflows` and `windows`, the number of
-        windows.
+        `records`; the records left out: `null_keys`, `null_times`, `null_ties`, `bad_gaps` and `bad_ends`; the records
+        whose gap was cut: `clamped_gaps`; then `ticks` and, except for a reader, `overflows` and `windows`, the number
+        of windows.
 
     Raises:
         TypeError: a Polars frame, a DuckDB relation, a Spark DataFrame (`observe` reports its counters), or another

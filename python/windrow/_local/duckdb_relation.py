@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from windrow._arguments.expression import DUCKDB, DURATION, FIELD, ColumnExpression, Reference
+from windrow._arguments.expression import DUCKDB, DURATION, FIELD, ColumnExpression, Reference, stands_for
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.duckdb_types import crossing, instead, listed, literal, quoted, returned
@@ -84,11 +84,12 @@ class RelationColumns(Columns):
     def written(self, column: Reference) -> tuple[str, Casts]:
         return (quoted(column) if isinstance(column, str) else _sql(column)), _CASTS
 
-    def cast(self, column: str, kind: pa.DataType) -> str:
+    def cast(self, column: Reference, kind: pa.DataType) -> str:
         import duckdb
 
-        named = duckdb.from_arrow(pa.table({column: pa.array([], kind)}))
-        return f"CAST({quoted(column)} AS {named.types[0]})"
+        named = duckdb.from_arrow(pa.table({"column": pa.array([], kind)}))
+        written, _ = self.written(column)
+        return f"CAST({written} AS {named.types[0]}){stands_for(written)}"
 
     @property
     def names(self) -> Sequence[str]:

@@ -40,7 +40,8 @@ def fitted(plan: Plan, check: Callable[[Plan], object], has_no_values: Callable[
         return plan
     windows = plan.windows
     gap = windows.gap if isinstance(windows, SessionWindows) else None
-    needed = {*plan.keys, plan.time, gap.column if isinstance(gap, DynamicGap) else None}  # these have fit types
+    # These have fit types.
+    needed = {*plan.keys, plan.time, plan.end, gap.column if isinstance(gap, DynamicGap) else None}
     allowed: dict[str, list[pa.DataType | None]] = {}
     for name, call in plan.aggregates:
         columns = [column for column in call.columns if column not in needed and has_no_values(column)]
@@ -71,6 +72,8 @@ def continued(plan: Plan, earlier: Mapping[str, Any], check: Callable[[Plan], ob
     kinds = {name: kind for name, kind in types_of(earlier).items() if name in nothing}
     if plan.time in nothing:
         kinds[plan.time] = time_type(earlier)
+    if plan.end is not None:  # it has the type of times
+        kinds[plan.end] = kinds.get(plan.time, plan.schema.field(plan.time).type)
     fields = {field.name: field.type for field in plan.schema}
     other = retyped(plan, {name: kind for name, kind in kinds.items() if plain(fields[name]) != plain(kind)})
     return other if passes(other, check) else plan

@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 
 from windrow._arguments.errors import bad_value
 from windrow._arguments.expression import FIELD, ColumnExpression, Reference
-from windrow._local.columns import SAMPLE, Columns, arrow_words, without_metadata
+from windrow._local.columns import SAMPLE, Columns, without_metadata
 from windrow._local.counters import described
 from windrow._local.results import Kinds, pyarrow_table
 from windrow._plan.casts import Casts
@@ -91,9 +91,6 @@ class FileColumns(Columns):
 
     def written(self, column: Reference) -> tuple[str, Casts]:
         return super().written(ColumnExpression(FIELD, (column,)) if isinstance(column, str) else column)
-
-    def cast(self, column: str, kind: pa.DataType) -> str:
-        return f"pyarrow.compute.field({column!r}).cast({arrow_words(kind)})"
 
     def sample(self, position: int) -> list[Any]:
         name = self.names[position]

@@ -85,12 +85,15 @@ class PandasColumns(Columns):
         """The label of a column, which may be no text."""
         return dict(zip(self._names, self._frame.columns, strict=False)).get(column, column)
 
-    def cast(self, column: str, kind: pa.DataType) -> str:
+    def cast(self, column: Reference, kind: pa.DataType) -> str:
+        if not isinstance(column, str):
+            return super().cast(column, kind)
         if isinstance(kind, pa.TimestampType):
-            is_zoned = getattr(self._frame[column].dtype, "tz", None) is not None
-            zone = ".dt.tz_convert(None)" if is_zoned and not kind.tz else ""
-            zone = f'.dt.tz_localize("{kind.tz}")' if kind.tz and not is_zoned else zone
-            return f'frame[{column!r}]{zone}.dt.as_unit("{kind.unit}")'
+            own: Any = self.schema([self._names.index(column)]).field(0).type
+            zone = "" if own.tz == kind.tz else ".dt.tz_convert(None)"
+            if own.tz != kind.tz and kind.tz is not None:
+                zone = f'.dt.tz_{"localize" if own.tz is None else "convert"}("{kind.tz}")'
+            return f'{self.written(column)[0]}{zone}.dt.as_unit("{kind.unit}")'
         if pa.types.is_integer(kind):
             return f'frame.astype({{{column!r}: "{str(kind).replace("i", "I").replace("u", "U")}"}})'
         if pa.types.is_floating(kind):

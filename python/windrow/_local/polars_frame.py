@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value
-from windrow._arguments.expression import CONSTANT, EXPRESSION, FIELD, POLARS, ColumnExpression, Reference
+from windrow._arguments.expression import CONSTANT, EXPRESSION, FIELD, POLARS, ColumnExpression, Reference, stands_for
 from windrow._executor.batches import stream_reader
 from windrow._local.columns import SAMPLE, Columns
 from windrow._local.results import Kinds
@@ -86,11 +86,12 @@ class PolarsColumns(Columns):
         name, *fields = (column,) if isinstance(column, str) else column.value
         return "".join([f"pl.col({name!r})", *(f".struct.field({field!r})" for field in fields)]), _CASTS
 
-    def cast(self, column: str, kind: pa.DataType) -> str:
+    def cast(self, column: Reference, kind: pa.DataType) -> str:
         import polars as pl
 
-        named: Any = pl.from_arrow(pa.table({column: pa.array([], kind)}))
-        return f"pl.col({column!r}).cast(pl.{named.dtypes[0]!r})"
+        named: Any = pl.from_arrow(pa.table({"column": pa.array([], kind)}))
+        written, _ = self.written(column)
+        return f"{written}.cast(pl.{named.dtypes[0]!r}){stands_for(written)}"
 
     @property
     def names(self) -> Sequence[str]:

@@ -73,6 +73,10 @@ class LocalInput(Input[Any]):
         """As a user of the library of the data writes it."""
         return self._table.written(self.reference(column))
 
+    def cast(self, column: str, kind: pa.DataType) -> str:
+        """In the words of the library of the data."""
+        return self._table.cast(self.reference(column), kind)
+
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
         """The library's name for the column."""
         return output_name(self._table, argument, expression, list(self.row_columns))
@@ -254,7 +258,7 @@ class LocalInput(Input[Any]):
             ticks = pc.sum(is_tick).as_py() or 0
             held = held.filtered(pc.invert(is_tick))
             computed = self._computed(held)
-        stream = self._rows(computed._source, plan.schema, plan.time)
+        stream = self._rows(computed._source, plan.schema, plan.times)
         counted_rows = stream if progress is None else progress.reading(stream, held.rows)
         read = rebased_stream(counted_rows, plan.schema)
         parts = None if progress is None else progress.parts
@@ -339,14 +343,14 @@ class LocalInput(Input[Any]):
         raise failed if raised is None else raised
 
     def _stream(self, plan: Plan, progress: Progress | None, left_out: LeftOutRecords) -> Any:
-        stream = self._rows(self._source, plan.schema, plan.time)
+        stream = self._rows(self._source, plan.schema, plan.times)
         counted = stream if progress is None else progress.reading(stream, self._table.rows)
         return rebased_stream(left_out.reading(counted), plan.of_windows.schema)
 
-    def _rows(self, source: Columns, schema: pa.Schema, time: str | None = None) -> Any:
-        """These columns of a source as a stream. A record of an infinite time has none."""
+    def _rows(self, source: Columns, schema: pa.Schema, times: Sequence[str] = ()) -> Any:
+        """These columns of a source as a stream. An infinite time is null."""
         stream = typed_stream(source.stream([self.columns.index(name) for name in schema.names]), schema)
-        return stream if time is None or not source.has_infinity else finite(stream_reader(stream), time)
+        return finite(stream_reader(stream), times) if times and source.has_infinity else stream
 
     def duration_of(self, column: str) -> ColumnExpression | None:
         """The durations of a DuckDB INTERVAL."""

@@ -56,6 +56,7 @@ def by_name(plan: Plan, origins: Origins, fields: Mapping[str, Mapping[str, pa.F
         time=names[plan.time],
         tick=None if plan.tick is None else names[plan.tick],
         tie=None if plan.tie is None else names[plan.tie],
+        end=None if plan.end is None else names[plan.end],
         aggregates=tuple((name, _renamed(aggregate, names)) for name, aggregate in plan.aggregates),
         schema=pa.schema([fields_by_name[name] for name in dict.fromkeys(names.values())]),
         origins=replace(origins, column=names[origins.column], columns=tuple(columns_of_inputs), returned=tuple(shown)),

@@ -274,6 +274,10 @@ class Input(ABC, Generic[Result]):
         """A column as a user of its library writes it, and how the library makes other types of it."""
         return f"table[{column!r}]", ARROW_CASTS
 
+    def cast(self, column: str, kind: pa.DataType) -> str | None:
+        """How its library gives a column another type; None if there is no data yet."""
+        return None
+
     def sample(self, column: str) -> list[Any]:
         """Some values of a column, without nulls; none if the data is not in-process."""
         return []

@@ -32,6 +32,9 @@ LeftOutPolicy = Literal["drop", "emit"]
 Overflow = Literal["error", "null"]
 """What happens to a result that does not fit its type: the query fails, or the result is null and counted."""
 
+InvalidEnd = Literal["drop", "error"]
+"""A record whose end is null or before its time is left out and counted, or fails the query."""
+
 Callback = Callable[[str, int, int | None], object]
 """Called with the step, the records that are done in it, and all records, None if their number is unknown."""
 
@@ -102,7 +105,10 @@ def left_out_columns(of_cogroup: bool, record: Collection[object] | None) -> tup
     return () if record is None else columns
 
 
-BATCH_COUNTERS = ("records", "null_keys", "null_times", "null_ties", "bad_gaps", "clamped_gaps", "ticks", "overflows")
+BATCH_COUNTERS = (
+    *("records", "null_keys", "null_times", "null_ties", "bad_gaps", "bad_ends", "clamped_gaps"),
+    *("ticks", "overflows"),
+)
 """What a batch counts, except `windows`. All but `overflows` are counted where records are read."""
 
 
@@ -163,6 +169,8 @@ class Plan:
         stream: what a stream reads in addition to the schema, and how it keeps time; no effect in a batch.
         finish: what is computed from finished aggregates; None if the core's columns are the result.
         tie: the integer column that orders records of one time, if there is one.
+        end: the column of the ends of records, of the type of `time`, if there is one.
+        invalid_end: what happens to a record whose end is null or before its time.
         left_out: how the query returns records that are in no window; None if it does not.
     """
 
@@ -178,6 +186,8 @@ class Plan:
     stream: Stream
     finish: Finish | None = None
     tie: str | None = None
+    end: str | None = None
+    invalid_end: InvalidEnd = "drop"
     left_out: LeftOutLayout | None = None
 
     @property
@@ -186,6 +196,11 @@ class Plan:
         if self.left_out is None:
             return self
         return replace(self, schema=pa.schema(list(self.schema)[: self.left_out["columns"]]))
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns of the times of records, and of their ends."""
+        return (self.time,) if self.end is None else (self.time, self.end)
 
     @property
     def functions(self) -> dict[str, Reduction | Accumulation]:
@@ -230,6 +245,7 @@ class Plan:
             time=new(self.time),
             tick=None if self.tick is None else new(self.tick),
             tie=None if self.tie is None else new(self.tie),
+            end=None if self.end is None else new(self.end),
             windows=self.windows._renamed(lambda _, column: new(column)),
             aggregates=tuple((name, call.renamed(lambda _, read: (new(read), new(read)))) for name, call in aggregates),
             schema=pa.schema([field.with_name(new(field.name)) for field in self.schema]),
@@ -240,7 +256,8 @@ class Plan:
     def spec(self) -> Spec:
         """What the core computes."""
         fields = {name: getattr(self.options, name) for name in _OF_OPTIONS}
-        fields |= {name: getattr(self, name) for name in ("keys", "time", "tick", "tie", "left_out")}
+        fields |= {name: getattr(self, name) for name in ("keys", "time", "end", "tick", "tie", "left_out")}
+        fields["invalid_end"] = None if self.invalid_end == "drop" else self.invalid_end
         fields |= {"windows": self.windows._plan(), "grace": self.windows.grace, "until": self.windows.retention}
         fields["aggregates"] = [aggregate.plan(name) for name, aggregate in self.aggregates]
         if self.origins is not None:

@@ -13,7 +13,7 @@ from typing import Any, Self, TypedDict
 SHARDS = 32
 """Ranges of key hashes, unless `shards` says otherwise."""
 
-_IF_SET = ("left_out", "nanoseconds", "whole", "kafka", "sources", "over")
+_IF_SET = ("end", "invalid_end", "left_out", "nanoseconds", "whole", "kafka", "sources", "over")
 """The fields that the text has only if they are set: it is compared with the text of older checkpoints."""
 
 
@@ -32,6 +32,9 @@ class Spec:
     Attributes:
         keys: the key columns.
         time: the column of times.
+        end: the column of the ends of records; None if each record is at its time.
+        invalid_end: `"error"` if an end that is null or before its time fails the query; None if it leaves out the
+            record.
         tick: the boolean column of ticks.
         tie: the integer column that orders records of one time.
         windows: the kind of windows, with their lengths and columns.
@@ -56,6 +59,8 @@ class Spec:
 
     keys: Sequence[str]
     time: str
+    end: str | None = None
+    invalid_end: str | None = None
     tick: str | None = None
     tie: str | None = None
     windows: Mapping[str, Any]
@@ -152,8 +157,9 @@ class Spec:
         return replace(self, over=True)
 
     def ordered_by(self, column: str) -> Self:
-        """For rows that travel in another order than that of their times: that of a column."""
-        return replace(self.of_shard, time=column)
+        """For rows that travel in the order of a column. If it is not that of their times, it is that of their ends."""
+        rows = replace(self.of_shard, time=column)
+        return rows if column == self.time or self.end is None else replace(rows, end=column)
 
     def with_only(self, aggregate: Mapping[str, Any]) -> Self:
         """For a question that one aggregate answers, or whose answer no aggregate changes."""
@@ -163,6 +169,7 @@ class Spec:
         """For rows of open windows, which a packer brings to the shards of their keys, all with one time."""
         windows = {"kind": "session", "gap": 1_000_000}
         rows = replace(self.in_order, windows=windows, nanoseconds=False, time=time, tick=None, tie=None, inputs=None)
+        rows = replace(rows, end=None, invalid_end=None)
         return replace(rows, aggregates=[{"name": "n", "function": "count"}], op=False)
 
     def of_driver(self, tick: str, value: str | None, sources: str | None) -> Self:

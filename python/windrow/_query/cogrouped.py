@@ -47,11 +47,12 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
 
     Args:
         **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names, and
-            so may their `tie` columns. A `tie` orders records of one time across all inputs.
+            so may their `tie` columns. A `tie` orders records of one time across all inputs. Each input may have its
+            own `end`; the records of one without it end at their time.
 
     Raises:
         ValueError: fewer than two inputs, a name that is not a Python name, keys that differ, `tie`, `source` or
-            `order` on some inputs only, or a key that looks like a column of an input.
+            `order` on some inputs only, ends with another `invalid_end`, or a key that looks like a column of an input.
         TypeError: an input that `group_by` did not return, keys, times, ties, sources or orders of different types, or
             inputs of Spark with in-process inputs.
 
@@ -80,8 +81,12 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
         if not isinstance(grouped, GroupedData) or isinstance(grouped, CogroupedData):
             raise bad_type(name, grouped, "what group_by(...) returned")
     first, grouped = next(iter(inputs.items()))
+    ended = [(name, each.invalid_end) for name, each in inputs.items() if each.end is not None]
     for name, other in inputs.items():
         _check_fits(name, other, first, grouped)
+        if other.end is not None and other.invalid_end != ended[0][1]:
+            allowed = f"the same for all ends; {ended[0][0]} has {ended[0][1]!r}"
+            raise bad_value(f"{name}: invalid_end", other.invalid_end, allowed)
     shared = len(grouped.key_columns) + (1 if grouped.tie is None else 2)
     fields = [
         _common_field({name: (each.input, each.fields[position]) for name, each in inputs.items()})
@@ -200,6 +205,8 @@ class CogroupedData(GroupedData[Result]):
                 names[self.tick] = grouped.tick
             if self.tie is not None and grouped.tie is not None:
                 names[self.tie] = grouped.tie
+            if self.end is not None:
+                names[self.end] = grouped.end or grouped.time
             names |= {column: split_column(column)[1] for column in columns if split_column(column)[0] == name}
             names |= dict(zip(self.stream.columns, grouped.stream.columns, strict=True))
         return Origins(tuple(self.inputs), self._column, tuple(columns_of))
@@ -215,10 +222,14 @@ def _cogrouped(inputs: Mapping[str, GroupedData[Result]], first: GroupedData[Res
     shared = [*zip((*keys, time, *(() if tie is None else (tie,))), first.fields, strict=True)]
     fields = [field.with_name(name).with_nullable(True) for name, field in shared]
     fields += [pa.field(tick, pa.bool_())] if tick is not None else []
+    ends = [(names.unused(each.end), each.invalid_end) for each in inputs.values() if each.end is not None]
+    end, invalid = ends[0] if ends else (None, first.invalid_end)
+    fields += [fields[len(keys)].with_name(end)] if end is not None else []
     fields.append(pa.field(column, pa.int32()))
     opened = Inputs({name: grouped.input for name, grouped in inputs.items()})
     stream = _stream_of(first.stream, names)
-    return CogroupedData(first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column, tie=tie)
+    own = (first.keys, time, tick, opened, keys, tuple(fields), stream, dict(inputs), column)
+    return CogroupedData(*own, tie=tie, end=end, invalid_end=invalid)
 
 
 def _stream_of(first: Stream, names: Names) -> Stream:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, get_args, overload
 
 import pyarrow as pa
 
+from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.expression import Reference, column_reference, column_references, stands_for
 from windrow._executor.empty_arrays import decoded
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
-from windrow._plan.plan import Stream, StreamTime
+from windrow._plan.plan import InvalidEnd, Stream, StreamTime
 from windrow._query.detect import open_input
 from windrow._query.grouping import Grouping, boolean_field, integer_field
 from windrow._query.missing_methods import windows_hint
@@ -46,6 +47,8 @@ def group_by(  # type: ignore[overload-overlap]
     data: Frame,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
+    end: ColumnName | None = None,
+    invalid_end: InvalidEnd = "drop",
     tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
@@ -61,6 +64,8 @@ def group_by(  # type: ignore[overload-overlap]
     data: Scan,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
+    end: ColumnName | None = None,
+    invalid_end: InvalidEnd = "drop",
     tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
@@ -76,6 +81,8 @@ def group_by(
     data: object,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
+    end: ColumnName | None = None,
+    invalid_end: InvalidEnd = "drop",
     tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
@@ -90,6 +97,8 @@ def group_by(
     data: object,
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
+    end: ColumnName | None = None,
+    invalid_end: InvalidEnd = "drop",
     tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
@@ -114,6 +123,12 @@ def group_by(
             data: `F.lower("user")`, `pl.col("user").str.to_lowercase()`, `pc.utf8_lower(pc.field("user"))`. The result
             calls a key by its alias, or by the name that the library gives it.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
+        end: the column of the ends of records that last, such as calls or stays, of the type of `time`; inclusive. A
+            session then holds records that are at most a gap apart from the end of one to the start of the next, and
+            `window.end` is the latest end. It may be an expression, such as `F.coalesce("stopped", "started")` for
+            calls that still run. Windows must be sessions. `docs/how-to/records-with-an-end.md` shows it.
+        invalid_end: `"drop"` leaves out and counts records whose end is null or before their time (`bad_ends`);
+            `"error"` fails the query with the key and time of such a record.
         tie: an integer column that orders records with the same time, such as an offset or a sequence number. It
             matters wherever the order of records counts: in `first`, `last`, `position`, `funnel`, `funnel_times`,
             `path`, `collect_list` and in rules for sessions. A record without a tie is left out and counted
@@ -137,11 +152,13 @@ def group_by(
         ValueError: an empty list of keys, a key or a source column twice, a column that the data lacks or has twice, an
             expression that gives no single column, a name that begins with `windrow.`, on a stream an expression that
             is not deterministic, in a pipeline an expression whose type only Spark knows, an unknown word for
-            `stream_time`, `order` with `stream_time="slowest"`, or a `schema` or `streaming` that differs from the
+            `stream_time` or `invalid_end`, `invalid_end` without `end`, `order` with `stream_time="slowest"`, or a
+            `schema` or `streaming` that differs from the
             data, is missing in a pipeline, or is given for in-process data.
         TypeError: data that cannot be read or is grouped already, a column that is neither a name nor an expression, an
             expression of another library than that of the data, a key type that cannot be grouped, a time column
-            without timestamps, a tick column without booleans, or a source or order column of another type.
+            without timestamps, an end column of another type than the time column, a tick column without booleans, or a
+            source or order column of another type.
         ImportError: a DataFrame of a PySpark older than 3.5.
 
     A path without Parquet files, or with a file that is none, is a `ValueError`. If a file is damaged or changes after
@@ -164,19 +181,28 @@ def group_by(
     names = names or (projection.series(),)
     times = projection.name("time", column_reference("time", time))
     ties = None if tie is None else projection.name("tie", column_reference("tie", tie))
+    ends = None if end is None else projection.name("end", column_reference("end", end))
     ticks = None if tick is None else projection.name("tick", column_reference("tick", tick))
     sources = tuple(projection.name("source", column) for column in _sources(source))
     orders = None if order is None else projection.name("order", column_reference("order", order))
     opened = projection.input
-    fields = [*(_key_field(opened, key) for key in names), _time_field(opened, times)]
+    fields = [*(_key_field(opened, key) for key in names), _time_field("time", opened, times)]
     if ties is not None:
         fields.append(integer_field("tie", opened, ties, "such as offsets"))
     if ticks is not None:
         fields.append(boolean_field("tick", opened, ticks))
+    if invalid_end not in get_args(InvalidEnd):
+        raise unknown_word("invalid_end", invalid_end, get_args(InvalidEnd))
+    if ends is not None:
+        fields.append(_end_field(opened, ends, fields[len(names)]))
+    elif invalid_end != "drop":
+        raise bad_value("invalid_end", invalid_end, "'drop' without end=, which names the column of ends")
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
     stream = _stream(opened, sources, orders, stream_time)
-    return GroupedData(shown, times, ticks, opened, names, tuple(fields), stream, tie=ties)
+    return GroupedData(
+        shown, times, ticks, opened, names, tuple(fields), stream, tie=ties, end=ends, invalid_end=invalid_end
+    )
 
 
 @dataclass(frozen=True)
@@ -195,10 +221,10 @@ class GroupedData(Grouping[Result]):
         Raises:
             TypeError: not windows of windrow, a dynamic gap whose column holds no durations, an `end_when` or
                 `start_when` whose column holds no booleans, or a column of `cut_on` whose type cannot be compared.
-            ValueError: a column of a dynamic gap or of a rule that the data lacks or has twice; a length that the time
-                column cannot count: beyond its range, or finer than its unit where that matters (sliding windows,
-                `max_gap`, `max_duration`); a `cut_at` without a zone for a time column with one, or the reverse; or
-                rules with `retention` over a streaming DataFrame.
+            ValueError: sliding windows over records with an `end`; a column of a dynamic gap or of a rule that the data
+                lacks or has twice; a length that the time column cannot count: beyond its range, or finer than its unit
+                where that matters (sliding windows, `max_gap`, `max_duration`); a `cut_at` without a zone for a time
+                column with one, or the reverse; or rules with `retention` over a streaming DataFrame.
 
         >>> import pyarrow as pa
         >>> empty = pa.table({"card": pa.array([], pa.int64()), "ts": pa.array([], pa.timestamp("us"))})
@@ -211,6 +237,9 @@ max_ahead=None, flat=False, progress=False))
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
+        if self.end is not None and isinstance(windows, SlidingWindows):
+            allowed = "None with sliding windows, which hold records by their times; sessions hold records with ends"
+            raise bad_value("end", self.end, allowed)
         windows._check_time(self.fields[len(self.key_columns)])
         self.input.check_windows(windows)
         grouped, named = self, dict[tuple[str, Reference], str]()
@@ -247,8 +276,8 @@ def _key_field(opened: Input[Result], key: str) -> pa.Field[pa.DataType]:
     return field
 
 
-def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
-    field = opened.field("time", time)
+def _time_field(argument: str, opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
+    field = opened.field(argument, time)
     if not pa.types.is_timestamp(field.type):
         if opened.has_no_values(time):
             return field.with_type(pa.timestamp("us"))
@@ -257,8 +286,24 @@ def _time_field(opened: Input[Result], time: str) -> pa.Field[pa.DataType]:
         date, _ = opened.written(dates[0] if dates else "date")
         cast = casts.of(written, field.type, opened.sample(time), date, dated=bool(dates))
         made = "" if cast is None else f": {cast}{stands_for(written)}"
-        raise bad_column_type("time", opened.shown(time), field.type, f"a timestamp, with or without a zone{made}")
+        raise bad_column_type(argument, opened.shown(time), field.type, f"a timestamp, with or without a zone{made}")
     return field
+
+
+def _end_field(opened: Input[Result], end: str, time: pa.Field[Any]) -> pa.Field[pa.DataType]:
+    """The column of ends, of the type of the time column."""
+    field = _time_field("end", opened, end)
+    kind: Any = field.type
+    if kind == time.type or opened.has_no_values(end) or opened.has_no_values(time.name):
+        return field.with_type(time.type)
+    units = list(TIME_UNITS)
+    if units.index(kind.unit) > units.index(time.type.unit):  # a cast of ends would cut them
+        cast = opened.cast(time.name, kind)
+        allowed = f"{kind} in both columns, as the time column {opened.shown(time.name)!r} has {time.type}"
+    else:
+        cast = opened.cast(end, time.type)
+        allowed = f"{time.type}, the type of the time column {opened.shown(time.name)!r}"
+    raise bad_column_type("end", opened.shown(end), kind, allowed if cast is None else f"{allowed}: {cast}")
 
 
 def _dates(opened: Input[Result]) -> list[str]:

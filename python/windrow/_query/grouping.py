@@ -15,7 +15,7 @@ from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.expression import Reference, stands_for
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
-from windrow._plan.plan import Origins, Stream
+from windrow._plan.plan import InvalidEnd, Origins, Stream
 from windrow._query.notebook import ShownInNotebooks
 from windrow._query.projection import Projection
 
@@ -30,9 +30,11 @@ class Grouping(ShownInNotebooks, Generic[Result]):
         tick: the boolean column of ticks, if there is one.
         input: the data.
         key_columns: the key columns of the data; one of a constant for a query without keys.
-        fields: the columns that every query reads: keys, time, tie, tick, and those of gaps and rules.
+        fields: the columns that every query reads: keys, time, tie, tick, end, and those of gaps and rules.
         stream: how the records of a stream are ordered, and whose time they move.
         tie: the integer column that orders records of one time, if there is one.
+        end: the column of the ends of records, if there is one.
+        invalid_end: what happens to a record whose end is null or before its time.
     """
 
     keys: tuple[str, ...]
@@ -43,6 +45,8 @@ class Grouping(ShownInNotebooks, Generic[Result]):
     fields: tuple[pa.Field[pa.DataType], ...] = field(repr=False)
     stream: Stream = field(repr=False)
     tie: str | None = field(default=None, repr=False, kw_only=True)
+    end: str | None = field(default=None, repr=False, kw_only=True)
+    invalid_end: InvalidEnd = field(default="drop", repr=False, kw_only=True)
 
     @property
     def _own_sources(self) -> tuple[str, ...]:

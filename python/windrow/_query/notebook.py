@@ -23,8 +23,9 @@ def _rows(query: Any) -> Iterator[tuple[str, str]]:
         yield "inputs", ", ".join(inputs)
     yield "keys", ", ".join(grouped.keys)
     yield "time", grouped.time if inputs is None else ", ".join(each.time for each in inputs.values())
-    if inputs is None and grouped.tick is not None:
-        yield "tick", grouped.tick
+    for name in ("end", "tick"):
+        if inputs is None and getattr(grouped, name) is not None:
+            yield name, getattr(grouped, name)
     if windows is not None:
         yield "windows", repr(windows)
         for option in fields(query.options):

@@ -98,6 +98,8 @@ def resolved(
             calls, parts, (*grouped.key_columns, WINDOW), _after(grouped, options), nulls=options.overflow == "null"
         ),
         tie=grouped.tie,
+        end=grouped.end,
+        invalid_end=grouped.invalid_end,
         left_out=left_out,
     )
     opened = grouped.input

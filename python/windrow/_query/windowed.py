@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from windrow._aggregates import builtin
 from windrow._aggregates.aggregate import Aggregate
-from windrow._arguments.duration import Duration, check_counted, microseconds, of_clock, words
+from windrow._arguments.duration import Duration, check_counted, microseconds, of_clock
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, unknown_word
 from windrow._arguments.instant import Instant, ticks
 from windrow._arguments.integer import integer
@@ -150,13 +150,14 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         """Chooses what happens to records in no window: `"drop"` (the default) counts them, `"emit"` returns them.
 
         With `"emit"` each such record becomes a separate row, with `left_out` in the column `op`. It has the record's
-        key and the window that the record would have had, `[t, t]` for sessions and `[t - difference, t]` for sliding
-        windows; the aggregates are null. These columns come before `op`, and are null in all other rows:
+        key and the window that the record would have had: for sessions its time and end (its time, if the end is bad),
+        for sliding windows `[t - difference, t]`. The aggregates are null. These columns come before `op`, and are null
+        in all other rows:
 
         * `time`: the time of the record.
-        * `reason` (string): `null_key`, `null_time`, `null_tie`, `bad_gap`; on a stream also `late`, `ahead`,
-          `bad_tick` and `refused` (a record of sliding windows whose own window has closed, and that is in no other);
-          in a `StreamDriver` with `value=` also `null_value`.
+        * `reason` (string): `null_key`, `null_time`, `null_tie`, `bad_gap`, `bad_end`; on a stream also `late`,
+          `ahead`, `bad_tick` and `refused` (a record of sliding windows whose own window has closed, and that is in no
+          other); in a `StreamDriver` with `value=` also `null_value`.
         * `late_by` (a duration): how much more grace a `late` or `refused` record needed.
         * `stream_time`: the stream time that judged such a record.
         * `input`: for a cogroup, the name of the record's input.
@@ -219,9 +220,9 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
     def max_ahead(self, duration: Duration) -> Self:
         """Limits how far ahead of the wall clock a record of a stream may be. There is no limit by default.
 
-        A record whose time is more than `duration` ahead of the wall clock at the start of its micro-batch is left out
-        and counted as `ahead`, a tick as `bad_ticks`. Neither moves stream time. So one clock that is wrong by years
-        does not make all later records late. It has no effect in a batch (rules 1.8). A `StreamDriver` uses its
+        A record whose time or end is more than `duration` ahead of the wall clock at the start of its micro-batch is
+        left out and counted as `ahead`, a tick as `bad_ticks`. Neither moves stream time. So one clock that is wrong by
+        years does not make all later records late. It has no effect in a batch (rules 1.8). A `StreamDriver` uses its
         `wall_clock`.
 
         Args:
@@ -319,9 +320,9 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         `windrow.counters` reads them from the progress.
 
         The counters are `records` (all rows except ticks); the records left out: `null_keys` (all key columns are
-        null), `null_times`, `null_ties` and `bad_gaps`; the records whose gap was cut: `clamped_gaps` (records with
-        their own gaps only); then `ticks` and, except for a reader, `overflows` and `windows`. A stream has more.
-        `windrow.counters` returns those of a pyarrow Table or a pandas frame, too.
+        null), `null_times`, `null_ties`, `bad_gaps` and `bad_ends`; the records whose gap was cut: `clamped_gaps`
+        (records with their own gaps only); then `ticks` and, except for a reader, `overflows` and `windows`. A stream
+        has more. `windrow.counters` returns those of a pyarrow Table or a pandas frame, too.
 
         In Spark only an action that reads the whole result reports all records, such as `count()`, `collect()` or a
         write. An action that stops early (`show()`, `first()`, `take()`, `isEmpty()`, any with `limit()`) reports what
@@ -416,8 +417,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
                 a key called `window` without `flat()`, or a name that a key, `window` or `op` has too (in Spark also in
                 upper or lower case, unless `spark.sql.caseSensitive` is true). For a streaming DataFrame also windows
                 without a grace, `every_record` without `order`, or a state store that is not RocksDB
-                (`windrow.configure` sets it). With `invalid_gap="error"` also a null, zero or negative gap; the message
-                has its key and time.
+                (`windrow.configure` sets it). With `invalid_gap="error"` also a bad gap, with `invalid_end="error"` a
+                bad end; the message has its key and time.
             TypeError: not an aggregate, an aggregate without a name or not defined for the type of its column, or, on
                 Spark, Python functions that cannot be pickled.
             RuntimeError: a Python function of `reduce` or `aggregate` raised.
@@ -448,8 +449,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             The kind of the data, as for `agg`. Rows are in the order of the data, except in Spark. The columns are
             those of the data, unchanged (a pandas frame keeps its index), then `window` (a struct of `start` and `end`,
             both inclusive, of the type of the time column) and one column for each aggregate, if there is any. A record
-            that is left out for a null key, a null time or a bad gap comes back, too, with a null `window` and null
-            aggregates. Ticks do not come back.
+            that is left out for a null key, a null time, a bad gap or a bad end comes back, too, with a null `window`
+            and null aggregates. Ticks do not come back.
 
             A cogroup gives the records of all inputs, in-process one input after the other. The columns are those
             of all inputs by name, null if an input lacks them; `input`, the name of the record's input, comes before
@@ -568,9 +569,9 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             TypeError: the data is a stream, `open` is no such table, or as for `agg`.
             ValueError: `open` belongs to another query, or was changed, cut, doubled or mixed; `to` is before the
                 earlier one or no point in time; `emit("update")`, `left_out("emit")`, or `ended_by()` without rules for
-                sessions; a reserved name of a key or an aggregate; with rules for sessions a grace, or a record before
-                the earlier `to`, or at or after `to`, which would move the cuts of sessions. Otherwise as for `agg`. In
-                Spark, errors in the rows of `open` come when the job runs.
+                sessions; a reserved name of a key or an aggregate; with rules for sessions a record further before the
+                earlier `to` than the grace, or at or after `to`, which would move the cuts of sessions. Otherwise as
+                for `agg`. In Spark, errors in the rows of `open` come when the job runs.
             OverflowError, RuntimeError: as for `agg`.
 
         >>> first = sessions.advance(None, to="2026-01-01 09:30", n=wr.count())
@@ -595,10 +596,6 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             raise bad_value("left_out", "emit", allowed)
         check_reserved("keys", self.grouped.keys, "advance")
         check_reserved("aggregates", aggregates, "advance")
-        windows = self.windows
-        if isinstance(windows, SessionWindows) and windows.rules and windows.grace:
-            allowed = "None with rules that end sessions: each record comes in the run of its day"
-            raise bad_value("grace", words(windows.grace), allowed)
         check_table(open)
         opened, plan = self._resolved(aggregates)
         plan.check_rules()

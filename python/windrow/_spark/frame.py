@@ -29,7 +29,7 @@ from windrow._aggregates.evaluation import Finish, Named
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.column import Names
 from windrow._arguments.errors import bad_column_type
-from windrow._arguments.expression import EXPRESSION, FIELD, SPARK, ColumnExpression
+from windrow._arguments.expression import EXPRESSION, FIELD, SPARK, ColumnExpression, stands_for
 from windrow._executor.batch import query_of
 from windrow._executor.left_out import LeftOutRows
 from windrow._native import Query
@@ -130,6 +130,12 @@ class FrameInput(Input[DataFrame]):
         path = (column,) if isinstance(reference, str) else reference.value
         name = ".".join(part if part.isidentifier() else quoted(part) for part in path)
         return f"F.col({name!r})", _CASTS
+
+    def cast(self, column: str, kind: pa.DataType) -> str:
+        """As a user of Spark writes it, of a time."""
+        written, _ = self.written(column)
+        is_zoned = isinstance(kind, pa.TimestampType) and kind.tz is not None
+        return f'{written}.cast("timestamp{"" if is_zoned else "_ntz"}"){stands_for(written)}'
 
     @property
     def zone(self) -> str | None:

@@ -151,6 +151,7 @@ class StreamInput(FrameInput):
         warn_of_idle_partitions(spark, plan.options.shards)
         warn_of_interpreter(spark)
         _warn_of_arrival(plan)
+        _warn_of_ends(plan)
         if isinstance(plan.windows, SessionWindows):
             return replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
         return plan
@@ -290,6 +291,17 @@ def _warn_of_arrival(plan: Plan) -> None:
             f"{named} without group_by(order=): records are folded as they arrive, and records of several partitions "
             "arrive in no certain order; name the column that orders the records of a source, such as order='offset' "
             "with source=['topic', 'partition'], if the order changes the result (that of windrow.apply never does)",
+            stacklevel=calls_to_user(),
+        )
+
+
+def _warn_of_ends(plan: Plan) -> None:
+    """Warns the user if records with an end would come too late for sessions that closed while they ran."""
+    if plan.end is not None and not plan.windows.grace:
+        warnings.warn(
+            "end= with a grace of '0 seconds': a record comes when it has ended, and by then sessions that it would "
+            "join may be final; choose a grace of at least the longest record plus the disorder of arrival (the "
+            "counter behind shows how many records come later)",
             stacklevel=calls_to_user(),
         )
 

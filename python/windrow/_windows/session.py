@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
 InvalidGap = Literal["drop", "error"]
-"""A record whose own gap is null, zero or negative is left out and counted, or fails the query."""
+"""A record whose own gap is bad is left out and counted, or fails the query."""
 
 _DAY = 86_400_000_000
 _OPTIONS = ("grace", *RuleArguments.__annotations__, "retention")
@@ -33,7 +33,8 @@ class DynamicGap:
     Attributes:
         column: the column of the gaps; an expression until it meets the data.
         max_gap: the longest gap, in microseconds; longer ones are cut to it. None cuts none.
-        invalid: `"drop"` leaves out a record whose gap is null, zero or negative, `"error"` fails the query.
+        invalid: `"drop"` leaves out a record whose gap is null, negative, or zero without ends; `"error"` fails the
+            query.
     """
 
     column: Any
@@ -50,7 +51,8 @@ class DynamicGap:
 class SessionWindows(Windows):
     """Sessions: records of a key that are at most a gap apart (Kafka's `SessionWindows`, KIP-94).
 
-    `window.start` is the first record of the session and `window.end` its last one; both are inclusive.
+    `window.start` is the first record of the session and `window.end` its last one; both are inclusive. With
+    `group_by(end=)` the distance counts from the latest end so far, and `window.end` is the latest end.
 
     Attributes:
         gap: the longest distance inside a session, in microseconds; or the column of dynamic gaps.
@@ -87,11 +89,13 @@ class SessionWindows(Windows):
         `emit("close")`, and a record further behind stream time than `grace` is late.
 
         Args:
-            gap: the longest distance from one record of a session to the next.
+            gap: the longest distance from one record of a session to the next. With a gap of zero, a session is the
+                records of one time; with `group_by(end=)`, records that touch or overlap.
             grace: how far behind stream time a record may be on a stream. In a batch query nothing is late, so it needs
                 no grace.
             max_duration: the longest distance from the first record of a session to its last, inclusive. It may be
-                shorter than the gap.
+                shorter than the gap. With `group_by(end=)` it is the distance to the latest end; a record that is
+                longer by itself is not cut.
             end_when: a boolean column or expression, true in the last record of a session, such as a logout; null is
                 false. A record without a key or a time ends nothing. For a cogroup it is a column of one input, such as
                 `"clicks.logout"`.
@@ -108,7 +112,7 @@ class SessionWindows(Windows):
                 and a stream with rules refuses it.
 
         Raises:
-            ValueError: `gap` or `max_duration` not longer than zero, `grace` negative, `retention` shorter than gap +
+            ValueError: `gap` or `grace` negative, `max_duration` not longer than zero, `retention` shorter than gap +
                 grace, gap + grace beyond 2**63 - 1 microseconds, an empty name, a column twice in `cut_on`, no time of
                 day, an unknown zone or one without `cut_at`, or `max_records` below 1.
             TypeError: not a duration (a bare number has no unit), a column is not a name, or options by position.
@@ -138,7 +142,7 @@ class SessionWindows(Windows):
         """
         if _by_position:
             raise positional_options("SessionWindows.with_gap", _by_position, _OPTIONS)
-        distance = microseconds("gap", gap)
+        distance = microseconds("gap", gap, zero=True)
         late = None if grace is None else microseconds("grace", grace, zero=True)
         if distance + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"gap + grace of at most {LONGEST} microseconds")
@@ -185,8 +189,8 @@ class SessionWindows(Windows):
             grace: as in `with_gap`.
             max_gap: longer gaps are cut to it and counted (`clamped_gaps`). None cuts no gap; on a stream it means one
                 day (KIP-362's retention).
-            invalid_gap: `"drop"` leaves out and counts records whose gap is null, zero or negative (`bad_gaps`);
-                `"error"` fails the query with the key and time of such a record.
+            invalid_gap: `"drop"` leaves out and counts records whose gap is null, negative, or zero without
+                `group_by(end=)` (`bad_gaps`); `"error"` fails the query with the key and time of such a record.
             max_duration: the longest distance from the first record of a session to its last, as in `with_gap`. With
                 rules, a record joins the session before it if a record of that session reaches it.
             end_when: the column that is true in the last record of a session, as in `with_gap`. The session ends with

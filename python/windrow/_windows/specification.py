@@ -62,7 +62,7 @@ class Windows(ABC):
             if kind == "ticks" and length % unit.tick:
                 way = f': resolution="1 {unit.name}"' if argument == "resolution" else ""
                 raise bad_value(argument, words(length), f"a multiple of 1 {unit.name}, {counts}{way}")
-            if kind == "one tick" and length < unit.tick:
+            if kind == "one tick" and 0 < length < unit.tick:
                 raise bad_value(argument, words(length), f"at least 1 {unit.name}, {counts}")
 
     def _check_stream(self) -> None:

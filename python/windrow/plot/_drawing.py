@@ -39,8 +39,9 @@ _LETTER = 0.092  # the width of a letter, rounded up
 _ABOVE = 0.1  # from a line to the text above it
 _APART = 0.08  # between a bar and an event that it does not hold
 _LEAST = 0.06  # the width of a bar
-_OWN_GAPS = 3  # lines below the records, of their own gaps
+_OWN_GAPS = 3  # lines below the records, of how long they last and of their own gaps
 _OWN_GAP = 0.06  # between two of these lines
+_SPAN = 3.5  # the width of the line of how long a record lasts, in points
 _FAINT = 0.5  # how much of a dot is seen where there are more
 
 
@@ -64,7 +65,7 @@ def drawn(trace: Trace, title: str) -> Figure:
     lanes = sum(band.lanes for band in rows)
     is_dense = any(len(band.records) > FEW for band in rows)
     lane = min(_LANE, (_DENSE_LANES if is_dense else _LANES) / lanes)
-    own_gaps = _OWN_GAPS * _OWN_GAP if any(record.gap is not None for record in trace.records) else 0
+    own_gaps = _OWN_GAPS * _OWN_GAP if any(map(_has_length, trace.records)) else 0
     above = _NAME + _LINE + _BELOW + own_gaps
     tall = lane * lanes + (above + _BETWEEN) * len(rows)
     with styled():
@@ -133,10 +134,10 @@ class _Drawing:
         ends = [band.records[0].time - 1] * _OWN_GAPS if band.records else []
         for record in band.records:
             self._record(record, line, is_dense=len(band.records) > FEW)
-            if record.gap is not None:
+            if _has_length(record):
                 place = next((place for place, end in enumerate(ends) if end < record.time), ends.index(min(ends)))
-                ends[place] = record.time + record.gap
-                self._gap([record.time, ends[place]], line + 0.1 + _OWN_GAP * place, "an event's own gap")
+                ends[place] = record.reach
+                self._length(record, line + 0.1 + _OWN_GAP * place)
         free = [float("-inf")] * band.lanes
         for window, lane in band.windows:
             self._window(window, lanes + self._lane * (lane + 0.5), band, free[lane])
@@ -157,12 +158,14 @@ class _Drawing:
     def _distances(self, band: Band, line: float) -> None:
         """How far neighbours are apart, and whether that joins or splits them, if there is room."""
         sessions = {row: window for window, _ in band.windows for row in window.rows}
+        latest = band.records[0].last if band.records else 0
         for one, other in pairwise(band.records):
-            if one.row not in sessions or other.row not in sessions:
+            latest = max(latest, one.last)
+            if one.row not in sessions or other.row not in sessions or latest > other.time:
                 continue
-            left, right = self._scale.days([one.time, other.time])
+            left, right = self._scale.days([latest, other.time])
             is_joined = sessions[one.row] is sessions[other.row]
-            text = f"{self._text.length(other.time - one.time)}: {'joined' if is_joined else 'split'}"
+            text = f"{self._text.length(other.time - latest)}: {'joined' if is_joined else 'split'}"
             if right - left > (len(text) + 6) * _LETTER * self._inch:
                 x = (left + right) / 2
                 self._axes.text(x, line - _ABOVE, text, ha="center", va="bottom", fontsize=SMALL)
@@ -175,7 +178,7 @@ class _Drawing:
             self._met(x, judgement.stream_time, y)
             self._cross("late event, and the stream time when it came", x, y, LATE, is_dense=is_dense)
         elif record.left_out is not None:
-            reason = {"null_ties": "null tie", "bad_gaps": "bad gap"}[record.left_out]
+            reason = {"null_ties": "null tie", "bad_gaps": "bad gap", "bad_ends": "bad end"}[record.left_out]
             self._cross(f"event left out: {reason}", x, y, LINE, is_dense=is_dense)
         elif not in_window:
             style = {"color": LATE, "markersize": 7, "markerfacecolor": "none"}
@@ -189,6 +192,15 @@ class _Drawing:
         (met,) = self._scale.days([stream_time])
         self._axes.plot([x, met], [y, y], color=LATE, linestyle=DASHED, zorder=2)
         self._axes.plot([met], [y], marker="|", color=LATE, markersize=9, zorder=2)
+
+    def _length(self, record: Record, y: float) -> None:
+        """How long a record lasts, and how far its own gap reaches."""
+        if record.last > record.time:
+            span = self._scale.days([record.time, record.last])
+            (handle,) = self._axes.plot(span, [y, y], color=EVENT, linewidth=_SPAN, solid_capstyle="butt", zorder=3)
+            self._kinds.setdefault("how long an event lasts", handle)
+        if record.gap is not None:
+            self._gap([record.last, record.reach], y, "an event's own gap")
 
     def _gap(self, times: Sequence[int], y: float, kind: str) -> None:
         """How far a gap reaches."""
@@ -292,6 +304,11 @@ class _Drawing:
 
 
 _ROUND = "round end: does not hold the event there"
+
+
+def _has_length(record: Record) -> bool:
+    """Whether a record lasts, or has a gap of its own."""
+    return record.gap is not None or record.last > record.time
 
 
 def _side(trace: Trace, window: Window, band: Band) -> str:

@@ -108,7 +108,7 @@ def bounds(trace: Trace, drawn: Sequence[Band]) -> tuple[int, int]:
     """The first and the last time of a picture."""
     times = [record.time for record in trace.records]
     times += [time for band in drawn for window, _ in band.windows for time in (window.start, far_end(trace, window))]
-    times += [record.time + record.gap for record in trace.records if record.gap is not None]
+    times += [record.reach for record in trace.records]
     judged = (judgement for judgement in trace.judgements.values() if judgement.late or judgement.refused)
     times += [judgement.stream_time for judgement in judged if judgement.stream_time is not None]
     return min(times), max(times)

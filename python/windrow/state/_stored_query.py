@@ -139,7 +139,7 @@ class StoredQuery:
 
     def _record(self, key: pa.RecordBatch) -> pa.RecordBatch:
         """A record of a key at time 0, null where a query does not ask for a value."""
-        numbers = {self.spec.time: 0, self.spec.gap: 1, self.spec.input: 0}
+        numbers = {self.spec.time: 0, self.spec.end: 0, self.spec.gap: 1, self.spec.input: 0}
         columns = []
         for field in self.schema:
             if field.name in key.schema.names:

@@ -28,7 +28,7 @@ from windrow.testing._pages import DRIVER, driver_page, read
 from windrow.testing._stores import SessionStore, Store, WindowStore
 from windrow.testing._wall_clock import WallClock
 
-_DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_ties", "null_values", "bad_gaps")
+_DROPPED = ("late", "windows_refused", "null_keys", "null_times", "null_ties", "null_values", "bad_gaps", "bad_ends")
 
 
 class StreamDriver:
@@ -152,7 +152,7 @@ class StreamDriver:
         self._schema = self._feed.schema
         self._new = functools.partial(operators_of, plan, self._schema, self._feed.tick, value)
         time = plan.schema.field(plan.time)
-        self._wall_clock = WallClock(wall_clock, plan.options.max_ahead, time, self._feed.tick)
+        self._wall_clock = WallClock(wall_clock, plan.options.max_ahead, time, plan.end, self._feed.tick)
         self._operators = self._new()
         start, operators = plan.options.start, self._operators
         self._start = operators.start(plan) if start is not None and isinstance(operators, SharedOperator) else None

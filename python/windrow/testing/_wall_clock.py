@@ -18,11 +18,14 @@ _NEEDED = "the time that the clock shows, as the time column shows it: StreamDri
 class WallClock:
     """A wall clock, and the rows that `max_ahead` sets aside (rules 1.1 and 1.5)."""
 
-    def __init__(self, now: Any, max_ahead: int | None, time: pa.Field[Any], tick: str) -> None:
-        """Starts at `now`, a value of the column `time`. Without it there is no clock and no `max_ahead`."""
+    def __init__(self, now: Any, max_ahead: int | None, time: pa.Field[Any], end: str | None, tick: str) -> None:
+        """Starts at `now`, a value of the column `time`. Without it there is no clock and no `max_ahead`.
+
+        `end` is the column of ends, if there is one.
+        """
         self._kind = pa.timestamp("us", time.type.tz)
         self._unit = time.type.unit
-        self._time, self._tick = time.name, tick
+        self._time, self._end, self._tick = time.name, end, tick
         self._max_ahead = max_ahead
         self._now = self._ticks("wall_clock", now) if now is not None else None
         if now is None and max_ahead is not None:
@@ -41,15 +44,17 @@ class WallClock:
         self._now = to
 
     def admitted(self, sourced: SourcedRows) -> tuple[SourcedRows, SourcedRows, SourcedRows]:
-        """The rows whose time is not too far ahead, then the records and the ticks whose time is."""
+        """The rows that are not too far ahead, then the records whose time or end is, and the ticks whose time is."""
         latest, none = self._latest, SourcedRows(sourced.batch.slice(0, 0), [])
         if latest is None:
             return sourced, none, none
-        times: list[Any] = sourced.batch.column(self._time).cast(pa.int64()).to_pylist()
-        ahead = [time is not None and time > latest for time in times]
+        ticks = sourced.batch.column(self._tick).to_pylist()
+        ahead = self._beyond(latest, sourced.batch, self._time)
+        if self._end is not None:
+            ends = self._beyond(latest, sourced.batch, self._end)
+            ahead = [begins or (ends and not tick) for begins, ends, tick in zip(ahead, ends, ticks, strict=True)]
         if not any(ahead):
             return sourced, none, none
-        ticks = sourced.batch.column(self._tick).to_pylist()
         parts: tuple[list[int], list[int], list[int]] = ([], [], [])
         for row, (early, tick) in enumerate(zip(ahead, ticks, strict=True)):
             parts[0 if not early else 2 if tick else 1].append(row)
@@ -58,6 +63,11 @@ class WallClock:
             for rows in parts
         )
         return kept, records, bad_ticks
+
+    def _beyond(self, latest: int, batch: pa.RecordBatch, column: str) -> list[bool]:
+        """Whether each time of a column is later than the latest one."""
+        times: list[int | None] = batch.column(column).cast(pa.int64()).to_pylist()
+        return [time is not None and time > latest for time in times]
 
     @property
     def _latest(self) -> int | None:

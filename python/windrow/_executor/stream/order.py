@@ -72,18 +72,30 @@ def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control)
 
 
 def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
-    """Adds the columns that decide whether a row moves time. Counts and drops records without a time."""
+    """Adds the columns that decide whether a row moves time. Counts and drops records without a time or a valid end.
+
+    Blocks of these rows have another order than time, so their packer knows neither.
+    """
     is_tick = returned_records.is_tick(query, rows)
     number = rows[query.spec.input].cast(pa.int64()) if query.spec.input is not None else _constant(0, rows)
     time, moves = rows[query.spec.time].cast(pa.int64()), returned_records.has_window(query, rows)
     for name, column in ((_TICK, is_tick), (_MOVES, moves), (_TIME, time), (_INPUT, number)):
         rows = rows.append_column(name, column)
     timeless = pc.and_(pc.and_(returned_records.has_key(query, rows), pc.is_null(rows[_TIME])), pc.invert(is_tick))
-    count = pc.sum(timeless).as_py() or 0
-    if count:
-        control.count([("null_times", count)])
-        rows = rows.filter(pc.invert(timeless))
-    return rows
+    rows = _without(rows, timeless, "null_times", control)
+    if query.spec.end is None or query.spec.invalid_end == "error":  # then the operator raises the error
+        return rows
+    others = pc.and_(returned_records.has_all_but_end(query, rows), pc.invert(rows[_TICK]))
+    return _without(rows, pc.and_(others, returned_records.has_bad_end(query, rows)), "bad_ends", control)
+
+
+def _without(rows: pa.Table, which: Column, counter: str, control: Control) -> pa.Table:
+    """The rows without the marked ones, which are counted."""
+    count = pc.sum(which).as_py() or 0
+    if not count:
+        return rows
+    control.count([(counter, count)])
+    return rows.filter(pc.invert(which))
 
 
 def _check_order(query: StreamQuery, rows: pa.Table) -> None:

@@ -166,9 +166,13 @@ class Split:
         query = self._query
         latest = pc.add(batch.column(clock).cast(pa.int64()), query.shipment["max_ahead"])
         ahead = pc.fill_null(pc.greater(batch.column(query.spec.time).cast(pa.int64()), latest), False)
+        is_tick = returned_records.is_tick(query, batch)
+        if query.spec.end is not None:
+            ends_ahead = pc.fill_null(pc.greater(batch.column(query.spec.end).cast(pa.int64()), latest), False)
+            ahead = pc.or_(ahead, pc.and_not(ends_ahead, is_tick))
         count = pc.sum(ahead).as_py() or 0
         if count:
-            ticks = pc.sum(pc.and_(ahead, returned_records.is_tick(query, batch))).as_py()
+            ticks = pc.sum(pc.and_(ahead, is_tick)).as_py()
             self._control.count([("ahead", count - ticks), ("bad_ticks", ticks)])
         return ahead
 

@@ -4,7 +4,7 @@
 |---|---|---|
 | a record of a session | whole, in a list among the aggregates of its session | when the session closes |
 | a record of sliding windows | the columns that aggregates read | in its own micro-batch |
-| a record left out: no key, no time, a bad gap, too far ahead | nothing | in its own micro-batch, without a window |
+| a record left out: no key or time, a bad gap or end, or ahead | nothing | in its own micro-batch, without a window |
 
 For the core, the list is an ordinary aggregate: `collect_list` over a struct of all columns.
 """
@@ -86,17 +86,32 @@ def _check_waits(plan: Plan, field: pa.Field[Any]) -> None:
 
 
 def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
-    """Marks records without a key, a time, a tie or a valid gap."""
+    """Marks records without a key, a time, a tie, a valid gap or a valid end."""
     return pc.and_(pc.invert(has_window(query, rows)), pc.invert(is_tick(query, rows)))
 
 
 def has_window(query: StreamQuery, rows: Rows) -> Any:
+    """Marks rows with a key, a time, a tie, a valid gap and a valid end."""
+    has = has_all_but_end(query, rows)
+    return has if query.spec.end is None else pc.and_(has, pc.invert(has_bad_end(query, rows)))
+
+
+def has_all_but_end(query: StreamQuery, rows: Rows) -> Any:
     """Marks rows with a key, a time, a tie and a valid gap."""
-    has = pc.and_(has_key(query, rows), pc.is_valid(rows.column(query.spec.time)))
-    if query.spec.gap is not None:
-        is_good = pc.greater(rows.column(query.spec.gap).cast(pa.int64()), 0)
+    spec = query.spec
+    has = pc.and_(has_key(query, rows), pc.is_valid(rows.column(spec.time)))
+    if spec.gap is not None:
+        is_longer = pc.greater if spec.end is None else pc.greater_equal
+        is_good = is_longer(rows.column(spec.gap).cast(pa.int64()), 0)
         has = pc.and_(has, pc.fill_null(is_good, False))
-    return has if query.spec.tie is None else pc.and_(has, pc.is_valid(rows.column(query.spec.tie)))
+    return has if spec.tie is None else pc.and_(has, pc.is_valid(rows.column(spec.tie)))
+
+
+def has_bad_end(query: StreamQuery, rows: Rows) -> Any:
+    """Marks rows whose end is null or before their time."""
+    end = query.spec.end
+    is_good = pc.greater_equal(rows.column(end if end is not None else query.spec.time), rows.column(query.spec.time))
+    return pc.invert(pc.fill_null(is_good, False))
 
 
 def has_key(query: StreamQuery, rows: Rows) -> Any:

@@ -22,8 +22,8 @@ from windrow._native import Operator, ShardSessions
 Progress = list[tuple[int, int, int]]
 """Progress of sources: the input, the source number and the largest time."""
 
-_SPLIT = ("null_keys", "null_times", "null_ties", "bad_gaps", "clamped_gaps", "ahead", "ticks", "bad_ticks")
-_SHARD = ("records", "late", "windows_refused", "late_emitted", "overflows", "updates", "windows_closed")
+_SPLIT = ("null_keys", "null_times", "null_ties", "bad_gaps", "bad_ends", "clamped_gaps", "ahead", "ticks", "bad_ticks")
+_SHARD = ("records", "late", "windows_refused", "late_emitted", "overflows", "behind", "updates", "windows_closed")
 _NOW = ("windows_open", "state_pages", "state_bytes", "pages_written")
 SUMS = (*_SPLIT, *_SHARD, *_NOW)
 """Counters that are summed over all shards."""
