@@ -23,9 +23,9 @@ counters late=0 records=2            the counters in the end
 ```
 
 `upsert`, `delete`, `late` and `left_out` before a window say what the row is (rules 6.1). A record may have further
-columns: `ann 3 gap=5 end`. `-` in the place of a key or of a time is null. `orders:ann 3` is a record of the input
-`orders` of a cogroup. `to 10` ends a run of `advance`; `stream` after such lines begins a stream with the windows that
-they left open, and `finish` closes all windows. What follows two spaces and `#` is a comment.
+columns: `ann 3 gap=5 end`, `ann 3 until=7`. `-` in the place of a key or of a time is null. `orders:ann 3` is a record
+of the input `orders` of a cogroup. `to 10` ends a run of `advance`; `stream` after such lines begins a stream with the
+windows that they left open, and `finish` closes all windows. What follows two spaces and `#` is a comment.
 
 One unit of time is a millisecond after 1970 began; `2h` is two hours.
 

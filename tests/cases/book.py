@@ -12,6 +12,7 @@ SECTIONS = (
     "1_history",
     "2",
     "2_rules",
+    "2_ends",
     "3",
     "4",
     "5",

@@ -13,8 +13,8 @@ TIME = re.compile(r"(-?\d+(?:\.\d+)?)(us|s|m|h|d)?")
 WINDOW = re.compile(r"(├[^├┤]*┤|┤)((?:\s+\w+=(?:\[[^\]]*\]|\S+))*)")
 VALUE = re.compile(r"(\w+)=(\[[^\]]*\]|\S+)")
 OPS = ("upsert", "delete", "late", "left_out")
-LENGTHS = ("gap",)
-"""The columns of records that are lengths of time."""
+LENGTHS = ("gap", "until")
+"""The columns of records that are times, or lengths of time."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ SCHEMA = pa.schema(
         "word": pa.string(),
         "end": pa.bool_(),
         "begin": pa.bool_(),
+        "until": pa.timestamp("us"),
     }
 )
 """The columns of every record."""
@@ -67,7 +68,7 @@ class Query:
         overflow: what becomes of results that do not fit.
         returns_records: whether it gives back records, each with its window.
         inputs: the names of the inputs of a cogroup.
-        options: further options by input of a cogroup.
+        lasts: whether records last until `until`; of a cogroup the inputs whose records do.
     """
 
     windows: Any
@@ -80,18 +81,22 @@ class Query:
     overflow: Any = "error"
     returns_records: bool = False
     inputs: tuple[str, ...] = ()
+    lasts: bool | tuple[str, ...] = False
 
     def windowed(self, data: Any, *case: str, **source: str) -> Any:
         """Its windows over records; for a cogroup over a dict of inputs. `case` is a key more; it may be a `source`."""
         group = {**source, **self.group}
 
-        def grouped(records: Any) -> Any:
-            return wr.group_by(records, *case, "key", time="ts", tick="tick", **group)
+        def grouped(records: Any, *, lasts: bool) -> Any:
+            end = {"end": "until"} if lasts else {}
+            return wr.group_by(records, *case, "key", time="ts", tick="tick", **end, **group)
 
         if self.inputs:
-            grouping: Any = wr.cogroup(**{name: grouped(data[name]) for name in self.inputs})
+            lasting = self.lasts or ()
+            assert isinstance(lasting, tuple)
+            grouping: Any = wr.cogroup(**{name: grouped(data[name], lasts=name in lasting) for name in self.inputs})
         else:
-            grouping = grouped(data)
+            grouping = grouped(data, lasts=bool(self.lasts))
         windowed = grouping.windowed_by(self.windows).overflow(self.overflow)
         if self.emit is not None:
             windowed = windowed.emit("update", **self.emit)

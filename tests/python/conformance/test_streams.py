@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ import pytest
 from ..harness import players
 from ..harness.players import Way, differences, ways
 from ..harness.shrink import shrunk
+from ..oracle.ends import lasting_scenario
 from ..oracle.generator import scenario, stream_of
 from ..oracle.scenario import Row, Scenario, scenario_of
 
@@ -80,11 +81,15 @@ def check(scenario: Scenario, chosen: list[Way], name: str) -> None:
             )
 
 
-def play(seeds: range) -> Counter[str]:
+LASTING = {"bad_ends": 150, "behind": 300, "zero_gap": 80, "late_beside_open": 50, "delete": 250}
+"""The same of scenarios of records that last."""
+
+
+def play(seeds: range, make: Callable[[int], Scenario] = scenario) -> Counter[str]:
     """Plays scenarios in every way; returns how many of them had what."""
     having = Counter[str](scenarios=len(seeds))
     for seed in seeds:
-        case = scenario(seed)
+        case = make(seed)
         chosen = ways(seed, len(case.rows))
         check(case, chosen, f"seed {seed}")
         oracle = stream_of(case)
@@ -94,18 +99,23 @@ def play(seeds: range) -> Counter[str]:
         having.update(name for name, count in counted.items() if count)
         having[case.kind] += 1
         having["cogroup"] += case.inputs > 1
+        having["zero_gap"] += case.length == 0
         having["coalesced"] += case.emit == "update" and any(len(rows) > 1 for rows in chosen[-1].cuts(case.rows))
         having["restarted"] += any(way.restarts for way in chosen)
     return having
 
 
-def scant(having: Counter[str], played: int) -> dict[str, int]:
+def scant(having: Counter[str], played: int, often: Mapping[str, int] = OFTEN) -> dict[str, int]:
     """The kinds of which there were too few: less than half of what is expected."""
-    return {name: having[name] for name, least in OFTEN.items() if having[name] * 1000 < least * played // 2}
+    return {name: having[name] for name, least in often.items() if having[name] * 1000 < least * played // 2}
 
 
 def test_some_hundred_streams_are_answered_as_the_rules_say() -> None:
     assert not scant(play(range(SOON)), SOON)
+
+
+def test_streams_of_records_that_last_are_answered_as_the_rules_say() -> None:
+    assert not scant(play(range(SOON), lasting_scenario), SOON, LASTING)
 
 
 @pytest.mark.soak
@@ -115,6 +125,7 @@ def test_many_streams_are_answered_as_the_rules_say(soaked: Callable[[str], None
     soaked(f"{LONG} streams in 3 ways each, of them with {kinds}")
     assert not scant(having, LONG)
     assert LONG < 10_000 or all(having[name] for name in SELDOM)
+    assert not scant(play(range(FIRST, FIRST + LONG), lasting_scenario), LONG, LASTING)
 
 
 @pytest.mark.parametrize("line", LINES, ids=range(1, len(LINES) + 1))

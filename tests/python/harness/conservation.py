@@ -36,15 +36,19 @@ REASONS = {
     "null_time": "null_times",
     "null_tie": "null_ties",
     "bad_gap": "bad_gaps",
+    "bad_end": "bad_ends",
     "ahead": "ahead",
     "bad_tick": "bad_ticks",
 }
 """The counter of each reason. `refused` has none: windows count their refusals, not records."""
 
-BEFORE = ("null_keys", "null_times", "null_ties", "bad_gaps", "ahead")
+BEFORE = ("null_keys", "null_times", "null_ties", "bad_gaps", "bad_ends", "ahead")
 """The counters of records that reach no window."""
 
 FAR = 2**60
+
+Make = Callable[[int], StreamingScenario]
+"""The scenario of a seed."""
 
 
 def rules_of(scenario: StreamingScenario, seed: int) -> dict[str, Any]:
@@ -52,17 +56,20 @@ def rules_of(scenario: StreamingScenario, seed: int) -> dict[str, Any]:
     if scenario.sliding or seed % 3:
         return {}
     draw = random.Random(seed)
-    rules: list[dict[str, Any]] = [{"max_records": draw.randint(1, 4)}, {"max_duration": micros(2 * scenario.length)}]
+    rules: list[dict[str, Any]] = [
+        {"max_records": draw.randint(1, 4)},
+        {"max_duration": micros(max(2 * scenario.length, 1))},
+    ]
     return draw.choice(rules if scenario.inputs > 1 else [*rules, {"cut_on": ["seq"]}])
 
 
-def conserved_scenario(seed: int) -> StreamingScenario:
+def conserved_scenario(seed: int, make: Make) -> StreamingScenario:
     """The scenario of a seed, without retention (rules 2.4), and with a number for each row.
 
     An update of a second window with the bounds of a frozen one replaces it (rules 3.4), windows of two sources may
     have one key and the same bounds, and rules allow no updates (rules 2.8). So these give finals only.
     """
-    scenario = streaming_scenario(seed)
+    scenario = make(seed)
     numbers = iter(range(1, 10**9))
     batches = tuple(tuple(replace(row, x=next(numbers)) for row in rows) for rows in scenario.batches)
     finals = scenario.kind == "dynamic" or (scenario.sourced and not scenario.slowest) or bool(rules_of(scenario, seed))
@@ -85,6 +92,7 @@ def with_ledger(scenario: StreamingScenario, seed: int) -> Callable[..., Any]:
         sources, order = ["topic", "partition"] if scenario.sourced else None, "offset" if scenario.ordered else None
         stream_time: Any = scenario.stream_time
         chosen: dict[str, Any] = {"source": sources, "order": order, "stream_time": stream_time}
+        chosen["end"] = "end" if scenario.ends else None
         return wr.group_by(data, "k", time="ts", tie="seq" if seed % 2 else None, tick="tick", **chosen)
 
     def windowed(data: Any, columns: list[str]) -> Any:
@@ -170,9 +178,9 @@ class Account:
         return Counter(number for held in (*self.finals, *self.table.values()) for number in held)
 
 
-def conserves(seed: int) -> Counter[str]:
+def conserves(seed: int, make: Make = streaming_scenario) -> Counter[str]:
     """Plays the scenario of a seed and checks the law. Returns how often each reason came."""
-    scenario, draw = conserved_scenario(seed), random.Random(seed)
+    scenario, draw = conserved_scenario(seed, make), random.Random(seed)
     ahead = draw.choice([None, None, scenario.length]) if not scenario.restarts else None
     shards = draw.choice([1, 2, 5])
     stream = LocalStream(with_ledger(scenario, seed), columns_of(scenario), shards=shards, seed=seed, max_ahead=ahead)

@@ -53,7 +53,7 @@ class Operators:
 
     def __init__(self, scenario: StreamingScenario) -> None:
         self.scenario = scenario
-        names = [name for name in schema_of(scenario).names if name in ("k", "ts", "v", "gap", "input")]
+        names = [name for name in schema_of(scenario).names if name in ("k", "ts", "v", "end", "gap", "input")]
         self.schema = pa.schema([schema_of(scenario).field(name) for name in names])
         self._known: set[Step] = set()
         self._operators: dict[int, Any] = {}
@@ -111,6 +111,7 @@ class Operators:
             "late": scenario.late,
             "shards": 1,
             "inputs": {"column": "input", "count": scenario.inputs} if scenario.inputs > 1 else None,
+            **({"end": "end"} if scenario.ends else {}),
         }
         return Operator(json.dumps(spec), self.schema, _folds(scenario))
 
@@ -125,8 +126,11 @@ class Operators:
         return ALL if self.scenario.slowest else self._source(row)
 
     def _moves(self, row: Row) -> bool:
-        good_gap = self.scenario.kind != "dynamic" or (row.gap is not None and row.gap > 0)
-        return not row.tick and row.key is not None and row.time is not None and good_gap
+        if row.tick or row.key is None or row.time is None:
+            return False
+        ends = self.scenario.ends
+        good_gap = self.scenario.kind != "dynamic" or (row.gap is not None and row.gap >= (0 if ends else 1))
+        return good_gap and (not ends or (row.end is not None and row.end >= row.time))
 
     def _ticks(self, rows: Sequence[Row]) -> list[Row]:
         """The ticks with a time. A tick without a source becomes a tick for each known source."""

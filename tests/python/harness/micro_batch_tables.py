@@ -1,6 +1,7 @@
 """The rows of micro-batches as Arrow tables: what a streaming query reads, one table for each batch.
 
-Columns: `k`, `ts` (a timestamp in UTC) and `v`; `gap` (a duration) where records have their own, `input` of a cogroup,
+Columns: `k`, `ts` (a timestamp in UTC) and `v`; `end` (of the same type) where records last, `gap` (a duration) where
+records have their own, `input` of a cogroup,
 `topic` and `partition` with a source, `offset` with an order, and `tick`. A tick has no `v`.
 """
 
@@ -25,6 +26,7 @@ def source_of(number: int | None) -> tuple[str | None, int | None]:
 def schema_of(scenario: StreamingScenario) -> pa.Schema:
     """The columns of a scenario's tables."""
     fields = {"k": pa.string(), "ts": TIME, "v": pa.int64()}
+    fields |= {"end": TIME} if scenario.ends else {}
     fields |= {"gap": pa.duration("us")} if scenario.kind == "dynamic" else {}
     fields |= {"input": pa.int8()} if scenario.inputs > 1 else {}
     fields |= {"topic": pa.string(), "partition": pa.int32()} if scenario.sourced else {}
@@ -39,6 +41,7 @@ def table_of(scenario: StreamingScenario, rows: Sequence[Row]) -> pa.Table:
         "k": [row.key for row in rows],
         "ts": [row.time for row in rows],
         "v": [row.x for row in rows],
+        "end": [row.end for row in rows],
         "gap": [row.gap for row in rows],
         "input": [row.input for row in rows],
         "topic": [source_of(row.source)[0] for row in rows],

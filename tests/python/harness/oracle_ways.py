@@ -65,12 +65,14 @@ def scenario_of(query: Query) -> StreamingScenario:
         stream_time=query.group.get("stream_time", "source"),
         every_record=bool(emit.get("every_record")),
         every=None if every is None else int(every.split()[0]),
+        ends=bool(query.lasts),
     )
 
 
 def row_of(query: Query, row: Drawn, place: int) -> Row:
     """A record or a tick as the oracle reads it."""
     source = row.values.get("source")
+    lasts = row.input in query.lasts if isinstance(query.lasts, tuple) else query.lasts
     return Row(
         key=row.key,
         time=micros(row.time),
@@ -79,6 +81,7 @@ def row_of(query: Query, row: Drawn, place: int) -> Row:
         tick=row.tick,
         source=None if source is None else "abcdef".index(source),
         order=row.values.get("offset", place),
+        end=micros(row.values.get("until") if lasts else row.time),
     )
 
 
@@ -116,7 +119,7 @@ def batch_oracle(query: Query) -> Callable[[list[Record]], list[tuple[int, int, 
         return None
     if isinstance(windows, wr.SlidingWindows):
         return lambda records: sliding(records, windows.difference, windows.resolution or 1)
-    if windows.rules:
+    if windows.rules or query.lasts:
         return None
     if isinstance(windows.gap, int):
         return lambda records: sessions(records, windows.gap)

@@ -36,6 +36,7 @@ COLUMNS: list[tuple[str, pa.DataType]] = [
     ("gap", pa.duration("us")),
     ("input", pa.int8()),
     ("tick", pa.bool_()),
+    ("end", TIME),
 ]
 SCHEMA = pa.schema(COLUMNS)
 BUILT_IN = {
@@ -79,6 +80,7 @@ def batch_of(rows: Sequence[Row]) -> pa.RecordBatch:
         [row.gap for row in rows],
         [row.input for row in rows],
         [row.tick for row in rows],
+        [row.end for row in rows],
     ]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
@@ -125,7 +127,8 @@ class DriverPlayer:
 
     def __init__(self, scenario: Scenario, every: bool) -> None:
         def definition(data: Any) -> Any:
-            grouped = wr.group_by(data, "key", time="ts", tick="tick").windowed_by(windows(scenario))
+            end = "end" if scenario.ends else None
+            grouped = wr.group_by(data, "key", time="ts", end=end, tick="tick").windowed_by(windows(scenario))
             emitting = (
                 grouped.emit("update", every_record=every) if scenario.emit == "update" else grouped.emit("close")
             )
@@ -146,6 +149,7 @@ class DriverPlayer:
             return list(map(_change, self._driver.tick(moment(row.time))))
         piped: dict[str, Any] = {"key": row.key, "x": row.x, "word": row.word, "tick": row.tick}
         piped |= {"ts": moment(row.time), "gap": None if row.gap is None else row.gap * TICK}
+        piped |= {"end": moment(row.end)}
         return list(map(_change, self._driver.pipe(**piped)))
 
     def finish(self) -> list[Change]:
@@ -200,6 +204,7 @@ class OperatorPlayer:
                 "shards": 1,
                 "inputs": {"column": "input", "count": scenario.inputs} if scenario.inputs > 1 else None,
                 "kafka": {"value": "word" if scenario.kafka else None},
+                **({"end": "end"} if scenario.ends else {}),
             }
         )
         self._folds = _folds(scenario)
@@ -268,7 +273,8 @@ def _changes_of(batch: pa.RecordBatch) -> list[Change]:
 
 def player(scenario: Scenario, every: bool) -> Player:
     """The driver, if it supports the scenario."""
-    spans = all(row.time is None or abs(row.time) < 10**16 for row in scenario.rows)
+    times = [time for row in scenario.rows for time in (row.time, row.end) if time is not None]
+    spans = all(abs(time) < 10**16 for time in times)
     if scenario.inputs == 1 and spans:
         return DriverPlayer(scenario, every)
     return OperatorPlayer(scenario, every)

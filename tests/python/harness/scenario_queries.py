@@ -51,8 +51,8 @@ def definition(scenario: StreamingScenario, then: Callable[[Any, Mapping[str, An
     def grouped(data: Any) -> Any:
         sources = ["topic", "partition"] if scenario.sourced else None
         order = "offset" if scenario.ordered else None
-        stream_time: Any = scenario.stream_time
-        return wr.group_by(data, "k", time="ts", tick="tick", source=sources, order=order, stream_time=stream_time)
+        chosen: Any = {"source": sources, "order": order, "stream_time": scenario.stream_time}
+        return wr.group_by(data, "k", time="ts", end="end" if scenario.ends else None, tick="tick", **chosen)
 
     def windowed(data: Any) -> Any:
         emit: Any = scenario.emit
@@ -81,6 +81,7 @@ def columns_read(stream: LocalStream) -> dict[str, str]:
     assert plan.origins is not None
     assert plan.tick is not None
     names = {plan.time: "ts", plan.tick: "tick", plan.origins.column: "input"}
+    names |= {} if plan.end is None else {plan.end: "end"}
     names |= dict(zip(plan.stream.source, ["topic", "partition"], strict=False))
     return names | ({} if plan.stream.order is None else {plan.stream.order: "offset"})
 

@@ -40,7 +40,7 @@ def table_of(rows: Sequence[Row], **others: Sequence[Any]) -> pa.Table:
     columns["key"] = [row.key for row in rows]
     columns["ts"] = [micros(row.time) for row in rows]
     columns["tick"] = [row.tick for row in rows]
-    columns["gap"] = [micros(gap) for gap in columns["gap"]]
+    columns |= {name: [micros(time) for time in columns[name]] for name in ("gap", "until")}
     columns["offset"] = [row.values.get("offset", place) for place, row in enumerate(rows)]
     arrays = {name: pa.array(columns[name], SCHEMA.field(name).type) for name in SCHEMA.names}
     return pa.table(arrays | {name: pa.array(column, pa.string()) for name, column in others.items()})

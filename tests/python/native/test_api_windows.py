@@ -71,7 +71,7 @@ def test_a_call_of_the_class_makes_no_windows(kind: Any, way: str) -> None:
             kind(*arguments)
 
 
-@pytest.mark.parametrize("gap", ["0 seconds", "-1 second", "1 month", "soon", f"{LONGEST + 1} microseconds"])
+@pytest.mark.parametrize("gap", ["-1 second", "1 month", "soon", f"{LONGEST + 1} microseconds"])
 def test_a_gap_that_is_no_length_is_refused(gap: str) -> None:
     with pytest.raises(ValueError, match=f"gap: got '{gap}'"):
         SessionWindows.with_gap(gap)

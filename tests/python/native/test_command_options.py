@@ -35,6 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     ```text
     ann  shop 1     9:00   9:01   9:02                        9:30
+    until           9:01   9:28   9:03                        9:30
     amount          1.5    2.5    3.5                         4.5
     wait, seconds   60     30     -1                          60
     out             false  true   false                       false
@@ -51,8 +52,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "amount": amount,
             "wait": wait,
             "out": minute == 1,
+            "until": NINE + timedelta(minutes=until),
         }
-        for minute, amount, wait in zip(MINUTES, (1.5, 2.5, 3.5, 4.5), (60, 30, -1, 60), strict=True)
+        for minute, amount, wait, until in zip(
+            MINUTES, (1.5, 2.5, 3.5, 4.5), (60, 30, -1, 60), (1, 28, 3, 30), strict=True
+        )
     ]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
     texts = [[str(value) for value in row.values()] for row in rows]
@@ -112,6 +116,8 @@ CASES: dict[str, dict[str, list[tuple[list[str], Check]]]] = {
         "--gap-unit": [],
         "--max-gap": [],
         "--invalid-gap": [],
+        "--end": [(["--end", "ts"], two), (["--end", "until"], lambda run: run.rows == [(0, 30, "4")])],
+        "--invalid-end": [],
         "--max-duration": [
             (["--max-duration", "1 minute"], lambda run: run.rows == [(0, 1, "2"), (2, 2, "1"), (30, 30, "1")])
         ],
@@ -170,7 +176,7 @@ CASES["sliding"] = {
     "--out-format": [(["--out-format", "jsonl"], lambda run: len(lines(run.out)) == 6)],
 }
 RULES = ("--max-duration", "--end-when", "--start-when", "--cut-on", "--cut-at", "--zone", "--max-records")
-for option in ("--gap", "--dynamic-gap", "--gap-unit", "--max-gap", "--invalid-gap", *RULES):
+for option in ("--gap", "--dynamic-gap", "--gap-unit", "--max-gap", "--invalid-gap", "--end", "--invalid-end", *RULES):
     del CASES["sliding"][option]
 
 OWN = ["--dynamic-gap", "wait", "--gap-unit", "s"]
@@ -212,7 +218,7 @@ def test_gaps_of_the_records(source: str, folder: Path, capsys: pytest.CaptureFi
     base = ["sessions", "--key", "user", "--time", "ts", "--sort", *OWN]
     run = ran(folder, capsys, source, *base)
     assert run.rows == [(0, 1, "2"), (30, 30, "1")]
-    assert "1 with a gap that is null, zero or negative (bad_gaps)" in run.err
+    assert "1 with a gap that is null, negative, or zero without --end (bad_gaps)" in run.err
     assert ran(folder, capsys, source, *base, "--invalid-gap", "drop").out == run.out
     run = ran(folder, capsys, source, *base, "--max-gap", "59 seconds")
     assert run.rows == [(0, 0, "1"), (1, 1, "1"), (30, 30, "1")]

@@ -36,6 +36,7 @@ COUNTED = {
     "null_times": 1,
     "null_ties": 0,
     "bad_gaps": 1,
+    "bad_ends": 0,
     "clamped_gaps": 1,
     "ticks": 1,
     "overflows": 0,

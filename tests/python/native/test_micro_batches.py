@@ -17,6 +17,7 @@ from ..harness.micro_batch_player import differences
 from ..harness.micro_batch_tables import tables
 from ..harness.seeds import blocks
 from ..harness.shrink_micro_batches import shrunk
+from ..oracle.ends import lasting_stream
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
@@ -54,11 +55,18 @@ def test_random_updates_leave_at_their_pace(first: int) -> None:
         check(paced_scenario(seed), seed)
 
 
+@pytest.mark.parametrize("first", blocks(SOON // 2, TOGETHER))
+def test_random_micro_batches_of_records_that_last_are_answered_as_the_rules_say(first: int) -> None:
+    for seed in range(first, first + TOGETHER):
+        check(lasting_stream(seed), seed)
+
+
 @pytest.mark.soak
 def test_many_micro_batches_are_answered_as_the_rules_say(soaked: Callable[[str], None]) -> None:
     for seed in range(FIRST, FIRST + LONG):
         check(streaming_scenario(seed), seed)
-    soaked(f"{LONG} streams in micro-batches")
+        check(lasting_stream(seed), seed)
+    soaked(f"{LONG} streams in micro-batches, and as many of records that last")
 
 
 @pytest.mark.soak
@@ -93,4 +101,5 @@ def test_tables_have_what_a_query_asks_for() -> None:
             assert table.num_rows == len(rows)
             columns |= set(table.column_names)
             assert table["tick"].to_pylist() == [row.tick for row in rows]
-    assert columns == {"k", "ts", "v", "gap", "input", "topic", "partition", "offset", "tick"}
+    columns |= set(tables(lasting_stream(0))[0].column_names)
+    assert columns == {"k", "ts", "v", "end", "gap", "input", "topic", "partition", "offset", "tick"}

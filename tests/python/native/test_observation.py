@@ -17,7 +17,8 @@ import windrow as wr
 from ..scenes import all_at
 
 ROWS: dict[str, list[Any]] = {"user": ["ann", None, "ann", "bob"], "ts": [*all_at(0, 1), None, *all_at(90)]}
-COUNTED = {"records": 4, "null_keys": 1, "null_times": 1, "null_ties": 0, "bad_gaps": 0, "clamped_gaps": 0, "ticks": 0}
+COUNTED = {"records": 4, "null_keys": 1, "null_times": 1, "null_ties": 0, "bad_gaps": 0, "bad_ends": 0}
+COUNTED |= {"clamped_gaps": 0, "ticks": 0}
 COUNTED |= {"overflows": 0, "windows": 2}
 LIBRARIES: dict[str, Callable[[], Any]] = {
     "pyarrow": lambda: pa.table(ROWS),

@@ -95,6 +95,7 @@ def check(table: pa.Table, keys: list[str]) -> None:
             b"windrow.null_times": null_times(rows),
             b"windrow.null_ties": 0,
             b"windrow.bad_gaps": 0,
+            b"windrow.bad_ends": 0,
             b"windrow.clamped_gaps": 0,
             b"windrow.ticks": 0,
             b"windrow.overflows": 0,

@@ -225,6 +225,7 @@ def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
         "null_times": 0,
         "null_ties": 0,
         "bad_gaps": 0,
+        "bad_ends": 0,
         "clamped_gaps": 0,
         "ticks": 0,
         "overflows": 0,

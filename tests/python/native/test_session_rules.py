@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -37,6 +38,7 @@ SCHEMA = pa.schema(
         "camp": pa.string(),
         "place": pa.float64(),
         "id": pa.int64(),
+        "until": pa.timestamp("us", "UTC"),
     }
 )
 VALUES = st.tuples(st.sampled_from([None, "a", "a", "b"]), st.sampled_from([None, 1.5, 1.5]))
@@ -45,11 +47,15 @@ MAYBE = st.sampled_from([None, False, False, False, True])
 
 @st.composite
 def rows_of_stream(draw: st.DrawFn) -> list[Row]:
-    """Rows of two keys, near each other in time."""
+    """Rows of two keys, near each other in time; all of them last until an end, or none."""
     ties = st.integers(-2, 3) if draw(st.booleans()) else st.just(0)
     values = VALUES if draw(st.booleans()) else st.just(("a", None))
     row = st.builds(Row, KEYS, NEAR.map(lambda at: at * SECOND), ties, MAYBE, MAYBE, values)
-    return draw(st.lists(row, max_size=30))
+    rows = draw(st.lists(row, max_size=30))
+    if draw(st.booleans()):
+        return rows
+    lengths = draw(st.lists(st.integers(0, 12), min_size=len(rows), max_size=len(rows)))
+    return [replace(row, end=row.time + length * SECOND) for row, length in zip(rows, lengths, strict=True)]
 
 
 @st.composite
@@ -58,7 +64,7 @@ def rules_of_stream(draw: st.DrawFn) -> Rules:
     rule = st.none() | st.integers(1, 12)
     longest = draw(rule)
     return Rules(
-        gap=draw(st.integers(1, 15)) * SECOND,
+        gap=draw(st.integers(0, 15)) * SECOND,
         max_duration=None if longest is None else longest * SECOND,
         max_records=draw(st.none() | st.integers(1, 5)),
         cut_at=draw(st.none() | st.builds(time, st.just(0), st.just(0), st.integers(0, 40))),
@@ -77,9 +83,20 @@ def table_of(rows: list[Row], time_type: pa.DataType) -> pa.Table:
         "camp": [camp for camp, _ in values],
         "place": [place for _, place in values],
         "id": range(len(rows)),
+        "until": pa.array([row.last for row in rows], pa.int64()).cast(time_type),
     }
-    schema = SCHEMA.set(1, pa.field("ts", time_type))
+    schema = schema_of(time_type)
     return pa.table({name: pa.array(column, schema.field(name).type) for name, column in columns.items()})
+
+
+def schema_of(time_type: pa.DataType) -> pa.Schema:
+    return pa.schema([field.with_type(time_type) if field.name in ("ts", "until") else field for field in SCHEMA])
+
+
+def grouped(data: Any, rows: list[Row], tie: str | None = "seq") -> Any:
+    """The rows by key, with ends if they have any."""
+    end = "until" if any(row.end is not None for row in rows) else None
+    return wr.group_by(data, "user", time="ts", tie=tie, end=end)
 
 
 def windows_of(rules: Rules, **others: Any) -> wr.SessionWindows:
@@ -134,7 +151,7 @@ def wanted(rows: list[Row], found: list[Session]) -> Counter[tuple[Any, ...]]:
 
 def own(rows: list[Row]) -> list[Row]:
     """The same rows, each an object of its own."""
-    return [Row(row.key, row.time, row.tie, row.ends, row.begins, row.values) for row in rows]
+    return [replace(row) for row in rows]
 
 
 @usually(100)
@@ -144,38 +161,39 @@ def test_oracle_batches_give_the_sessions_of_the_rules(
 ) -> None:
     rows = own(rows)
     table, expected = table_of(rows, pa.timestamp("us")), wanted(rows, sessions(rows, rules))
-    grouped = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows_of(rules)).shards(shards)
-    answer = grouped.agg(**AGGREGATES)
+    windowed = grouped(table, rows).windowed_by(windows_of(rules)).shards(shards)
+    answer = windowed.agg(**AGGREGATES)
     assert shown(answer) == expected
     assert len(set(answer["number"].to_pylist())) == answer.num_rows
-    assert shown(after_a_shuffle(grouped._plan(AGGREGATES), table, cuts)) == expected
+    assert shown(after_a_shuffle(windowed._plan(AGGREGATES), table, cuts)) == expected
     joined = wr.aggregate(list, listed, operator.add, schema="array<bigint>", columns=["id"])
     folded = {"ids": joined, "first": wr.first("seq"), "last": wr.last("seq"), "why": wr.ended_by()}
-    assert shown(grouped.agg(**folded)) == expected
-    assert shown(folded_after_a_shuffle(grouped._plan(folded), table, cuts)) == expected
+    assert shown(windowed.agg(**folded)) == expected
+    assert shown(folded_after_a_shuffle(windowed._plan(folded), table, cuts)) == expected
 
 
 @usually(60)
 @given(rows_of_stream(), rules_of_stream(), st.randoms(use_true_random=False))
 def test_oracle_without_a_tie_records_of_one_time_stay_together(rows: list[Row], rules: Rules, random: Any) -> None:
-    rows = [Row(row.key, row.time, 0, row.ends, row.begins, row.values) for row in rows]
+    rows = [replace(row, tie=0) for row in rows]
     table, expected = table_of(rows, pa.timestamp("us")), wanted(rows, sessions(rows, rules))
     order = list(range(len(rows)))
     random.shuffle(order)
     for data in (table, table.take(pa.array(order, pa.int64()))):
-        grouped = wr.group_by(data, "user", time="ts").windowed_by(windows_of(rules))
-        assert shown(grouped.agg(**AGGREGATES)) == expected
+        windowed = grouped(data, rows, tie=None).windowed_by(windows_of(rules))
+        assert shown(windowed.agg(**AGGREGATES)) == expected
 
 
 @usually(40)
 @given(rows_of_stream(), rules_of_stream(), st.randoms(use_true_random=False))
 def test_oracle_every_row_with_its_session_and_place(rows: list[Row], rules: Rules, random: Any) -> None:
-    rows = [Row(row.key, row.time, place, row.ends, row.begins, row.values) for place, row in enumerate(rows)]
+    rows = [replace(row, tie=place) for place, row in enumerate(rows)]
     random.shuffle(rows)
     table = table_of(rows, pa.timestamp("us"))
-    grouped = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows_of(rules))
-    answer = grouped.with_columns(
-        place_in=wr.position(), number=wr.session_number(), why=wr.ended_by(), path=wr.path("seq")
+    answer = (
+        grouped(table, rows)
+        .windowed_by(windows_of(rules))
+        .with_columns(place_in=wr.position(), number=wr.session_number(), why=wr.ended_by(), path=wr.path("seq"))
     )
     found = {row["seq"]: (row["place_in"], row["number"], row["why"], row["path"]) for row in answer.to_pylist()}
     expected, of_key = {}, Counter[str]()
@@ -215,13 +233,13 @@ def test_a_session_that_ended_in_the_clocks_second_hour_is_the_one_before_it() -
     assert sorted(zip(answer["n"].to_pylist(), answer["why"].to_pylist(), strict=True)) == [(2, "cut_at"), (3, "open")]
 
 
-def driver_of(rules: Rules, grace: int, every: dict[str, Any]) -> StreamDriver:
+def driver_of(rows: list[Row], rules: Rules, grace: int, every: dict[str, Any]) -> StreamDriver:
     windows = windows_of(rules, grace=timedelta(microseconds=grace))
 
     def query(data: Any) -> Any:
-        return wr.group_by(data, "user", time="ts", tie="seq").windowed_by(windows).agg(**every)
+        return grouped(data, rows).windowed_by(windows).agg(**every)
 
-    return StreamDriver(query, SCHEMA.set(1, pa.field("ts", pa.timestamp("us"))))
+    return StreamDriver(query, schema_of(pa.timestamp("us")))
 
 
 @usually(60)
@@ -229,13 +247,14 @@ def driver_of(rules: Rules, grace: int, every: dict[str, Any]) -> StreamDriver:
 def test_oracle_a_stream_gives_the_sessions_of_the_records_that_are_not_late(
     rows: list[Row], rules: Rules, grace: int, restarts: set[int]
 ) -> None:
-    driver, found, in_time, latest = driver_of(rules, grace * SECOND, AGGREGATES), list[Any](), list[Row](), -1
+    driver = driver_of(rows, rules, grace * SECOND, AGGREGATES)
+    found, in_time, latest = list[Any](), list[Row](), -1
     for place, row in enumerate(own(rows)):
         if place in restarts:
-            driver = driver_of(rules, grace * SECOND, AGGREGATES).restore(driver.snapshot())
+            driver = driver_of(rows, rules, grace * SECOND, AGGREGATES).restore(driver.snapshot())
         camp, where = row.values
-        moment = datetime(1970, 1, 1) + timedelta(microseconds=row.time)
-        made = {"user": row.key, "ts": moment, "seq": row.tie, "out": row.ends, "login": row.begins}
+        moment, until = (datetime(1970, 1, 1) + timedelta(microseconds=time) for time in (row.time, row.last))
+        made = {"user": row.key, "ts": moment, "until": until, "seq": row.tie, "out": row.ends, "login": row.begins}
         found += driver.pipe(**made, camp=camp, place=where, id=len(in_time))
         latest = max(latest, row.time)
         if row.time >= latest - grace * SECOND:
@@ -257,6 +276,28 @@ def final_sessions(found: list[Session], rules: Rules, close: int) -> list[Sessi
         if is_cut or (end if ends_alone else end + rules.gap) < close:
             final.append(session)
     return final
+
+
+@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
+@usually(60)
+@given(rows_of_stream(), rules_of_stream(), st.integers(0, 12), st.lists(st.integers(0, 60), max_size=4), st.data())
+def test_oracle_runs_of_a_daily_job_with_a_grace_give_the_sessions_of_all_records(
+    rows: list[Row], rules: Rules, grace: int, days: list[int], data: st.DataObject
+) -> None:
+    """Each record comes in the run of its day, or at most the grace later."""
+    rows = own(rows)
+    ends = [*sorted(day * SECOND for day in days), 10**12]
+    delays = data.draw(st.lists(st.integers(0, grace), min_size=len(rows), max_size=len(rows)))
+    windows, opened, found, came = windows_of(rules, grace=timedelta(seconds=grace)), None, list[Any](), -(10**12)
+    for to in ends:
+        arrived = [row for row, delay in zip(rows, delays, strict=True) if came <= row.time + delay * SECOND < to]
+        table = table_of(arrived, pa.timestamp("us"))
+        ids = pa.array([next(place for place, row in enumerate(rows) if row is one) for one in arrived], pa.int64())
+        windowed = grouped(table.set_column(7, "id", ids), rows).windowed_by(windows)
+        run = windowed.advance(opened, to=datetime(1970, 1, 1) + timedelta(microseconds=to), **AGGREGATES)
+        opened, came = run.still_open, to
+        found += run.closed.to_pylist()
+    assert Counter(map(_session, found)) == wanted(rows, sessions(rows, rules, last="gap"))
 
 
 BAD = [

@@ -10,6 +10,7 @@ from ..harness.micro_batch_player import COUNTED
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..harness.seeds import blocks
 from ..harness.steps import LocalStream
+from ..oracle.ends import lasting_stream
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.micro_batches import MicroBatches
 from ..oracle.streaming_scenario import StreamingScenario
@@ -50,6 +51,12 @@ def check(scenario: StreamingScenario, seed: int) -> bool:
 @pytest.mark.parametrize("first", blocks(SEEDS, TOGETHER))
 def test_no_answer_depends_on_splits_and_shards(first: int) -> None:
     played = sum(check(streaming_scenario(seed), seed) for seed in range(first, first + TOGETHER))
+    assert played > TOGETHER / 2
+
+
+@pytest.mark.parametrize("first", blocks(SEEDS // 2, TOGETHER))
+def test_no_answer_over_records_that_last_depends_on_splits_and_shards(first: int) -> None:
+    played = sum(check(lasting_stream(seed), seed) for seed in range(first, first + TOGETHER))
     assert played > TOGETHER / 2
 
 

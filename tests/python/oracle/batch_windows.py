@@ -71,7 +71,7 @@ class BatchWindows(Stream):
             self.counters["null_times"] += 1
         elif (gap := self.gap(row)) is not None:
             self.counters["records"] += 1
-            return Arrival(row, gap, source, number)
+            return Arrival(row, gap, source, number, self.scenario.last(row))
         return None
 
     def push(self, records: Sequence[Arrival], ticks: Sequence[Tick]) -> list[Change]:
@@ -169,14 +169,16 @@ class BatchSessions(BatchWindows, Sessions):
                 self.seen["groups_of_several"] += len(group.records) > 1
                 self.seen["bridges"] += len(group.sessions) > 1
                 self.seen["revivals"] += any(session.closed for session in group.sessions)
-                late_alone = [record for record in group.records if record.time + record.gap < closes[record.input]]
+                late_alone = [record for record in group.records if record.reach < closes[record.input]]
+                behind = [record for record in group.records if record.time < closes[record.input]]
+                self.counters["behind"] += len(behind) if self.scenario.ends else 0
                 self.seen["kept_by_the_group"] += bool(late_alone)
             numbers = {record.number for group in kept for record in group.records}
             late = [record for record in own if record.number not in numbers]
             for record in late:
                 self.counters["late"] += 1
                 self.arrivals = record.number
-                self.alone(record.row, record.time, record.time)
+                self.alone(record.row, record.time, record.last)
             self.seen["late_by_own_input"] += bool(kept) and bool(late) and self.scenario.inputs > 1
 
 

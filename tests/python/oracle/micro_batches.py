@@ -24,8 +24,8 @@ from .session_groups import Arrival
 from .stream import Change
 from .streaming_scenario import StreamingScenario
 
-COUNTED = ("records", "late", "windows_refused", "late_emitted", "null_keys", "null_times", "bad_gaps", "clamped_gaps")
-COUNTED += ("ticks", "bad_ticks", "updates", "windows_closed")
+COUNTED = ("records", "late", "windows_refused", "late_emitted", "null_keys", "null_times", "bad_gaps", "bad_ends")
+COUNTED += ("clamped_gaps", "behind", "ticks", "bad_ticks", "updates", "windows_closed")
 ALL = 0
 """The one source where there is none, and the number of the windows that all sources share."""
 

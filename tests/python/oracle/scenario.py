@@ -10,7 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """A record, or a tick. Times and gaps are ticks of the time column; source and order are those of a micro-batch."""
+    """A record, or a tick. Times, ends and gaps are ticks of the time column; source and order are those of a
+    micro-batch."""
 
     key: str | None = None
     time: int | None = None
@@ -21,6 +22,7 @@ class Row:
     tick: bool = False
     source: int | None = 0
     order: int | None = None
+    end: int | None = None
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Scenario:
         inputs: 2 for a cogroup.
         values: which aggregates, see `oracle.contents`.
         kafka: whether a null word is what a null value is in Kafka.
+        ends: whether records have an end beside their time.
         rows: what arrives.
     """
 
@@ -51,11 +54,18 @@ class Scenario:
     inputs: int = 1
     values: str = "built_in"
     kafka: bool = False
+    ends: bool = False
     rows: tuple[Row, ...] = ()
 
     @property
     def sliding(self) -> bool:
         return self.kind == "sliding"
+
+    def last(self, row: Row) -> int:
+        """The end of a record whose time and end are good."""
+        found = row.end if self.ends else row.time
+        assert found is not None
+        return found
 
     def line(self) -> str:
         """The scenario as a line of JSON; what is left at its default is left out."""

@@ -19,12 +19,18 @@ from .stream import Window
 
 @dataclass(frozen=True)
 class Arrival:
-    """A record with a key, a time and a good gap: its gap in effect, its source, and the number of its arrival."""
+    """A record with a key, a time, a good gap and a good end: its gap in effect, its source, the number of its arrival,
+    and its end."""
 
     row: Row
     gap: int
     source: int
     number: int
+    last: int
+
+    @property
+    def reach(self) -> int:
+        return self.last + self.gap
 
     @property
     def time(self) -> int:
@@ -50,18 +56,18 @@ class Group:
 
     @property
     def end(self) -> int:
-        return max([*(record.time for record in self.records), *(session.end for session in self.sessions)])
+        return max([*(record.last for record in self.records), *(session.end for session in self.sessions)])
 
     @property
     def reach(self) -> int:
-        reaches = [record.time + record.gap for record in self.records]
+        reaches = [record.reach for record in self.records]
         return max([*reaches, *(session.reach for session in self.sessions)])
 
 
 def linked(record: Arrival, other: Arrival | Window) -> bool:
     """Whether a record joins a session, or the session that another record alone is (rules 2.1, 3.2)."""
-    start, reach = (other.start, other.reach) if isinstance(other, Window) else (other.time, other.time + other.gap)
-    return record.time <= reach and start <= record.time + record.gap
+    start, reach = (other.start, other.reach) if isinstance(other, Window) else (other.time, other.reach)
+    return record.time <= reach and start <= record.reach
 
 
 def groups(records: Sequence[Arrival], sessions: Sequence[Window]) -> list[Group]:

@@ -22,6 +22,12 @@ class Row:
     ends: bool | None = None
     begins: bool | None = None
     values: tuple[Any, ...] = ()
+    end: int | None = None
+
+    @property
+    def last(self) -> int:
+        """Its end; its time without one."""
+        return self.time if self.end is None else self.end
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,8 @@ class Session:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The times of the first row and the last one."""
-        return self.rows[0].time, self.rows[-1].time
+        """The time of the first row and the latest end."""
+        return self.rows[0].time, max(row.last for row in self.rows)
 
 
 def borders(rules: Rules, first: int, last: int) -> list[int]:
@@ -89,14 +95,15 @@ def _of_key(key: Any, rows: list[Row], rules: Rules, last: str) -> list[Session]
             session = made[-1]
             start, end = session.bounds
             values = [row.values for row in (*before, *together)]
+            latest = max(end, *(row.last for row in together))
             reasons = {
                 "end_when": any(row.ends for row in before),
                 "max_records": rules.max_records is not None and len(session.rows) >= rules.max_records,
-                "gap": at - end > rules.gap,
+                "gap": at - end > rules.gap,  # the gap is one for all, so the latest end reaches furthest
                 "start_when": any(row.begins for row in together),
                 "cut_on": any(value != values[0] for value in values),
-                "cut_at": any(end < day <= at for day in days),
-                "max_duration": rules.max_duration is not None and at - start > rules.max_duration,
+                "cut_at": any(before[0].time < day <= at for day in days),
+                "max_duration": rules.max_duration is not None and latest - start > rules.max_duration,
             }
             session.ended_by = next((reason for reason, holds in reasons.items() if holds), "")
         if not made or made[-1].ended_by:

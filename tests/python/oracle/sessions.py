@@ -35,7 +35,30 @@ def sessions(records: list[Record], gap: int) -> list[Session]:
 
 
 GapOf = Callable[[Record], int | None]
-"""The gap that a record brings along, in ticks; none where it is null."""
+"""The gap that a record brings along, in ticks; none where it is null. Or its end."""
+
+
+def lasting_sessions(records: list[Record], gap_of: GapOf, end_of: GapOf) -> list[Session]:
+    """The sessions of one key's records that last from their time to an end; those with a bad gap or end are left out.
+
+    By the letter of rules 2.1 and 3.2 for sets: each record is the interval from its time to end + gap, and intervals
+    that share a point are one session. Both bounds are inclusive; the end of a session is the latest end.
+    """
+    good: list[tuple[int, int, int, Record]] = []
+    for record in records:
+        gap, end = gap_of(record), end_of(record)
+        if record.time is not None and gap is not None and gap >= 0 and end is not None and end >= record.time:
+            good.append((record.time, end, end + gap, record))
+    found: list[Session] = []
+    left = list(good)
+    while left:
+        together = [left.pop()]
+        while more := [one for one in left if any(one[0] <= two[2] and two[0] <= one[2] for two in together)]:
+            together += more
+            left = [one for one in left if one not in more]
+        members = in_order([record for *_, record in together])
+        found.append((min(one[0] for one in together), max(one[1] for one in together), members))
+    return sorted(found, key=lambda session: session[:2])
 
 
 def dynamic_sessions(records: list[Record], gap_of: GapOf, longest: int) -> list[Session]:

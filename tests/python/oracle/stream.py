@@ -14,7 +14,8 @@ from .contents import Contents, added, answers, empty
 from .scenario import Row, Scenario
 
 COUNTED = ("records", "late", "windows_refused", "late_emitted", "null_keys", "null_times", "null_values")
-COUNTED += ("bad_gaps", "clamped_gaps", "ticks", "bad_ticks", "updates", "windows_closed", "windows_open")
+COUNTED += ("bad_gaps", "bad_ends", "clamped_gaps", "behind", "ticks", "bad_ticks")
+COUNTED += ("updates", "windows_closed", "windows_open")
 
 
 class Change(NamedTuple):
@@ -158,7 +159,7 @@ class Stream(ABC):
             assert row.key is not None
             self.counters["late_emitted"] += 1
             held = added(self.scenario, empty(self.scenario), row, self.arrivals)
-            self.emit("late", Window(row.key, start, end, end, held), row.time)
+            self.emit("late", Window(row.key, start, end, end, held), self.scenario.last(row))
 
     def next_number(self) -> int:
         self.numbers += 1

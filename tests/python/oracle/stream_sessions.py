@@ -15,13 +15,16 @@ class Sessions(Stream):
     """
 
     def gap(self, row: Row) -> int | None:
-        if self.scenario.kind == "session":
-            return self.scenario.length
-        if row.gap is None or row.gap <= 0:
+        own = self.scenario.length if self.scenario.kind == "session" else row.gap
+        least = 0 if self.scenario.ends or self.scenario.kind == "session" else 1
+        if own is None or own < least:
             self.counters["bad_gaps"] += 1
             return None
-        self.counters["clamped_gaps"] += row.gap > self.scenario.length
-        return min(row.gap, self.scenario.length)
+        if self.scenario.ends and (row.end is None or row.time is None or row.end < row.time):
+            self.counters["bad_ends"] += 1
+            return None
+        self.counters["clamped_gaps"] += own > self.scenario.length
+        return min(own, self.scenario.length)
 
     def visible(self, window: Window) -> bool:
         time, until = self.time, self.scenario.until
@@ -34,19 +37,21 @@ class Sessions(Stream):
     def take(self, row: Row, gap: int, close: float | int) -> None:
         assert row.key is not None
         assert row.time is not None
+        last = self.scenario.last(row)
         joins = [
             window
             for window in self.shown()
-            if window.key == row.key and row.time <= window.reach and window.start <= row.time + gap
+            if window.key == row.key and row.time <= window.reach and window.start <= last + gap
         ]
         start = min([row.time, *(window.start for window in joins)])
-        end = max([row.time, *(window.end for window in joins)])
-        reach = max([row.time + gap, *(window.reach for window in joins)])
+        end = max([last, *(window.end for window in joins)])
+        reach = max([last + gap, *(window.reach for window in joins)])
         if reach < close:
             self.counters["late"] += 1
             self.seen["late_beside_open"] += bool(joins)
-            self.alone(row, row.time, row.time)
+            self.alone(row, row.time, last)
             return
+        self.counters["behind"] += self.scenario.ends and row.time < close
         held = empty(self.scenario)
         for window in joins:
             held = merged(self.scenario, held, window.held)
@@ -56,7 +61,7 @@ class Sessions(Stream):
         self.note(row, joins, made, close)
         for window in joins:
             self.stored.remove(window)
-            if (start, end) != (row.time, row.time):
+            if not ((start, end) == (window.start, window.end) == (row.time, last)):
                 self.changed("delete", window)
         if deleted(self.scenario, held):
             self.changed("delete", made)

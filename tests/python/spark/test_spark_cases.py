@@ -31,8 +31,8 @@ OWN = ("case", "origin", "input")
 COLUMNS = pa.schema([*SCHEMA, *(pa.field(name, pa.string()) for name in OWN)])
 DDL = (
     "key string, ts timestamp_ntz, tick boolean, gap interval day to second, tie bigint, source string, "
-    "offset bigint, v bigint, x double, word string, end boolean, begin boolean, case string, origin string, "
-    "input string"
+    "offset bigint, v bigint, x double, word string, end boolean, begin boolean, until timestamp_ntz, "
+    "case string, origin string, input string"
 )
 
 
@@ -42,7 +42,7 @@ def features(query: Query) -> set[str]:
     ruled = hasattr(windows, "rules") and any(vars(windows.rules).values())
     kind = f"{type(windows).__name__} {type(getattr(windows, 'gap', None)).__name__} {ruled}"
     found = {f"{kind} {query.emit is not None} {query.returns_records}", *map(str, query.emit or ())}
-    options = {"late": query.late, "left out": query.left_out, "inputs": query.inputs}
+    options = {"late": query.late, "left out": query.left_out, "inputs": query.inputs, "lasts": query.lasts}
     return found | {name for name, value in options.items() if value} | {query.overflow, *query.group}
 
 
@@ -89,7 +89,8 @@ def check(query: Query, told: list[tuple[Case, Sequence[Window]]], came: list[An
 def test_cases_of_one_query_in_a_batch(spark: SparkSession, case: list[Case]) -> None:
     query = case[0].query
     frame = frame_of(spark, table([(one, row) for one in case for row in one.records])).repartition(3)
-    frame = frame.withColumn("ts", F.col("ts").cast("timestamp_ntz"))
+    for name in ("ts", "until"):
+        frame = frame.withColumn(name, F.col(name).cast("timestamp_ntz"))
     result = table_of(query.result(query.windowed(data_of(query, frame), "case"))).to_pylist()
     assert not check(query, [(one, one.windows) for one in case], result, on_stream=False)
 

@@ -37,6 +37,7 @@ COUNTERS = (
     "null_times",
     "null_ties",
     "bad_gaps",
+    "bad_ends",
     "clamped_gaps",
     "ticks",
     "overflows",

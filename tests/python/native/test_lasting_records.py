@@ -1,0 +1,310 @@
+"""Records that last until an end: in this process on every way, in days, and what `end=` refuses at the call."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+from ..harness.daily_jobs import days, played
+from ..harness.examples import usually
+from ..harness.families import often, some
+from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
+from ..harness.tables import (
+    Call,
+    Rows,
+    Windows,
+    arrow,
+    assert_windows,
+    gap_of,
+    in_batches,
+    rows_of,
+    ticks,
+    window_bounds,
+)
+from ..oracle.records import Record
+from ..oracle.sessions import lasting_sessions
+from ..scenes import at, keyed
+from .test_cut_sessions import listed
+from .test_time_casts import of_library
+
+pytestmark = pytest.mark.filterwarnings("ignore::windrow.LeftOut")
+
+TICK = timedelta(microseconds=1)
+AGGREGATES = {"n": Call("count"), "ids": Call("collect_list", ("id",)), "last": Call("last", ("id",))}
+BUILT = {name: each.build(wr) for name, each in AGGREGATES.items()}
+FOLDED = {
+    "n": wr.count(),
+    "ids": wr.aggregate(list, listed, operator.add, schema="array<bigint>", columns=["id"]),
+    "last": wr.last("id"),
+}
+CALLS = pa.table(
+    {
+        "user": ["ann", "ann", "ann", "bob"],
+        "started": [at(0), at(5), at(40), at(3)],
+        "stopped": [at(20), at(7), None, at(3)],
+    }
+)
+"""Ann has a call from 0 to 20 minutes, one from 5 to 7 within it, and one at 40 that still runs."""
+GAP = wr.SessionWindows.with_gap("10 minutes")
+
+
+@st.composite
+def lasting(draw: st.DrawFn, *, bad: bool = True) -> pa.Table:
+    """Up to 40 records of three keys, each with an end and a gap, in several batches; some ends are bad."""
+    around = draw(st.sampled_from([0, 0, 10**6, -(10**6)]))
+    time = st.integers(around - 25, around + 80)
+    length = st.sampled_from([0, 0, 0, 1, 2, 5, 9, 30])
+    lengths = length | st.sampled_from([None, -1, -(2**40)]) if bad else length
+    row = st.tuples(often(st.integers(1, 3)), often(time), lengths, st.sampled_from([0, 0, 1, 3, 8]))
+    rows = draw(some(row, 40))
+    ends = [None if None in (time, length) else time + length for _, time, length, _ in rows]
+    table = keyed(
+        [key for key, *_ in rows],
+        [time for _, time, *_ in rows],
+        gaps=[gap for *_, gap in rows],
+        end=pa.array(ends, pa.int64()).cast(pa.timestamp("us")),
+    )
+    return in_batches(table, draw(st.lists(st.integers(0, 40), max_size=4)))
+
+
+def end_of(record: Record) -> int | None:
+    end = record.values["end"]
+    return None if end is None else (end - datetime(1970, 1, 1)) // TICK
+
+
+def by_oracle(gap: int | None) -> Windows:
+    """The oracle's sessions: with one gap in ticks, or with the gap of each record."""
+    own = gap_of("gap") if gap is None else lambda _: gap
+    return lambda rows: lasting_sessions(rows, own, end_of)
+
+
+def windows_of(gap: int | None, **options: Any) -> wr.SessionWindows:
+    if gap is None:
+        return wr.SessionWindows.with_dynamic_gap("gap", **options)
+    return wr.SessionWindows.with_gap(gap * TICK, **options)
+
+
+def grouped(table: Any) -> Any:
+    return wr.group_by(table, "k", time="ts", end="end")
+
+
+GAPS = st.none() | st.integers(0, 12)
+
+
+@usually(100)
+@given(lasting(), GAPS, st.integers(1, 4), st.lists(st.integers(0, 40), max_size=3))
+def test_oracle_sessions_last_to_the_latest_end_on_every_way(
+    table: pa.Table, gap: int | None, shards: int, cuts: list[int]
+) -> None:
+    windowed = grouped(table).windowed_by(windows_of(gap)).shards(shards)
+    answers = [
+        windowed.agg(**BUILT),
+        windowed.threads(3).agg(**BUILT),
+        windowed.to_reader(**BUILT).read_all(),
+        windowed.agg(**FOLDED),
+        after_a_shuffle(windowed._plan(BUILT), table, cuts),
+        folded_after_a_shuffle(windowed._plan(FOLDED), table, cuts),
+    ]
+    for answer in answers:
+        assert_windows(rows_of(answer, ["k"]), table, ["k"], by_oracle(gap), AGGREGATES)
+    bad = [
+        key is not None and time is not None and (end is None or end < time)
+        for key, time, end in zip(table["k"].to_pylist(), ticks(table["ts"]), ticks(table["end"]), strict=True)
+    ]
+    assert wr.counters(answers[0])["bad_ends"] == sum(bad)
+
+
+@usually(50)
+@given(lasting(), GAPS)
+def test_oracle_every_row_comes_with_its_session(table: pa.Table, gap: int | None) -> None:
+    answer = grouped(table).windowed_by(windows_of(gap)).with_columns(n=wr.count())
+    assert answer.select(table.column_names).replace_schema_metadata(None).equals(table)
+    sessions = grouped(table).windowed_by(windows_of(gap)).agg(**BUILT)
+    wanted = {
+        row: bounds
+        for bounds, ids in zip(window_bounds(sessions), sessions["ids"].to_pylist(), strict=True)
+        for row in ids
+    }
+    found = dict(zip(answer["id"].to_pylist(), window_bounds(answer), strict=True))
+    assert found == {row: wanted.get(row, (None, None)) for row in found}
+
+
+@usually(60)
+@given(lasting(), GAPS, st.lists(st.integers(1, 6), max_size=8))
+def test_oracle_a_stream_with_a_grace_and_restarts_gives_the_batch(
+    table: pa.Table, gap: int | None, lengths: list[int]
+) -> None:
+    windows = windows_of(gap, grace=200 * TICK)
+
+    def new() -> StreamDriver:
+        return StreamDriver(lambda data: grouped(data).windowed_by(windows).agg(**BUILT), table.schema)
+
+    driver = new()
+    finals: Rows = {}
+    for batch in in_batches(table, lengths).to_batches():
+        driver.pipe_batch(batch)
+        finals |= rows_of(driver.read_table(), ["k"])
+        driver = new().restore(driver.snapshot())
+    driver.finish()
+    finals |= rows_of(driver.read_table(), ["k"])
+    assert_windows(finals, table, ["k"], by_oracle(gap), AGGREGATES)
+    assert (driver.counters["late"], driver.counters["behind"]) == (0, 0)
+
+
+@usually(100)
+@given(lasting(), GAPS, st.integers(0, 9), st.lists(st.integers(-30, 110), min_size=1, max_size=5))
+def test_oracle_days_cut_by_start_give_the_sessions_of_the_history(
+    table: pa.Table, gap: int | None, grace: int, ends: list[int]
+) -> None:
+    around = min((time for time in ticks(table["ts"]) if time is not None), default=0)
+    ends = sorted(around + end for end in ends)
+    *parts, rest = days(table, ends)
+    parts[-1] = pa.concat_tables([parts[-1], rest])
+    closed, still_open = played(
+        parts, ends, lambda day: grouped(day).windowed_by(windows_of(gap, grace=grace * TICK)), BUILT
+    )
+    assert_windows(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), table, ["k"], by_oracle(gap), AGGREGATES)
+
+
+@usually(40)
+@given(lasting(bad=False), st.integers(1, 12))
+def test_with_ends_at_their_times_records_are_those_without_ends(table: pa.Table, gap: int) -> None:
+    pointed = table.set_column(table.column_names.index("end"), "end", table["ts"])
+    without = wr.group_by(table, "k", time="ts").windowed_by(windows_of(gap)).agg(**BUILT)
+    assert rows_of(grouped(pointed).windowed_by(windows_of(gap)).agg(**BUILT), ["k"]) == rows_of(without, ["k"])
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_few_records_or_none(rows: int) -> None:
+    table = CALLS.slice(0, rows)
+    answer = wr.group_by(table, "user", time="started", end="stopped").windowed_by(GAP).count()
+    assert [tuple(row["window"].values()) for row in answer.to_pylist()] == [(at(0), at(20))][:rows]
+
+
+def shown(result: Any) -> list[tuple[Any, ...]]:
+    """The sessions of a result: user, bounds in minutes after 08:00 UTC, and count."""
+    table = arrow(result)
+    window = table["window"].combine_chunks()
+    bounds = (pc.struct_field(window, name) for name in ("start", "end"))
+    moments = [each.cast(pa.timestamp("us", each.type.tz)).cast(pa.int64()).to_pylist() for each in bounds]
+    minutes = [
+        [(datetime(1970, 1, 1) + moment * TICK - at(0)) // (60 * 10**6 * TICK) for moment in each] for each in moments
+    ]
+    return sorted(zip(table["user"].to_pylist(), *minutes, table["count"].to_pylist(), strict=True))
+
+
+SESSIONS = [("ann", 0, 20, 2), ("bob", 3, 3, 1)]
+STILL_RUNNING = [*SESSIONS[:1], ("ann", 40, 40, 1), SESSIONS[1]]
+SQL: Callable[[str], Any] = duckdb.SQLExpression  # type: ignore[attr-defined]
+COALESCED: dict[str, Any] = {
+    "pyarrow": pc.coalesce(pc.field("stopped"), pc.field("started")),
+    "polars": pl.coalesce("stopped", "started"),
+    "duckdb": SQL("coalesce(stopped, started)"),
+}
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "duckdb", "a file", "a reader"])
+def test_ends_of_any_library_and_a_call_that_still_runs_as_an_expression(library: str, tmp_path: Path) -> None:
+    def data() -> Any:
+        if library == "a reader":
+            return CALLS.to_reader()
+        if library == "a file":
+            pq.write_table(CALLS, tmp_path / "calls.parquet")
+            return str(tmp_path / "calls.parquet")
+        return of_library(library, CALLS)
+
+    with pytest.warns(wr.LeftOut, match=r"1 of 4 records are left out \(bad_ends 1\)"):
+        assert shown(wr.group_by(data(), "user", time="started", end="stopped").windowed_by(GAP).count()) == SESSIONS
+    if library == "pandas":
+        return  # pandas has no expressions
+    end = COALESCED.get(library, COALESCED["pyarrow"])
+    assert shown(wr.group_by(data(), "user", time="started", end=end).windowed_by(GAP).count()) == STILL_RUNNING
+
+
+def test_an_infinite_end_of_duckdb_is_no_end() -> None:
+    calls = duckdb.sql("SELECT 'ann' AS u, TIMESTAMP '2026-01-01' AS a, TIMESTAMP 'infinity' AS b")
+    with pytest.warns(wr.LeftOut, match="bad_ends 1"):
+        assert len(wr.group_by(calls, "u", time="a", end="b").windowed_by(GAP).count()) == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("end", [None, -1])
+def test_a_bad_end_is_an_error_that_names_key_and_time_where_that_was_asked(end: int | None, threads: int) -> None:
+    ends = pa.array([5, end, end], pa.int64()).cast(pa.timestamp("us"))
+    good = keyed([7, None, 7], [0, 1, None], end=ends)
+    strict = {"time": "ts", "end": "end", "invalid_end": "error"}
+    windowed = wr.group_by(good, "k", **strict).windowed_by(GAP).threads(threads)
+    assert windowed.count()["count"].to_pylist() == [1]
+    bad = pa.concat_tables([good, keyed([7], [10**6], end=pa.array([end], pa.int64()).cast(pa.timestamp("us")))])
+    message = 'column "end": the end of key 7 at 1970-01-01T00:00:01 is null or before'
+    windowed = wr.group_by(bad, "k", **strict).windowed_by(GAP).threads(threads)
+    with pytest.raises(ValueError, match=message):
+        windowed.count()
+    with pytest.raises(ValueError, match=message):
+        windowed.agg(total=wr.reduce("id", lambda one, other: one + other))
+    driver = StreamDriver(
+        lambda data: wr.group_by(data, "k", **strict).windowed_by(windows_of(5, grace=TICK)).count(), bad.schema
+    )
+    with pytest.raises(ValueError, match=message):
+        driver.pipe_batch(bad)
+
+
+@pytest.mark.parametrize(("gap", "goes_on"), [(5, True), (0, False)])
+def test_a_table_goes_on_with_ends_unless_the_gap_is_zero_and_a_checkpoint_does_not(gap: int, goes_on: bool) -> None:
+    table = keyed([1], [100], end=pa.array([100], pa.int64()).cast(pa.timestamp("us")))
+
+    def points(data: Any) -> Any:
+        return wr.group_by(data, "k", time="ts").windowed_by(windows_of(gap, grace=TICK))
+
+    opened = points(table).advance(None, to=datetime(1970, 1, 1) + 100 * TICK, n=wr.count()).still_open
+    later = grouped(table).windowed_by(windows_of(gap, grace=TICK))
+    if goes_on:
+        assert later.advance(opened, to="1970-01-02", n=wr.count()).closed["n"].to_pylist() == [2]
+    else:
+        with pytest.raises(ValueError, match="of another query: end was none, is there; allowed"):
+            later.advance(opened, to="1970-01-02", n=wr.count())
+    driver = StreamDriver(lambda data: points(data).count(), table.schema)
+    driver.pipe_batch(table)
+    lasting_driver = StreamDriver(
+        lambda data: grouped(data).windowed_by(windows_of(gap, grace=TICK)).count(), table.schema
+    )
+    with pytest.raises(ValueError, match="another query\nend was none, is there"):
+        lasting_driver.restore(driver.snapshot())
+
+
+def test_records_of_a_cogroup_without_an_end_end_at_their_time() -> None:
+    orders = pa.table({"user": ["ann", "ann"], "paid": [at(30), at(31)], "stopped": [1, 2]})
+    visits = wr.cogroup(
+        calls=wr.group_by(CALLS, "user", time="started", end="stopped"),
+        orders=wr.group_by(orders, "user", time="paid"),
+    ).windowed_by(GAP)
+    assert shown(visits.agg(count=wr.count())) == [("ann", 0, 31, 4), ("bob", 3, 3, 1)]
+    rows = visits.agg(calls=wr.count("calls.*"), longest=wr.max("calls.stopped")).sort_by("user").to_pylist()
+    assert [(row["calls"], row["longest"]) for row in rows] == [(2, at(20)), (1, at(3))]
+    joined = wr.cogroup(
+        calls=wr.group_by(CALLS, "user", time="started", end="stopped"),
+        orders=wr.group_by(orders.drop_columns("stopped"), "user", time="paid"),
+    ).windowed_by(GAP)
+    each = joined.with_columns(n=wr.count()).to_pylist()
+    assert [(row["input"], row["started"], row["paid"], row["n"]) for row in each if row["user"] == "ann"] == [
+        ("calls", at(0), None, 4),
+        ("calls", at(5), None, 4),
+        ("calls", at(40), None, None),
+        ("orders", None, at(30), 4),
+        ("orders", None, at(31), 4),
+    ]

@@ -1,0 +1,129 @@
+"""What `end=` refuses at the call, and the casts that its errors name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import windrow as wr
+
+from ..scenes import at
+from .test_lasting_records import CALLS, GAP, SESSIONS, shown
+from .test_time_casts import converted, of_library
+
+KINDS: dict[str, tuple[pa.DataType, pa.DataType]] = {
+    "a coarser end": (pa.timestamp("us"), pa.timestamp("ms")),
+    "a finer end": (pa.timestamp("us"), pa.timestamp("ns")),
+    "a finer end than whole seconds": (pa.timestamp("s"), pa.timestamp("us")),
+    "an end with a zone": (pa.timestamp("us"), pa.timestamp("us", "UTC")),
+    "an end without a zone": (pa.timestamp("us", "UTC"), pa.timestamp("us")),
+    "an end of another zone": (pa.timestamp("us", "UTC"), pa.timestamp("us", "Europe/Madrid")),
+    "a finer end of another zone": (pa.timestamp("ms", "UTC"), pa.timestamp("us", "Europe/Madrid")),
+}
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas", "duckdb"])
+def test_an_end_of_another_type_names_the_cast_and_the_cast_works(library: str, kinds: str) -> None:
+    time, end = KINDS[kinds]
+    table = CALLS.set_column(1, "started", CALLS["started"].cast(time)).set_column(
+        2, "stopped", CALLS["stopped"].cast(end)
+    )
+    data = of_library(library, table)
+    try:
+        wr.group_by(data, "user", time="started", end="stopped")
+    except TypeError as error:
+        message = str(error)
+    else:
+        assert library == "duckdb"  # all its times with a zone have one zone
+        return
+    assert re.match(
+        r"end: column 'stopped' has type timestamp\[.*; allowed: timestamp\[.* the time column 'started'", message
+    )
+    casts_time = "in both columns" in message
+    cast = message[message.index(": ", message.index("time column")) + 2 :]
+    made = converted(library, data, cast)
+    columns = {"time": "ts" if casts_time else "started", "end": "stopped" if casts_time else "ts"}
+    with pytest.warns(wr.LeftOut, match="bad_ends 1"):
+        assert shown(wr.group_by(made, "user", **columns).windowed_by(GAP).count()) == SESSIONS
+
+
+def refusals() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
+    by_call = wr.group_by(CALLS, "user", time="started", end="stopped")
+    texts = CALLS.set_column(2, "stopped", pa.array(["2026-01-01T08:20:00"] * 4))
+    return {
+        "an unknown column": (
+            lambda: wr.group_by(CALLS, "user", time="started", end="stoped"),
+            ValueError,
+            r"end: got 'stoped'; allowed: a column of the data \(did you mean 'stopped'\?\)",
+        ),
+        "text": (
+            lambda: wr.group_by(texts, "user", time="started", end="stopped"),
+            TypeError,
+            "end: column 'stopped' has type string; allowed: a timestamp, .*cast",
+        ),
+        "a number": (
+            lambda: wr.group_by(CALLS, "user", time="started", end=5),  # type: ignore[call-overload]
+            TypeError,
+            "end: got 5, an int",
+        ),
+        "an unknown word": (
+            lambda: wr.group_by(CALLS, "user", time="started", end="stopped", invalid_end="fail"),  # type: ignore[call-overload]
+            ValueError,
+            "invalid_end: got 'fail'; allowed: 'drop' or 'error'",
+        ),
+        "a word without ends": (
+            lambda: wr.group_by(CALLS, "user", time="started", invalid_end="error"),
+            ValueError,
+            "invalid_end: got 'error'; allowed: 'drop' without end=",
+        ),
+        "sliding windows": (
+            lambda: by_call.windowed_by(wr.SlidingWindows.with_time_difference("1 minute")),
+            ValueError,
+            "end: got 'stopped'; allowed: None with sliding windows",
+        ),
+        "over": (
+            lambda: by_call.windowed_by(GAP).with_columns(n=wr.count().over("1 minute")),
+            ValueError,
+            "over",
+        ),
+        "a negative gap": (
+            lambda: wr.SessionWindows.with_gap("-1 second"),
+            ValueError,
+            "gap: got '-1 second'; allowed: a duration of zero or more",
+        ),
+        "two words of a cogroup": (
+            lambda: wr.cogroup(
+                one=by_call, two=wr.group_by(CALLS, "user", time="started", end="stopped", invalid_end="error")
+            ),
+            ValueError,
+            "two: invalid_end: got 'error'; allowed: the same for all ends; one has 'drop'",
+        ),
+        "sliding windows of a cogroup": (
+            lambda: wr.cogroup(one=wr.group_by(CALLS, "user", time="started"), two=by_call).windowed_by(
+                wr.SlidingWindows.with_time_difference("1 minute")
+            ),
+            ValueError,
+            "end: got 'stopped'; allowed: None with sliding windows",
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", refusals())
+def test_what_cannot_have_an_end_is_refused_at_the_call(name: str) -> None:
+    call, error, message = refusals()[name]
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_columns_without_values_take_the_type_of_the_other() -> None:
+    nothing = pa.table({"user": ["ann"], "started": [at(0)], "stopped": pa.nulls(1)})
+    with pytest.warns(wr.LeftOut, match="bad_ends 1"):
+        assert wr.group_by(nothing, "user", time="started", end="stopped").windowed_by(GAP).count().num_rows == 0
+    timeless = pa.table({"user": ["ann"], "started": pa.nulls(1), "stopped": pa.array([at(0)], pa.timestamp("ns"))})
+    with pytest.warns(wr.LeftOut, match="null_times 1"):
+        assert wr.group_by(timeless, "user", time="started", end="stopped").windowed_by(GAP).count().num_rows == 0
