@@ -22,7 +22,7 @@ import room_picture
 import rule_pictures
 import stream_pictures
 import table_pictures
-from canvas import NARROW, diagram, events, text
+from canvas import NARROW, at, diagram, events, text
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
@@ -67,6 +67,15 @@ def dynamic() -> Timeline:
     pauses = pa.array([timedelta(minutes=minutes) for minutes in (2, 2, 2, 20)])
     rows = events(("ann", "09:25"), ("ann", "09:05"), ("ann", "09:20"), ("ann", "09:00"))
     return picture(rows.append_column("pause", pauses), wr.SessionWindows.with_dynamic_gap("pause"), ["ann"])
+
+
+def lasting() -> Timeline:
+    """Calls that last until an end, one of them within another."""
+    calls = events(("ann", "09:00"), ("ann", "09:05"), ("ann", "09:24"), ("ann", "10:00"), ("bob", "09:10"))
+    stopped = pa.array([at(time) for time in ("09:20", "09:07", "09:24", "10:00", "09:12")])
+    calls = calls.append_column("stopped", stopped)
+    windows = wr.SessionWindows.with_gap("5 minutes")
+    return timeline(calls, wr.group_by(calls, "user", time="ts", end="stopped").windowed_by(windows), ["ann", "bob"])
 
 
 def late() -> Timeline:
@@ -225,6 +234,7 @@ PICTURES: dict[str, Callable[[], Timeline]] = {
     "sessions.svg": sessions,
     "sliding.svg": sliding,
     "dynamic-gaps.svg": dynamic,
+    "records-with-an-end.svg": lasting,
     "late.svg": late,
     "refused.svg": refused,
     "partitions.svg": partitions,
