@@ -21,6 +21,7 @@ SECTIONS = (
     "6_left_out",
     "6_activity",
     "6_funnel_times",
+    "6_min_samples",
     "7",
     "8",
     "9",

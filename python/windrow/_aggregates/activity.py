@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Never, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall
@@ -22,7 +22,7 @@ from windrow._arguments.duration import TIME_UNITS, Duration, Microseconds, chec
 from windrow._arguments.errors import bad_value, unknown_word
 
 if TYPE_CHECKING:
-    from windrow._aggregates.frame import Frame
+    pass
 
 Breaks = Literal["cut", "drop"]
 """What the breaks between runs count: as long as the limit, or nothing."""
@@ -93,9 +93,10 @@ class Active(AggregateCall):
     limit: Microseconds = field(kw_only=True)
     breaks: Breaks | None = field(default=None, kw_only=True)
 
-    def framed(self, frame: Frame) -> Never:
-        """Raises `ValueError`: runs are parts of a session."""
-        raise bad_value(f"{self!r}.over", frame, "no over(...): runs are parts of a whole session")
+    @property
+    def whole(self) -> str:
+        """Why it has neither `over` nor `min_samples`."""
+        return "runs are parts of a whole session"
 
     def check_limit(self, argument: str, time: Any) -> None:
         """Raises `ValueError` for a limit that the time column cannot count."""

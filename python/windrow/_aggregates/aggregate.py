@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Never
 import pyarrow as pa
 
 from windrow._aggregates import arithmetic
-from windrow._aggregates.call import AggregateCall, Computed
+from windrow._aggregates.call import MOST_RECORDS, AggregateCall, Computed
 from windrow._aggregates.evaluation import Number
 from windrow._aggregates.frame import Closed, Frame
 from windrow._arguments.ddl import arrow_type
 from windrow._arguments.duration import Duration
 from windrow._arguments.errors import bad_type, bad_value, no_attribute, positional_options, wrong_arity
 from windrow._arguments.expression import column_reference
-from windrow._arguments.integer import index_of
+from windrow._arguments.integer import index_of, integer
 from windrow._folds.user_code import takes
 
 if TYPE_CHECKING:
@@ -138,6 +138,41 @@ class Aggregate:
         if _by_position:
             raise positional_options("over", _by_position, ["closed", "delay"])
         return Aggregate(self._call.framed(Frame.of(difference, closed, delay)))
+
+    def min_samples(self, n: int) -> Aggregate:
+        """The same aggregate, null in windows of which it takes fewer than `n` records.
+
+        It counts the records that the aggregate takes: those that pass `where`, and for most functions have a value.
+        A mean of two prices and a null takes two records. `corr` takes records with both values, `min_by` those with a
+        `by`, `count()` all. NaN is a value. The page on aggregates has all of them. With `min_samples` a count may be
+        null, too.
+
+        `where`, `over` and `min_samples` may come in any order. For a result that is computed from several aggregates,
+        each of them needs this number, and the result is what it is for nulls: null for arithmetic and `apply`; the
+        function of `then` gets the nulls.
+
+        On a stream the number may change at a restart: the states hold the counts.
+
+        Args:
+            n: the least number of records, 1 or more.
+
+        Raises:
+            TypeError: `n` is not an int.
+            ValueError: `n` below 1, an aggregate that has a least number already, or one that `over` refuses, such as
+                `window_length` or `reduce`.
+
+        >>> from datetime import datetime
+        >>> import pyarrow as pa
+        >>> import windrow as wr
+        >>> hours = [datetime(2026, 1, 1, hour) for hour in (8, 9, 10, 15)]
+        >>> orders = pa.table({"user": ["ann"] * 4, "ts": hours, "amount": [3.0, 9.0, None, 8.0]})
+        >>> day = wr.group_by(orders, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+        >>> usual = day.agg(n=wr.count(), usual=wr.mean("amount").min_samples(2))
+        >>> usual.sort_by([("window", "ascending")]).select(["n", "usual"]).to_pylist()
+        [{'n': 3, 'usual': 6.0}, {'n': 1, 'usual': None}]
+        """
+        least = integer("min_samples(n=)", n, "an int of 1 or more", least=1, most=MOST_RECORDS)
+        return Aggregate(self._call.sampled(least))
 
     def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:
         """Replaces the finished aggregate with the result of a function over it.

@@ -29,6 +29,15 @@ LISTS_OF_COLUMN = ("collect_list", "collect_set", "path")
 RANKS = ("min", "max", "min_by", "max_by", "mode", "top_k")
 """The functions that need the order of the values that they compare, not only their equality."""
 
+_OF_ROWS = ("top_k",)
+"""The functions that take records without a value, too."""
+
+_BY = ("min_by", "max_by")
+"""The functions that take the records in which their second column has a value."""
+
+MOST_RECORDS = 2**63 - 1
+"""The largest number of records that a count holds."""
+
 _SIGNS = {arithmetic.total: "+", arithmetic.difference: "-", arithmetic.product: "*", arithmetic.quotient: "/"}
 
 
@@ -46,6 +55,7 @@ class AggregateCall:
         condition: the boolean column that is true in the records that it sees; None for all records.
         is_count_if: whether the user wrote `count_if` for `count().where`; errors say so.
         frame: the times before a record that it covers; None for the whole window.
+        least: the least number of records that it takes for a result; None for any.
         inputs: the inputs of a cogroup; empty for one input.
         input: the one input whose records it sees; None for all.
     """
@@ -59,6 +69,7 @@ class AggregateCall:
     condition: Any = field(default=None, kw_only=True)
     is_count_if: bool = field(default=False, kw_only=True, compare=False)
     frame: Frame | None = field(default=None, kw_only=True)
+    least: int | None = field(default=None, kw_only=True)
     inputs: tuple[str, ...] = field(default=(), kw_only=True)
     input: str | None = field(default=None, kw_only=True)
 
@@ -96,17 +107,52 @@ class AggregateCall:
             raise bad_value(f"{self!r}.where(column=)", column, allowed)
         return replace(self, condition=condition_reference(f"{self.maker}(...).where(column=)", column))
 
+    @property
+    def whole(self) -> str | None:
+        """Why it has neither `over` nor `min_samples`; None if it may have both."""
+        return None
+
     def framed(self, frame: Frame) -> Self:
         """The same aggregate of the records in a frame."""
+        if self.whole is not None:
+            raise bad_value(f"{self!r}.over", frame, f"no over(...): {self.whole}")
         if self.frame is not None:
             raise bad_value(f"{self!r}.over", frame, "one over(...); this aggregate has one already")
         return replace(self, frame=frame)
 
+    def sampled(self, least: int) -> Self:
+        """The same aggregate, null if it takes fewer records."""
+        if self.whole is not None:
+            raise bad_value(f"{self!r}.min_samples(n=)", least, f"no min_samples(...): {self.whole}")
+        if self.least is not None:
+            allowed = "one min_samples(...); this aggregate has one already"
+            raise bad_value(f"{self!r}.min_samples(n=)", least, allowed)
+        return replace(self, least=least)
+
+    @property
+    def unlimited(self) -> Self:
+        """The same aggregate of any number of records."""
+        return self if self.least is None else replace(self, least=None)
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns that hold a value in each record that it takes."""
+        if self.function in _OF_ROWS or self.ignore_nulls is False:
+            return ()
+        return self.columns[1:] if self.function in _BY else self.columns
+
+    @property
+    def count(self) -> AggregateCall:
+        """How many records it takes."""
+        options: Any = {name: getattr(self, name) for name in ("condition", "frame", "inputs", "input")}
+        return AggregateCall("count", self.counted, **options)
+
     @property
     def selection(self) -> str:
-        """The user's calls after the one that makes it: `where` and `over`."""
+        """The user's calls after the one that makes it: `where`, `over` and `min_samples`."""
         condition = "" if self.condition is None else f".where({self.condition!r})"
-        return condition if self.frame is None else f"{condition}.over({self.frame!r})"
+        frame = "" if self.frame is None else f".over({self.frame!r})"
+        return f"{condition}{frame}{'' if self.least is None else f'.min_samples({self.least})'}"
 
     def plan(self, name: str) -> dict[str, object]:
         """Its plan for the core; `name` is the result column."""
@@ -173,41 +219,46 @@ class Computed(AggregateCall):
         return (step for step in self.steps if isinstance(step, AggregateCall))
 
     @property
-    def _has_window_length(self) -> bool:
-        return any(isinstance(step, Named) for step in self.steps)  # the column of windows
+    def whole(self) -> str | None:
+        """Why it has neither `over` nor `min_samples`: `window_length` has neither."""
+        has_length = any(isinstance(step, Named) for step in self.steps)  # the column of windows
+        return "window_length() is the length of the window itself" if has_length else None
 
     def where(self, column: ColumnName) -> Self:
         """The same over the records in which a boolean column is true: every part gets the condition."""
-        if self._has_window_length:
+        if self.whole is not None:
             raise bad_value(
                 f"{self._operand}.where(column=)",
                 column,
                 "no condition with window_length(): every window has a length",
             )
-        where = (step.where(column) if isinstance(step, AggregateCall) else step for step in self.steps)
-        return replace(self, steps=tuple(where))
+        return self._of_parts(lambda part: part.where(column))
 
     def framed(self, frame: Frame) -> Self:
         """The same over the records in a frame: every part gets the frame."""
-        if self._has_window_length:
-            raise bad_value(
-                f"{self._operand}.over",
-                frame,
-                "no over(...) with window_length(): it is the length of the window itself",
-            )
-        framed = (step.framed(frame) if isinstance(step, AggregateCall) else step for step in self.steps)
-        return replace(self, steps=tuple(framed))
+        if self.whole is not None:
+            raise bad_value(f"{self._operand}.over", frame, f"no over(...): {self.whole}")
+        return self._of_parts(lambda part: part.framed(frame))
+
+    def sampled(self, least: int) -> Self:
+        """The same, where each part is null if it takes fewer records."""
+        if self.whole is not None:
+            raise bad_value(f"{self._operand}.min_samples(n=)", least, f"no min_samples(...): {self.whole}")
+        return self._of_parts(lambda part: part.sampled(least))
 
     def renamed(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same with all parts over names of columns."""
-        return replace(
-            self, steps=tuple(step.renamed(named) if isinstance(step, AggregateCall) else step for step in self.steps)
-        )
+        return self._of_parts(lambda part: part.renamed(named))
 
-    def expression(self, name_of: Callable[[AggregateCall], str]) -> Expression:
-        """The expression over columns that `name_of` names."""
-        named = (Named(name_of(step)) if isinstance(step, AggregateCall) else step for step in self.steps)
+    def expression(self, column_of: Callable[[AggregateCall], Named]) -> Expression:
+        """The expression over the columns of its parts."""
+        named = (column_of(step) if isinstance(step, AggregateCall) else step for step in self.steps)
         return Expression(tuple(named), self.last)
+
+    def _of_parts(self, change: Callable[[AggregateCall], AggregateCall]) -> Self:
+        """The same with another aggregate in place of each part."""
+        steps = (change(step) if isinstance(step, AggregateCall) else step for step in self.steps)
+        return replace(self, steps=tuple(steps))
 
     def __repr__(self) -> str:
         """The text that a user writes."""
@@ -237,8 +288,8 @@ def _operation(step: Operation, operands: list[tuple[str, AggregateCall | Named 
     if sign is not None:
         return f"({texts[0]} {sign} {texts[1]})"
     name, schema = function_name(step.function), [] if step.type is None else [f"schema={step.type!r}"]
-    lists = [call for _, call in operands if isinstance(call, AggregateCall) and call.ignore_nulls is False]
-    if schema and len(lists) == len(operands) and all(call.function == "collect_list" for call in lists):
+    if step.of_lists:
+        lists = [call for _, call in operands if isinstance(call, AggregateCall)]
         columns = [repr(column) for call in lists for column in call.columns]
         return f"apply({', '.join([name, *columns, *schema])}){lists[0].selection}"
     return f"{texts[0]}.then({', '.join([name, *texts[1:], *schema])})"

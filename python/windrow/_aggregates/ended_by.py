@@ -10,7 +10,6 @@ from windrow._aggregates.call import AggregateCall
 from windrow._arguments.errors import bad_value
 
 if TYPE_CHECKING:
-    from windrow._aggregates.frame import Frame
     from windrow._arguments.expression import ColumnName
 
 
@@ -52,6 +51,7 @@ class EndedBy(AggregateCall):
         """Raises `ValueError`: the end of a session depends on all of its records."""
         raise bad_value("ended_by().where(column=)", column, "no condition: all records decide why a session ended")
 
-    def framed(self, frame: Frame) -> Never:
-        """Raises `ValueError`: the result is about the whole session."""
-        raise bad_value("ended_by().over", frame, "no over(...): it says why the whole session ended")
+    @property
+    def whole(self) -> str:
+        """Why it has neither `over` nor `min_samples`."""
+        return "it says why the whole session ended"

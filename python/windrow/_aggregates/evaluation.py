@@ -16,6 +16,7 @@ An expression is a row of steps in postfix order, so that one of thousands of te
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
@@ -32,16 +33,29 @@ from windrow._folds.user_code import user_frame
 
 Number = int | float | Decimal
 
+_VIEWS: dict[str, pa.DataType] = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
+
 
 @dataclass(frozen=True)
 class Named:
-    """A column of the core's result.
+    """A column of the core's result, null in windows that took too few records.
 
     Attributes:
         name: its name.
+        counter: the column of the number of records that a window took; None where any number is enough.
+        least: the smallest number of records that is enough.
     """
 
     name: str
+    counter: str | None = None
+    least: int = 0
+
+    def of(self, batch: pa.RecordBatch) -> pa.Array[Any]:
+        """The column of the rows of a batch."""
+        values: pa.Array[Any] = batch.column(self.name)
+        if self.counter is not None:
+            values = _only(values, pc.greater_equal(batch.column(self.counter), pa.scalar(self.least)))
+        return values
 
 
 @dataclass(frozen=True)
@@ -52,14 +66,24 @@ class Operation:
         function: takes arrays, and numbers as scalars, and gives an array of as many values.
         operands: how many results it takes.
         type: the type of its result; None for the type of the array that it returns.
+        of_lists: whether it takes the lists of `apply`. Where one is null, the result is null, without a call.
     """
 
     function: Callable[..., Any]
     operands: int
     type: pa.DataType | None = None
+    of_lists: bool = False
 
     def evaluate(self, operands: list[Any], rows: int) -> pa.Array[Any]:
         """The column, with this many rows."""
+        if self.of_lists and any(operand.null_count for operand in operands):
+            kept = functools.reduce(pc.and_, (operand.is_valid() for operand in operands))
+            places, count = _places(kept), kept.true_count
+            if not count:
+                kind: Any = self.type
+                nothing: pa.Array[Any] = pa.nulls(rows, kind)
+                return nothing
+            return self.evaluate([operand.filter(kept) for operand in operands], count).take(places)
         result = self.function(*operands)
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
@@ -99,7 +123,7 @@ class Expression:
             elif isinstance(step, pa.DataType):
                 results.append(no_values(step))
             else:
-                results.append(batch.column(step.name) if isinstance(step, Named) else _scalar(step))
+                results.append(step.of(batch) if isinstance(step, Named) else _scalar(step))
         column: pa.Array[Any] = results[-1]
         return column
 
@@ -145,7 +169,7 @@ class Finish:
 
     Attributes:
         columns: the columns of the result, in order: those that pass, and those that are computed, by name.
-        parts: columns of the core's result that only computed ones need.
+        parts: columns of the core's result that only computed ones and least numbers of records need.
         has_op: whether the column `op` is what each row means, and not a key or an aggregate.
         nulls: whether a result that does not fit its type is null, and not an error.
         tally: counts such results.
@@ -157,6 +181,11 @@ class Finish:
     nulls: bool = False
     tally: Tally = dataclass_field(default_factory=Tally, compare=False)
 
+    @property
+    def limited(self) -> set[str]:
+        """The columns of aggregates that are null where they take too few records."""
+        return {name for name, column in self.columns if isinstance(column, Named) and column.counter is not None}
+
     def batch(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows of a batch of the core's result. Other columns, such as counters, follow."""
         names, rows = {name for name, _ in self.columns} | set(self.parts), _Rows(batch, self.has_op)
@@ -164,8 +193,9 @@ class Finish:
         fields: list[pa.Field[Any]] = []
         for name, column in self.columns:
             if isinstance(column, Named):
-                arrays.append(batch.column(column.name))
-                fields.append(batch.schema.field(column.name).with_name(name))
+                arrays.append(column.of(batch))
+                field = batch.schema.field(column.name).with_name(name)
+                fields.append(field if column.counter is None else field.with_nullable(True))
             else:
                 arrays.append(self._computed(name, column, rows))
                 fields.append(pa.field(name, arrays[-1].type))
@@ -235,12 +265,35 @@ class _Rows:
         self.windows = batch
         if pc.all(kept).as_py() is False:
             self.windows = batch.filter(kept)
-            counted = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), pa.scalar(1))
-            self._places = pc.if_else(kept, counted, pa.scalar(None, pa.int64()))
+            self._places = _places(kept)
 
     def spread(self, values: pa.Array[Any]) -> pa.Array[Any]:
         """A column for all rows: the values in these rows, null in the others."""
         return values if self._places is None else values.take(self._places)
+
+
+def _only(values: Any, kept: Any) -> Any:
+    """The values where `kept` is true, null elsewhere; of the same type, which may be any."""
+    kind = values.type
+    if not len(values) or pc.all(kept, skip_nulls=False).as_py() is True:
+        return values
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, _only(values.storage, kept))
+    plain = _VIEWS.get(str(kind))
+    if plain is not None:  # pyarrow chooses no views
+        return _only(values.cast(plain), kept).cast(kind)
+    null = pa.nulls(1, kind)
+    try:
+        return pc.if_else(kept.fill_null(False), values, null[0])
+    except pa.ArrowNotImplementedError:  # nor runs, nor lists of extension types
+        flags = kept.to_pylist()
+        return pa.concat_arrays([values.slice(row, 1) if flag else null for row, flag in enumerate(flags)])
+
+
+def _places(kept: Any) -> Any:
+    """The place of each row that is kept among those that are; null for the others."""
+    counted = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), pa.scalar(1))
+    return pc.if_else(kept, counted, pa.scalar(None, pa.int64()))
 
 
 def _place(column: Expression, windows: pa.RecordBatch) -> str:

@@ -190,6 +190,11 @@ class Funnel(AggregateCall):
     within: Microseconds | None = field(default=None, kw_only=True)
     strict: bool = field(default=False, kw_only=True)
 
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The column of the steps; none where a record without a step may matter."""
+        return self.columns if self.values and not self.strict else ()
+
     def plan(self, name: str) -> dict[str, object]:
         """Its plan for the core."""
         values = {"values": list(self.values)} if self.values else {}

@@ -10,7 +10,6 @@ from windrow._aggregates.call import AggregateCall
 from windrow._arguments.errors import bad_value
 
 if TYPE_CHECKING:
-    from windrow._aggregates.frame import Frame
     from windrow._arguments.expression import ColumnName
 
 
@@ -61,12 +60,10 @@ class RowNumber(AggregateCall):
 
     def where(self, column: ColumnName) -> Never:
         """Raises `ValueError`: a number does not depend on single records."""
-        raise bad_value(f"{self.function}().where(column=)", column, f"no condition: it is {self._meaning}")
-
-    def framed(self, frame: Frame) -> Never:
-        """Raises `ValueError`: the numbers are those of the window."""
-        raise bad_value(f"{self.function}().over", frame, f"no over(...): it is {self._meaning}")
+        raise bad_value(f"{self.function}().where(column=)", column, f"no condition: {self.whole}")
 
     @property
-    def _meaning(self) -> str:
-        return "the position of a record in its window" if self.function == "position" else "the number of a session"
+    def whole(self) -> str:
+        """Why it has neither `over` nor `min_samples`."""
+        is_position = self.function == "position"
+        return "it is the position of a record in its window" if is_position else "it is the number of a session"

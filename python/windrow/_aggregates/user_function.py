@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Never, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall, Computed
-from windrow._aggregates.frame import Frame
 from windrow._arguments.ddl import DEEPEST, arrow_type
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value, function_name, returns_none, wrong_arity
 from windrow._arguments.expression import Reference, column_reference
@@ -21,6 +20,7 @@ from windrow._folds.user_code import returns_nothing, takes
 if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
+_NO_RECORDS = "only built-in aggregates have it, and apply(...) for Python functions"
 _ALLOWED_TYPES = "types without unions and without nested extension types: cast those to their storage types"
 
 
@@ -39,9 +39,10 @@ class Reduction(AggregateCall):
         """The function that makes it."""
         return "reduce"
 
-    def framed(self, frame: Frame) -> Never:
-        """Raises `ValueError`: `with_columns` takes no `reduce`."""
-        raise _no_frame(self, frame)
+    @property
+    def whole(self) -> str:
+        """Why it has neither `over` nor `min_samples`."""
+        return _NO_RECORDS
 
     def fold(self, schema: pa.Schema, *, kafka: bool) -> Fold:
         """The functions over columns of these types."""
@@ -84,9 +85,10 @@ class Accumulation(AggregateCall):
         """The function that makes it."""
         return "aggregate"
 
-    def framed(self, frame: Frame) -> Never:
-        """Raises `ValueError`: `with_columns` takes no `aggregate`."""
-        raise _no_frame(self, frame)
+    @property
+    def whole(self) -> str:
+        """Why it has neither `over` nor `min_samples`."""
+        return _NO_RECORDS
 
     def renamed(self, named: Callable[[str, Reference], tuple[str, str]]) -> Self:
         """The same over names of columns; an expression has the name that its library gives it in rows."""
@@ -117,11 +119,6 @@ class Accumulation(AggregateCall):
         yield f"schema={self.schema!r}"
         if self.columns:
             yield f"columns={list(self.columns)!r}"
-
-
-def _no_frame(aggregate: AggregateCall, frame: Frame) -> ValueError:
-    allowed = "built-in aggregates, and apply(...) for Python functions: with_columns takes no others"
-    return bad_value(f"{aggregate.maker}(...).over", frame, allowed)
 
 
 def reduce(column: ColumnName, fn: Callable[[Any, Any], Any]) -> Aggregate:
@@ -322,4 +319,5 @@ def apply(fn: Callable[..., Any], *columns: ColumnName, schema: str | pa.DataTyp
         raise wrong_arity("apply(fn=)", fn, f"a function of {len(columns)} list arrays, one for each column")
     names = [column_reference("apply(columns)", column) for column in columns]
     lists = (AggregateCall("collect_list", (name,), ignore_nulls=False) for name in names)
-    return Aggregate(Computed.of("apply", fn, *lists, type=kind))
+    made = Computed.of("apply", fn, *lists, type=kind)
+    return Aggregate(replace(made, last=replace(made.last, of_lists=True)))

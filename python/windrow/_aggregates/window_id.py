@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Never
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall
-from windrow._aggregates.frame import Frame
 from windrow._arguments.errors import bad_value
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ class WindowId(AggregateCall):
         """Raises `ValueError`: the number of a window does not depend on single records."""
         raise bad_value("window_id().where(column=)", column, "no condition: every window has a number")
 
-    def framed(self, frame: Frame) -> Never:
-        """Raises `ValueError`: it numbers the window."""
-        raise bad_value("window_id().over", frame, "no over(...): it is the number of the window that ends at a record")
+    @property
+    def whole(self) -> str:
+        """Why it has neither `over` nor `min_samples`."""
+        return "it is the number of the window"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
 
@@ -14,6 +14,7 @@ from windrow._arguments.errors import bad_value, unknown_word
 from windrow._command.columns import Columns, Use
 
 ARGUMENT = "--agg"
+LEAST = "--min-samples"
 _ALLOWED = "name=function or name=function:column, such as clicks=count or spend=sum:amount"
 _OF_WINDOWS = ("active_runs", "active_time", "ended_by", "window_id", "window_length")
 _OF_PYTHON = ("reduce", "aggregate", "apply")
@@ -108,6 +109,24 @@ def calls(texts: Iterable[str]) -> list[Call]:
             raise bad_value(ARGUMENT, text, f"a name that no other aggregate has; {name!r} appears twice")
         by_name[name] = _call(text, name, call)
     return list(by_name.values()) or [Call("count", "count")]
+
+
+def with_least(chosen: Mapping[str, Aggregate], texts: Iterable[str]) -> dict[str, Aggregate]:
+    """The aggregates, some with a least number of records: `name=3`.
+
+    Raises `ValueError` for text that is not `name=number`, a name that no aggregate has, or a number that it refuses.
+
+    >>> with_least({"n": functions.count()}, ["n=3"])
+    {'n': count().min_samples(3)}
+    """
+    limited = dict(chosen)
+    for text in texts:
+        name, _, number = text.rpartition("=")
+        if name not in chosen or not number.isdecimal():
+            allowed = f"name=number with the name of an aggregate, such as {next(iter(chosen))}=3"
+            raise bad_value(LEAST, text, allowed)
+        limited[name] = limited[name].min_samples(int(number))
+    return limited
 
 
 def _call(text: str, result: str, call: str) -> Call:

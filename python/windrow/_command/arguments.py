@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any, Never
 
-from windrow._command.aggregate import FUNCTIONS
+from windrow._command.aggregate import FUNCTIONS, LEAST
 from windrow._command.column_type import DECIMAL, TYPES
 from windrow._command.epoch import UNITS
 from windrow._command.file import ENDINGS, FORMATS
@@ -169,6 +169,14 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=FUNCTION[:COLUMN]",
         help=f"a column of the result (count=count): {', '.join(sorted(FUNCTIONS))}",
+    )
+    parser.add_argument(
+        LEAST,
+        action="append",
+        default=[],
+        dest="leasts",
+        metavar="NAME=NUMBER",
+        help="the least number of records that an aggregate takes: its result is null with fewer",
     )
     parser.add_argument(
         "--overflow",

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_value
-from windrow._command.aggregate import calls
+from windrow._command.aggregate import LEAST, calls, with_least
 from windrow._command.arguments import arguments
 from windrow._command.column_type import type_of
 from windrow._command.columns import Columns
@@ -42,6 +42,7 @@ SERIES, ALL = "series", "all records"
 """The key of records without a key, and its column, which is not written."""
 
 _OPTIONS = {"keys": "--key", "time": "--time", "gap": "--gap", "column": "--dynamic-gap", "count": "--threads"}
+_OPTIONS |= {"min_samples(n=)": LEAST}
 _OPTIONS |= {
     name: f"--{name.replace('_', '-')}"
     for name in ("end", "tie", "difference", "resolution", "max_gap", *RuleArguments.__annotations__)
@@ -115,6 +116,7 @@ def _run(options: Namespace, files: list[File], spool: Path) -> None:
         reader, keys = _reader(read, columns, options, Bar()), options.keys or [SERIES]
         drawn = picture(reader, windows, options.timeline if options.keys else [_all(options)], keys=keys, order=order)
     chosen = {call.name: call.over(columns, as_text=out.format in ("csv", "tsv")) for call in aggregates}
+    chosen = with_least(chosen, options.leasts)
     plan = _windowed(_reader(read, columns, options, Bar()), options, windows, order)._plan(chosen)
     out.check_columns(Query(plan.spec.text, plan.schema).output_schema, options.keys)
     with Bar() if options.quiet else progress_bar(files, always=options.progress) as bar:

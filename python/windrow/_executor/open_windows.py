@@ -169,7 +169,9 @@ WHOLE = "the whole table of open windows of one run: its still_open, or its rows
 
 def shown_aggregates(plan: Plan, core: pa.Schema) -> list[pa.Field[Any]]:
     """The aggregates of open windows that a run compares with their states: plain values of the core."""
-    result = set(dict(plan.aggregates)) - set(() if plan.finish is None else plan.finish.parts)
+    result = set(dict(plan.aggregates))
+    if plan.finish is not None:
+        result -= {*plan.finish.parts, *plan.finish.limited}
     return [each for each in core if each.name in result and any(is_plain(each.type) for is_plain in _PLAIN)]
 
 

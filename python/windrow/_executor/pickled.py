@@ -42,7 +42,8 @@ def pickled_finish(plan: Plan, core: pa.Schema) -> tuple[bytes | None, tuple[Any
     """The pickled last step of a plan with computed columns, typed for the columns `core`, and its broadcasts."""
     if plan.finish is None:
         return None, ()
-    name = next(name for name, column in plan.finish.columns if isinstance(column, Expression))
+    computed = (name for name, column in plan.finish.columns if isinstance(column, Expression))
+    name = next(computed, plan.finish.columns[0][0])
     pickled, broadcasts = _pickled(name, plan.finish.typed(core))
     return pickled, tuple(broadcasts)
 

@@ -1,4 +1,11 @@
-"""Result columns that are computed: the aggregates that the core computes, and the step that follows."""
+"""Result columns that are computed: the aggregates that the core computes, and the step that follows.
+
+An aggregate with a least number of records is computed of its values and of a count, which others may share:
+
+```text
+ mean(x).min_samples(3)        mean(x)  count(x)        null where count(x) is below 3
+```
+"""
 
 from __future__ import annotations
 
@@ -22,7 +29,8 @@ class _Parts:
         self._of_kind.setdefault(_kind(aggregate), []).append((aggregate, name))
 
     def names_of(self, part: AggregateCall) -> list[str]:
-        """The names of those that are equal."""
+        """The names of those that are equal, with any least number of records."""
+        part = part.unlimited
         return [name for call, name in self._of_kind.get(_kind(part), ()) if call == part]
 
 
@@ -31,22 +39,50 @@ def parts_of(chosen: Mapping[str, AggregateCall], taken: Collection[str]) -> dic
 
     `taken` are names that no part may have, in any case.
     """
-    calls = {name: aggregate for name, aggregate in chosen.items() if not isinstance(aggregate, Computed)}
+    calls = {name: aggregate.unlimited for name, aggregate in chosen.items() if not isinstance(aggregate, Computed)}
     names, parts = Names((*taken, *chosen)), _Parts(calls)
     for name, aggregate in chosen.items():
         for part in aggregate.aggregates if isinstance(aggregate, Computed) else ():
             if not parts.names_of(part):
                 unused = names.unused(_part_name(name, part))
-                calls[unused] = part
-                parts.add(unused, part)
+                calls[unused] = part.unlimited
+                parts.add(unused, part.unlimited)
     if chosen and not calls:  # all are computed of the windows alone, and the core keeps none without a state
         calls[names.unused("count()")] = AggregateCall("count")
     return calls
 
 
+def counters_of(
+    chosen: Mapping[str, AggregateCall],
+    calls: Mapping[str, AggregateCall],
+    resolved: Mapping[str, AggregateCall],
+    taken: Collection[str],
+) -> tuple[dict[str, str], dict[str, AggregateCall]]:
+    """The counts for least numbers of records, by the names of the aggregates whose records they count.
+
+    Also those that the core does not compute yet, by name. `resolved` are the `calls` over the columns of a plan.
+    """
+    names, parts, counts = Names((*taken, *calls, *chosen)), _Parts(resolved), _Parts(calls)
+    counters, more = dict[str, str](), dict[str, AggregateCall]()
+    for name, aggregate in chosen.items():
+        for part in aggregate.aggregates if isinstance(aggregate, Computed) else (aggregate,):
+            own = _name_in(counts, name, part)
+            if part.least is None or own in counters:
+                continue
+            count = resolved[own].count
+            counted = parts.names_of(count)
+            if not counted:
+                counted = [names.unused(_part_name(name, count))]
+                more[counted[0]] = count
+                parts.add(counted[0], count)
+            counters[own] = counted[0]
+    return counters, more
+
+
 def finish_of(
     chosen: Mapping[str, AggregateCall],
     calls: Mapping[str, AggregateCall],
+    counters: Mapping[str, str],
     before: Collection[str],
     after: Collection[str],
     *,
@@ -54,20 +90,32 @@ def finish_of(
 ) -> Finish | None:
     """The step that makes the columns `before`, the chosen ones and `after` of the core's; None where it has those.
 
-    With `nulls`, results that do not fit their type are null.
+    `calls` are the aggregates that the core computes but for the counters that only `counters` names. With `nulls`,
+    results that do not fit their type are null.
     """
-    if not any(isinstance(aggregate, Computed) for aggregate in chosen.values()):
+    if not counters and not any(isinstance(aggregate, Computed) for aggregate in chosen.values()):
         return None
     parts = _Parts(calls)
 
+    def of_part(name: str, part: AggregateCall) -> Named:
+        own = _name_in(parts, name, part)
+        return Named(own) if part.least is None else Named(own, counters[own], part.least)
+
     def column(name: str) -> Named | Expression:
         aggregate = chosen.get(name)
-        if not isinstance(aggregate, Computed):
-            return Named(name)
-        return aggregate.expression(lambda part: parts.names_of(part)[0])
+        if isinstance(aggregate, Computed):
+            return aggregate.expression(lambda part: of_part(name, part))
+        return Named(name) if aggregate is None else of_part(name, aggregate)
 
     columns = tuple((name, column(name)) for name in (*before, *chosen, *after))
-    return Finish(columns, tuple(name for name in calls if name not in chosen), "op" in after, nulls)
+    hidden = tuple(name for name in dict.fromkeys((*calls, *counters.values())) if name not in chosen)
+    return Finish(columns, hidden, "op" in after, nulls)
+
+
+def _name_in(parts: _Parts, name: str, part: AggregateCall) -> str:
+    """The name that the core gives a part of a chosen aggregate, its own if it is chosen itself."""
+    names = parts.names_of(part)
+    return name if name in names else names[0]
 
 
 def _kind(aggregate: AggregateCall) -> str:

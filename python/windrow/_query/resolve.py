@@ -22,7 +22,7 @@ from windrow._arguments.expression import ColumnExpression, Reference, column_re
 from windrow._arguments.other_names import aggregate_like
 from windrow._folds.python_shape import decoded
 from windrow._native import compares
-from windrow._plan.computed import finish_of, parts_of
+from windrow._plan.computed import counters_of, finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, Need
 from windrow._plan.open_table import check_reserved
@@ -82,6 +82,8 @@ def resolved(
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])
         fields |= {field.name: field for field in read if field.name not in fields}
+    counters, more = counters_of(calls, parts, resolved_parts, taken)
+    resolved_parts |= more
     grouped, left_out, fields = _left_out(grouped, options, fields)
     plan = Plan(
         keys=grouped.key_columns,
@@ -95,7 +97,12 @@ def resolved(
         origins=grouped._origins(fields),
         stream=grouped.stream,
         finish=finish_of(
-            calls, parts, (*grouped.key_columns, WINDOW), _after(grouped, options), nulls=options.overflow == "null"
+            calls,
+            parts,
+            counters,
+            (*grouped.key_columns, WINDOW),
+            _after(grouped, options),
+            nulls=options.overflow == "null",
         ),
         tie=grouped.tie,
         end=grouped.end,

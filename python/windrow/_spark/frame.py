@@ -353,7 +353,10 @@ def numbered(frame: DataFrame) -> DataFrame:
 def _finished(finish: Finish, arrow: pa.Schema, core: StructType) -> StructType:
     """The columns of a result after its last step. `arrow` and `core` are the columns before it."""
     fields = {field.name: field for field in core.fields}
-    return StructType([fields.get(field.name) or _computed_field(field) for field in finish.schema(arrow)])
+    made = [fields.get(field.name) or _computed_field(field) for field in finish.schema(arrow)]
+    nullable = [StructField(field.name, field.dataType, True, field.metadata) for field in made]
+    pairs = zip(made, nullable, strict=True)
+    return StructType([other if field.name in finish.limited else field for field, other in pairs])
 
 
 def _computed_field(field: pa.Field[Any]) -> StructField:

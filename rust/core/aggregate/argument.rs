@@ -56,23 +56,24 @@ fn one_column<'a>(rows: InputRows<'a>) -> Result<&'a Column<'a>> {
     }
 }
 
-/// Whether the row holds a value. Without a column every row does.
+/// Whether the row holds a value in each column. Without a column every row does.
 pub struct Presence;
 
 impl Argument for Presence {
-    type Columns<'a> = Option<&'a Validity<'a>>;
+    type Columns<'a> = (Option<&'a Validity<'a>>, &'a [Column<'a>]);
     type Row<'a> = bool;
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
-        Ok(rows
-            .inputs
-            .first()
-            .and_then(|column| column.validity.as_ref()))
+        Ok(match rows.inputs {
+            [] => (None, &[]),
+            [first, others @ ..] => (first.validity.as_ref(), others),
+        })
     }
 
     #[inline]
-    fn get<'a>(columns: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
-        Some(columns.is_none_or(|validity| validity.is_valid(row)))
+    fn get<'a>((first, others): Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        let holds_value = first.is_none_or(|validity| validity.is_valid(row));
+        Some(holds_value && others.iter().all(|column| column.is_valid(row)))
     }
 }
 

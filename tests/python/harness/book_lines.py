@@ -56,6 +56,8 @@ def why(case: Case) -> str | None:
         return "the clock is in Python"
     if query.returns_records:
         return "records come back with columns that are joined in Python"
+    if plan_of_batch(case).finish is not None:
+        return "columns are computed from its results in Python"
     if plan_of_batch(case).functions:
         return "its functions are in Python"
     return None if is_batch(case) else case.cannot.get("driver")

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 import windrow as wr
 from windrow import SessionWindows
+from windrow._aggregates.evaluation import Named
 from windrow._executor.stream import returned_records
 from windrow._executor.stream.query import read_columns, shipment_of
 from windrow._native import Query
@@ -33,6 +34,10 @@ class LocalRows(LocalStream):
         if isinstance(plan.windows, SessionWindows):
             plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
         returned_records.check(plan)
+        if plan.finish is not None:
+            passed = [(name, Named(name)) for name in self.schema.names]
+            columns = (*passed, *plan.finish.columns[len(plan.keys) :])
+            plan = replace(plan, finish=replace(plan.finish, columns=columns))
         records = self.schema
         shown = Query.rows_with_windows(plan.spec.text, records).output_schema
         shown = pa.schema([field.with_nullable(True) for field in shown])
@@ -42,4 +47,4 @@ class LocalRows(LocalStream):
         self.read = pa.schema(read_columns(self.plan, records).values())
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        return returned_records.unpack_records(iter([blocks]), self.shipment, {})
+        return self._finished(returned_records.unpack_records(iter([blocks]), self.shipment, {}))

@@ -159,7 +159,11 @@ class LocalStream:
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows of blocks."""
-        return unpack(iter([blocks]), self._output().serialize().to_pybytes(), {})
+        return self._finished(unpack(iter([blocks]), self._output().serialize().to_pybytes(), {}))
+
+    def _finished(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows after the last step of the query, if it has one."""
+        return rows if self.plan.finish is None else self.plan.finish.batches(rows)
 
     def _batches(self, split: pa.Table) -> list[pa.RecordBatch]:
         rows = split.select(self.read.names).cast(self.read)

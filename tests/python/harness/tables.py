@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..oracle.aggregates import answer
+from ..oracle.aggregates import answer, taken
 from ..oracle.answers import accepts
 from ..oracle.records import Record, by_key, canonical
 from ..oracle.sessions import GapOf, dynamic_sessions, sessions
@@ -34,12 +34,15 @@ class Call:
     percentage: float | tuple[float, ...] | None = None
     where: str | None = None
     most: int | None = None
+    least: int = 0
 
     def of(self, rows: Sequence[Record]) -> Any:
         """The oracle's answer over the rows of one window."""
         seen = [row for row in rows if self.where is None or row.values[self.where] is True]
         options = {"ignore_nulls": self.ignore_nulls, "digits": self.digits, "percentage": self.percentage}
         options["most"] = self.most
+        if taken(self.function, seen, *self.columns, ignore_nulls=self.ignore_nulls) < self.least:
+            return None
         return answer(self.function, seen, *self.columns, **options)
 
     def build(self, windrow: Any) -> Any:
@@ -48,7 +51,8 @@ class Call:
         options |= {"percentage": self.percentage} if self.percentage is not None else {}
         most = () if self.most is None else (self.most,)
         aggregate = getattr(windrow, self.function)(*self.columns, *most, **options)
-        return aggregate if self.where is None else aggregate.where(self.where)
+        aggregate = aggregate if self.where is None else aggregate.where(self.where)
+        return aggregate.min_samples(self.least) if self.least else aggregate
 
     def plan(self, name: str) -> dict[str, Any]:
         """The aggregate in the form sent to executors."""

@@ -83,4 +83,9 @@ def test_the_repr_is_what_a_user_writes(written: str, aggregate: wr.Aggregate) -
 
 
 def test_no_field_of_an_aggregate_is_public() -> None:
-    assert sorted(name for name in dir(wr.sum("a")) if not name.startswith("_")) == ["over", "then", "where"]
+    assert sorted(name for name in dir(wr.sum("a")) if not name.startswith("_")) == [
+        "min_samples",
+        "over",
+        "then",
+        "where",
+    ]

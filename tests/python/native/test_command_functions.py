@@ -211,3 +211,22 @@ def test_values_of_json_lines_keep_their_nanoseconds_at_every_depth() -> None:
             assert json.loads(line, parse_float=number) == {
                 name: values[(first + nth) % 3] for name, (_, values) in columns.items()
             }
+            assert json.loads(line) == {name: values[(first + nth) % 3] for name, (_, values) in columns.items()}
+
+
+def test_a_least_number_of_records_makes_a_result_null(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["sessions", str(folder / "rows.csv"), "--key", "user", "--time", "ts", "--gap", "1 hour", "--quiet"]
+    chosen = ["--agg", "three=sum:x", "--agg", "four=sum:x", "--agg", "rows=count"]
+    assert main([*command, *chosen, "--min-samples", "three=3", "--min-samples", "four=4"]) == 0
+    (header, row) = capsys.readouterr().out.splitlines()
+    assert (header.replace('"', "").split(",")[-3:], row.split(",")[-3:]) == (["three", "four", "rows"], ["7", "", "4"])
+    for text, said in (
+        ("five=3", "three=3"),
+        ("three", "name=number"),
+        ("three=0", "1 or more"),
+        ("three=-1", "number"),
+    ):
+        assert main([*command, *chosen, "--min-samples", text]) == 2
+        printed = capsys.readouterr().err
+        assert printed.startswith("windrow: --min-samples: got")
+        assert said in printed

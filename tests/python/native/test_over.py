@@ -359,7 +359,7 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     refused(lambda: share.where("flag"), ValueError, "window_length()).where(column=)", "no condition", "'flag'")
     length = wr.window_length().then(lambda lengths: lengths)
     refused(lambda: length.over("1 hour"), ValueError, "window_length().then(", "no over")
-    refused(lambda: wr.reduce("amount", max).over("1 hour"), ValueError, "reduce(...).over", "apply")
+    refused(lambda: wr.reduce("amount", max).over("1 hour"), ValueError, "reduce('amount', max).over", "apply")
     longer = lambda: paid().with_columns(n=n.over("31 minutes"))  # noqa: E731
     refused(longer, ValueError, 'aggregate "n": over(difference=)', "31 minutes", "at most 30 minutes")
     both = lambda: paid().with_columns(n=n.over("20 minutes", delay="11 minutes"))  # noqa: E731

@@ -250,6 +250,14 @@ def relation(rows: Sequence[Record], x: str, y: str, function: str) -> Any:
     return Quotient(products, squares) if squares else None
 
 
+def taken(function: str, rows: Sequence[Record], *columns: str, ignore_nulls: bool = False) -> int:
+    """How many of the rows an aggregate takes."""
+    if function in ("first", "last", "any_value", "top_k") and not ignore_nulls:
+        return len(rows)
+    needed = columns[1:] if function in ("min_by", "max_by") else columns
+    return sum(all(row.values[column] is not None for column in needed) for row in rows)
+
+
 def answer(
     function: str,
     rows: Sequence[Record],

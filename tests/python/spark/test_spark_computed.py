@@ -58,6 +58,11 @@ AGGREGATES: dict[str, Any] = {
     "strictly": wr.funnel(["high", "high", "high"], strict=True),
     "times": wr.funnel_times(["high", "high"], within="5 minutes"),
     "path": wr.path("high"),
+    "enough": wr.count().min_samples(3),
+    "sure": (wr.sum("amount") / wr.count_if("high")).min_samples(2),
+    "related": wr.corr("amount", "offset").min_samples(2).where("high"),
+    "broad": wr.apply(widths, "amount", schema="double").min_samples(2),
+    "kept": wr.first("high").min_samples(2),
 }
 OF_SESSIONS = {
     "cut": wr.active_time("2 minutes"),

@@ -1,4 +1,4 @@
-//! `count()` and `count(column)`: rows, or rows that hold a value.
+//! `count()` and `count(column, ...)`: rows, or rows that hold a value in each column.
 
 use crate::core::aggregate::argument::{Argument, Presence};
 use crate::core::aggregate::column::{Column, Values};
@@ -9,12 +9,12 @@ use crate::core::aggregate::state::{State, StateVec};
 use crate::core::aggregate::{InputRows, row_counts, state_columns, sweep};
 use crate::core::error::Result;
 
-/// `count()` without an input column; with one, nulls do not count.
+/// `count()` without an input column; with some, rows with a null in any of them do not count.
 pub type Count = StateVec<CountState>;
 
-/// `count()` and `count(column)`: `int64`.
+/// `count()` and `count(column, ...)`: `int64`.
 pub static COUNT: AggregateFunction = AggregateFunction {
-    columns: 0..=1,
+    columns: 0..=usize::MAX,
     ..AggregateFunction::new("count", |_| {
         Ok(resolved(Count::default(), ResultType::INT64.not_null()))
     })
@@ -58,15 +58,17 @@ impl State for CountState {
     }
 
     fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {
-        let Some(validity) = Presence::columns(rows)? else {
+        let columns = Presence::columns(rows)?;
+        if let (None, []) = columns {
             return Ok(column(spans.iter().map(|span| span.len() as i64)));
-        };
+        }
+        let counted = |row| i64::from(Presence::get(columns, row) == Some(true));
         let mut counts = Vec::with_capacity(spans.len());
         sweep::subtract_on_evict(
             spans,
             &mut 0,
-            |count, row| *count += i64::from(validity.is_valid(row)),
-            |count, row| *count -= i64::from(validity.is_valid(row)),
+            |count, row| *count += counted(row),
+            |count, row| *count -= counted(row),
             |&count| counts.push(count),
         );
         Ok(column(counts.into_iter()))

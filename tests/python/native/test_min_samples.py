@@ -1,0 +1,331 @@
+"""`min_samples`: null where an aggregate takes too few records."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+
+from ..harness.daily_jobs import days, played
+from ..harness.examples import usually
+from ..harness.families import FAMILIES
+from ..harness.steps import LocalStream
+from ..harness.tables import Call, alike, assert_windows, rows_of
+from .test_property_aggregates import events, windows
+
+US = pa.timestamp("us")
+HOURS = pa.table(
+    {
+        "user": ["ann", "ann", "ann", "bob"],
+        "ts": pa.array([0, 1, 2, 50], US),
+        "amount": pa.array([3.0, float("nan"), None, 5.0]),
+        "paid": [True, None, True, False],
+        "word": ["a", None, "b", "c"],
+    }
+)
+GAP = wr.SessionWindows.with_gap("10 seconds", grace="0 seconds")
+
+
+def sessions(data: Any = HOURS) -> Any:
+    return wr.group_by(data, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(timedelta(microseconds=10)))
+
+
+def by_user(result: Any) -> dict[str, list[Any]]:
+    """The aggregates of each user."""
+    return {row.pop("user"): [*row.values()] for row in result.drop_columns("window").to_pylist()}
+
+
+@pytest.mark.parametrize("kind", ["session", "sliding"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_aggregate_needs_its_records_in_a_batch(name: str, kind: str) -> None:
+    family = FAMILIES[name]
+    kept, oracle = windows(kind)
+    leasts = itertools.cycle((1, 2, 3))
+    specs = {name: replace(each, least=next(leasts)) for name, each in family.aggregates().items()}
+    aggregates = {name: each.build(wr) for name, each in specs.items()}
+
+    @usually(15)
+    @given(events(family))
+    def check(table: pa.Table) -> None:
+        result = wr.group_by(table, "k", time="ts").windowed_by(kept).agg(**aggregates)
+        assert {name: result.schema.field(name).type for name in family.result_types()} == family.result_types()
+        assert all(result.schema.field(name).nullable for name in specs)
+        assert_windows(rows_of(result, ["k"]), table, ["k"], oracle, specs)
+
+    check()
+
+
+DAILY = {
+    "n": Call("count"),
+    "rows": Call("count", least=2),
+    "known": Call("sum", ("by",), least=2),
+    "some": Call("mean", ("by",), where="flag", least=2),
+    "first": Call("first", ("id",), least=3),
+    "pairs": Call("corr", ("id", "by"), least=2),
+    "both": Call("count_distinct", ("id", "by"), least=2),
+    "best": Call("max_by", ("id", "by"), least=2),
+}
+BUILT = {name: each.build(wr) for name, each in DAILY.items()}
+
+
+@pytest.mark.parametrize("kind", ["session", "sliding"])
+@usually(40)
+@given(data=st.data())
+def test_the_runs_of_a_daily_job_need_the_records_of_all_days(kind: str, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 2), st.none() | st.integers(-2, 2))))
+    ends = [*sorted(data.draw(st.lists(st.integers(1, 60), max_size=3))), 70]
+    history = numbered(sorted(rows, key=lambda row: row[0]))
+    kept, oracle = windows(kind)
+    closed, opened = played(
+        days(history, ends)[:-1], ends, lambda day: wr.group_by(day, "k", time="ts").windowed_by(kept), BUILT
+    )
+    got = rows_of(pa.concat_tables([*closed, opened]), ["k"])
+    assert_windows(got, history, ["k"], oracle, DAILY)
+
+
+def numbered(rows: list[tuple[int, int, int | None]]) -> pa.Table:
+    times, keys, by = ([row[place] for row in rows] for place in range(3))
+    return pa.table(
+        {
+            "k": pa.array(keys, pa.int64()),
+            "ts": pa.array(times, pa.int64()).cast(US),
+            "id": pa.array(range(len(rows)), pa.int64()),
+            "by": pa.array(by, pa.int64()),
+            "flag": pa.array([None if each is None else each % 2 == 0 for each in by], pa.bool_()),
+        }
+    )
+
+
+@usually(40)
+@given(st.data())
+def test_a_stream_needs_the_records_of_all_micro_batches(data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 2), st.none() | st.integers(-2, 2))))
+    history = numbered(rows)
+    closing = pa.concat_tables([numbered([(1000, 9, None)]), numbered([(2000, 9, None)])])
+    gap = wr.SessionWindows.with_gap(timedelta(microseconds=5), grace=timedelta(microseconds=100))
+
+    def query(records: Any) -> Any:
+        return wr.group_by(records, "k", time="ts").windowed_by(gap).agg(**BUILT)
+
+    stream = LocalStream(query, history.schema)
+    size = data.draw(st.integers(1, 20))
+    batches = [history.slice(start, size) for start in range(0, len(rows), size)]
+    found: list[dict[str, Any]] = []
+    for batch in [*batches, closing.slice(0, 1), closing.slice(1)]:
+        stream.define(query)  # a restart
+        found += stream.push([batch])
+    got = by_window(row for row in found if row["k"] != 9)
+    wanted = by_window(query(history).to_pylist())
+    assert got.keys() == wanted.keys()
+    for window, row in wanted.items():
+        assert all(alike(got[window][name], value) for name, value in row.items()), (window, got[window], row)
+
+
+def by_window(rows: Iterable[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
+    return {(row["k"], row["window"]["start"], row["window"]["end"]): row for row in rows}
+
+
+def test_the_number_may_change_at_a_restart() -> None:
+    def query(least: int) -> Callable[[Any], Any]:
+        aggregates = {"total": wr.sum("by").min_samples(least), "share": (wr.sum("by") / wr.count()).min_samples(least)}
+        gap = wr.SessionWindows.with_gap(timedelta(microseconds=5), grace="0 seconds")
+        return lambda data: wr.group_by(data, "k", time="ts").windowed_by(gap).agg(**aggregates)
+
+    stream = LocalStream(query(3), numbered([]).schema)
+    stream.push([numbered([(0, 1, 4), (1, 1, 2)])])
+    stream.define(query(2))
+    (row,) = stream.push([numbered([(50, 2, 1)])]) + stream.push([numbered([(60, 2, 1)])])[:0]
+    assert (row["total"], row["share"]) == (6, 3.0)
+
+
+def test_where_over_and_min_samples_come_in_any_order() -> None:
+    calls: dict[str, Callable[[Any], Any]] = {
+        "where": lambda each: each.where("paid"),
+        "over": lambda each: each.over("1 day"),
+        "least": lambda each: each.min_samples(2),
+    }
+    for made in (wr.mean("amount"), wr.count(), wr.sum("amount") / wr.count()):
+        orders = [
+            functools.reduce(lambda each, name: calls[name](each), order, made)
+            for order in itertools.permutations(calls)
+        ]
+        assert all(each == orders[0] for each in orders)
+    assert repr(wr.count().min_samples(2).where("paid")) == "count().where('paid').min_samples(2)"
+
+
+def test_a_window_with_too_few_records_is_null_also_for_counts_and_lists() -> None:
+    found = sessions().agg(
+        n=wr.count().min_samples(2),
+        paid=wr.count_if("paid").min_samples(2),
+        mean=wr.mean("amount").min_samples(2),
+        words=wr.collect_list("word").min_samples(3),
+        whole=wr.collect_list("word", ignore_nulls=False).min_samples(3),
+        first=wr.first("word", ignore_nulls=True).min_samples(3),
+        paths=wr.path("word").min_samples(2),
+    )
+    ann = by_user(found)["ann"]
+    assert ann[:2] == [3, 2]
+    assert np.isnan(ann[2])
+    assert ann[3:] == [None, ["a", None, "b"], None, ["a", "b"]]
+    assert by_user(found)["bob"] == [None] * 7
+    assert all(found.schema.field(name).nullable for name in found.column_names[2:])
+
+
+def test_a_funnel_of_values_takes_records_with_a_value_and_other_funnels_take_all() -> None:
+    steps = ["a", "b"]
+    found = sessions().agg(
+        values=wr.funnel(steps, column="word").min_samples(3),
+        strict=wr.funnel(steps, column="word", strict=True).min_samples(3),
+        conditions=wr.funnel(["paid"]).min_samples(3),
+    )
+    assert by_user(found)["ann"] == [None, 1, 1]
+
+
+def test_apply_does_not_call_its_function_for_windows_with_too_few_records() -> None:
+    calls: list[list[Any]] = []
+
+    def spread(lists: Any) -> Any:
+        calls.append(lists.to_pylist())
+        return pa.array([len(values) for values in lists.to_pylist()], pa.int64())
+
+    applied = wr.apply(spread, "word", schema="bigint").min_samples(2)
+    assert by_user(sessions().agg(n=applied)) == {"ann": [3], "bob": [None]}
+    assert calls == [[["a", None, "b"]]]
+    calls.clear()
+    nothing = wr.apply(spread, "word", schema="bigint").min_samples(9)
+    assert by_user(sessions().agg(n=nothing)) == {"ann": [None], "bob": [None]}
+    assert calls == []
+
+
+def test_equal_counts_are_computed_once() -> None:
+    plan = sessions()._plan(
+        {
+            "n": wr.count(),
+            "low": wr.min("amount").min_samples(2),
+            "high": wr.max("amount").min_samples(3),
+            "usual": (wr.mean("amount") / wr.count()).min_samples(2),
+            "first": wr.first("word").min_samples(2),
+        }
+    )
+    assert list(dict(plan.aggregates)) == ["n", "low", "high", "first", "usual: mean(amount)", "low: count(amount)"]
+
+
+def test_an_aggregate_may_be_there_with_and_without_a_least_number() -> None:
+    found = sessions().agg(
+        five=wr.sum("amount").min_samples(5), two=wr.sum("amount").where("paid").min_samples(1), any=wr.sum("amount")
+    )
+    assert by_user(found)["bob"] == [None, None, 5.0]
+
+
+def test_a_cogroup_counts_the_records_of_the_input() -> None:
+    both = wr.cogroup(a=wr.group_by(HOURS, "user", time="ts"), b=wr.group_by(HOURS[:1], "user", time="ts"))
+    found = both.windowed_by(wr.SessionWindows.with_gap("10 microseconds")).agg(
+        ours=wr.first("b.word").min_samples(2),
+        theirs=wr.first("a.word").min_samples(3),
+        rows=wr.count("b.*").min_samples(1),
+        all=wr.count().min_samples(4),
+        sums=wr.sum("a.amount").min_samples(1).where("a.paid"),
+    )
+    assert by_user(found) == {"ann": [None, "a", 1, 4, 3.0], "bob": [None, None, None, None, None]}
+
+
+ONE_OF_EACH: dict[str, Any] = {
+    "view": pa.array(["a", "b", "c", "d"], pa.string_view()),
+    "packed": pa.array(["a", "b", "c", "d"]).dictionary_encode(),
+    "uuid": pa.array([bytes([number]) * 16 for number in range(4)], pa.uuid()),
+    "runs": pa.RunEndEncodedArray.from_arrays(pa.array([3, 4], pa.int32()), pa.array(["x", "y"])),
+    "union": pa.UnionArray.from_sparse(
+        pa.array([0, 1, 0, 1], pa.int8()), [pa.array([1, 2, 3, 4]), pa.array(["a"] * 4)]
+    ),
+    "nested": pa.array([[{"v": "a"}]] * 4, pa.list_(pa.struct([("v", pa.string_view())]))),
+    "map": pa.array([[("k", 1)]] * 4, pa.map_(pa.string(), pa.int64())),
+    "nothing": pa.nulls(4),
+}
+
+
+@pytest.mark.parametrize("kind", ONE_OF_EACH)
+def test_a_value_keeps_its_type(kind: str) -> None:
+    data = HOURS.append_column("v", ONE_OF_EACH[kind])
+    found = sessions(data).agg(plain=wr.last("v"), enough=wr.last("v").min_samples(2))
+    assert found.schema.field("plain").type == found.schema.field("enough").type
+    users = dict(
+        zip(
+            found["user"].to_pylist(),
+            zip(*(found[name].to_pylist() for name in ("plain", "enough")), strict=True),
+            strict=True,
+        )
+    )
+    assert users["ann"][0] == users["ann"][1]
+    assert users["bob"][1] is None
+
+
+def test_frames_count_their_own_records() -> None:
+    week = wr.SlidingWindows.with_time_difference(timedelta(microseconds=20))
+    short = timedelta(microseconds=1)
+    found = (
+        wr.group_by(HOURS, "user", time="ts")
+        .windowed_by(week)
+        .with_columns(
+            near=wr.count().over(short).min_samples(2),
+            far=wr.first("word").min_samples(3),
+            one=wr.sum("amount").over(short),
+        )
+    )
+    assert found["near"].to_pylist() == [None, 2, 2, None]
+    assert found["far"].to_pylist() == [None, None, "a", None]
+
+
+def refused(make: Callable[[], object], kind: type[Exception], *texts: str) -> None:
+    with pytest.raises(kind) as caught:
+        make()
+    assert all(text in str(caught.value) for text in texts), str(caught.value)
+
+
+@pytest.mark.parametrize("number", [0, -1, 2**63])
+def test_a_number_that_no_window_can_miss_or_have_is_refused(number: int) -> None:
+    refused(lambda: wr.count().min_samples(number), ValueError, "min_samples(n=)", str(number), "1 or more")
+
+
+@pytest.mark.parametrize("number", [True, 1.0, "3", None, np.float64(2)])
+def test_what_is_no_whole_number_is_refused(number: Any) -> None:
+    refused(lambda: wr.count().min_samples(number), TypeError, "min_samples(n=)", "an int of 1 or more")
+
+
+def test_a_whole_number_of_numpy_is_a_number() -> None:
+    assert wr.count().min_samples(np.int64(2)) == wr.count().min_samples(2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        wr.window_id(),
+        wr.window_length(),
+        wr.ended_by(),
+        wr.position(),
+        wr.session_number(),
+        wr.reduce("amount", max),
+        wr.aggregate(int, lambda held, row: held, lambda a, b: a, schema="bigint"),
+        wr.sum("amount") / wr.window_length(),
+        wr.reduce("amount", max) + 1,
+    ],
+    ids=repr,
+)
+def test_what_has_no_over_has_no_least_number(made: Any) -> None:
+    refused(lambda: made.min_samples(2), ValueError, "min_samples(n=)", "no min_samples(...)")
+    refused(lambda: made.over("1 hour"), ValueError, "over", "no over(...)")
+
+
+def test_a_second_least_number_is_refused() -> None:
+    refused(lambda: wr.count().min_samples(2).min_samples(2), ValueError, "one min_samples(...)")
+    refused(lambda: (wr.count().min_samples(2) / wr.count()).min_samples(3), ValueError, "one min_samples(...)")
