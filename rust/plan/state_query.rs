@@ -73,6 +73,10 @@ impl StateQuery {
                     AggregateSpec {
                         frame: None,
                         breaks: None,
+                        columns: match spec.limit {
+                            None => spec.columns,
+                            Some(_) => Vec::new(),
+                        },
                         ..spec
                     },
                     name(plan.field().data_type()),

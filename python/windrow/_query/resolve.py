@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -82,6 +83,8 @@ def resolved(
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])
         fields |= {field.name: field for field in read if field.name not in fields}
+        if isinstance(call, Active) and grouped.end is not None:
+            resolved_parts[name] = replace(resolved_parts[name], columns=(grouped.end,))
     counters, more = counters_of(calls, parts, resolved_parts, taken)
     resolved_parts |= more
     grouped, left_out, fields = _left_out(grouped, options, fields)

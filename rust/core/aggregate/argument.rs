@@ -77,20 +77,26 @@ impl Argument for Presence {
     }
 }
 
-/// From when to when a row is active. A row without an end ends at its time.
+/// From when to when a row is active: to its value. A row without a value ends at its time.
 pub(crate) struct Bounds;
 
 impl Argument for Bounds {
-    type Columns<'a> = &'a [Time];
+    type Columns<'a> = (&'a [Time], Option<<Value<i64> as Argument>::Columns<'a>>);
     type Row<'a> = (Time, Time);
 
     fn columns<'a>(rows: InputRows<'a>) -> Result<Self::Columns<'a>> {
-        Ok(rows.times)
+        let ends = match rows.inputs {
+            [] => None,
+            _ => Some(Value::<i64>::columns(rows)?),
+        };
+        Ok((rows.times, ends))
     }
 
     #[inline]
-    fn get<'a>(times: Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
-        times.get(row).map(|&time| (time, time))
+    fn get<'a>((times, ends): Self::Columns<'a>, row: usize) -> Option<Self::Row<'a>> {
+        let time = *times.get(row)?;
+        let end = ends.and_then(|ends| Value::<i64>::get(ends, row));
+        Some((time, end.map_or(time, Time)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `active_time(limit, breaks)` and `active_runs(limit)`: how long the rows are active, and in how many
-//! runs. A run ends where the next row begins more than the limit after the latest end so far. 0 without rows.
+//! runs. A run ends where the next row begins more than the limit after the latest end so far. The column, if
+//! there is one, has the end of each row. 0 without rows.
 
 use crate::core::aggregate::argument::Bounds;
 use crate::core::aggregate::column::{Column, Values};
@@ -20,7 +21,7 @@ pub(crate) type Active = StateVec<ActiveState>;
 
 /// `active_time`: a duration in the unit of the time column.
 pub(crate) static ACTIVE_TIME: AggregateFunction = AggregateFunction {
-    columns: 0..=0,
+    columns: 0..=1,
     ..AggregateFunction::new("active_time", |call| {
         let breaks = call.options.breaks.unwrap_or_default();
         let active = Active::new(of_runs(call, ActiveMeasure::Length(breaks))?);
@@ -30,7 +31,7 @@ pub(crate) static ACTIVE_TIME: AggregateFunction = AggregateFunction {
 
 /// `active_runs`: `int64`.
 pub(crate) static ACTIVE_RUNS: AggregateFunction = AggregateFunction {
-    columns: 0..=0,
+    columns: 0..=1,
     ..AggregateFunction::new("active_runs", |call| {
         let active = Active::new(of_runs(call, ActiveMeasure::Runs)?);
         Ok(resolved(active, ResultType::INT64.not_null()))
