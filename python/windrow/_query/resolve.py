@@ -83,8 +83,7 @@ def resolved(
         # The key, time or gap of an empty column has the type that it needs, not the column's own.
         read = _read(grouped, argument, resolved_parts[name])
         fields |= {field.name: field for field in read if field.name not in fields}
-        if isinstance(call, Active) and grouped.end is not None:
-            resolved_parts[name] = replace(resolved_parts[name], columns=(grouped.end,))
+    resolved_parts = {name: _of_ends(call, grouped.end) for name, call in resolved_parts.items()}
     counters, more = counters_of(calls, parts, resolved_parts, taken)
     resolved_parts |= more
     grouped, left_out, fields = _left_out(grouped, options, fields)
@@ -196,6 +195,11 @@ def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows
     if isinstance(aggregate, Accumulation) and aggregate.merge is None and not isinstance(windows, SlidingWindows):
         allowed = "aggregate(init, add, merge, ...): sessions are merged"
         raise bad_value(argument, "aggregate(...) without merge", allowed)
+
+
+def _of_ends(call: AggregateCall, end: str | None) -> AggregateCall:
+    """The aggregate, which takes the ends of records if it measures them and they have ends."""
+    return replace(call, columns=(end,)) if end is not None and isinstance(call, Active) else call
 
 
 def _read(grouped: Grouping[Any], argument: str, aggregate: AggregateCall) -> Iterator[pa.Field[pa.DataType]]:
