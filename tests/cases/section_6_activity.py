@@ -20,6 +20,7 @@ ACTIVE = Query(
         "ends": wr.active_time(ms(5)).where("end"),
     },
 )
+ENDS = replace(ACTIVE, windows=sessions(50, grace=50), lasts=True)
 
 CASES = [
     case(
@@ -50,6 +51,25 @@ CASES = [
         """
         ann 0, ann 9    → upsert ann 0..9 n=2 runs=2 cut=5 drop=0
         ann 5           → upsert ann 0..9 n=3 runs=1 cut=9 drop=9
+        """,
+    ),
+    case(
+        "6.14, 2.1",
+        "with ends, a record is active from its time to its end, also in the time of another",
+        ENDS,
+        """
+        ann 40 until=41, ann 0 until=20, ann 5 until=6, ann 25 until=30     → nothing
+        tick 142        → ann 0..41 n=4 runs=2 cut=36 drop=31 none=26
+        """,
+        in_batch=True,
+    ),
+    case(
+        "6.14, 2.1",
+        "a long record joins the runs that lie in it",
+        replace(ENDS, emit={}),
+        """
+        ann 0 until=1, ann 20 until=21  → upsert ann 0..21 n=2 runs=2 cut=7 drop=2 none=2
+        ann 1 until=30                  → delete ann 0..21, upsert ann 0..30 n=3 runs=1 cut=30 drop=30 none=30
         """,
     ),
 ]
