@@ -14,27 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from windrow._aggregates.aggregate import Aggregate
 from windrow._aggregates.call import AggregateCall
 from windrow._arguments.duration import TIME_UNITS, Duration, Microseconds, check_counted, microseconds, words
 from windrow._arguments.errors import bad_value, unknown_word
 
-if TYPE_CHECKING:
-    pass
-
 Breaks = Literal["cut", "drop"]
-"""What the breaks between runs count: as long as the limit, or nothing."""
+"""How a break between runs counts: as long as the limit, or not at all."""
 
 
 def active_time(limit: Duration, breaks: Breaks = "cut") -> Aggregate:
     """How long a session was active: its length with each break cut to a limit, or dropped.
 
     A duration in the unit of the time column, in Spark a day-time interval, as `window_length` gives. The records that
-    pass `where` make runs: a run ends where the next record comes more than `limit` after the last one. With
-    `breaks="cut"` each break between two runs counts as long as `limit`, with `breaks="drop"` it does not count. Zero
-    for one record, and without records.
+    pass `where` make runs. A record is active from its time to its end, with `group_by(end=)`, or else at its time. A
+    run ends where the next record begins more than `limit` after the latest end so far. With `breaks="cut"` each break
+    between two runs counts as long as `limit`, with `breaks="drop"` it does not count. Without records the result is
+    zero.
 
     The state of a window holds the start and the end of each run.
 
@@ -45,7 +43,7 @@ def active_time(limit: Duration, breaks: Breaks = "cut") -> Aggregate:
     Raises:
         TypeError: `limit` is not a duration.
         ValueError: a negative `limit`, or another word in `breaks`; from `agg`, a `limit` that the time column cannot
-            count, or sliding windows; from `over`, always.
+            count, or sliding windows; from `over` and `min_samples`, always.
 
     >>> active = sessions.agg(
     ...     length=wr.window_length(),
@@ -69,7 +67,7 @@ def active_runs(limit: Duration) -> Aggregate:
     Raises:
         TypeError: `limit` is not a duration.
         ValueError: a negative `limit`; from `agg`, a `limit` that the time column cannot count, or sliding windows;
-            from `over`, always.
+            from `over` and `min_samples`, always.
 
     >>> sessions.agg(runs=wr.active_runs("5 minutes"))["runs"].to_pylist()
     [2]
@@ -87,7 +85,7 @@ class Active(AggregateCall):
 
     Attributes:
         limit: the longest break within a run, in microseconds.
-        breaks: what the breaks count; None for `active_runs`.
+        breaks: how a break counts; None for `active_runs`.
     """
 
     limit: Microseconds = field(kw_only=True)

@@ -140,18 +140,18 @@ class Aggregate:
         return Aggregate(self._call.framed(Frame.of(difference, closed, delay)))
 
     def min_samples(self, n: int) -> Aggregate:
-        """The same aggregate, null in windows of which it takes fewer than `n` records.
+        """The same aggregate, null in windows in which it takes fewer than `n` records.
 
         It counts the records that the aggregate takes: those that pass `where`, and for most functions have a value.
         A mean of two prices and a null takes two records. `corr` takes records with both values, `min_by` those with a
         `by`, `count()` all. NaN is a value. The page on aggregates has all of them. With `min_samples` a count may be
         null, too.
 
-        `where`, `over` and `min_samples` may come in any order. For a result that is computed from several aggregates,
-        each of them needs this number, and the result is what it is for nulls: null for arithmetic and `apply`; the
+        `where`, `over` and `min_samples` may come in any order. If a result is computed from several aggregates, each
+        of them needs this number of records, and is null with fewer. Arithmetic and `apply` then give null; the
         function of `then` gets the nulls.
 
-        On a stream the number may change at a restart: the states hold the counts.
+        On a stream the number may change at a restart, because the state holds the counts.
 
         Args:
             n: the least number of records, 1 or more.

@@ -280,18 +280,18 @@ def _only(values: Any, kept: Any) -> Any:
     if isinstance(kind, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(kind, _only(values.storage, kept))
     plain = _VIEWS.get(str(kind))
-    if plain is not None:  # pyarrow chooses no views
+    if plain is not None:  # pyarrow cannot choose among views
         return _only(values.cast(plain), kept).cast(kind)
     null = pa.nulls(1, kind)
     try:
         return pc.if_else(kept.fill_null(False), values, null[0])
-    except pa.ArrowNotImplementedError:  # nor runs, nor lists of extension types
+    except pa.ArrowNotImplementedError:  # nor among run-end encoded values or lists of extension types
         flags = kept.to_pylist()
         return pa.concat_arrays([values.slice(row, 1) if flag else null for row, flag in enumerate(flags)])
 
 
 def _places(kept: Any) -> Any:
-    """The place of each row that is kept among those that are; null for the others."""
+    """For each kept row its place among the kept rows; null for the others."""
     counted = pc.subtract(pc.cumulative_sum(kept.cast(pa.int64())), pa.scalar(1))
     return pc.if_else(kept, counted, pa.scalar(None, pa.int64()))
 

@@ -86,11 +86,11 @@ def funnel_times(
     within: Duration | None = None,
     strict: bool = False,
 ) -> Aggregate:
-    """When the records of a window got through the steps of a funnel: the times of the steps that `funnel` counts.
+    """The times of the steps that `funnel` counts.
 
-    An array of the type of the time column, without nulls, with a time for each of these steps; empty if `funnel` is 0.
-    If several records could be a step, the times are those of the way through the funnel that ends first. Of these it
-    is the way that begins last, and of these the one that reaches each next step first.
+    An array of times, of the type of the time column and without nulls; empty if `funnel` is 0. Often there are several
+    ways through the funnel with the same number of steps. Then the times are those of the way that ends first. Of these
+    it is the way that begins last, and of these the one that reaches each next step first.
 
     The state of a window is that of `funnel`, except that a complete funnel keeps the records up to its end.
 

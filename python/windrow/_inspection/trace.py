@@ -21,7 +21,7 @@ class Record:
         row: its position among the rows of the data, from 0.
         key: the place of its key among the keys of the trace.
         time: its time.
-        last: its end; its time without ends, and for a bad end.
+        last: its end; its time if it has no end or a bad one.
         gap: its dynamic gap, cut to the longest; None for a bad gap or without dynamic gaps.
         ends: whether it ends its session.
         tie: what orders it among records of its time; None if the query has no ties.
@@ -44,7 +44,7 @@ class Record:
 
     @property
     def reach(self) -> int:
-        """Up to where its own gap reaches; its end without one."""
+        """The last time that its own gap reaches; its end without one."""
         return self.last + (self.gap or 0)
 
 
@@ -115,7 +115,7 @@ class Trace:
     ends: bool = False
 
     def reach(self, record: Record) -> int:
-        """Up to where a record joins others: its end and its gap."""
+        """The last time at which another record joins this one: its end plus the gap."""
         return record.reach if self.lengths.gap is None else record.last + self.lengths.gap
 
     def of(self, key: int) -> tuple[list[Record], list[Window]]:

@@ -40,7 +40,7 @@ def fitted(plan: Plan, check: Callable[[Plan], object], has_no_values: Callable[
         return plan
     windows = plan.windows
     gap = windows.gap if isinstance(windows, SessionWindows) else None
-    # These have fit types.
+    # These have types that fit.
     needed = {*plan.keys, plan.time, plan.end, gap.column if isinstance(gap, DynamicGap) else None}
     allowed: dict[str, list[pa.DataType | None]] = {}
     for name, call in plan.aggregates:

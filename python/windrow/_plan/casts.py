@@ -179,7 +179,7 @@ class Casts(NamedTuple):
     def _filled(self, column: str, values: Sequence[Any]) -> tuple[str, list[str]]:
         """A column of text without blanks around it, in which empty text is null, and its values.
 
-        Text that is unknown may be empty, which libraries refuse to read; so does Spark in its ANSI mode.
+        Unknown text may be empty. Libraries refuse to read empty text as another type, and so does Spark in ANSI mode.
         """
         texts = [str(value) for value in values]  # DuckDB gives UUIDs for text
         if texts and all(text and text == text.strip() for text in texts):

@@ -1,6 +1,6 @@
 """Result columns that are computed: the aggregates that the core computes, and the step that follows.
 
-An aggregate with a least number of records is computed of its values and of a count, which others may share:
+An aggregate with a least number of records is computed from its value and from a count, which others may share:
 
 ```text
  mean(x).min_samples(3)        mean(x)  count(x)        null where count(x) is below 3
@@ -58,9 +58,9 @@ def counters_of(
     resolved: Mapping[str, AggregateCall],
     taken: Collection[str],
 ) -> tuple[dict[str, str], dict[str, AggregateCall]]:
-    """The counts for least numbers of records, by the names of the aggregates whose records they count.
+    """For each aggregate with a least number of records, by name, the name of the count of its records.
 
-    Also those that the core does not compute yet, by name. `resolved` are the `calls` over the columns of a plan.
+    Then the counts that the core does not compute yet, by name. `resolved` are the `calls` over the columns of a plan.
     """
     names, parts, counts = Names((*taken, *calls, *chosen)), _Parts(resolved), _Parts(calls)
     counters, more = dict[str, str](), dict[str, AggregateCall]()
@@ -90,7 +90,7 @@ def finish_of(
 ) -> Finish | None:
     """The step that makes the columns `before`, the chosen ones and `after` of the core's; None where it has those.
 
-    `calls` are the aggregates that the core computes but for the counters that only `counters` names. With `nulls`,
+    `calls` are the aggregates that the core computes, without the counts that only `counters` names. With `nulls`,
     results that do not fit their type are null.
     """
     if not counters and not any(isinstance(aggregate, Computed) for aggregate in chosen.values()):

@@ -259,7 +259,7 @@ class Input(ABC, Generic[Result]):
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Errors of the core in this block have the names of columns that `shown` gives."""
+        """Gives columns the names of `shown` in errors that the core raises in this block."""
         try:
             yield
         except (TypeError, ValueError, OverflowError) as error:
@@ -298,7 +298,7 @@ class Input(ABC, Generic[Result]):
 
 
 def _with_path(text: str, name: str, path: str) -> str:
-    """An error about a column of this name, or of a hint of the core, as one about a path."""
+    """The text of an error with the path of a column in place of its name, also in the hint of the core."""
     quoted = f'"{path}"'.replace("\\", r"\\")
     text = re.sub(rf'(?<!aggregate )"{re.escape(name)}"', quoted, text)
     return text.replace(f"column {name!r} ", f"column {path!r} ")

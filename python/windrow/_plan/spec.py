@@ -157,7 +157,7 @@ class Spec:
         return replace(self, over=True)
 
     def ordered_by(self, column: str) -> Self:
-        """For rows that travel in the order of a column. If it is not that of their times, it is that of their ends."""
+        """For rows that travel in the order of a column, which then stands for their times, and for ends if any."""
         rows = replace(self.of_shard, time=column)
         return rows if column == self.time or self.end is None else replace(rows, end=column)
 

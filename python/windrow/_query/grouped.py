@@ -123,10 +123,11 @@ def group_by(
             data: `F.lower("user")`, `pl.col("user").str.to_lowercase()`, `pc.utf8_lower(pc.field("user"))`. The result
             calls a key by its alias, or by the name that the library gives it.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
-        end: the column of the ends of records that last, such as calls or stays, of the type of `time`; inclusive. A
-            session then holds records that are at most a gap apart from the end of one to the start of the next, and
-            `window.end` is the latest end. It may be an expression, such as `F.coalesce("stopped", "started")` for
-            calls that still run. Windows must be sessions. `docs/how-to/records-with-an-end.md` shows it.
+        end: the column with the end of each record, for records that last, such as calls or stays. It is inclusive and
+            of the type of `time`. The gap of a session then counts from the latest end so far to the start of the next
+            record, and `window.end` is the latest end. It may be an expression, such as
+            `F.coalesce("stopped", "started")` for calls that still run. Only sessions take ends.
+            `docs/how-to/records-with-an-end.md` shows it.
         invalid_end: `"drop"` leaves out and counts records whose end is null or before their time (`bad_ends`);
             `"error"` fails the query with the key and time of such a record.
         tie: an integer column that orders records with the same time, such as an offset or a sequence number. It

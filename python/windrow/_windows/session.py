@@ -80,7 +80,7 @@ class SessionWindows(Windows):
         """Sessions that end when no record comes for longer than `gap`; rules end them earlier.
 
         Two records exactly `gap` apart are in one session. Lengths count in units of the time column, rounded down;
-        `windowed_by` refuses a `gap` or `max_duration` shorter than one unit.
+        `windowed_by` refuses a `gap` or `max_duration` shorter than one unit, except a `gap` of zero.
 
         With rules, windrow takes the records of a key in the order of time, then of `group_by(tie=)`. A record begins a
         new session if the gap or a rule ends the session before it. The sessions depend only on the records, not on the

@@ -35,7 +35,7 @@ def _values(value: Any, field: pa.Field[Any], zone: str | None) -> pa.Array[Any]
     argument, kind = f"keys: {field.name}", field.type
     is_list = isinstance(value, list | tuple | set | frozenset) and not hasattr(value, "asDict")
     values = [_plain(argument, each, field, zone) for each in (value if is_list else [value])]
-    # pa.array alone would cut a time of day to the unit of the column.
+    # pa.array would cut a time of day to the unit of the column.
     return pa.concat_arrays([pa.nulls(0, kind), *(cell_of(argument, each, kind) for each in values)])
 
 

@@ -74,7 +74,7 @@ def judging_times(query: StreamQuery, records: pa.RecordBatch, control: Control)
 def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     """Adds the columns that decide whether a row moves time. Counts and drops records without a time or a valid end.
 
-    Blocks of these rows have another order than time, so their packer knows neither.
+    The packer of these rows goes by order and not by time, so it cannot find such records itself.
     """
     is_tick = returned_records.is_tick(query, rows)
     number = rows[query.spec.input].cast(pa.int64()) if query.spec.input is not None else _constant(0, rows)
