@@ -48,7 +48,7 @@ def cogroup(**inputs: GroupedData[Result]) -> CogroupedData[Result]:
     Args:
         **inputs: two or more, by name; each is a result of `group_by`. Their time columns may have different names, and
             so may their `tie` columns. A `tie` orders records of one time across all inputs. Each input may have its
-            own `end`; the records of one without it end at their time.
+            own `end`; in an input without it, records end at their time.
 
     Raises:
         ValueError: fewer than two inputs, a name that is not a Python name, keys that differ, `tie`, `source` or

@@ -132,7 +132,7 @@ class FrameInput(Input[DataFrame]):
         return f"F.col({name!r})", _CASTS
 
     def cast(self, column: str, kind: pa.DataType) -> str:
-        """As a user of Spark writes it, of a time."""
+        """A cast of a column to a type of times, as a user of Spark writes it."""
         written, _ = self.written(column)
         is_zoned = isinstance(kind, pa.TimestampType) and kind.tz is not None
         return f'{written}.cast("timestamp{"" if is_zoned else "_ntz"}"){stands_for(written)}'

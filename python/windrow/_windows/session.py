@@ -94,8 +94,8 @@ class SessionWindows(Windows):
             grace: how far behind stream time a record may be on a stream. In a batch query nothing is late, so it needs
                 no grace.
             max_duration: the longest distance from the first record of a session to its last, inclusive. It may be
-                shorter than the gap. With `group_by(end=)` it is the distance to the latest end; a record that is
-                longer by itself is not cut.
+                shorter than the gap. With `group_by(end=)` it is the distance to the latest end; a first record
+                that is longer by itself is not cut.
             end_when: a boolean column or expression, true in the last record of a session, such as a logout; null is
                 false. A record without a key or a time ends nothing. For a cogroup it is a column of one input, such as
                 `"clicks.logout"`.

@@ -14,7 +14,7 @@ from windrow._folds.check_scalar import UnfitError
 
 
 def cell_of(name: str, value: Any, kind: Any) -> pa.Array[Any]:
-    """One value as an array of one row: of Python, or a scalar of Arrow, which has all times. None is null.
+    """A value of Python or a scalar of Arrow, which has all times, as an array of one row. None is null.
 
     Raises:
         TypeError: a value of a class that the type does not allow; the message starts with `name`.
