@@ -157,7 +157,7 @@ class Spec:
         return replace(self, over=True)
 
     def ordered_by(self, column: str) -> Self:
-        """For rows that travel in the order of a column, which then stands for their times, and for ends if any."""
+        """For rows that travel in the order of a column. If that is not their time, it stands for their ends, too."""
         rows = replace(self.of_shard, time=column)
         return rows if column == self.time or self.end is None else replace(rows, end=column)
 

@@ -569,9 +569,9 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             TypeError: the data is a stream, `open` is no such table, or as for `agg`.
             ValueError: `open` belongs to another query, or was changed, cut, doubled or mixed; `to` is before the
                 earlier one or no point in time; `emit("update")`, `left_out("emit")`, or `ended_by()` without rules for
-                sessions; a reserved name of a key or an aggregate; with rules for sessions a record at or after `to`, or
-                before the earlier `to` by more than the grace: it would move the cuts of sessions. Otherwise as
-                for `agg`. In Spark, errors in the rows of `open` come when the job runs.
+                sessions; a reserved name of a key or an aggregate; with rules for sessions a record at or after `to`,
+                or before the earlier `to` by more than the grace: it would move the cuts of sessions. Otherwise as for
+                `agg`. In Spark, errors in the rows of `open` come when the job runs.
             OverflowError, RuntimeError: as for `agg`.
 
         >>> first = sessions.advance(None, to="2026-01-01 09:30", n=wr.count())
