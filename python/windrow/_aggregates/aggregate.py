@@ -171,7 +171,7 @@ class Aggregate:
         >>> usual.sort_by([("window", "ascending")]).select(["n", "usual"]).to_pylist()
         [{'n': 3, 'usual': 6.0}, {'n': 1, 'usual': None}]
         """
-        least = integer("min_samples(n=)", n, "an int of 1 or more", least=1, most=MOST_RECORDS)
+        least = integer("min_samples(n=)", n, "an int from 1 to 2**63 - 1", least=1, most=MOST_RECORDS)
         return Aggregate(self._call.sampled(least))
 
     def then(self, fn: Callable[..., Any], *others: Aggregate, schema: str | pa.DataType | None = None) -> Aggregate:

@@ -73,7 +73,18 @@ class Columns(ABC):
     def cast(self, column: Reference, kind: pa.DataType) -> str:
         """How the library gives a column another type, in Python; in SQL for a relation."""
         written, _ = self.written(column)
-        return f"{written}.cast({arrow_words(kind)}){stands_for(written)}"
+        zone, times = getattr(kind, "tz", None), written
+        if self.has_other_clock(column, kind):
+            times = f"pyarrow.compute.local_timestamp({written})"
+            times = times if zone is None else f'pyarrow.compute.assume_timezone({written}, "{zone}")'
+        return f"{times}.cast({arrow_words(kind)}){stands_for(written)}"
+
+    def has_other_clock(self, column: Reference, kind: Any) -> bool:
+        """Whether only the column's times have a zone, or only those of this kind. A cast keeps what clocks show."""
+        is_own = isinstance(column, str) and column in self.names
+        own: Any = self.schema([list(self.names).index(str(column))]).field(0).type if is_own else None
+        both_are_times = isinstance(own, pa.TimestampType) and isinstance(kind, pa.TimestampType)
+        return both_are_times and (own.tz is None) != (kind.tz is None)
 
     @property
     def rows(self) -> int | None:

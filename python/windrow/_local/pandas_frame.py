@@ -90,7 +90,7 @@ class PandasColumns(Columns):
             return super().cast(column, kind)
         if isinstance(kind, pa.TimestampType):
             own: Any = self.schema([self._names.index(column)]).field(0).type
-            zone = "" if own.tz == kind.tz else ".dt.tz_convert(None)"
+            zone = "" if own.tz == kind.tz else ".dt.tz_localize(None)"
             if own.tz != kind.tz and kind.tz is not None:
                 zone = f'.dt.tz_{"localize" if own.tz is None else "convert"}("{kind.tz}")'
             return f'{self.written(column)[0]}{zone}.dt.as_unit("{kind.unit}")'

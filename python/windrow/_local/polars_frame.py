@@ -91,7 +91,10 @@ class PolarsColumns(Columns):
 
         named: Any = pl.from_arrow(pa.table({"column": pa.array([], kind)}))
         written, _ = self.written(column)
-        return f"{written}.cast(pl.{named.dtypes[0]!r}){stands_for(written)}"
+        zone = ""
+        if self.has_other_clock(column, kind):
+            zone = f".dt.replace_time_zone({getattr(kind, 'tz', None)!r})"
+        return f"{written}{zone}.cast(pl.{named.dtypes[0]!r}){stands_for(written)}"
 
     @property
     def names(self) -> Sequence[str]:

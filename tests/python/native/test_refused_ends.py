@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import windrow as wr
 
+from ..harness.tables import arrow
 from ..scenes import at
 from .test_lasting_records import CALLS, GAP, SESSIONS, shown
 from .test_time_casts import converted, of_library
@@ -50,6 +53,22 @@ def test_an_end_of_another_type_names_the_cast_and_the_cast_works(library: str, 
     columns = {"time": "ts" if casts_time else "started", "end": "stopped" if casts_time else "ts"}
     with pytest.warns(wr.LeftOut, match="bad_ends 1"):
         assert shown(wr.group_by(made, "user", **columns).windowed_by(GAP).count()) == SESSIONS
+
+
+@pytest.mark.parametrize("zoned", ["started", "stopped"])
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "pandas"])
+def test_the_cast_of_an_end_keeps_what_the_clock_shows(library: str, zoned: str) -> None:
+    started = pa.array([at(0), at(60)], pa.timestamp("us"))
+    stopped = pa.array([at(20), at(60)], pa.timestamp("us"))
+    table = pa.table({"user": ["ann", "ann"], "started": started, "stopped": stopped})
+    there = pc.assume_timezone(table[zoned], "America/New_York")
+    data = of_library(library, table.set_column(table.column_names.index(zoned), zoned, there))
+    with pytest.raises(TypeError) as refused:
+        wr.group_by(data, "user", time="started", end="stopped")
+    message = str(refused.value)
+    made = converted(library, data, message[message.index(": ", message.index("time column")) + 2 :])
+    sessions = wr.group_by(made, "user", time="started", end="ts").windowed_by(GAP).agg(length=wr.window_length())
+    assert sorted(arrow(sessions)["length"].to_pylist()) == [timedelta(0), timedelta(minutes=20)]
 
 
 def refusals() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
