@@ -277,7 +277,7 @@ def test_gaps_of_integers_say_what_they_count(folder: Path, capsys: pytest.Captu
     assert main(["sessions", *arguments, "--gap-unit", "s", "--sort"]) == 0
     written = capsys.readouterr()
     assert [line.rpartition(",")[2] for line in written.out.splitlines()] == ['"count"', "1", "1", "1"]
-    assert "1 with a gap that is null, zero or negative" in written.err
+    assert "1 with a gap that is null, negative, or zero without --end" in written.err
     assert "--gap-unit: got 's'; allowed: none with --gap" in refused(
         capsys, "sessions", name, *SESSIONS, "--gap-unit", "s"
     )

@@ -211,7 +211,6 @@ def test_values_of_json_lines_keep_their_nanoseconds_at_every_depth() -> None:
             assert json.loads(line, parse_float=number) == {
                 name: values[(first + nth) % 3] for name, (_, values) in columns.items()
             }
-            assert json.loads(line) == {name: values[(first + nth) % 3] for name, (_, values) in columns.items()}
 
 
 def test_a_least_number_of_records_makes_a_result_null(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,7 +222,7 @@ def test_a_least_number_of_records_makes_a_result_null(folder: Path, capsys: pyt
     for text, said in (
         ("five=3", "three=3"),
         ("three", "name=number"),
-        ("three=0", "1 or more"),
+        ("three=0", "from 1 to"),
         ("three=-1", "number"),
     ):
         assert main([*command, *chosen, "--min-samples", text]) == 2

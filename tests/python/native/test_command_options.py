@@ -131,6 +131,7 @@ CASES: dict[str, dict[str, list[tuple[list[str], Check]]]] = {
         "--zone": [],
         "--max-records": [(["--max-records", "1"], lambda run: [row[-1] for row in run.rows] == ["1"] * 4)],
         "--agg": [(["--agg", "spend=sum:amount"], lambda run: run.rows == [(0, 2, "7.5"), (30, 30, "4.5")])],
+        "--min-samples": [(["--min-samples", "count=2"], lambda run: [row[-1] for row in run.rows][-1] == "")],
         "--out": [
             (["--out", "o.csv"], lambda run: run.out == "" and (run.folder / "o.csv").read_text().count("\n") == 3),
             (
@@ -168,6 +169,7 @@ CASES["sliding"] = {
     "--difference": [(["--difference", "1 minute"], lambda run: run.rows[0] == (-1, 0, "1"))],
     "--resolution": [(["--resolution", "1 minute"], lambda run: (1, 6, "2") in run.rows)],
     "--agg": [(["--agg", "spend=sum:amount"], lambda run: run.rows[0] == (-5, 0, "1.5"))],
+    "--min-samples": [(["--min-samples", "count=2"], lambda run: run.rows[0][-1] == "")],
     "--sort": [(["--sort"], lambda run: run.rows == sorted(run.rows))],
     "--overflow": [(["--overflow", "null"], lambda run: len(run.rows) == 6)],
     "--threads": [(["--threads", "1"], lambda run: len(run.rows) == 6)],

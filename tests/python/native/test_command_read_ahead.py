@@ -30,7 +30,7 @@ import sys
 from {Files.__module__} import File, Files, TextFormat, TimeColumn
 from {Bar.__module__} import Bar
 source = Files([File.of("FILE", sys.argv[1])], TextFormat())
-columns = source.columns(TimeColumn(("ts",)))
+columns = source.columns(TimeColumn("--time", ("ts",)))
 columns.of("--key", "user", "value")
 columns.of("--time", "ts", "time")
 reader = source.reader(columns, Bar())
@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def reader_of(path: Path, bar: Bar) -> pa.RecordBatchReader:
     source = Files([File.of("FILE", str(path))], TextFormat())
-    columns = source.columns(TimeColumn(("ts",)))
+    columns = source.columns(TimeColumn("--time", ("ts",)))
     columns.of("--key", "user", "value")
     columns.of("--time", "ts", "time")
     return source.reader(columns, bar)
