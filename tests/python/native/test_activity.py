@@ -88,7 +88,7 @@ def windowed(data: Any, grace: int | None = None, **rules: Any) -> Any:
 LIMITS = st.integers(0, GAP + 2)
 
 
-@usually(100)
+@usually(60)
 @given(tables(), LIMITS, st.integers(1, 3), st.lists(st.integers(0, 60), max_size=3))
 def test_active_time_is_the_sum_of_the_distances_of_neighbours(
     table: pa.Table, limit: int, shards: int, cuts: list[int]

@@ -50,7 +50,7 @@ def windowed(events: list[EVENT], gap: int | None, grace: int | None = None) -> 
     return wr.group_by(table, "k", time="ts", end="end").windowed_by(windows)
 
 
-@usually(150)
+@usually(60)
 @given(EVENTS, st.none() | st.integers(0, 8))
 def test_oracle_windows_of_a_batch_and_their_records(events: list[EVENT], gap: int | None) -> None:
     for key in (1, 2):
@@ -73,7 +73,7 @@ def test_oracle_windows_of_a_batch_and_their_records(events: list[EVENT], gap: i
                 assert "in the session [" in text or not is_in
 
 
-@usually(150)
+@usually(60)
 @given(EVENTS, st.none() | st.integers(0, 8), st.integers(0, 12))
 def test_oracle_windows_of_a_stream_and_what_was_late(events: list[EVENT], gap: int | None, grace: int) -> None:
     kind, length = ("dynamic", 9) if gap is None else ("session", gap)

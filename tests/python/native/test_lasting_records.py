@@ -106,7 +106,7 @@ def grouped(table: Any) -> Any:
 GAPS = st.none() | st.integers(0, 12)
 
 
-@usually(100)
+@usually(60)
 @given(lasting(), GAPS, st.integers(1, 4), st.lists(st.integers(0, 40), max_size=3))
 def test_oracle_sessions_last_to_the_latest_end_on_every_way(
     table: pa.Table, gap: int | None, shards: int, cuts: list[int]
@@ -166,7 +166,7 @@ def test_oracle_a_stream_with_a_grace_and_restarts_gives_the_batch(
     assert (driver.counters["late"], driver.counters["behind"]) == (0, 0)
 
 
-@usually(100)
+@usually(60)
 @given(lasting(), GAPS, st.integers(0, 9), st.lists(st.integers(-30, 110), min_size=1, max_size=5))
 def test_oracle_days_cut_by_start_give_the_sessions_of_the_history(
     table: pa.Table, gap: int | None, grace: int, ends: list[int]
