@@ -176,9 +176,9 @@ bench: dist-package ## the core by layer, then windrow beside Spark, Polars and 
 	"$(PY)" benches/python/records.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
-bench-check: package ## the instructions of thirteen workloads, compared with benches/instructions.json (RECORD=--record writes it)
+bench-check: ## the instructions of twelve workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
 	@tools/toolchain.sh callgrind
-	@"$(PY)" benches/python/instructions.py $(RECORD)
+	@"$$(tools/toolchain.sh python)" benches/python/instructions.py $(RECORD)
 
 bench-grow: dist-package ## how cost grows with events, keys, records, open sessions, windows in one pass; pictures of it (GROW=)
 	"$(PY)" benches/python/growth.py --repeats $(BENCH_REPEATS) $(GROW)

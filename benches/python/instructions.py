@@ -1,14 +1,14 @@
-"""Counts the instructions of twelve workloads of the core and one over a file, compared with the recorded counts.
+"""Counts the instructions of twelve workloads of the core, and compares them with the recorded counts.
 
     python benches/python/instructions.py              exit 1 if a workload takes more than recorded
     python benches/python/instructions.py --record     records the counts of now
     python benches/python/instructions.py --repeats 5  counts so often, and prints the spread
 
-`benches/instructions.rs` has the workloads of the core, `from_file.py` the one over a file. `benches/instructions.json`
-has the counts, the Rust that compiled them, and the tolerance. Callgrind counts: other processes and the speed of the
-machine do not matter. A count is the difference between a run with the work and one that only prepares it.
+`benches/instructions.rs` has the workloads. `benches/instructions.json` has the counts, the Rust that compiled them,
+and the tolerance. Callgrind counts: other processes and the speed of the machine do not matter. A count is the
+difference between a run with the work and one that only prepares it.
 
-It needs Rust, valgrind, and for the file the Python that has the package.
+It needs Python, Rust and valgrind, and nothing of the package.
 """
 
 from __future__ import annotations
@@ -25,17 +25,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BASELINE = ROOT / "benches" / "instructions.json"
-FROM_FILE = ROOT / "benches" / "python" / "from_file.py"
 TOLERANCE = 0.03
 """How much more than recorded a workload may take."""
 PROFILES = ROOT / "target" / "callgrind"
-ENVIRONMENT = {
-    # glibc chooses among its copies of memcpy and the like by the processor: always the same ones.
-    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX2_Usable,-ERMS,-FSRM,-Prefer_No_VZEROUPPER",
-    "ARROW_USER_SIMD_LEVEL": "NONE",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-}
+# glibc chooses among its copies of memcpy and the like by the processor: always the same ones.
+TUNABLES = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX2_Usable,-ERMS,-FSRM,-Prefer_No_VZEROUPPER"
 
 
 def rust() -> str:
@@ -44,45 +38,43 @@ def rust() -> str:
     return said.split()[1]
 
 
-def built() -> list[str]:
-    """The program with the workloads of the core, optimized."""
+def built() -> Path:
+    """The program with the workloads, optimized."""
     target = ["--features", "bench", "--bench", "instructions"]
     build = ["cargo", "bench", "--locked", "--no-run", *target, "--message-format", "json"]
     done = subprocess.run(build, cwd=ROOT, check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise SystemExit(done.returncode)
     messages = map(json.loads, done.stdout.splitlines())
-    return [next(each["executable"] for each in messages if each.get("executable"))]
+    return next(Path(each["executable"]) for each in messages if each.get("executable"))
 
 
-def workloads(programs: list[list[str]]) -> dict[str, list[str]]:
-    """The names of all workloads, each with its program. Each runs once and asserts its answer."""
-    found = {}
-    for program in programs:
-        said = subprocess.run(program, check=True, capture_output=True, text=True).stdout
-        found |= {line.split()[0]: program for line in said.splitlines()}
-    return found
+def workloads(program: Path) -> list[str]:
+    """The names of all workloads, each of which runs once and asserts its answer."""
+    said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    return [line.split()[0] for line in said.splitlines()]
 
 
-def collected(program: list[str], name: str, times: int) -> int:
+def collected(program: Path, name: str, times: int) -> int:
     """The instructions of a whole run."""
     profile = PROFILES / f"{name}.{times}.out"
-    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", *program, name, str(times)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | ENVIRONMENT)
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", str(program), name, str(times)]
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, env=os.environ | {"GLIBC_TUNABLES": TUNABLES}
+    )
     count = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode or count is None:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
     return int(count[1])
 
 
-def counted(programs: dict[str, list[str]]) -> dict[str, int]:
+def counted(program: Path, names: list[str]) -> dict[str, int]:
     """The instructions of each workload."""
     PROFILES.mkdir(parents=True, exist_ok=True)
-    runs = [(name, times) for name in programs for times in (1, 0)]
+    runs = [(name, times) for name in names for times in (1, 0)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = pool.map(lambda run: collected(programs[run[0]], *run), runs)
-        counts = dict(zip(runs, found, strict=True))
-    return {name: counts[name, 1] - counts[name, 0] for name in programs}
+        counts = dict(zip(runs, pool.map(lambda run: collected(program, *run), runs), strict=True))
+    return {name: counts[name, 1] - counts[name, 0] for name in names}
 
 
 def compared(counts: dict[str, int], recorded: dict[str, int], tolerance: float) -> bool:
@@ -107,10 +99,10 @@ def compared(counts: dict[str, int], recorded: dict[str, int], tolerance: float)
     return passed
 
 
-def spread(programs: dict[str, list[str]], repeats: int) -> None:
+def spread(program: Path, names: list[str], repeats: int) -> None:
     """Prints the smallest and the largest of several counts."""
-    runs = [counted(programs) for _ in range(repeats)]
-    for name in programs:
+    runs = [counted(program, names) for _ in range(repeats)]
+    for name in names:
         counts = [run[name] for run in runs]
         least, most = min(counts), max(counts)
         print(f"  {name:<26}{least:>14,} to {most:>14,}, {(most - least) / least:.4%}")
@@ -139,11 +131,12 @@ def main() -> int:
                     file=sys.stderr,
                 )
                 return 2
-    programs = workloads([built(), [sys.executable, str(FROM_FILE)]])
+    program = built()
+    names = workloads(program)
     if args.repeats > 1:
-        spread(programs, args.repeats)
+        spread(program, names, args.repeats)
         return 0
-    counts = counted(programs)
+    counts = counted(program, names)
     if args.record:
         BASELINE.write_text(json.dumps(baseline | {"instructions": counts}, indent=2) + "\n")
         print(BASELINE.read_text(), end="")

@@ -183,13 +183,12 @@ PEERS: dict[str, Callable[[Path, str], Queries]] = {
 }
 
 
-def by_windrow(events: Any, *, left_out: bool = False, threads: int | None = None) -> Any:
+def by_windrow(events: Any, *, left_out: bool = False) -> Any:
     """The sessions of events in Spark or in memory by windrow, perhaps with the records in none, of which are none."""
     import windrow as wr
 
     grouped = wr.group_by(events, "user", time="ts").windowed_by(wr.SessionWindows.with_gap(GAP))
     grouped = grouped.left_out("emit", columns=["ts", "amount"]) if left_out else grouped
-    grouped = grouped.threads(threads) if threads else grouped
     return grouped.agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
 
 
