@@ -34,7 +34,7 @@ from windrow._local.counters import LEFT_OUT_COUNTERS, LeftOut, counters
 from windrow._native import Query
 from windrow._query.grouped import group_by
 from windrow._query.windowed import WindowedData
-from windrow._windows.session import InvalidGap, SessionWindows
+from windrow._windows.session import InvalidValue, SessionWindows
 from windrow._windows.session_rules import RuleArguments
 from windrow._windows.sliding import SlidingWindows
 
@@ -192,7 +192,7 @@ def windows_of(options: Namespace, columns: Columns) -> SessionWindows | Sliding
     }
     if options.gap is not None:
         return SessionWindows.with_gap(options.gap, **rules)
-    invalid: InvalidGap = options.invalid_gap or "drop"
+    invalid: InvalidValue = options.invalid_gap or "drop"
     gaps = columns.of("--dynamic-gap", options.dynamic_gap, "gap").name
     return SessionWindows.with_dynamic_gap(gaps, max_gap=options.max_gap, invalid_gap=invalid, **rules)
 

@@ -17,7 +17,7 @@ from windrow._arguments.errors import aggregate_argument, bad_value
 from windrow._folds.fold import Fold
 from windrow._plan.length_unit import in_one_unit
 from windrow._plan.spec import SHARDS, LeftOutLayout, Spec
-from windrow._windows.session import SessionWindows
+from windrow._windows.session import InvalidValue, SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 Emit = Literal["close", "update"]
@@ -31,9 +31,6 @@ LeftOutPolicy = Literal["drop", "emit"]
 
 Overflow = Literal["error", "null"]
 """What happens to a result that does not fit its type: the query fails, or the result is null and counted."""
-
-InvalidEnd = Literal["drop", "error"]
-"""A record whose end is null or before its time is left out and counted, or fails the query."""
 
 Callback = Callable[[str, int, int | None], object]
 """Called with the step, the records that are done in it, and all records, None if their number is unknown."""
@@ -187,7 +184,7 @@ class Plan:
     finish: Finish | None = None
     tie: str | None = None
     end: str | None = None
-    invalid_end: InvalidEnd = "drop"
+    invalid_end: InvalidValue = "drop"
     left_out: LeftOutLayout | None = None
 
     @property

@@ -19,14 +19,14 @@ from windrow._arguments.expression import Reference, column_reference, column_re
 from windrow._executor.empty_arrays import decoded
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
-from windrow._plan.plan import InvalidEnd, Stream, StreamTime
+from windrow._plan.plan import Stream, StreamTime
 from windrow._query.detect import open_input
 from windrow._query.grouping import Grouping, boolean_field, integer_field
 from windrow._query.missing_methods import windows_hint
 from windrow._query.projection import Projection, checked_keys
 from windrow._query.scans import Scan
 from windrow._query.windowed import WindowedData
-from windrow._windows.session import DynamicGap, SessionWindows
+from windrow._windows.session import DynamicGap, InvalidValue, SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def group_by(  # type: ignore[overload-overlap]
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
     end: ColumnName | None = None,
-    invalid_end: InvalidEnd = "drop",
+    invalid_end: InvalidValue = "drop",
     tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
@@ -65,7 +65,7 @@ def group_by(  # type: ignore[overload-overlap]
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
     end: ColumnName | None = None,
-    invalid_end: InvalidEnd = "drop",
+    invalid_end: InvalidValue = "drop",
     tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
@@ -82,7 +82,7 @@ def group_by(
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
     end: ColumnName | None = None,
-    invalid_end: InvalidEnd = "drop",
+    invalid_end: InvalidValue = "drop",
     tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
@@ -98,7 +98,7 @@ def group_by(
     *keys: ColumnName | Sequence[ColumnName],
     time: ColumnName,
     end: ColumnName | None = None,
-    invalid_end: InvalidEnd = "drop",
+    invalid_end: InvalidValue = "drop",
     tie: ColumnName | None = None,
     tick: ColumnName | None = None,
     source: ColumnName | Sequence[ColumnName] | None = None,
@@ -192,8 +192,8 @@ def group_by(
         fields.append(integer_field("tie", opened, ties, "such as offsets"))
     if ticks is not None:
         fields.append(boolean_field("tick", opened, ticks))
-    if invalid_end not in get_args(InvalidEnd):
-        raise unknown_word("invalid_end", invalid_end, get_args(InvalidEnd))
+    if invalid_end not in get_args(InvalidValue):
+        raise unknown_word("invalid_end", invalid_end, get_args(InvalidValue))
     if ends is not None:
         fields.append(_end_field(opened, ends, fields[len(names)]))
     elif invalid_end != "drop":

@@ -15,9 +15,10 @@ from windrow._arguments.errors import bad_column_type, bad_type, bad_value
 from windrow._arguments.expression import Reference, stands_for
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
-from windrow._plan.plan import InvalidEnd, Origins, Stream
+from windrow._plan.plan import Origins, Stream
 from windrow._query.notebook import ShownInNotebooks
 from windrow._query.projection import Projection
+from windrow._windows.session import InvalidValue
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Grouping(ShownInNotebooks, Generic[Result]):
     stream: Stream = field(repr=False)
     tie: str | None = field(default=None, repr=False, kw_only=True)
     end: str | None = field(default=None, repr=False, kw_only=True)
-    invalid_end: InvalidEnd = field(default="drop", repr=False, kw_only=True)
+    invalid_end: InvalidValue = field(default="drop", repr=False, kw_only=True)
 
     @property
     def _own_sources(self) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ from windrow._windows.specification import Windows
 if TYPE_CHECKING:
     from windrow._arguments.expression import ColumnName
 
-InvalidGap = Literal["drop", "error"]
-"""A record whose own gap is bad is left out and counted, or fails the query."""
+InvalidValue = Literal["drop", "error"]
+"""A record whose own gap or end is bad is left out and counted, or fails the query."""
 
 _DAY = 86_400_000_000
 _OPTIONS = ("grace", *RuleArguments.__annotations__, "retention")
@@ -39,7 +39,7 @@ class DynamicGap:
 
     column: Any
     max_gap: Microseconds | None
-    invalid: InvalidGap
+    invalid: InvalidValue
 
     @property
     def max_gap_on_stream(self) -> Microseconds:
@@ -166,7 +166,7 @@ class SessionWindows(Windows):
         *_by_position: Never,
         grace: Duration | None = None,
         max_gap: Duration | None = None,
-        invalid_gap: InvalidGap = "drop",
+        invalid_gap: InvalidValue = "drop",
         max_duration: Duration | None = None,
         end_when: ColumnName | None = None,
         start_when: ColumnName | None = None,
@@ -239,8 +239,8 @@ class SessionWindows(Windows):
             raise bad_value("column", column, "the name of a column")
         late = None if grace is None else microseconds("grace", grace, zero=True)
         clamp = None if max_gap is None else microseconds("max_gap", max_gap)
-        if invalid_gap not in get_args(InvalidGap):
-            raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidGap))
+        if invalid_gap not in get_args(InvalidValue):
+            raise unknown_word("invalid_gap", invalid_gap, get_args(InvalidValue))
         gap = DynamicGap(gaps, clamp, invalid_gap)
         if gap.max_gap_on_stream + (late or 0) > LONGEST:
             raise bad_value("grace", grace, f"max_gap + grace of at most {LONGEST} microseconds")

@@ -85,8 +85,8 @@ def _marked(query: StreamQuery, rows: pa.Table, control: Control) -> pa.Table:
     rows = _without(rows, timeless, "null_times", control)
     if query.spec.end is None or query.spec.invalid_end == "error":  # then the operator raises the error
         return rows
-    others = pc.and_(returned_records.has_all_but_end(query, rows), pc.invert(rows[_TICK]))
-    return _without(rows, pc.and_(others, returned_records.has_bad_end(query, rows)), "bad_ends", control)
+    has_bad_end = pc.and_(returned_records.has_all_but_end(query, rows), pc.invert(rows[_MOVES]))
+    return _without(rows, pc.and_(has_bad_end, pc.invert(rows[_TICK])), "bad_ends", control)
 
 
 def _without(rows: pa.Table, which: Column, counter: str, control: Control) -> pa.Table:

@@ -92,8 +92,11 @@ def lacks_window(query: StreamQuery, rows: pa.RecordBatch) -> Any:
 
 def has_window(query: StreamQuery, rows: Rows) -> Any:
     """Marks rows with a key, a time, a tie, a valid gap and a valid end."""
-    has = has_all_but_end(query, rows)
-    return has if query.spec.end is None else pc.and_(has, pc.invert(has_bad_end(query, rows)))
+    has, spec = has_all_but_end(query, rows), query.spec
+    if spec.end is None:
+        return has
+    is_good = pc.greater_equal(rows.column(spec.end), rows.column(spec.time))
+    return pc.and_(has, pc.fill_null(is_good, False))
 
 
 def has_all_but_end(query: StreamQuery, rows: Rows) -> Any:
@@ -105,13 +108,6 @@ def has_all_but_end(query: StreamQuery, rows: Rows) -> Any:
         is_good = is_longer(rows.column(spec.gap).cast(pa.int64()), 0)
         has = pc.and_(has, pc.fill_null(is_good, False))
     return has if spec.tie is None else pc.and_(has, pc.is_valid(rows.column(spec.tie)))
-
-
-def has_bad_end(query: StreamQuery, rows: Rows) -> Any:
-    """Marks rows whose end is null or before their time."""
-    end = query.spec.end
-    is_good = pc.greater_equal(rows.column(end if end is not None else query.spec.time), rows.column(query.spec.time))
-    return pc.invert(pc.fill_null(is_good, False))
 
 
 def has_key(query: StreamQuery, rows: Rows) -> Any:
