@@ -142,7 +142,7 @@ class Aggregate:
     def min_samples(self, n: int) -> Aggregate:
         """The same aggregate, null in windows in which it takes fewer than `n` records.
 
-        It counts the records that the aggregate takes: those that pass `where`, and for most functions have a value.
+        The aggregate takes the records that pass `where`. Most functions skip those without a value.
         A mean of two prices and a null takes two records. `corr` takes records with both values, `min_by` those with a
         `by`, `count()` all. NaN is a value. The page on aggregates has all of them. With `min_samples` a count may be
         null, too.

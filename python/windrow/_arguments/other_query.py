@@ -51,7 +51,8 @@ def other_query(state: str, saved: str, own: str) -> ValueError:
         own: the other query.
     """
     queries = [json.loads(saved), json.loads(own)]
-    if state == "open" and queries[0].get("windows", {}).get("gap") != 0:  # then a table goes on with ends and without
+    # A query with ends may go on with a table of one without, and the reverse, except with a gap of zero.
+    if state == "open" and queries[0].get("windows", {}).get("gap") != 0:
         queries = [{**query, "end": None} for query in queries]
     differs = difference(*queries)
     if state == "open":

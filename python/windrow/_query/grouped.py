@@ -124,8 +124,8 @@ def group_by(
             calls a key by its alias, or by the name that the library gives it.
         time: the timestamp column, in any order. A record without a time is left out and counted (`null_times`).
         end: the column with the end of each record, for records that last, such as calls or stays. It is inclusive and
-            of the type of `time`. The gap of a session then counts from the latest end so far to the start of the next
-            record, and `window.end` is the latest end. It may be an expression, such as
+            of the type of `time`. A record joins a session if it starts at most a gap after the latest end so far, and
+            `window.end` is the latest end. It may be an expression, such as
             `F.coalesce("stopped", "started")` for calls that still run. Only sessions take ends.
             `docs/how-to/records-with-an-end.md` shows it.
         invalid_end: `"drop"` leaves out and counts records whose end is null or before their time (`bad_ends`);

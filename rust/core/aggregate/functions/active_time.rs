@@ -175,7 +175,7 @@ impl ActiveState {
     }
 }
 
-/// Inserts a run into runs in order, and joins those that belong together.
+/// Inserts a run into sorted runs, and joins it with those that it touches.
 fn insert(runs: &mut Vec<Run>, mut run: Run, limit: Span) {
     let mut from = runs.partition_point(|each| each.start <= run.start);
     let later = runs.iter().skip(from);
