@@ -155,15 +155,10 @@ impl SessionGroups {
             Extent::lasting(time, end(row, time), gap)
         };
         let slots = match (self.query.cut, self.gap) {
-            (None, Gap::Fixed(gap)) if !ends.is_empty() => {
-                let extent = |row, time| Extent::lasting(time, end(row, time), gap);
-                sessions.assign_each(&keys, &times, extent, interrupt)?
+            (None, Gap::Fixed(gap)) if ends.is_empty() => {
+                sessions.assign(&keys, &times, gap, interrupt)?
             }
-            (None, Gap::Dynamic { .. }) if !ends.is_empty() => {
-                sessions.assign_each(&keys, &times, extent, interrupt)?
-            }
-            (None, Gap::Fixed(gap)) => sessions.assign(&keys, &times, gap, interrupt)?,
-            (None, Gap::Dynamic { .. }) => sessions.assign_own(&keys, &times, &gaps, interrupt)?,
+            (None, _) => sessions.assign_each(&keys, &times, extent, interrupt)?,
             (Some(cut), _) => {
                 let (marks, ties) = (waiting.marks(), waiting.seq_nos());
                 let number = |numbers: &[u64], row| numbers.get(row).copied().unwrap_or_default();

@@ -84,14 +84,12 @@ pub(super) fn are_scattered(
     let (own, times) = (pick(&keys, &sampled)?, pick(&rows.times(), &sampled)?);
     let mut sessions = OpenSessions::default();
     match gap {
-        _ if query.columns.end.is_some() => {
+        Gap::Fixed(gap) if query.columns.end.is_none() => {
+            sessions.assign(&own, &times, gap, interrupt)?
+        }
+        _ => {
             let extents: Vec<Extent> = rows.extents(gap).map(|(_, own)| own).collect();
             sessions.assign_partials(&own, &pick(&extents, &sampled)?)?
-        }
-        Gap::Fixed(gap) => sessions.assign(&own, &times, gap, interrupt)?,
-        Gap::Dynamic { .. } => {
-            let gaps = pick(&rows.gaps(), &sampled)?;
-            sessions.assign_own(&own, &times, &gaps, interrupt)?
         }
     };
     let sessions = sessions.coalesce(interrupt)?.keys;

@@ -88,26 +88,6 @@ impl OpenSessions {
         self.assign_each(keys, times, |_, time| Extent::of(time, gap), interrupt)
     }
 
-    /// The same, with a gap for each record.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Internal`] if `gaps` has another length. The errors of the interrupt.
-    pub fn assign_own(
-        &mut self,
-        keys: &[KeyId],
-        times: &[Time],
-        gaps: &[Span],
-        interrupt: &Interrupt,
-    ) -> Result<Vec<Slot>> {
-        if gaps.len() != keys.len() {
-            return Err(Error::Internal("a record has no gap"));
-        }
-        let gap = |row: usize| gaps.get(row).copied().unwrap_or_default();
-        let extent = |row, time| Extent::of(time, gap(row));
-        self.assign_each(keys, times, extent, interrupt)
-    }
-
     /// The same, with an extent for each record, by its row and its time.
     ///
     /// # Errors
@@ -286,13 +266,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_without_a_gap_or_a_time_is_an_error() {
-        let (keys, gaps) = ([KeyId(0), KeyId(0)], [Span(1)]);
-        let assigned = |times: &[Time]| {
-            OpenSessions::default().assign_own(&keys, times, &gaps, &Interrupt::never())
-        };
-        for times in [&[Time(0), Time(1)][..], &[Time(0)]] {
-            assert!(matches!(assigned(times), Err(Error::Internal(_))));
-        }
+    fn a_record_without_a_time_is_an_error() {
+        let (keys, times) = ([KeyId(0), KeyId(0)], [Time(0)]);
+        let assigned = OpenSessions::default().assign(&keys, &times, Span(1), &Interrupt::never());
+        assert!(matches!(assigned, Err(Error::Internal(_))));
     }
 }

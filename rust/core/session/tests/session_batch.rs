@@ -49,12 +49,8 @@ impl GapColumn<'_> {
         let slots = match self {
             Self::One(gap) => sessions.assign(&keys, &times, Span(gap), &Interrupt::never()),
             Self::Own(gaps) => {
-                let gaps: Vec<Span> = gaps[from..from + records.len()]
-                    .iter()
-                    .copied()
-                    .map(Span)
-                    .collect();
-                sessions.assign_own(&keys, &times, &gaps, &Interrupt::never())
+                let extent = |row, time| Extent::of(time, Span(gaps[from + row]));
+                sessions.assign_each(&keys, &times, extent, &Interrupt::never())
             }
         };
         slots.unwrap()
