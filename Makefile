@@ -111,14 +111,18 @@ demo: package ## sessions and sliding windows of a year of flights, in Spark, ch
 demo-kafka: package maven ## an evening of flights on a real Kafka: windows open and close as events and ticks arrive (a minute)
 	@"$(PY)" demo/kafka.py
 
-# $(call beside,one,other) makes both targets at once, and fails if one of them does. pip and the tests on a broker mostly
-# wait, and compilers have steps of one thread.
+# $(call beside,some,others) makes both at once, each in its order, and fails if one of them does. pip and the tests on a
+# broker mostly wait, and compilers, type checkers and the longest tests of the core use one core.
 beside = $(MAKE) $(1) & first=$$!; $(MAKE) $(2) || { wait $$first; exit 1; }; wait $$first
 
 test: toolchain maven ## the tests: Rust, Python, Spark, Kafka, docstrings, and the examples of README and docs
-	@$(call beside,package,test-rust)
-	@$(call beside,test-kafka,test-python)
+	@$(call beside,package,build-rust-tests)
+	@$(call beside,test-rust test-kafka,test-python)
 	@$(MAKE) test-spark
+
+.PHONY: build-rust-tests
+build-rust-tests:
+	cargo test --locked --lib --no-run
 
 test-rust: ## the core: laws, properties, Kafka's steps, recorded runs
 	cargo test --locked --lib
@@ -147,20 +151,25 @@ test-versions: package maven ## the tests of Spark on each version of tests/vers
 
 check: toolchain ## formats, lints, types, docs, licences, the stub against the binary, and the rules of the house
 	@$(call beside,package,check-core)
+	@$(call beside,check-python,check-module)
+
+.PHONY: check-core check-module check-python
+check-core:
+	cargo fmt --check
+	cargo clippy --locked --all-targets --features bench -- -D warnings
+
+check-module: package
 	cargo clippy --locked --all-targets --features python -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items --features python
 	@if command -v cargo-deny >/dev/null; then cargo deny --locked check licenses bans sources; \
 	else echo "windrow: cargo-deny is absent, deny.toml is not checked: cargo install cargo-deny --locked"; fi
+
+check-python: package
 	"$(VENV)/bin/ruff" format --check
 	"$(VENV)/bin/ruff" check
 	"$(PY)" -m mypy --strict python/windrow
 	MYPYPATH=python "$(PY)" -m mypy.stubtest windrow._native
 	"$(PY)" tools/guard.py
-
-.PHONY: check-core
-check-core:
-	cargo fmt --check
-	cargo clippy --locked --all-targets --features bench -- -D warnings
 
 bench: dist-package ## the core by layer, then windrow beside Spark, Polars and DuckDB (BENCH_EVENTS=, BENCH_REPEATS=)
 	cargo bench --locked --features bench --benches -- --quick
@@ -176,9 +185,9 @@ bench: dist-package ## the core by layer, then windrow beside Spark, Polars and 
 	"$(PY)" benches/python/records.py --repeats $(BENCH_REPEATS)
 	"$(PY)" benches/python/memory.py --events $$((10 * $(BENCH_EVENTS)))
 
-bench-check: ## the instructions of twelve workloads of the core, compared with benches/instructions.json (RECORD=--record writes it)
+bench-check: package ## the instructions of thirteen workloads, compared with benches/instructions.json (RECORD=--record writes it)
 	@tools/toolchain.sh callgrind
-	@"$$(tools/toolchain.sh python)" benches/python/instructions.py $(RECORD)
+	@"$(PY)" benches/python/instructions.py $(RECORD)
 
 bench-grow: dist-package ## how cost grows with events, keys, records, open sessions, windows in one pass; pictures of it (GROW=)
 	"$(PY)" benches/python/growth.py --repeats $(BENCH_REPEATS) $(GROW)

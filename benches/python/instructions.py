@@ -1,14 +1,15 @@
-"""Counts the instructions of twelve workloads of the core, and compares them with the recorded counts.
+"""Counts the instructions of thirteen workloads, and compares them with the recorded counts.
 
     python benches/python/instructions.py              exit 1 if a workload takes more than recorded
     python benches/python/instructions.py --record     records the counts of now
     python benches/python/instructions.py --repeats 5  counts so often, and prints the spread
 
-`benches/instructions.rs` has the workloads. `benches/instructions.json` has the counts, the Rust that compiled them,
+`benches/instructions.rs` has twelve workloads of the core, and `from_file.py` reads a file by its path.
+`benches/instructions.json` has the counts, the Rust that compiled them,
 and the tolerance. Callgrind counts: other processes and the speed of the machine do not matter. A count is the
 difference between a run with the work and one that only prepares it.
 
-It needs Python, Rust and valgrind, and nothing of the package.
+It needs Rust, valgrind, and a Python that has the package.
 """
 
 from __future__ import annotations
@@ -28,8 +29,13 @@ BASELINE = ROOT / "benches" / "instructions.json"
 TOLERANCE = 0.03
 """How much more than recorded a workload may take."""
 PROFILES = ROOT / "target" / "callgrind"
-# glibc chooses among its copies of memcpy and the like by the processor: always the same ones.
-TUNABLES = "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX2_Usable,-ERMS,-FSRM,-Prefer_No_VZEROUPPER"
+FROM_FILE = ROOT / "benches" / "python" / "from_file.py"
+ALWAYS_ALIKE = {
+    # glibc chooses among its copies of memcpy and the like by the processor
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX2_Usable,-ERMS,-FSRM,-Prefer_No_VZEROUPPER",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+}
 
 
 def rust() -> str:
@@ -49,32 +55,34 @@ def built() -> Path:
     return next(Path(each["executable"]) for each in messages if each.get("executable"))
 
 
-def workloads(program: Path) -> list[str]:
-    """The names of all workloads, each of which runs once and asserts its answer."""
+def workloads(program: Path) -> dict[str, list[str]]:
+    """The commands of all workloads by name, after each has run once and asserted its answer."""
     said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
-    return [line.split()[0] for line in said.splitlines()]
+    from_file = [sys.executable, str(FROM_FILE)]
+    for times in ("1", "0"):
+        subprocess.run([*from_file, times], check=True)
+    core = {line.split()[0]: [str(program), line.split()[0]] for line in said.splitlines()}
+    return core | {"sessions-from-file": from_file}
 
 
-def collected(program: Path, name: str, times: int) -> int:
+def collected(name: str, command: list[str], times: int) -> int:
     """The instructions of a whole run."""
     profile = PROFILES / f"{name}.{times}.out"
-    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", str(program), name, str(times)]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, env=os.environ | {"GLIBC_TUNABLES": TUNABLES}
-    )
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", *command, str(times)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | ALWAYS_ALIKE)
     count = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode or count is None:
         raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
     return int(count[1])
 
 
-def counted(program: Path, names: list[str]) -> dict[str, int]:
+def counted(commands: dict[str, list[str]]) -> dict[str, int]:
     """The instructions of each workload."""
     PROFILES.mkdir(parents=True, exist_ok=True)
-    runs = [(name, times) for name in names for times in (1, 0)]
+    runs = [(name, commands[name], times) for name in commands for times in (1, 0)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        counts = dict(zip(runs, pool.map(lambda run: collected(program, *run), runs), strict=True))
-    return {name: counts[name, 1] - counts[name, 0] for name in names}
+        counts = list(pool.map(lambda run: collected(*run), runs))
+    return {name: work - idle for name, work, idle in zip(commands, counts[::2], counts[1::2], strict=True)}
 
 
 def compared(counts: dict[str, int], recorded: dict[str, int], tolerance: float) -> bool:
@@ -99,10 +107,10 @@ def compared(counts: dict[str, int], recorded: dict[str, int], tolerance: float)
     return passed
 
 
-def spread(program: Path, names: list[str], repeats: int) -> None:
+def spread(commands: dict[str, list[str]], repeats: int) -> None:
     """Prints the smallest and the largest of several counts."""
-    runs = [counted(program, names) for _ in range(repeats)]
-    for name in names:
+    runs = [counted(commands) for _ in range(repeats)]
+    for name in commands:
         counts = [run[name] for run in runs]
         least, most = min(counts), max(counts)
         print(f"  {name:<26}{least:>14,} to {most:>14,}, {(most - least) / least:.4%}")
@@ -131,12 +139,11 @@ def main() -> int:
                     file=sys.stderr,
                 )
                 return 2
-    program = built()
-    names = workloads(program)
+    commands = workloads(built())
     if args.repeats > 1:
-        spread(program, names, args.repeats)
+        spread(commands, args.repeats)
         return 0
-    counts = counted(program, names)
+    counts = counted(commands)
     if args.record:
         BASELINE.write_text(json.dumps(baseline | {"instructions": counts}, indent=2) + "\n")
         print(BASELINE.read_text(), end="")

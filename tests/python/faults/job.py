@@ -84,6 +84,38 @@ def ruled(data: DataFrame) -> DataFrame:
     return windowed.left_out("emit", columns=["amount"]).agg(**AGGREGATES, ending=wr.ended_by())
 
 
+ENDS = {"end": "stopped", "tick": "tick"}
+OF_ENDS: dict[str, Any] = {
+    **AGGREGATES,
+    "active": wr.active_time("1 minute"),
+    "runs": wr.active_runs("1 minute"),
+    "seldom": wr.sum("amount").min_samples(4),
+}
+
+
+def _stopped(data: DataFrame) -> DataFrame:
+    """Each record with its end; a ninth of them has none and is left out."""
+    return data.selectExpr("*", "if(amount % 9 = 0, NULL, ts + pause) AS stopped")
+
+
+def ended(data: DataFrame) -> DataFrame:
+    """Records with an end, of which some are behind. Records that are left out are rows too."""
+    windowed = wr.group_by(_stopped(data), "user", time="ts", **ENDS).windowed_by(SESSIONS).shards(2)
+    return windowed.left_out("emit", columns=["amount"]).agg(**OF_ENDS)
+
+
+def ended_updates(data: DataFrame) -> DataFrame:
+    """Updates of sessions of records with an end."""
+    windowed = wr.group_by(_stopped(data), "user", time="ts", **ENDS).windowed_by(SESSIONS).shards(2)
+    return windowed.emit("update").agg(**OF_ENDS)
+
+
+def ended_ruled(data: DataFrame) -> DataFrame:
+    """Sessions that rules end, of records with an end: they wait for earlier ones."""
+    windowed = wr.group_by(_stopped(data), "user", time="ts", **ENDS).windowed_by(RULED).shards(2)
+    return windowed.agg(**OF_ENDS, ending=wr.ended_by())
+
+
 def sources(data: DataFrame) -> DataFrame:
     """Partial sessions, each source by itself."""
     grouped = wr.group_by(data, "user", "part", time="ts", tick="tick", source="part")
@@ -145,6 +177,9 @@ QUERIES: dict[str, Callable[..., DataFrame]] = {
         updates,
         paced,
         ruled,
+        ended,
+        ended_updates,
+        ended_ruled,
         slowest,
         every_record,
         python,

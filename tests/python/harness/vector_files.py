@@ -76,8 +76,9 @@ def between(query: Query, start: datetime, end: datetime) -> pa.Table:
 
 
 def batch(query: Query, number: int) -> pa.Table:
-    """The records and ticks of a micro-batch. The history is not among them."""
+    """The records and ticks of a micro-batch. The history is not among them, nor late records that end in time."""
     rows = records().filter(pc.equal(records()["batch"], number))
+    rows = rows if query.end is None else rows.filter(pc.invert(rows["late"]))
     if query.begins:
         rows = rows.filter(pc.or_(rows["late"], pc.greater_equal(rows["ts"], pa.scalar(MIDDLE, rows["ts"].type))))
     return rows

@@ -62,6 +62,14 @@ FUNCTIONS: dict[str, Any] = {
     "held": wr.aggregate(list, appended, joined, columns=["seq"], schema="array<bigint>"),
     "least": wr.reduce("n", min),
 }
+ACTIVE: dict[str, Any] = {
+    "rows": wr.count(),
+    "active": wr.active_time("1 minute"),
+    "covered": wr.active_time("0 seconds", breaks="drop").where("starts"),
+    "runs": wr.active_runs("1 minute"),
+    "times": wr.funnel_times(["a", "b", "c"], column="word", within="20 minutes"),
+    "few": wr.mean("x").min_samples(3),
+}
 INPUTS: dict[str, Any] = {"rows": wr.count(), "clicks": wr.count("clicks.*"), "spent": wr.sum("orders.price")}
 
 
@@ -100,6 +108,7 @@ class Query:
         aggregates: what it computes.
         keys: its key columns.
         time: its time column. `at` is in the order of arrival.
+        end: the column of ends, if its records have any. `at` is never before `ts`, except in ticks.
         group: options of `group_by` for a stream.
         tie: the column that orders records of one time.
         emit: the arguments of `emit("update", ...)`; None for close mode.
@@ -113,6 +122,7 @@ class Query:
     aggregates: Mapping[str, Any]
     keys: tuple[str, ...] = ("user",)
     time: str = "ts"
+    end: str | None = None
     group: Mapping[str, Any] = field(default_factory=dict)
     tie: str | None = None
     emit: Mapping[str, Any] | None = None
@@ -130,7 +140,7 @@ class Query:
         """Its windows over records; for a cogroup over a list of inputs."""
 
         def grouped(records: Any) -> Any:
-            return wr.group_by(records, *self.keys, time=self.time, tie=self.tie, **group)
+            return wr.group_by(records, *self.keys, time=self.time, end=self.end, tie=self.tie, **group)
 
         if not self.is_cogroup:
             return grouped(data).windowed_by(self.windows(grace)).shards(2)
@@ -164,4 +174,7 @@ QUERIES = {
     "features": Query(
         sliding, {"rows": wr.count(), "short": wr.sum("n").over("2 minutes")}, time="at", gives_records=True
     ),
+    "ends": Query(sessions, ACTIVE, end="at", is_run=True),
+    "ends_update": Query(sessions, ACTIVE, end="at", emit={}),
+    "ends_rules": Query(rules, {**ACTIVE, "why": wr.ended_by()}, end="at", tie="seq", is_run=True),
 }

@@ -59,7 +59,7 @@ def faults_of(draw: random.Random, count: int, kinds: dict[str, int]) -> list[Fa
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("query", ["sessions", "paced", "ruled"])
+@pytest.mark.parametrize("query", ["sessions", "paced", "ruled", "ended"])
 def test_a_query_that_was_killed_gives_what_an_uninterrupted_one_gives(
     spark: SparkSession, tmp_path: Path, query: str
 ) -> None:
