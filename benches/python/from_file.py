@@ -13,6 +13,7 @@ from pathlib import Path
 
 import events
 import pyarrow as pa
+
 import windrow as wr
 
 FOLDER = Path(__file__).resolve().parents[2] / "target" / "from-file"

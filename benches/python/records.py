@@ -1,5 +1,5 @@
-"""What rules, records left out, a pace and active time cost: each query compared with the plain one, in this process,
-in one run.
+"""What rules, records left out, a pace, ends, least numbers of records and active time cost: each query compared with
+the plain one, in this process, in one run.
 
     python benches/python/records.py                                        4 M events
     python benches/python/records.py --events 400000 --repeats 3 --order shuffled --only rules
@@ -11,6 +11,9 @@ so a slow minute of the machine slows all of them. Rows, by group:
   before it; a day ends once; a session has at most ten records. numpy finds the same sessions.
 * ledger: `left_out("emit")` while no record is left out, over a table, and in the steps of a stream.
 * every: `emit("update", every=)` compared with `emit("update")`, in the steps of a stream.
+* ends: records that last up to 20 seconds, `end=`, over a table, and in the steps of a stream, where each record ends
+  when it starts, so that the sessions are the same. numpy finds the sessions of the table.
+* samples: `.min_samples(3)` of sum, min and max, over a table.
 * active: `active_time` and `active_runs` compared with `count`, each alone, over a table. Limits of 1, 3 and 5 minutes
   make breaks of 55, 14 and 0 percent of the distances between two records.
 
@@ -46,6 +49,8 @@ BORDER = "01:30"
 BORDER_MICROSECONDS = 90 * MINUTE
 LIMITS = (1, 3, 5)
 """The limits of active times, in minutes."""
+LONGEST = MINUTE // 3
+"""How long a record lasts at most, in microseconds."""
 BEFORE = 6
 """Micro-batches before those that are measured. A session of a stream is about as long as three."""
 
@@ -78,7 +83,11 @@ def ordered(data: pa.Table, rule: str) -> tuple[np.ndarray, np.ndarray]:
     order = np.lexsort((ts, user))
     user, ts = user[order], ts[order]
     first = np.ones(len(ts), bool)
-    first[1:] = (user[1:] != user[:-1]) | (ts[1:] - ts[:-1] > events.GAP_MICROSECONDS)
+    until = ts
+    if rule == "end":  # the latest end of a user so far; users lie further apart than all times
+        apart = (user - user.min()) * (2 * (ts.max() - ts.min()) + events.GAP_MICROSECONDS)
+        until = np.maximum.accumulate(data["stopped"].cast(pa.int64()).to_numpy()[order] + apart) - apart
+    first[1:] = (user[1:] != user[:-1]) | (ts[1:] - until[:-1] > events.GAP_MICROSECONDS)
     if rule == "start_when":
         first |= data["begins"].to_numpy()[order]
     if rule == "cut_on":
@@ -146,11 +155,16 @@ def shown(title: str, found: Mapping[str, tuple[float, float]], notes: Mapping[s
         print(f"  {name:<14}{wall * 1000:8.0f} ms  {ratios}  {notes.get(name, '')}".rstrip(), flush=True)
 
 
-def over_table(data: pa.Table, windows: wr.SessionWindows, *, keeps: bool = False) -> pa.Table:
-    """Count, sum, min and max of each session; with `keeps` also the records that are in no session."""
-    windowed = wr.group_by(data, "user", time="ts").windowed_by(windows)
+def over_table(
+    data: pa.Table, windows: wr.SessionWindows, *, keeps: bool = False, end: str | None = None, least: int | None = None
+) -> pa.Table:
+    """Count, sum, min and max of each session, null below `least` records; with `keeps` also records in no session."""
+    windowed = wr.group_by(data, "user", time="ts", end=end).windowed_by(windows)
     windowed = windowed.left_out("emit", columns=["amount"]) if keeps else windowed
-    return windowed.agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
+    values = {"spend": wr.sum("amount"), "low": wr.min("amount"), "high": wr.max("amount")}
+    if least is not None:
+        values = {name: value.min_samples(least) for name, value in values.items()}
+    return windowed.agg(clicks=wr.count(), **values)
 
 
 def rules(options: argparse.Namespace) -> bool:
@@ -192,6 +206,39 @@ def ledger(options: argparse.Namespace) -> bool:
 def every(options: argparse.Namespace) -> bool:
     """Updates that leave at a pace, compared with all updates."""
     return streams("every", options, dict.fromkeys(("update", "every"), "update"), ("every",))
+
+
+def ends(options: argparse.Namespace) -> bool:
+    """Records with an end."""
+    data, windows = table(options.events, options.order), wr.SessionWindows.with_gap(GAP)
+    lasting = np.random.default_rng(events.SEED).integers(0, LONGEST, len(data))
+    stopped = pa.array(data["ts"].cast(pa.int64()).to_numpy() + lasting, pa.timestamp("us"))
+    data = data.append_column("stopped", stopped)
+    runs = {
+        "plain": lambda: over_table(data, windows),
+        "end": lambda: over_table(data, windows, end="stopped"),
+    }
+    right = all(is_right(run(), data, name) for name, run in runs.items())
+    shown(f"ends: {options.events:,} events of a table, {options.order}", measured(runs, options.repeats), {})
+    over_streams = [streams("ends", options, dict.fromkeys(("plain", "end"), emit), ()) for emit in ("close", "update")]
+    return right and all(over_streams)
+
+
+def samples(options: argparse.Namespace) -> bool:
+    """Aggregates of a least number of records."""
+    data, windows = table(options.events, options.order), wr.SessionWindows.with_gap(GAP)
+    runs = {
+        "plain": lambda: over_table(data, windows),
+        "min_samples": lambda: over_table(data, windows, least=3),
+    }
+    plain, least = (run() for run in runs.values())
+    enough = pc.greater_equal(plain["clicks"], 3)
+    right = all(
+        least[name].combine_chunks().equals(pc.if_else(enough, plain[name], None).combine_chunks())
+        for name in ("spend", "low", "high")
+    )
+    shown(f"samples: {options.events:,} events of a table, {options.order}", measured(runs, options.repeats), {})
+    return right
 
 
 def active(options: argparse.Namespace) -> bool:
@@ -259,7 +306,8 @@ def stream(name: str, emit: Any) -> Stream:
 
     def definition(data: Any) -> Any:
         windows = wr.SessionWindows.with_gap(GAP, grace="1 minute")
-        windowed = wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit, **pace)
+        end = "ts" if name == "end" else None
+        windowed = wr.group_by(data, "user", time="ts", end=end).windowed_by(windows).emit(emit, **pace)
         windowed = windowed.left_out("emit", columns=["amount"]) if name == "left_out" else windowed
         return windowed.agg(clicks=wr.count(), spend=wr.sum("amount"), low=wr.min("amount"), high=wr.max("amount"))
 
@@ -267,7 +315,7 @@ def stream(name: str, emit: Any) -> Stream:
     return Stream(definition, schema, shards=8)
 
 
-GROUPS = {"rules": rules, "ledger": ledger, "every": every, "active": active}
+GROUPS = {"rules": rules, "ledger": ledger, "every": every, "ends": ends, "samples": samples, "active": active}
 
 
 def main() -> int:

@@ -91,13 +91,7 @@ pub(crate) struct ActiveState {
     last: Run,
     /// The limit of the aggregate, without which runs cannot be merged. Zero without runs.
     limit: Span,
-    earlier: Option<Box<EarlierRuns>>,
-}
-
-/// The runs before the one that came last.
-#[derive(Clone, Debug)]
-struct EarlierRuns {
-    runs: Vec<Run>,
+    earlier: Vec<Run>,
     /// The number of runs in order, the last one among them.
     in_order: usize,
 }
@@ -107,7 +101,8 @@ impl Default for ActiveState {
         Self {
             last: Run::NONE,
             limit: Span(0),
-            earlier: None,
+            earlier: Vec::new(),
+            in_order: 1,
         }
     }
 }
@@ -124,35 +119,31 @@ impl ActiveState {
 
     /// Takes in a run that does not join the one that came last.
     fn begin(&mut self, mut run: Run) {
-        if self.earlier.is_none() && run.start < self.last.start && run.joins(self.last, self.limit)
+        if self.earlier.is_empty()
+            && run.start < self.last.start
+            && run.joins(self.last, self.limit)
         {
             self.last = run;
             return;
         }
         let before = std::mem::replace(&mut self.last, run);
-        let earlier = self.earlier.get_or_insert_with(|| {
-            Box::new(EarlierRuns {
-                runs: Vec::new(),
-                in_order: 1,
-            })
-        });
-        earlier.runs.push(before);
-        let count = earlier.runs.len();
-        let are_in_order = earlier.in_order == count;
+        self.earlier.push(before);
+        let count = self.earlier.len();
+        let are_in_order = self.in_order == count;
         if are_in_order && before.start <= run.start {
-            earlier.in_order += 1;
+            self.in_order += 1;
             return;
         }
         if are_in_order && count < FEW {
-            insert(&mut earlier.runs, run, self.limit);
-        } else if count >= FEW.max(2 * earlier.in_order) {
-            earlier.runs.push(run);
-            in_order(&mut earlier.runs, self.limit);
+            insert(&mut self.earlier, run, self.limit);
+        } else if count >= FEW.max(2 * self.in_order) {
+            self.earlier.push(run);
+            in_order(&mut self.earlier, self.limit);
         } else {
             return;
         }
-        earlier.in_order = earlier.runs.len();
-        self.last = earlier.runs.pop().unwrap_or(run);
+        self.in_order = self.earlier.len();
+        self.last = self.earlier.pop().unwrap_or(run);
     }
 
     /// Appends all runs in order, further apart than the limit.
@@ -160,18 +151,14 @@ impl ActiveState {
         if self.last == Run::NONE {
             return;
         }
-        match &self.earlier {
-            Some(earlier) if earlier.in_order <= earlier.runs.len() => {
-                let mut own = earlier.runs.clone();
-                own.push(self.last);
-                in_order(&mut own, self.limit);
-                runs.append(&mut own);
-                return;
-            }
-            Some(earlier) => runs.extend_from_slice(&earlier.runs),
-            None => {}
-        }
+        let from = runs.len();
+        runs.extend_from_slice(&self.earlier);
         runs.push(self.last);
+        if self.in_order <= self.earlier.len() {
+            let mut own = runs.split_off(from);
+            in_order(&mut own, self.limit);
+            runs.append(&mut own);
+        }
     }
 }
 
@@ -224,8 +211,7 @@ impl State for ActiveState {
 
     fn merge(&mut self, other: &Self) {
         self.limit = self.limit.max(other.limit);
-        let earlier = other.earlier.iter().flat_map(|earlier| &earlier.runs);
-        earlier.for_each(|&run| self.push(run));
+        other.earlier.iter().for_each(|&run| self.push(run));
         if other.last != Run::NONE {
             self.push(other.last);
         }
