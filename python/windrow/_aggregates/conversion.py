@@ -18,12 +18,6 @@ from windrow._arguments.nested import LIST_TYPES
 _TEXTS = ("string", "large_string", "string_view")
 
 
-def no_values(kind: Any) -> pa.Array[Any]:
-    """An empty array. The type may nest extension types, which `pa.array` refuses."""
-    none: pa.Array[Any] = pa.nulls(0, kind)
-    return none
-
-
 def as_type(array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
     """The values of an array in another type.
 

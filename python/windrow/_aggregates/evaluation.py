@@ -26,8 +26,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._aggregates.conversion import as_type, no_values
+from windrow._aggregates.conversion import as_type
 from windrow._arguments.errors import aggregate_argument, bad_type
+from windrow._arguments.nested import no_rows, no_values
 from windrow._folds.python_values import value_text
 from windrow._folds.user_code import user_frame
 
@@ -83,7 +84,7 @@ class Operation:
                 kind: Any = self.type
                 nothing: pa.Array[Any] = pa.nulls(rows, kind)
                 return nothing
-            return self.evaluate([operand.filter(kept) for operand in operands], count).take(places)
+            return _spread(self.evaluate([_kept(operand, kept) for operand in operands], count), places)
         result = self.function(*operands)
         if isinstance(result, pa.ChunkedArray):
             result = result.combine_chunks()
@@ -214,7 +215,7 @@ class Finish:
 
         `TypeError` where that gives an array without a type.
         """
-        empty = pa.RecordBatch.from_arrays([no_values(field.type) for field in core], schema=core)
+        empty = no_rows(core)
         return self.batch(empty).schema
 
     def typed(self, core: pa.Schema) -> Finish:
@@ -264,12 +265,31 @@ class _Rows:
         self._places: Any = None
         self.windows = batch
         if pc.all(kept).as_py() is False:
-            self.windows = batch.filter(kept)
+            columns = [_kept(column, kept) for column in batch.columns]
+            self.windows = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
             self._places = _places(kept)
 
     def spread(self, values: pa.Array[Any]) -> pa.Array[Any]:
         """A column for all rows: the values in these rows, null in the others."""
-        return values if self._places is None else values.take(self._places)
+        return values if self._places is None else _spread(values, self._places)
+
+
+def _kept(values: Any, kept: Any) -> Any:
+    """The values where `kept` is true, of any type."""
+    try:
+        return values.filter(kept)
+    except pa.ArrowNotImplementedError:  # such as views, and what holds them
+        places: Any = pc.indices_nonzero(kept)
+        return pa.concat_arrays([values.slice(0, 0), *(values.slice(row, 1) for row in places.to_pylist())])
+
+
+def _spread(values: pa.Array[Any], places: Any) -> pa.Array[Any]:
+    """The values at these places, of any type; null where a place is null."""
+    try:
+        return values.take(places)
+    except pa.ArrowNotImplementedError:
+        null: pa.Array[Any] = pa.nulls(1, values.type)
+        return pa.concat_arrays([null if place is None else values.slice(place, 1) for place in places.to_pylist()])
 
 
 def _only(values: Any, kept: Any) -> Any:

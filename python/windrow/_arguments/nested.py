@@ -1,4 +1,4 @@
-"""Types inside Arrow's types: the fields of structs, the elements of lists, the keys and values of maps."""
+"""Types inside Arrow's types: the fields of structs, the elements of lists, the keys and values of maps. No values."""
 
 from __future__ import annotations
 
@@ -40,3 +40,19 @@ def with_inner(kind: Any, change: Callable[[pa.Field[Any]], pa.Field[Any]]) -> A
         return of_fields(fields[0].with_nullable(False), fields[1])
     size = [kind.list_size] if isinstance(kind, pa.FixedSizeListType) else []
     return getattr(pa, _MAKERS[type(kind).__name__])(*fields, *size) if fields else kind
+
+
+def no_values(kind: Any) -> pa.Array[Any]:
+    """An empty array of any type.
+
+    >>> len(no_values(pa.list_(pa.run_end_encoded(pa.int32(), pa.string()))))
+    0
+    """
+    # `pa.array` refuses nested extension types. `pa.nulls` gives nested runs a bitmap, which they must not have.
+    none: pa.Array[Any] = pa.concat_arrays([pa.nulls(0, kind)])
+    return none
+
+
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """An empty batch, for columns of any type."""
+    return pa.RecordBatch.from_arrays([no_values(field.type) for field in schema], schema=schema)

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from windrow._arguments.nested import no_rows
 from windrow._executor.empty_arrays import has_lists, rebuilt, with_offsets
 from windrow._native import RowColumns
 
@@ -109,11 +110,6 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     # Spark sends the session's time zone and, if configured, large strings. The plan knows one form of each type.
     columns = [rebuilt(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """An empty batch, for columns of any type."""
-    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def picked(batch: pa.RecordBatch, rows: pa.Array[Any]) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.nested import inner_fields, with_inner
+from windrow._arguments.nested import inner_fields, no_values, with_inner
 
 _LISTS: Any = (pa.ListType, pa.LargeListType, pa.MapType, pa.FixedSizeListType)
 
@@ -63,7 +63,7 @@ def rebuilt(array: Any, kind: Any) -> Any:
     """The values as a type that may differ in its leaves and in what may be null, with new buffers for missing ones."""
     own = array.type
     if len(array) == 0:
-        return pa.nulls(0, kind)
+        return no_values(kind)
     if own == kind and not has_lists(kind):
         return array
     if pa.types.is_run_end_encoded(own) and not pa.types.is_run_end_encoded(kind):

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._aggregates.evaluation import Tally
+from windrow._arguments.nested import no_rows
 from windrow._executor.batch import merged
-from windrow._executor.batches import Batches, conformed, counters_alone, no_rows, read_schema, with_counters
+from windrow._executor.batches import Batches, conformed, counters_alone, read_schema, with_counters
 from windrow._executor.blocks import Blocks, pushed
 from windrow._executor.free_memory import free_memory
 from windrow._native import Query, RowColumns

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.instant import time_text
-from windrow._executor.batches import no_rows
+from windrow._arguments.nested import no_rows
 from windrow._executor.empty_arrays import rebuilt
 from windrow._executor.open_windows import OpenWindows
 from windrow._folds.python_values import value_text

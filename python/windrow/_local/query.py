@@ -17,8 +17,9 @@ from windrow._aggregates.evaluation import Finish, Tally
 from windrow._aggregates.user_function import Reduction
 from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_type
 from windrow._arguments.expression import ColumnExpression
+from windrow._arguments.nested import no_rows
 from windrow._executor.batch import final_windows, folds_in_order, query_of
-from windrow._executor.batches import no_rows, rebased, rebased_stream, stream_reader
+from windrow._executor.batches import rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._folds.python_shape import decoded
 from windrow._local.advance import rows_of, specification_of, with_bounds

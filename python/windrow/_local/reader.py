@@ -17,8 +17,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from windrow._aggregates.evaluation import Tally
+from windrow._arguments.nested import no_rows
 from windrow._executor.batch import folded, merged, query_of
-from windrow._executor.batches import no_rows, rebased
+from windrow._executor.batches import rebased
 from windrow._executor.blocks import Blocks, pushed
 from windrow._local.counters import metadata
 from windrow._local.left_out import LeftOutRecords

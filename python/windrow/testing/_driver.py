@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from windrow._arguments.duration import Duration
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.nested import no_rows
 from windrow._executor.batches import stream_reader
 from windrow._executor.open_windows import check_start
 from windrow._executor.tasks import Source
@@ -22,7 +23,7 @@ from windrow._plan.plan import left_out_columns
 from windrow._windows.session import SessionWindows
 from windrow.testing._change import Change, changes_of
 from windrow.testing._definition import Definition, Schemas, plan_of
-from windrow.testing._feed import Feed, SourcedRows, cut, without_rows
+from windrow.testing._feed import Feed, SourcedRows, cut
 from windrow.testing._operators import SharedOperator, operators_of
 from windrow.testing._pages import DRIVER, driver_page, read
 from windrow.testing._stores import SessionStore, Store, WindowStore
@@ -225,7 +226,7 @@ class StreamDriver:
         else:
             raise bad_type("data", data, "Arrow data: a pyarrow Table or RecordBatch, or any Arrow stream")
         # All of them, so that an error comes before any is taken; of a named input its columns also without rows.
-        to_rows(without_rows(table.schema))
+        to_rows(no_rows(table.schema))
         batches = [to_rows(batch).rebased() for batch in cut(table, rows)]
         return [change for batch in batches for change in self._push(batch)]
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value, listed, unknown_column, unknown_word
 from windrow._arguments.integer import integer
+from windrow._arguments.nested import no_rows
 from windrow._executor.batches import picked, rebased
 from windrow._executor.tasks import Source
 from windrow._plan.plan import SERIES, Plan
@@ -159,7 +160,7 @@ class Feed:
             self._origin(of, "input_column")
             rows.setdefault((of, name is None), []).append(row)
         pieces = [self.batch(of, taken(batch, rows_of), of_all=of_all) for (of, of_all), rows_of in rows.items()]
-        whole = pa.Table.from_batches([without_rows(self.schema), *(piece.batch for piece in pieces)], self.schema)
+        whole = pa.Table.from_batches([no_rows(self.schema), *(piece.batch for piece in pieces)], self.schema)
         together = [column.combine_chunks() for column in whole.columns]
         sources = [source for piece in pieces for source in piece.sources]
         place = {row: place for place, row in enumerate(itertools.chain.from_iterable(rows.values()))}
@@ -201,11 +202,6 @@ class Feed:
         if None in self._origins:
             raise bad_value(argument, name, "none: the definition has one input")
         raise unknown_word(argument, name, [each for each in self._origins if each is not None])
-
-
-def without_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """Columns of any type, and no rows."""
-    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
 def _sources(columns: Sequence[pa.Array[Any]], ticking: Sequence[bool | None]) -> list[Source | None]:

@@ -1,18 +1,22 @@
-"""What `then` and `apply` give becomes the type that was declared, where nothing is lost."""
+"""What `then` and `apply` give becomes the type that was declared, where nothing is lost. Columns of all types pass."""
 
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow.testing import StreamDriver
 
-ORDERS = pa.table({"user": ["ann", "bob"], "ts": pa.array([0, 50], pa.timestamp("us"))})
+US = pa.timestamp("us")
+ORDERS = pa.table({"user": ["ann", "bob"], "ts": pa.array([0, 50], US)})
 
 
 def sessions(data: pa.Table) -> Any:
@@ -112,3 +116,51 @@ def test_values_that_are_not_there_are_none_that_a_type_must_hold(values: Any, k
     first = ORDERS.slice(0, len(values))
     result = sessions(first).agg(x=wr.count().then(lambda _: values, schema=kind))
     assert result["x"].to_pylist() == expected
+
+
+COMPUTED: dict[str, Any] = {"twice": wr.count() * 2, "first": wr.first("word").then(lambda words: words)}
+LONG = "a text that is longer than a view holds"
+
+
+def test_a_daily_job_of_polars_has_text_keys_beside_computed_columns() -> None:
+    days = pl.DataFrame({"user": [LONG, LONG], "ts": ORDERS["ts"].to_pylist(), "word": [LONG, None]})
+    closed, still_open = sessions(days).advance(None, to=days["ts"][1] + timedelta(microseconds=1), **COMPUTED)
+    assert closed.drop("window").rows() == [(LONG, 2, LONG)]
+    assert still_open.drop_nulls("window").select("user", "twice", "first").rows() == [(LONG, 2, None)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [(pa.string_view(), LONG), (pa.struct({"name": pa.string_view()}), {"name": LONG}), (pa.large_string(), LONG)],
+    ids=str,
+)
+def test_updates_of_a_stream_have_values_of_any_type_beside_computed_columns(kind: pa.DataType, word: Any) -> None:
+    data = pa.table(
+        {"user": ["ann", "ann", "bob", "ann"], "ts": pa.array([0, 5, 50, 0], US), "word": pa.array([word] * 4, kind)}
+    )
+    windows = wr.SessionWindows.with_gap("10 microseconds", grace="0 seconds")
+
+    def updates(rows: Any) -> Any:
+        windowed = wr.group_by(rows, "user", time="ts").windowed_by(windows).emit("update")
+        return windowed.left_out("emit", columns=["word"]).agg(**COMPUTED)
+
+    driver = StreamDriver(updates, data.schema)
+    for row in range(4):
+        driver.pipe_batch(data.slice(row, 1))
+    given = [
+        (row["op"], row["user"], row["twice"], row["first"], (row["record"] or {}).get("word"))
+        for row in driver.read_table().to_pylist()
+    ]
+    assert given == [
+        ("upsert", "ann", 2, word, None),
+        ("delete", "ann", None, None, None),
+        ("upsert", "ann", 4, word, None),
+        ("upsert", "bob", 2, word, None),
+        ("left_out", "ann", None, None, word),
+    ]
+
+
+def test_lists_of_runs_pass_beside_computed_columns() -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array(["a"]))
+    result = sessions(ORDERS.append_column("word", runs)).agg(twice=wr.count() * 2, words=wr.collect_list("word"))
+    assert result.select(["twice", "words"]).to_pylist() == [{"twice": 2, "words": ["a"]}] * 2
