@@ -82,11 +82,11 @@ def _before(trace: Trace, record: Record, members: Sequence[Record], taken: Sequ
     if fixed is None or trace.ends:  # records join by how far they reach, not by the distance of neighbours
         if inside:
             far = max(inside, key=trace.reach)
-            return f"previous record: {_reaching(far, trace, text)}, as far as it or further: one session"
+            return f"previous record: {_reaching(far, trace, text)}, which is not before this record: one session"
         if not outside:
             return "previous record: none: the session starts here"
         far = max(outside, key=trace.reach)
-        why = "which is not so far" if trace.reach(far) < record.time else _between(far, trace, text)
+        why = "which is before this record" if trace.reach(far) < record.time else _between(far, trace, text)
         return f"previous record: {_reaching(far, trace, text)}, {why}: the session starts here"
     if inside:
         near = inside[-1]
@@ -115,7 +115,7 @@ def _behind(trace: Trace, record: Record, members: Sequence[Record], taken: Sequ
         if not outside:
             return f"next record: none; {reach}: the session ends here"
         near = outside[0]
-        why = "which is not so far" if trace.reach(far) < near.time else _between(record, trace, text)
+        why = "which is before it" if trace.reach(far) < near.time else _between(record, trace, text)
         return f"next record: {text.time(near.time)}; {reach}, {why}: the session ends here"
     if inside:
         return f"next record: {_distance(inside[0], record, fixed, text)}: one session"

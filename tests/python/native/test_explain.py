@@ -236,10 +236,9 @@ def test_gaps_of_their_own() -> None:
     assert wr.explain_record(windows, "ann", minute(20)[0]).splitlines()[1:] == [
         "  in the session [2026-01-01 09:00:00, 2026-01-01 09:20:00], which has 3 records",
         "  previous record: that of 2026-01-01 09:00:00 with its gap of 20 minutes reaches to 2026-01-01 "
-        "09:20:00, as far as "
-        "it or further: one session",
+        "09:20:00, which is not before this record: one session",
         "  next record: 2026-01-01 09:23:00; its own gap of 2 minutes reaches to 2026-01-01 09:22:00, "
-        "which is not so far: the session ends here",
+        "which is before it: the session ends here",
     ]
 
 

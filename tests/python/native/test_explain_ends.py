@@ -114,13 +114,13 @@ def test_a_text_says_how_far_a_record_reaches() -> None:
         "user 'ann' at 2026-05-04 09:05:00 to 2026-05-04 09:07:00",
         "  in the session [2026-05-04 09:00:00, 2026-05-04 09:24:00], which has 3 records",
         "  previous record: that of 2026-05-04 09:00:00 to 2026-05-04 09:20:00 with the gap of 5 minutes reaches to "
-        "2026-05-04 09:25:00, as far as it or further: one session",
+        "2026-05-04 09:25:00, which is not before this record: one session",
         "  next record: 2026-05-04 09:24:00; that of 2026-05-04 09:00:00 to 2026-05-04 09:20:00 with the gap of 5 "
         "minutes reaches to 2026-05-04 09:25:00: one session",
     ]
     assert wr.explain_record(sessions(rows), "ann", NINE + timedelta(minutes=24)).splitlines()[-1] == (
         "  next record: 2026-05-04 09:30:00; its end with the gap of 5 minutes reaches to 2026-05-04 09:29:00, which "
-        "is not so far: the session ends here"
+        "is before it: the session ends here"
     )
     assert wr.explain_record(sessions(rows), "ann", NINE + timedelta(minutes=40)).splitlines() == [
         "user 'ann' at 2026-05-04 09:40:00",
