@@ -22,7 +22,10 @@ ifneq ($(JAVA_FOUND),)
 export JAVA_HOME := $(JAVA_FOUND)
 endif
 
-# Python compiles what it imports; pip would compile everything. PySpark is published as source, and pip packs its jars
+# Python compiles what it imports, and keeps it, whatever the environment says: the tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
+
+# pip would compile everything. PySpark is published as source, and pip packs its jars
 # into a wheel only to unpack it again, so nothing is compressed. Only the wheel needs Zig.
 PIP := --quiet --disable-pip-version-check --no-compile
 STORED := --config-settings=--build-option=--compression=stored
