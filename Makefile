@@ -25,8 +25,8 @@ endif
 # Python compiles what it imports, and keeps it, whatever the environment says: the tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-# pip would compile everything. PySpark is published as source, and pip packs its jars
-# into a wheel only to unpack it again, so nothing is compressed. Only the wheel needs Zig.
+# pip would compile everything. PySpark is published as source, and pip packs its jars into a wheel only to unpack it
+# again, so nothing is compressed. Only the wheel needs Zig.
 PIP := --quiet --disable-pip-version-check --no-compile
 STORED := --config-settings=--build-option=--compression=stored
 
