@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,8 +30,8 @@ from windrow.testing._definition import Schemas, plan_of
 class DictState:
     """A map of Spark's state store as a dict."""
 
-    def __init__(self) -> None:
-        self.pages = dict[str, str]()
+    def __init__(self, pages: Mapping[str, str] | None = None) -> None:
+        self.pages = dict(pages or {})
 
     def getValue(self, key: tuple[str]) -> tuple[str] | None:  # noqa: N802
         page = self.pages.get(key[0])
@@ -96,11 +96,17 @@ class LocalStream:
         result = json.dumps({"fields": [{"name": name} for name in names]})
         self.shipment = shipment_of(self.plan, functions, clock, result, start=start)
         self.read = pa.schema(read_columns(self.plan).values())
+        self.output = self._output()
         if start is not None and not self.states:
             self._begin()
 
     def _begin(self) -> None:
         """Gives the shards the states with which the query begins."""
+        for shard, name, page in self.first_entries():
+            self.states.setdefault(shard, DictState()).updateValue((name,), (page,))
+
+    def first_entries(self) -> Iterator[tuple[int, str, str]]:
+        """The entries of the states with which the query begins: the shard, the name and the page."""
         plan, shard_keys = self.plan, StreamQuery(self.shipment).shard_keys
         aggregates = shown_aggregates(plan, Operator(plan.spec.of_run.text, plan.schema, plan.folds()).output_schema)
         rows = plan.options.start(plan, aggregates)
@@ -109,16 +115,17 @@ class LocalStream:
         packed = packed.sort_by([("shard", "ascending"), ("kind", "ascending"), ("first", "ascending")])
         entries = first_pages(iter(packed.to_batches()), self.shipment, spec, schema)
         for entry in pa.Table.from_batches(entries).to_pylist():
-            state = self.states.setdefault(shard_keys.index(entry["shard"]), DictState())
-            state.updateValue((entry["name"],), (entry["page"],))
+            yield shard_keys.index(entry["shard"]), entry["name"], entry["page"]
 
     def still_open(self) -> pa.Table:
         """The table of its open windows."""
+        return self.open_in({shard: state.pages for shard, state in self.states.items()})
+
+    def open_in(self, states: Mapping[int, Mapping[str, str]]) -> pa.Table:
+        """The table of the open windows in the pages of all shards."""
         rows = [
-            pa.record_batch(
-                {"shard": [shard] * len(state.pages), "name": [*state.pages], "page": [*state.pages.values()]}
-            )
-            for shard, state in sorted(self.states.items())
+            pa.record_batch({"shard": [shard] * len(pages), "name": [*pages], "page": [*pages.values()]})
+            for shard, pages in sorted(states.items())
         ]
         query = StoredQuery.open(StreamQuery(self.shipment).stored)
         schema = table_schema(query)
@@ -159,7 +166,7 @@ class LocalStream:
 
     def _unpacked(self, blocks: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows of blocks."""
-        return self._finished(unpack(iter([blocks]), self._output().serialize().to_pybytes(), {}))
+        return self._finished(unpack(iter([blocks]), self.output.serialize().to_pybytes(), {}))
 
     def _finished(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows after the last step of the query, if it has one."""

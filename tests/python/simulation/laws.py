@@ -1,0 +1,77 @@
+"""The laws that hold between two runs of the same micro-batch, and for a state alone.
+
+| the runs have | what must be equal |
+|---|---|
+| (a) the same splits and Arrow batches | every byte: pages, index, counters, rows, whatever the order of a shard's rows |
+| (b) other Arrow batches | the rows in any order, floats within rules 6.6; the open windows |
+| (c) other splits, or another order of rows | as (b), without what arrival decides: the order of a list without `tie=` |
+| (d) Python functions that the order of rows changes | (a) |
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+Ran = tuple[list[pa.RecordBatch], Mapping[int, Mapping[str, str]]]
+"""The rows and the states of a run."""
+
+
+class BrokenLawError(AssertionError):
+    """What must be equal is not."""
+
+
+def check_attempts(one: object, other: object, what: str) -> None:
+    """Law (a)."""
+    if one != other:
+        raise BrokenLawError(f"law (a): {what} differ: {one!r:.300} and {other!r:.300}")
+
+
+def check_state(states: Mapping[int, Mapping[str, str]]) -> None:
+    """A state holds the pages of its index and nothing else, so it is bounded by its windows."""
+    for shard, pages in states.items():
+        named = {"index", *json.loads(pages["index"])["pages"]}
+        if named != set(pages):
+            raise BrokenLawError(f"the state of shard {shard} has other pages than its index: {named ^ set(pages)}")
+
+
+def stream_time(states: Mapping[int, Mapping[str, str]]) -> int | None:
+    """Stream time after a micro-batch, as the states keep it."""
+    times = [time for pages in states.values() for time, _ in json.loads(pages["index"])["gauges"].values()]
+    return None if None in times else min(times, default=None)
+
+
+def check_rows(one: Iterable[dict[str, Any]], other: Iterable[dict[str, Any]], law: str, *, lists: bool = False) -> None:
+    """Law (b), or (c). Lists are compared in any order, unless `lists`."""
+    found, again = (sorted((shown(row, lists=lists) for row in rows), key=repr) for rows in (one, other))
+    if len(found) != len(again) or not all(map(is_near, found, again)):
+        lost = [row for row in found if row not in again]
+        new = [row for row in again if row not in found]
+        raise BrokenLawError(f"law {law}: {lost!r:.300} became {new!r:.300}")
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    """The rows of batches."""
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def shown(row: Mapping[str, Any], *, lists: bool) -> tuple[Any, ...]:
+    """A row as its names and values."""
+    return tuple(
+        (name, sorted(value, key=repr) if isinstance(value, list) and not lists else value)
+        for name, value in row.items()
+    )
+
+
+def is_near(one: Any, other: Any) -> bool:
+    """Whether two values are equal, floats within rules 6.6."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(is_near, one, other))
+    return bool(one == other)

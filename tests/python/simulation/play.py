@@ -1,0 +1,97 @@
+"""Plays a schedule on a cluster and asks, after each micro-batch that is committed, whether all laws hold.
+
+The oracle says which rows and counters a micro-batch gives. So no final window comes twice or never. A table to which
+the updates are applied, in their order, has the oracle's windows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+from ..harness.micro_batch_player import COUNTED
+from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
+from ..oracle.micro_batches import MicroBatches
+from ..oracle.streaming_scenario import StreamingScenario
+from .cluster import Cluster
+from .laws import BrokenLawError
+from .schedule import Schedule
+from .table import Table
+
+COUNTERS = (*COUNTED, "ticks", "bad_ticks", "updates", "windows_closed", "windows_open")
+
+
+class Run:
+    """A run of a schedule.
+
+    Attributes:
+        cluster: its states, its sink and its log.
+        did: how often something happened.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule, scenario = schedule, schedule.scenario
+        self.cluster = Cluster(
+            definition(scenario),
+            schemas(scenario),
+            shards=schedule.shards,
+            seed=schedule.seed,
+            tasks=schedule.tasks,
+            faults=list(schedule.faults),
+        )
+        self.oracle = MicroBatches(scenario)
+        self.table = Table(scenario)
+        self.did = Counter[str](schedules=1)
+
+    def play(self) -> None:
+        """Raises an exception if a law is broken."""
+        scenario, cluster, oracle = self.schedule.scenario, self.cluster, self.oracle
+        expected: list[ShownChange] = []
+        for number, rows in enumerate(scenario.batches):
+            cluster.number = number
+            draw = random.Random(f"{self.schedule.seed} splits {number}")
+            tables = [named(cluster, table) for table in splits(draw, scenario, rows)]
+            if (restart := scenario.restart_before(number)) is not None:
+                if rows and cluster.dies():
+                    cluster.planned(tables)
+                oracle.restart(restart.grace, restart.late, restart.every)
+                cluster.define(definition(oracle.scenario))
+            if not rows and scenario.every is not None:
+                continue  # Spark runs no micro-batch: what waits leaves with the next one, as it is then
+            expected += (shown(change, scenario.inputs) for change in oracle.push(rows))
+            if not rows:
+                continue  # Spark runs no micro-batch: what a smaller grace closes comes with the next one
+            self._check(expected, [row for batch in cluster.push_batches(tables) for row in stream_rows(batch)])
+            self.did["micro-batches"] += 1
+            expected = []
+        self.did["faults"] += len(cluster.log)
+        self.did["rows"] += sum(batch.num_rows for batches in cluster.sink.values() for batch in batches)
+
+    def _check(self, expected: Sequence[ShownChange], got: list[ShownChange]) -> None:
+        scenario = self.schedule.scenario
+        if scenario.every_record and not scenario.sourced and by_key(got) != by_key([*expected]):
+            raise BrokenLawError(f"the order of a key: expected {by_key([*expected])}, got {by_key(got)}")
+        lost, more = Counter(expected) - Counter(got), Counter(got) - Counter(expected)
+        if lost or more:
+            raise BrokenLawError(f"rows: missing {[*lost.elements()]}, too many {[*more.elements()]}")
+        for name in COUNTERS:
+            wanted, found = self._counted(name), self.cluster.counters[name]
+            if found != wanted:
+                raise BrokenLawError(f"counter {name}: expected {wanted}, got {found}")
+        self.table.take(got, self.oracle)
+
+    def _counted(self, name: str) -> int:
+        if name != "windows_open":
+            return self.oracle.counters[name]
+        return sum(not window.closed for windows in self.oracle.windows.values() for window in windows.stored)
+
+
+def difference(schedule: Schedule) -> tuple[str | None, Run]:
+    """The first difference of a schedule, in words; an exception is one too. None if there is none."""
+    run = Run(schedule)
+    try:
+        run.play()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}", run
+    return None, run
