@@ -136,9 +136,10 @@ class Cluster(LocalStream):
         """A driver starts, perhaps with another query."""
         self.definition, self._tried = definition, None
         super().define(definition)
-        self._is_pandas = random.Random(f"{self.seed} form").random() < 0.1
+        chosen = random.Random(f"{self.seed} form").random()
+        self._is_pandas = chosen < 0.03
         form = PANDAS if self._is_pandas else ROWS
-        self._pickled = cloudpickle.dumps(_processor(self.shipment, form, probes=self._is_pandas))
+        self._pickled = cloudpickle.dumps(_processor(self.shipment, form, probes=chosen < 0.01))
 
     def _begin(self) -> None:
         self._history = list(self.first_entries())
