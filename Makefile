@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help docs pictures demo demo-kafka test test-rust test-python test-spark test-kafka test-slow test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark soak clean toolchain package wheel
+.PHONY: help docs pictures demo demo-kafka simulate test test-rust test-python test-spark test-kafka test-slow test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -54,6 +54,9 @@ SOAK_RECORDS ?= 100000
 SOAK_KILLS ?= 50
 SOAK_BATCHES ?= 2000
 SOAK_SECONDS ?= 600
+SOAK_SCHEDULES ?= 20000
+SEED ?= $(shell date +%s)
+SCHEDULES ?= 600
 BENCH_EVENTS ?= 10000000
 BENCH_REPEATS ?= 3
 KAFKA_REPEATS ?= 1
@@ -149,6 +152,9 @@ test-slow-python: package
 test-slow-kafka: package maven
 	$(PYTEST) -m "slow and not soak" tests/kafka
 
+simulate: package ## streams on a simulated cluster whose tasks and drivers die, beside an oracle (SEED=, SCHEDULES=, REPLAY= a file of schedules)
+	@"$(PY)" -m tests.python.simulation --seed "$(SEED)" --schedules "$(SCHEDULES)" --replay "$(REPLAY)"
+
 test-versions: package maven ## the tests of Spark on each version of tests/versions (VERSIONS="3.5 4.0", SMOKE=--smoke), and a table
 	$(PY) tools/versions.py $(SMOKE) $(VERSIONS)
 
@@ -205,12 +211,13 @@ bench-kafka: dist-package maven ## a topic through Spark and windrow beside Kafk
 bench-nexmark: dist-package maven ## Nexmark's q11 and q0 by windrow on Spark beside Flink, from Parquet and from Kafka (NEXMARK=)
 	"$(PY)" benches/python/nexmark.py --repeats $(BENCH_REPEATS) $(NEXMARK)
 
-soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMPLES=, SOAK_STREAMS=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
+soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMPLES=, SOAK_STREAMS=, SOAK_SCHEDULES=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
 	SOAK_CASES=$(SOAK_CASES) SOAK_DAMAGES=$(SOAK_DAMAGES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
 	cargo bench --locked --features bench --benches -- --test
 	SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -n auto --dist worksteal --hypothesis-profile soak \
 		-m "hypothesis and not spark and not soak" tests/python
-	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
+	WINDROW_FIRST_SEED=$(SOAK_SEED) WINDROW_STREAMS=$(SOAK_STREAMS) WINDROW_SCHEDULES=$(SOAK_SCHEDULES) \
+		WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
 		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
 	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py tests/kafka/test_end_to_end.py
 	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_DAMAGES) damaged rows of" \

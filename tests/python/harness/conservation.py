@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -77,8 +79,13 @@ def conserved_scenario(seed: int, make: Make) -> StreamingScenario:
     return replace(scenario, until=None, batches=batches, values="built_in", emit=emit, every_record=every)
 
 
-def with_ledger(scenario: StreamingScenario, seed: int) -> Callable[..., Any]:
-    """The query of a scenario. Its windows list the numbers of their records. Every other seed has ties."""
+def with_ledger(
+    scenario: StreamingScenario, seed: int, more: Mapping[str, Any] = MappingProxyType({})
+) -> Callable[..., Any]:
+    """The query of a scenario. Its windows list the numbers of their records. Every other seed has ties.
+
+    With one input it has `more` aggregates.
+    """
     rules, grace = rules_of(scenario, seed), micros(scenario.grace)
     if scenario.sliding:
         unit = micros(scenario.resolution)
@@ -100,7 +107,7 @@ def with_ledger(scenario: StreamingScenario, seed: int) -> Callable[..., Any]:
         late: Any = scenario.late
         query = data.windowed_by(windows).emit(emit, every_record=scenario.every_record).late(late)
         lists = {f"all{number}": wr.collect_list(column) for number, column in enumerate(columns)}
-        return query.left_out("emit", columns=columns).agg(**lists)
+        return query.left_out("emit", columns=columns).agg(**lists, **(more if scenario.inputs == 1 else {}))
 
     if scenario.inputs == 1:
         return lambda data: windowed(grouped(data), ["v"])
@@ -180,15 +187,25 @@ class Account:
 
 def conserves(seed: int, make: Make = streaming_scenario) -> Counter[str]:
     """Plays the scenario of a seed and checks the law. Returns how often each reason came."""
-    scenario, draw = conserved_scenario(seed, make), random.Random(seed)
+    shards = random.Random(f"shards {seed}").choice([1, 2, 5])
+    return played(conserved_scenario(seed, make), seed, partial(LocalStream, shards=shards, seed=seed))
+
+
+def played(
+    scenario: StreamingScenario,
+    seed: int,
+    start: Callable[..., LocalStream],
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> Counter[str]:
+    """Plays a scenario on the stream that `start` makes, perhaps with `more` aggregates, and checks the law."""
+    draw = random.Random(seed)
     ahead = draw.choice([None, None, scenario.length]) if not scenario.restarts else None
-    shards = draw.choice([1, 2, 5])
-    stream = LocalStream(with_ledger(scenario, seed), columns_of(scenario), shards=shards, seed=seed, max_ahead=ahead)
+    stream = start(with_ledger(scenario, seed, more), columns_of(scenario), max_ahead=ahead)
     account, place, rows_so_far = Account(), f"seed {seed}\n{scenario.line()}", list[Row]()
     for number, rows in enumerate(scenario.batches):
         if (restart := scenario.restart_before(number)) is not None:
             scenario = replace(scenario, grace=restart.grace, late=restart.late)
-            stream.define(with_ledger(scenario, seed))
+            stream.define(with_ledger(scenario, seed, more))
         stream.clock = max((row.time or 0 for row in rows), default=0) - draw.choice([1, 3]) * scenario.length
         account.add(stream.push(tables(stream, scenario, draw, rows)), scenario.emit)
         rows_so_far += rows

@@ -18,7 +18,7 @@ def failure(schedule: Schedule) -> str:
     """The smallest schedule that fails like this one: its difference, its steps and its line."""
     small = shrunk(schedule, lambda each: difference(each)[0] is not None)
     words, run = difference(small)
-    return "\n  ".join([f"seed {schedule.seed}: {words}", *run.cluster.log]) + f"\n{small.line()}"
+    return "\n  ".join([f"seed {schedule.seed}: {words}", *run.log]) + f"\n{small.line()}"
 
 
 def play_all(schedules: Iterable[Schedule]) -> tuple[Counter[str], str | None]:

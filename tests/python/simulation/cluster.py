@@ -106,12 +106,12 @@ class Done(NamedTuple):
 
 @dataclass
 class Cluster(LocalStream):
-    """A streaming query on a cluster. The player sets `number` before each micro-batch.
+    """A streaming query on a cluster.
 
     Attributes:
         tasks: how many tasks share the shards.
         faults: those that are still to come.
-        number: the number of the next micro-batch; faults name it.
+        number: the number of the next micro-batch, by which faults name it; those that Spark does not run count too.
         versions: the states before each micro-batch, by how many are committed; also those of attempts that failed.
         sink: the rows of each micro-batch, as batches. Rows that come again replace the earlier ones.
         log: what happened.
@@ -154,6 +154,7 @@ class Cluster(LocalStream):
             if self.committed == number:
                 self.define(self.definition)
                 self._tried = tried
+        self.number += 1
         return self.sink[number]
 
     def planned(self, splits: Sequence[pa.Table]) -> tuple[list[pa.RecordBatch], States] | None:
@@ -172,7 +173,7 @@ class Cluster(LocalStream):
         self._may_die(DRIVER[1])
         draw = self.draw = random.Random(f"{self.seed} {number} {self._plans}")
         received = self.received(replanned(draw, offsets) if is_again else offsets)
-        before = self.versions[number]
+        before = self.version(number)
         states, batches, counted = dict(before), list[pa.RecordBatch](), list[dict[str, int | None]]()
         for task in range(self.tasks):
             own = {shard: rows for shard, rows in received.items() if shard % self.tasks == task}
@@ -195,14 +196,19 @@ class Cluster(LocalStream):
         self._tried = None
         self._may_die(DRIVER[4])
 
+    def version(self, number: int) -> States:
+        """The states before a micro-batch."""
+        return self.versions[number]
+
     def _give(self, number: int, batches: list[pa.RecordBatch], states: States) -> None:
         """The sink gets the rows of a micro-batch."""
         if self._tried is not None:
             before, states_before = self._tried
-            check_rows(rows_of(before), rows_of(batches), "(b)")
+            functions = [*self.plan.functions]  # law (d)
+            check_rows(rows_of(before), rows_of(batches), "(b)", without=functions)
             if self._shows_open and stream_time(states) is not None:
-                opened = [self.open_in(each).drop_columns("state").to_pylist() for each in (states_before, states)]
-                check_rows(*opened, "(b), open windows")
+                opened = [self.open_in(each).to_pylist() for each in (states_before, states)]
+                check_rows(*opened, "(b), open windows", without=[*functions, "state"])
         self.sink[number], self._tried = batches, (batches, states)
 
     @property
@@ -323,9 +329,7 @@ def running(partition: int, batch: int) -> Iterator[None]:
     """A task of Spark, as `TaskContext` tells of it."""
     contexts: Any = TaskContext
     before = contexts._taskContext
-    contexts._taskContext = SimpleNamespace(
-        partitionId=lambda: partition, getLocalProperty=lambda name: str(batch)
-    )
+    contexts._taskContext = SimpleNamespace(partitionId=lambda: partition, getLocalProperty=lambda name: str(batch))
     try:
         yield
     finally:

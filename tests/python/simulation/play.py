@@ -6,19 +6,31 @@ the updates are applied, in their order, has the oracle's windows.
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
+import windrow as wr
+
+from ..harness.conservation import played
 from ..harness.micro_batch_player import COUNTED
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..oracle.micro_batches import MicroBatches
-from ..oracle.streaming_scenario import StreamingScenario
 from .cluster import Cluster
 from .laws import BrokenLawError
 from .schedule import Schedule
 from .table import Table
 
+
+def told(held: str | None, word: str) -> str:
+    """Tells in which order words came."""
+    return f"{held} {word}"
+
+
+FLOATS = {"mean": wr.mean("v"), "spread": wr.stddev("v")}
+FUNCTIONS = {"told": wr.aggregate(str, lambda held, row: told(held, row.v), told, schema="string", columns=["v"])}
 COUNTERS = (*COUNTED, "ticks", "bad_ticks", "updates", "windows_closed")
 
 
@@ -31,23 +43,40 @@ class Run:
     """
 
     def __init__(self, schedule: Schedule) -> None:
-        self.schedule, scenario = schedule, schedule.scenario
-        self.cluster = Cluster(
-            definition(scenario),
-            schemas(scenario),
-            shards=schedule.shards,
-            seed=schedule.seed,
-            tasks=schedule.tasks,
-            faults=list(schedule.faults),
-        )
-        self.oracle = MicroBatches(scenario)
-        self.table = Table(scenario)
-        self.did = Counter[str](schedules=1)
+        self.schedule, self.log, self.did = schedule, list[str](), Counter[str](schedules=1)
+        self.oracle, self.table = MicroBatches(schedule.scenario), Table(schedule.scenario)
+
+    def start(self, definition: Any, schema: Any, max_ahead: int | None = None) -> Cluster:
+        """A cluster that begins."""
+        schedule, faults = self.schedule, list(self.schedule.faults)
+        sizes: dict[str, int] = {"shards": schedule.shards, "tasks": schedule.tasks, "seed": schedule.seed}
+        self.cluster = Cluster(definition, schema, **sizes, max_ahead=max_ahead, faults=faults, log=self.log)
+        return self.cluster
+
+    def digest(self) -> str:
+        """A hash of all states, rows and counters, and of what happened."""
+        cluster = self.cluster
+        states = {
+            number: {shard: sorted(of[shard].items()) for shard in sorted(of)}
+            for number, of in cluster.versions.items()
+        }
+        rows = {number: [batch.to_pylist() for batch in batches] for number, batches in cluster.sink.items()}
+        return hashlib.sha256(repr((states, rows, cluster.counters, cluster.log)).encode()).hexdigest()
 
     def play(self) -> None:
         """Raises an exception if a law is broken."""
-        scenario, cluster, oracle = self.schedule.scenario, self.cluster, self.oracle
-        expected: list[ShownChange] = []
+        if self.schedule.ledger:
+            seed, is_plain = self.schedule.seed, self.schedule.seed % 4 == 0
+            played(self.schedule.scenario, seed, self.start, {**FLOATS, **(FUNCTIONS if is_plain else {})})
+        else:
+            self._play_beside_oracle()
+        self.did["micro-batches"] += self.cluster.committed
+        self.did["faults"] += len(self.log)
+        self.did["rows"] += sum(batch.num_rows for batches in self.cluster.sink.values() for batch in batches)
+
+    def _play_beside_oracle(self) -> None:
+        scenario, oracle, expected = self.schedule.scenario, self.oracle, list[ShownChange]()
+        cluster = self.start(definition(scenario), schemas(scenario))
         for number, rows in enumerate(scenario.batches):
             cluster.number = number
             draw = random.Random(f"{self.schedule.seed} splits {number}")
@@ -63,10 +92,7 @@ class Run:
             if not rows:
                 continue  # Spark runs no micro-batch: what a smaller grace closes comes with the next one
             self._check(expected, [row for batch in cluster.push_batches(tables) for row in stream_rows(batch)])
-            self.did["micro-batches"] += 1
             expected = []
-        self.did["faults"] += len(cluster.log)
-        self.did["rows"] += sum(batch.num_rows for batches in cluster.sink.values() for batch in batches)
 
     def _check(self, expected: Sequence[ShownChange], got: list[ShownChange]) -> None:
         scenario = self.schedule.scenario

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..harness.conservation import conserved_scenario
 from ..oracle.ends import lasting_stream
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.scenario import Row
@@ -32,6 +33,7 @@ class Schedule:
         tasks: the tasks of the step with state.
         scenario: the query, its rows, and the restarts with another query.
         faults: what goes wrong.
+        ledger: whether the query returns the records in no window, and each record is accounted for.
     """
 
     seed: int
@@ -39,6 +41,7 @@ class Schedule:
     tasks: int
     scenario: StreamingScenario
     faults: tuple[Fault, ...] = ()
+    ledger: bool = False
 
     def line(self) -> str:
         """The schedule as a line of JSON."""
@@ -73,9 +76,11 @@ def schedule_of(seed: int) -> Schedule:
     scenario = SCENARIOS[seed % len(SCENARIOS)](seed)
     if scenario.inputs > 1:  # the oracle has no Python function over several inputs
         scenario = dataclasses.replace(scenario, values="built_in")
-    scenario = with_end(with_ticks(with_quiet_sources(scenario, draw), draw))
+    scenario = with_ticks(with_quiet_sources(scenario, draw), draw)
+    ledger = draw.random() < 0.25
+    scenario = conserved_scenario(seed, lambda _: scenario) if ledger else with_end(scenario)
     shards = draw.choice([1, 2, 3, 5])
-    return Schedule(seed, shards, draw.randint(1, shards), scenario, tuple(faults(draw, scenario)))
+    return Schedule(seed, shards, draw.randint(1, shards), scenario, tuple(faults(draw, scenario)), ledger)
 
 
 def faults(draw: random.Random, scenario: StreamingScenario) -> list[Fault]:

@@ -90,7 +90,7 @@ def _received(rows: Iterable[Any], shard_keys: list[int]) -> tuple[int, dict[Sou
             left_out.append(row.block)
         else:
             blocks.setdefault(tuple(json.loads(row.source)), []).append(row)
-    return shard, blocks, left_out, control
+    return shard, blocks, sorted(left_out), control  # in one order, so that a repeated task gives the same bytes
 
 
 class Effect(NamedTuple):
