@@ -1,4 +1,4 @@
-"""`make simulate`: plays schedules from a seed on, or those of a file, until one shows a difference; says what it did."""
+"""`make simulate`: plays schedules from a seed on, or those of a file, up to the first difference; says what it did."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Cluster(LocalStream):
         return self.sink[number]
 
     def planned(self, splits: Sequence[pa.Table]) -> tuple[list[pa.RecordBatch], States] | None:
-        """Runs a micro-batch until it is committed or its driver dies. Returns what it gave to the sink, if anything."""
+        """Runs a micro-batch until it is committed or its driver dies. Returns what the sink got before that."""
         try:
             self._run(self.committed, splits)
         except DriverDiedError as place:
@@ -309,10 +309,10 @@ class Cluster(LocalStream):
         live = dict(enumerate(attempts))
         while live:
             number = self.draw.choice([*live])
-            for last[number] in live[number]:
-                break
-            else:
+            if (step := next(live[number], None)) is None:
                 del live[number]
+            else:
+                last[number] = step
         return [last[number] for number in sorted(last)]
 
 

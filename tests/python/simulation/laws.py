@@ -2,9 +2,9 @@
 
 | the runs have | what must be equal |
 |---|---|
-| (a) the same splits and Arrow batches | every byte: pages, index, counters, rows, whatever the order of a shard's rows |
+| (a) the same splits and Arrow batches | every byte of pages, counters and rows, in any order of a shard's blocks |
 | (b) other Arrow batches | the rows in any order, floats within rules 6.6; the open windows |
-| (c) other splits, or another order of rows | as (b), without what arrival decides: the order of a list without `tie=` |
+| (c) other splits, or another order of rows | as (b), without what arrival decides, such as the order of lists |
 | (d) Python functions that the order of rows changes | (a) |
 """
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from windrow._executor.batches import picked
-from windrow._executor.stream import change_block, order, pack, shard
+from windrow._executor.stream import change_block, order, shard
 from windrow._executor.stream.control import Control
 from windrow._executor.stream.index import HEAD, Index
 from windrow._executor.stream.pack import NO_SOURCE, Split
@@ -201,8 +201,9 @@ def _(right: Any, split: Split) -> Any:
 def _(right: Any, query: StreamQuery, source: Any, rows: Any, control: Control) -> Any:
     found = right(query, source, rows, control)
     for name in query.seen:
-        latest = order.pc.max(found[name])
-        found = found.set_column(found.column_names.index(name), name, order.pc.fill_null(found[name], latest))
+        latest: Any = order.pc.max(found[name])
+        column = pa.repeat(latest, found.num_rows)
+        found = found.set_column(found.column_names.index(name), name, column)
     return found
 
 

@@ -87,8 +87,10 @@ def faults(draw: random.Random, scenario: StreamingScenario) -> list[Fault]:
     """Faults in some micro-batches. A driver dies more often where the query changes."""
     found = []
     for batch in range(len(scenario.batches)):
-        for _ in range(draw.choice([0, 0, 0, 1, 1, 2])):
-            found.append(Fault(batch, draw.choice(KINDS), draw.randrange(4), draw.choice([0, 1, 2, 3, 5, 100])))
+        found += [
+            Fault(batch, draw.choice(KINDS), draw.randrange(4), draw.choice([0, 1, 2, 3, 5, 100]))
+            for _ in range(draw.choice([0, 0, 0, 1, 1, 2]))
+        ]
         if scenario.restart_before(batch) is not None and draw.random() < 0.3:
             found.append(Fault(batch, draw.choice(KINDS[-4:-1])))
     return found
