@@ -61,6 +61,22 @@ class BatchWindows(Stream):
         for progress in self.progress:
             progress.close_by(grace)
 
+    def continue_with(self, length: int) -> None:
+        """Goes on with a longer gap: open sessions that then touch are one, and what was closed stays closed."""
+        self.scenario = dataclasses.replace(self.scenario, length=length)
+        found: list[Window] = []
+        for each in sorted(self.stored, key=lambda window: (window.key, window.start)):
+            last = found[-1] if found else None
+            if each.closed:
+                continue
+            if last is None or last.key != each.key or each.start > last.reach:
+                found.append(dataclasses.replace(each, reach=each.end + length))
+                continue
+            members = Contents(last.held.members + each.held.members, None)
+            end = max(last.end, each.end)
+            found[-1] = dataclasses.replace(last, end=end, reach=end + length, held=members)
+        self.stored = found
+
     # A micro-batch
 
     def admit(self, row: Row, source: int, number: int) -> Arrival | None:

@@ -75,6 +75,13 @@ class MicroBatches:
         for windows in self.windows.values():
             windows.restart(grace, late, every)
 
+    def continue_with(self, length: int) -> None:
+        """Another query continues the open windows, perhaps with a longer gap of sessions (rules 1.11)."""
+        if length != self.scenario.length:
+            self.scenario = dataclasses.replace(self.scenario, length=length)
+            for windows in self.windows.values():
+                windows.continue_with(length)
+
     def play(self) -> list[list[Change]]:
         """The rows of all micro-batches of the scenario, with its restarts."""
         out = []

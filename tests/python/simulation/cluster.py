@@ -125,7 +125,7 @@ class Cluster(LocalStream):
     log: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.committed = 0
+        self.committed, self.earlier = 0, 0
         self._offsets: dict[int, tuple[tuple[pa.Table, ...], int]] = {}
         self._plans = 0
         self._tried: tuple[list[pa.RecordBatch], States] | None = None

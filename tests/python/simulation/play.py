@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 import windrow as wr
 
@@ -20,8 +22,8 @@ from ..harness.scenario_queries import ShownChange, by_key, definition, named, s
 from ..oracle.micro_batches import MicroBatches
 from .cluster import Cluster
 from .laws import BrokenLawError
-from .schedule import Schedule
-from .table import Table
+from .schedule import Move, Schedule
+from .table import Table, numbers
 
 
 def told(held: str | None, word: str) -> str:
@@ -45,12 +47,17 @@ class Run:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.log, self.did = schedule, list[str](), Counter[str](schedules=1)
         self.oracle, self.table = MicroBatches(schedule.scenario), Table(schedule.scenario)
+        self.faults = list(schedule.faults)
+        self.opened: pa.Table | None = None
+        """The windows with which the query of now began."""
+        self.records_before = 0
+        """The largest number of a record before the last move."""
 
-    def start(self, definition: Any, schema: Any, max_ahead: int | None = None) -> Cluster:
+    def start(self, definition: Any, schema: Any, max_ahead: int | None = None, **sizes: int) -> Cluster:
         """A cluster that begins."""
-        schedule, faults = self.schedule, list(self.schedule.faults)
-        sizes: dict[str, int] = {"shards": schedule.shards, "tasks": schedule.tasks, "seed": schedule.seed}
-        self.cluster = Cluster(definition, schema, **sizes, max_ahead=max_ahead, faults=faults, log=self.log)
+        schedule = self.schedule
+        chosen: dict[str, Any] = {"shards": schedule.shards, "tasks": schedule.tasks, "seed": schedule.seed} | sizes
+        self.cluster = Cluster(definition, schema, **chosen, max_ahead=max_ahead, faults=self.faults, log=self.log)
         return self.cluster
 
     def digest(self) -> str:
@@ -65,19 +72,22 @@ class Run:
 
     def play(self) -> None:
         """Raises an exception if a law is broken."""
-        if self.schedule.ledger:
+        if self.schedule.way == "ledger":
             seed, is_plain = self.schedule.seed, self.schedule.seed % 4 == 0
             played(self.schedule.scenario, seed, self.start, {**FLOATS, **(FUNCTIONS if is_plain else {})})
         else:
             self._play_beside_oracle()
-        self.did["micro-batches"] += self.cluster.committed
+        self.did["micro-batches"] += self.cluster.earlier + self.cluster.committed
         self.did["faults"] += len(self.log)
         self.did["rows"] += sum(batch.num_rows for batches in self.cluster.sink.values() for batch in batches)
 
     def _play_beside_oracle(self) -> None:
         scenario, oracle, expected = self.schedule.scenario, self.oracle, list[ShownChange]()
-        cluster = self.start(definition(scenario), schemas(scenario))
+        cluster = self.start(self._definition(), schemas(scenario))
         for number, rows in enumerate(scenario.batches):
+            for move in self.schedule.moves:
+                if move.batch == number and rows and not expected and cluster.stream_time is not None:
+                    cluster = self._move(move)
             cluster.number = number
             draw = random.Random(f"{self.schedule.seed} splits {number}")
             tables = [named(cluster, table) for table in splits(draw, scenario, rows)]
@@ -85,14 +95,56 @@ class Run:
                 if rows and cluster.dies():
                     cluster.planned(tables)
                 oracle.restart(restart.grace, restart.late, restart.every)
-                cluster.define(definition(oracle.scenario))
+                cluster.define(self._definition())
             if not rows and scenario.every is not None:
                 continue  # Spark runs no micro-batch: what waits leaves with the next one, as it is then
             expected += (shown(change, scenario.inputs) for change in oracle.push(rows))
             if not rows:
                 continue  # Spark runs no micro-batch: what a smaller grace closes comes with the next one
-            self._check(expected, [row for batch in cluster.push_batches(tables) for row in stream_rows(batch)])
+            self._check(
+                expected, [self._shown(row) for batch in cluster.push_batches(tables) for row in stream_rows(batch)]
+            )
             expected = []
+
+    @property
+    def _added(self) -> dict[str, Any]:
+        """The aggregate that a move adds to a query of one input."""
+        return {"largest": wr.max("v")} if self.schedule.scenario.inputs == 1 else {}
+
+    def _definition(self) -> Any:
+        """The query of now."""
+
+        def begun(windowed: Any, values: Mapping[str, Any]) -> Any:
+            return windowed.start_from(self.opened).agg(**values, **self._added)
+
+        return definition(self.oracle.scenario, *([] if self.opened is None else [begun]))
+
+    def _move(self, move: Move) -> Cluster:
+        """Another query continues the open windows. An aggregate that it adds is new once more."""
+        before = self.cluster
+        self.log.append(f"micro-batch {move.batch}: {move}")
+        self.opened = before.still_open()
+        self.opened = self.opened.drop_columns([name for name in self._added if name in self.opened.column_names])
+        self.oracle.continue_with(move.length)
+        batches = self.schedule.scenario.batches[: move.batch]
+        self.records_before = max((row.x or 0 for rows in batches for row in rows), default=0)
+        self.did["moves"] += 1
+        after = self.start(self._definition(), schemas(self.schedule.scenario), shards=move.shards, tasks=1)
+        after.counters, after.earlier = before.counters, before.committed + before.earlier
+        return after
+
+    def _shown(self, row: ShownChange) -> ShownChange:
+        """A row without the aggregate that a move adds: null in a window with a record from before (rules 1.11)."""
+        op, key, start, end, values = row
+        if self.opened is None or values is None or not self._added:
+            return row
+        *others, largest = values
+        own = list(map(int, numbers(tuple(others))))
+        is_old = any(number <= self.records_before for number in own)
+        may_be_null = is_old or not own or others[0] != len(own)
+        if (is_old or largest != max(own)) if largest is not None else not may_be_null:
+            raise BrokenLawError(f"{largest} is a new aggregate in {row}, with records before {self.records_before}")
+        return op, key, start, end, tuple(others)
 
     def _check(self, expected: Sequence[ShownChange], got: list[ShownChange]) -> None:
         scenario = self.schedule.scenario

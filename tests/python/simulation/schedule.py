@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..harness.conservation import conserved_scenario
 from ..oracle.ends import lasting_stream
@@ -23,6 +24,24 @@ SCENARIOS: tuple[Callable[[int], StreamingScenario], ...] = (
 )
 
 
+WAYS = ("stream", "ledger")
+"""A stream beside the oracle; a stream that returns the records in no window, and accounts for each record."""
+
+
+class Move(NamedTuple):
+    """Before a micro-batch another query continues the open windows (rules 1.11), in a checkpoint of its own.
+
+    Attributes:
+        batch: the number of the micro-batch.
+        length: the gap from then on; a longer one only for fixed gaps, and where finals alone leave.
+        shards: the shards from then on.
+    """
+
+    batch: int
+    length: int
+    shards: int
+
+
 @dataclass(frozen=True)
 class Schedule:
     """What a run of the simulation does. All that is not here follows from the seed.
@@ -33,7 +52,8 @@ class Schedule:
         tasks: the tasks of the step with state.
         scenario: the query, its rows, and the restarts with another query.
         faults: what goes wrong.
-        ledger: whether the query returns the records in no window, and each record is accounted for.
+        way: one of `WAYS`.
+        moves: where the open windows move to another query.
     """
 
     seed: int
@@ -41,7 +61,8 @@ class Schedule:
     tasks: int
     scenario: StreamingScenario
     faults: tuple[Fault, ...] = ()
-    ledger: bool = False
+    way: str = "stream"
+    moves: tuple[Move, ...] = ()
 
     def line(self) -> str:
         """The schedule as a line of JSON."""
@@ -59,11 +80,12 @@ def read_schedule(line: str) -> Schedule:
         read = json.loads(line)
         scenario = streaming_scenario_of(json.dumps(read.pop("scenario")))
         faults = tuple(Fault(*fault) for fault in read.pop("faults"))
-        schedule = Schedule(**read, scenario=scenario, faults=faults)
+        moves = tuple(Move(*move) for move in read.pop("moves"))
+        schedule = Schedule(**read, scenario=scenario, faults=faults, moves=moves)
         if not all(isinstance(each, int) for each in (schedule.seed, schedule.shards, schedule.tasks)):
             raise TypeError("seed, shards and tasks are integers")
-        if unknown := {fault.kind for fault in faults} - set(KINDS):
-            raise ValueError(f"no fault is called {min(unknown)!r}")
+        if unknown := ({fault.kind for fault in faults} | {schedule.way}) - {*KINDS, *WAYS}:
+            raise ValueError(f"no fault and no way is called {min(unknown)!r}")
         return schedule
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         allowed = "a line that a failing run has printed"
@@ -77,10 +99,22 @@ def schedule_of(seed: int) -> Schedule:
     if scenario.inputs > 1:  # the oracle has no Python function over several inputs
         scenario = dataclasses.replace(scenario, values="built_in")
     scenario = with_ticks(with_quiet_sources(scenario, draw), draw)
-    ledger = draw.random() < 0.25
-    scenario = conserved_scenario(seed, lambda _: scenario) if ledger else with_end(scenario)
+    way = "ledger" if draw.random() < 0.25 else "stream"
+    scenario = conserved_scenario(seed, lambda _: scenario) if way == "ledger" else with_end(scenario)
     shards = draw.choice([1, 2, 3, 5])
-    return Schedule(seed, shards, draw.randint(1, shards), scenario, tuple(faults(draw, scenario)), ledger)
+    found = Schedule(seed, shards, draw.randint(1, shards), scenario, tuple(faults(draw, scenario)), way)
+    if way == "stream" and (scenario.slowest or not scenario.sourced) and draw.random() < 0.3:
+        scenario = dataclasses.replace(scenario, until=None)
+        return dataclasses.replace(found, scenario=scenario, moves=tuple(moves(draw, scenario)))
+    return found
+
+
+def moves(draw: random.Random, scenario: StreamingScenario) -> Iterator[Move]:
+    """One or two moves."""
+    length, may_grow = scenario.length, scenario.kind == "session" and scenario.emit == "close"
+    for batch in sorted(draw.sample(range(len(scenario.batches)), min(2, len(scenario.batches)))):
+        length += draw.choice([0, 1, length, 3 * length]) if may_grow else 0
+        yield Move(batch, length, draw.choice([1, 2, 5]))
 
 
 def faults(draw: random.Random, scenario: StreamingScenario) -> list[Fault]:

@@ -26,6 +26,8 @@ def plainer(schedule: Schedule) -> Iterator[Schedule]:
     """Slightly simpler candidates, largest steps first."""
     for place in range(len(schedule.faults)):
         yield dataclasses.replace(schedule, faults=schedule.faults[:place] + schedule.faults[place + 1 :])
+    for place in range(len(schedule.moves)):
+        yield dataclasses.replace(schedule, moves=schedule.moves[:place] + schedule.moves[place + 1 :])
     for scenario in shrink_micro_batches.plainer(schedule.scenario):
         yield with_scenario(schedule, scenario)
     for shards, tasks in ((1, 1), (schedule.shards, 1)):
@@ -40,9 +42,10 @@ def plainer(schedule: Schedule) -> Iterator[Schedule]:
 def with_scenario(schedule: Schedule, scenario: StreamingScenario) -> Schedule:
     """The schedule with a scenario that has its micro-batches, or all but one."""
     before, after = schedule.scenario.batches, scenario.batches
-    faults = schedule.faults
+    faults, moves = schedule.faults, schedule.moves
     if len(after) < len(before):
         gone = next((place for place, rows in enumerate(after) if rows != before[place]), len(after))
         kept = (fault for fault in faults if fault.batch != gone)
         faults = tuple(fault._replace(batch=fault.batch - (fault.batch > gone)) for fault in kept)
-    return dataclasses.replace(schedule, scenario=scenario, faults=faults)
+        moves = tuple(move._replace(batch=move.batch - (move.batch > gone)) for move in moves)
+    return dataclasses.replace(schedule, scenario=scenario, faults=faults, moves=moves)
