@@ -198,14 +198,17 @@ impl StateQuery {
     }
 
     /// What the states of each aggregate depend on: the aggregate without its name, the type of its
-    /// result, and those of its columns.
+    /// result, and those of its columns. A function of the user gets values of any type. The types have
+    /// one of its columns only if another aggregate reads that column, too.
     fn states(&self) -> Vec<(AggregateSpec, &String, Vec<Option<&Value>>)> {
         let states = |(aggregate, result)| {
             let unnamed = AggregateSpec {
                 name: String::new(),
                 ..AggregateSpec::clone(aggregate)
             };
-            let types = columns_of(aggregate).map(|column| self.types.get(column));
+            let reads = |_: &_| aggregate.function != Function::Python;
+            let columns = columns_of(aggregate).filter(reads);
+            let types = columns.map(|column| self.types.get(column));
             (unnamed, result, types.collect())
         };
         self.spec

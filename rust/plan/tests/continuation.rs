@@ -116,6 +116,20 @@ fn what_cannot_be_continued_is_in_the_error() {
 }
 
 #[test]
+fn an_aggregate_may_be_added_over_a_column_that_only_a_function_of_the_user_reads() {
+    let functions = sessions(9, &[("f", "python", "x")]);
+    let saved = with(functions, "types", json!({"user": "string"}));
+    let own = sessions(9, &[("f", "python", "x"), ("m", "max", "x")]);
+    for (saved, own, places) in [
+        (&saved, &own, vec![Some(0), None]),
+        (&own, &saved, vec![Some(0)]),
+    ] {
+        let continued = of(saved, own).map(|continued| continued.aggregates);
+        assert_eq!(continued, Ok(places));
+    }
+}
+
+#[test]
 fn an_option_that_only_a_later_version_knows_is_a_difference() {
     let own = sessions(9, &[("a", "sum", "x")]);
     let later = ("of_later".into(), json!(3), Value::Null);

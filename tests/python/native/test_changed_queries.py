@@ -146,6 +146,22 @@ def test_sliding_windows_continue_under_another_query(
     assert by_window(two.closed) == expected
 
 
+@pytest.mark.parametrize("added", [wr.max("id"), wr.sum("id").where("odd")], ids=repr)
+def test_an_aggregate_may_read_the_column_of_a_python_function(added: Any) -> None:
+    one, other = pairs(("ann", 0)), pairs(("ann", 10), ("bob", 40))
+    first, second = (
+        day.append_column("id", pa.array(range(day.num_rows))).append_column("odd", pa.array([True] * day.num_rows))
+        for day in (one, other)
+    )
+    kept: dict[str, Any] = {"kept": wr.reduce("id", max)}
+    run = half_hours(first).advance(None, to=at(5), **kept)
+    both = half_hours(second).advance(run.still_open, to=at(200), **kept, added=added)
+    assert both.closed["kept"].to_pylist() == [0, 1]
+    assert both.closed["added"].is_null().to_pylist() == [True, False]
+    again = half_hours(first).advance(None, to=at(5), **kept, added=added)
+    assert half_hours(second).advance(again.still_open, to=at(200), **kept).closed["kept"].to_pylist() == [0, 1]
+
+
 def test_an_aggregate_is_null_in_windows_that_are_older_also_after_more_runs() -> None:
     one = half_hours(pairs(("ann", 0))).advance(None, to=at(10), n=wr.count())
     two = half_hours(pairs(("ann", 15), ("bob", 16)))
