@@ -124,8 +124,7 @@ fn an_aggregate_may_be_added_over_a_column_that_only_a_function_of_the_user_read
         (&saved, &own, vec![Some(0), None]),
         (&own, &saved, vec![Some(0)]),
     ] {
-        let continued = of(saved, own).map(|continued| continued.aggregates);
-        assert_eq!(continued, Ok(places));
+        assert_eq!(of(saved, own).unwrap().aggregates, places);
     }
 }
 

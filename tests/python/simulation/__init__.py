@@ -4,6 +4,9 @@
 |---|---|
 | `schedule` | a query, its rows and its faults as plain data |
 | `cluster` | runs micro-batches as Spark does, in which tasks and drivers die |
+| `days` | a daily job whose runs die and repeat |
 | `play` | plays a schedule beside the oracle |
 | `laws`, `table` | what must hold |
+| `shrink` | shrinks a schedule that fails |
+| `planted` | planted faults, which test the simulation |
 """

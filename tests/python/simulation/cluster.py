@@ -325,11 +325,13 @@ def replanned(draw: random.Random, splits: Sequence[pa.Table]) -> list[pa.Table]
 
 
 @contextmanager
-def running(partition: int, batch: int) -> Iterator[None]:
-    """A task of Spark, as `TaskContext` tells of it."""
+def running(partition: int, batch: int | None) -> Iterator[None]:
+    """A task of Spark, as `TaskContext` tells of it; without a micro-batch a task of a batch query."""
     contexts: Any = TaskContext
     before = contexts._taskContext
-    contexts._taskContext = SimpleNamespace(partitionId=lambda: partition, getLocalProperty=lambda name: str(batch))
+    contexts._taskContext = SimpleNamespace(
+        partitionId=lambda: partition, getLocalProperty=lambda _: None if batch is None else str(batch)
+    )
     try:
         yield
     finally:

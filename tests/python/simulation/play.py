@@ -21,6 +21,7 @@ from ..harness.micro_batch_player import COUNTED
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..oracle.micro_batches import MicroBatches
 from .cluster import Cluster
+from .days import DailyJob, ends, with_clock
 from .laws import BrokenLawError
 from .schedule import Move, Schedule
 from .table import Table, numbers
@@ -47,7 +48,8 @@ class Run:
     def __init__(self, schedule: Schedule) -> None:
         self.schedule, self.log, self.did = schedule, list[str](), Counter[str](schedules=1)
         self.oracle, self.table = MicroBatches(schedule.scenario), Table(schedule.scenario)
-        self.faults = list(schedule.faults)
+        self.cluster: Cluster | None = None
+        self.faults, self.given = list(schedule.faults), list[list[ShownChange]]()
         self.opened: pa.Table | None = None
         """The windows with which the query of now began."""
         self.records_before = 0
@@ -62,24 +64,42 @@ class Run:
 
     def digest(self) -> str:
         """A hash of all states, rows and counters, and of what happened."""
-        cluster = self.cluster
-        states = {
-            number: {shard: sorted(of[shard].items()) for shard in sorted(of)}
-            for number, of in cluster.versions.items()
-        }
-        rows = {number: [batch.to_pylist() for batch in batches] for number, batches in cluster.sink.items()}
-        return hashlib.sha256(repr((states, rows, cluster.counters, cluster.log)).encode()).hexdigest()
+        if (cluster := self.cluster) is None:
+            return hashlib.sha256(repr((self.given, self.log)).encode()).hexdigest()
+        versions, sink = sorted(cluster.versions.items()), sorted(cluster.sink.items())
+        states = [[(shard, sorted(pages.items())) for shard, pages in sorted(of.items())] for _, of in versions]
+        rows = [[batch.to_pylist() for batch in batches] for _, batches in sink]
+        return hashlib.sha256(repr((states, rows, cluster.counters, self.log)).encode()).hexdigest()
 
     def play(self) -> None:
         """Raises an exception if a law is broken."""
         if self.schedule.way == "ledger":
             seed, is_plain = self.schedule.seed, self.schedule.seed % 4 == 0
             played(self.schedule.scenario, seed, self.start, {**FLOATS, **(FUNCTIONS if is_plain else {})})
+        elif self.schedule.way == "days":
+            self._play_days()
         else:
             self._play_beside_oracle()
-        self.did["micro-batches"] += self.cluster.earlier + self.cluster.committed
         self.did["faults"] += len(self.log)
+        if self.cluster is None:
+            return
+        self.did["micro-batches"] += self.cluster.earlier + self.cluster.committed
         self.did["rows"] += sum(batch.num_rows for batches in self.cluster.sink.values() for batch in batches)
+
+    def _play_days(self) -> None:
+        schedule, oracle = self.schedule, self.oracle
+        job = DailyJob(schedule.scenario, schedule.shards, schedule.tasks, schedule.seed, self.faults)
+        for day, (rows, to) in enumerate(
+            zip(schedule.scenario.batches, ends(schedule.scenario, schedule.seed), strict=True)
+        ):
+            expected = [
+                shown(change, oracle.scenario.inputs)
+                for change in oracle.push(with_clock(rows, to, oracle.scenario.inputs))
+            ]
+            tables = splits(random.Random(f"{schedule.seed} splits {day}"), schedule.scenario, rows)
+            self.given.append(job.run(day, tables, to, self.log))
+            check_multiset(expected, self.given[-1])
+            self.did.update(days=1, rows=len(expected))
 
     def _play_beside_oracle(self) -> None:
         scenario, oracle, expected = self.schedule.scenario, self.oracle, list[ShownChange]()
@@ -150,9 +170,7 @@ class Run:
         scenario = self.schedule.scenario
         if scenario.every_record and not scenario.sourced and by_key(got) != by_key([*expected]):
             raise BrokenLawError(f"the order of a key: expected {by_key([*expected])}, got {by_key(got)}")
-        lost, more = Counter(expected) - Counter(got), Counter(got) - Counter(expected)
-        if lost or more:
-            raise BrokenLawError(f"rows: missing {[*lost.elements()]}, too many {[*more.elements()]}")
+        check_multiset(expected, got)
         for name in COUNTERS:
             wanted, found = self.oracle.counters[name], self.cluster.counters[name]
             if found != wanted:
@@ -166,6 +184,13 @@ class Run:
         found, records = self.cluster.counters["windows_open"], sum(len(each.held.members) for each in stored)
         if not len(stored) <= found <= (len(stored) if self.schedule.scenario.emit == "update" else records):
             raise BrokenLawError(f"windows_open: {found} of {len(stored)} windows with {records} records")
+
+
+def check_multiset(expected: Sequence[ShownChange], got: Sequence[ShownChange]) -> None:
+    """No row is lost, and none comes twice."""
+    lost, more = Counter(expected) - Counter(got), Counter(got) - Counter(expected)
+    if lost or more:
+        raise BrokenLawError(f"rows: missing {[*lost.elements()]}, too many {[*more.elements()]}")
 
 
 def difference(schedule: Schedule) -> tuple[str | None, Run]:

@@ -15,6 +15,7 @@ from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario, streaming_scenario_of
 from .cluster import KINDS, Fault
+from .days import daily
 
 SCENARIOS: tuple[Callable[[int], StreamingScenario], ...] = (
     streaming_scenario,
@@ -24,8 +25,9 @@ SCENARIOS: tuple[Callable[[int], StreamingScenario], ...] = (
 )
 
 
-WAYS = ("stream", "ledger")
-"""A stream beside the oracle; a stream that returns the records in no window, and accounts for each record."""
+WAYS = ("stream", "ledger", "days")
+"""A stream beside the oracle; a stream that returns the records in no window, and accounts for each record; a job that
+runs daily."""
 
 
 class Move(NamedTuple):
@@ -99,8 +101,11 @@ def schedule_of(seed: int) -> Schedule:
     if scenario.inputs > 1:  # the oracle has no Python function over several inputs
         scenario = dataclasses.replace(scenario, values="built_in")
     scenario = with_ticks(with_quiet_sources(scenario, draw), draw)
-    way = "ledger" if draw.random() < 0.25 else "stream"
-    scenario = conserved_scenario(seed, lambda _: scenario) if way == "ledger" else with_end(scenario)
+    way = draw.choice(["stream"] * 7 + ["ledger"] * 2 + ["days"])
+    if way == "ledger":
+        scenario = conserved_scenario(seed, lambda _: scenario)
+    else:
+        scenario = with_end(scenario) if way == "stream" else daily(scenario)
     shards = draw.choice([1, 2, 3, 5])
     found = Schedule(seed, shards, draw.randint(1, shards), scenario, tuple(faults(draw, scenario)), way)
     if way == "stream" and (scenario.slowest or not scenario.sourced) and draw.random() < 0.3:
