@@ -23,8 +23,9 @@ from windrow._executor.stream.pages import Pages
 from windrow._executor.stream.query import StreamQuery
 from windrow._executor.stream.shard import Shard
 
-from . import cluster
+from . import cluster, days
 from .cluster import Cluster
+from .days import DailyJob
 
 Patch = pytest.MonkeyPatch
 Plant = Callable[[Patch], None]
@@ -240,3 +241,26 @@ def _(right: Any, draw: Any, splits: Any) -> Any:
 def _(right: Any, self: Cluster, splits: Any) -> Any:
     again = any(each[:2] == (self.number, "pack") for each in self.faults)
     return right(self, [*splits, *splits[:1]] if again else splits)
+
+
+@fault("a history is in the first shard only", Cluster, "first_entries")
+def _(right: Any, self: Cluster) -> Any:
+    return (entry for entry in right(self) if entry[0] == 0)
+
+
+@fault("a history has no pages of windows", Cluster, "first_entries")
+def _(right: Any, self: Cluster) -> Any:
+    return (entry for entry in right(self) if entry[1].count("/") < 2)
+
+
+@fault("a run leaves the open windows of the run before", DailyJob, "run")
+def _(right: Any, self: DailyJob, day: int, *given: Any) -> Any:
+    before = self.opened
+    closed = right(self, day, *given)
+    self.opened = before if day == 1 else self.opened
+    return closed
+
+
+@fault("a record of a day is lost", days, "pack_day")
+def _(right: Any, batches: Any, *given: Any) -> Any:
+    return right((batch.slice(number == 2) for number, batch in enumerate(batches)), *given)
