@@ -5,34 +5,25 @@
       ▲ a driver that died before the commit log starts again here, with the same rows in other splits and batches
 ```
 
-An attempt of a task works on a copy of the state. It is new Python, as on another executor: it keeps nothing from
-earlier micro-batches. All choices follow from the seed, the number of the micro-batch and how often it was planned.
+All choices follow from the seed, the number of the micro-batch and how often it was planned.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import pandas
 import pyarrow as pa
-from pyspark import TaskContext, cloudpickle
 
 from windrow._executor.stream.pack import pack
 from windrow._executor.stream.query import StreamQuery
 from windrow._executor.stream.shard import SUMS
-from windrow._spark.processor import _processor
-from windrow._spark.release import PANDAS, ROWS
 
 from ..harness.steps import DictState, LocalStream, Row
 from .laws import check_attempts, check_rows, check_state, rows_of, stream_time
-
-States = Mapping[int, Mapping[str, str]]
-"""The pages of each shard."""
+from .task import Done, States, Step, TaskDiedError, beside, running
 
 DRIVER = ("before the offset log", "after the offset log", "after the tasks", "after the sink", "after the commit log")
 """Where a driver dies."""
@@ -58,50 +49,6 @@ class Fault(NamedTuple):
 
 class DriverDiedError(Exception):
     """The driver dies."""
-
-
-class TaskDiedError(Exception):
-    """An attempt of a task dies."""
-
-
-class Handle(DictState):
-    """What Spark gives to a processor: the state of one shard after the other. The attempt dies after some writes."""
-
-    def __init__(self, writes: int | None) -> None:
-        super().__init__()
-        self.writes = writes
-
-    def getMapState(self, *_: Any) -> Handle:  # noqa: N802
-        return self
-
-    def updateValue(self, key: tuple[str], value: tuple[str]) -> None:  # noqa: N802
-        self._write()
-        super().updateValue(key, value)
-
-    def removeKey(self, key: tuple[str]) -> None:  # noqa: N802
-        self._write()
-        super().removeKey(key)
-
-    def _write(self) -> None:
-        if self.writes is not None:
-            self.writes -= 1
-            if self.writes < 0:
-                raise TaskDiedError
-
-
-class Entry(NamedTuple):
-    """An entry of the state with which a shard begins."""
-
-    name: str
-    page: str
-
-
-class Done(NamedTuple):
-    """What an attempt leaves: the states of its shards, blocks of changes, and the counters of each shard."""
-
-    states: dict[int, dict[str, str]]
-    blocks: list[bytes]
-    counted: list[dict[str, int | None]]
 
 
 @dataclass
@@ -137,9 +84,7 @@ class Cluster(LocalStream):
         self.definition, self._tried = definition, None
         super().define(definition)
         chosen = random.Random(f"{self.seed} form").random()
-        self._is_pandas = chosen < 0.03
-        form = PANDAS if self._is_pandas else ROWS
-        self._pickled = cloudpickle.dumps(_processor(self.shipment, form, probes=chosen < 0.01))
+        self._step = Step.of(self.shipment, is_pandas=chosen < 0.03, probes=chosen < 0.01)
 
     def _begin(self) -> None:
         self._history = list(self.first_entries())
@@ -261,59 +206,27 @@ class Cluster(LocalStream):
 
     def _task(self, task: int, rows: Mapping[int, list[Row]], before: States) -> Done:
         """Attempts of a task until one has ended; attempts that ended must not differ."""
+        history = self._history if self.committed == 0 else []
+
+        def attempt(writes: int | None = None) -> Iterator[Done]:
+            return self._step.attempt(rows, before, history, self.draw, writes)
+
         with running(task, self.committed):
             for fault in self._faults("task", task, self.tasks):
                 try:
-                    list(self._attempt(rows, before, fault.at))
+                    list(attempt(fault.at))
                     self.log.append(f"micro-batch {self.number}: task {task} dies after its last write")
                 except TaskDiedError:
                     self.log.append(f"micro-batch {self.number}: task {task} dies after {fault.at} writes")
-            done = [*self._attempt(rows, before)][-1]
+            done = [*attempt()][-1]
             for fault in self._faults("beside", task, self.tasks):
                 self.log.append(f"micro-batch {self.number}: two attempts of task {task}, case {fault.at % 4}")
-                one, other = self._beside(self._attempt(rows, before), self._attempt(rows, before))
+                one, other = beside(self.draw, attempt(), attempt())
                 check_attempts(one, other, f"attempts of task {task}")
                 check_attempts(done, other, f"attempts of task {task}")
                 of_rows, of_states = (one, other)[fault.at & 1], (one, other)[fault.at >> 1 & 1]
                 done = Done(of_states.states, of_rows.blocks, of_rows.counted)
             return done
-
-    def _attempt(
-        self, rows: Mapping[int, list[Row]], before: States, writes: int | None = None
-    ) -> Generator[Done, None, None]:
-        """An attempt of a task, step by step; the last step is the whole. It gets the rows of a shard in any order."""
-        handle, processor = Handle(writes), cloudpickle.loads(self._pickled)
-        processor.init(handle)
-        done = Done({}, [], [])
-        for shard in sorted(rows):
-            handle.pages = dict(before.get(shard, {}))
-            entries = [Entry(name, page) for of, name, page in self._history if of == shard and self.committed == 0]
-            for begun in [pandas.DataFrame(entries)] if self._is_pandas and entries else entries:
-                processor.handleInitialState((shard,), begun, None)
-            received = self.draw.sample(rows[shard], len(rows[shard]))
-            given: Any = iter([pandas.DataFrame(received)] if self._is_pandas else received)
-            for out in processor.handleInputRows((shard,), given, None):
-                for row in out.to_dict("records") if self._is_pandas else [out.asDict()]:
-                    if block := row.pop("block"):
-                        done.blocks.append(block)
-                    if row["records"] is not None:
-                        done.counted.append(row)
-                yield done
-            done.states[shard] = handle.pages
-        processor.close()
-        yield done
-
-    def _beside(self, *attempts: Iterator[Done]) -> list[Done]:
-        """Attempts that run beside each other, in steps of any order."""
-        last: dict[int, Done] = {}
-        live = dict(enumerate(attempts))
-        while live:
-            number = self.draw.choice([*live])
-            if (step := next(live[number], None)) is None:
-                del live[number]
-            else:
-                last[number] = step
-        return [last[number] for number in sorted(last)]
 
 
 def replanned(draw: random.Random, splits: Sequence[pa.Table]) -> list[pa.Table]:
@@ -322,17 +235,3 @@ def replanned(draw: random.Random, splits: Sequence[pa.Table]) -> list[pa.Table]
     if len(found) > 1 and draw.random() < 0.5:
         found = [pa.concat_tables(found[:2]), *found[2:]]
     return found
-
-
-@contextmanager
-def running(partition: int, batch: int | None) -> Iterator[None]:
-    """A task of Spark, as `TaskContext` tells of it; without a micro-batch a task of a batch query."""
-    contexts: Any = TaskContext
-    before = contexts._taskContext
-    contexts._taskContext = SimpleNamespace(
-        partitionId=lambda: partition, getLocalProperty=lambda _: None if batch is None else str(batch)
-    )
-    try:
-        yield
-    finally:
-        contexts._taskContext = before

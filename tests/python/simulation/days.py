@@ -28,8 +28,9 @@ from ..harness.scenario_queries import ShownChange, definition, named, schemas, 
 from ..harness.steps import LocalStream
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
-from .cluster import Fault, replanned, running
+from .cluster import Fault, replanned
 from .laws import check_attempts, check_rows
+from .task import running
 
 
 def daily(scenario: StreamingScenario) -> StreamingScenario:
