@@ -17,6 +17,7 @@ from windrow.testing import StreamDriver
 
 from ..harness.micro_batch_player import Operators
 from ..harness.micro_batch_tables import table_of
+from ..harness.scenario_queries import ShownChange, definition, schemas, splits, stream_rows
 from ..harness.seeds import blocks
 from ..harness.steps import LocalStream
 from ..oracle.micro_batch_generator import paced_scenario
@@ -24,22 +25,13 @@ from ..oracle.micro_batches import MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 from ..scenes import PAYMENTS, at
-from .test_stream_steps import ShownChange, definition, schemas, splits, stream_rows
+from ..simulation.schedule import with_end
 
 SEEDS, TOGETHER = 600, 100
 Name = tuple[str, int, int]
 Table = dict[Name, Any]
 
 # A sink that applies the rows
-
-
-def with_end(scenario: StreamingScenario) -> StreamingScenario:
-    """The scenario with last ticks that close all windows."""
-    times = [row.time for rows in scenario.batches for row in rows if row.time is not None]
-    graces = [scenario.grace, *(restart.grace for restart in scenario.restarts)]
-    end = max(times, default=0) + 10 * (scenario.length + max(graces))
-    last = tuple(Row(time=end, tick=True, input=input, source=None) for input in range(scenario.inputs))
-    return dataclasses.replace(scenario, batches=(*scenario.batches, last))
 
 
 class Sink:

@@ -20,7 +20,7 @@ SOON, TOGETHER, MOST = 400, 50, 2000
 LONG = int(os.environ.get("WINDROW_SCHEDULES", "20000"))
 FIRST = int(os.environ.get("WINDROW_FIRST_SEED", str(SOON)))
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "schedules.jsonl"
-"""A line of fault, and the smallest schedule that found it."""
+"""The name of a planted fault, a tab, and a small schedule that finds it."""
 
 
 def play(seeds: range) -> str:
@@ -114,7 +114,13 @@ def test_bad_input_is_one_sentence(arguments: list[str], message: str, capsys: p
     assert said.err.count("\n") == 1
 
 
-LINES = ["", "[]", "{}", '{"seed": 1', '{"seed": "x", "shards": 1, "tasks": 1, "scenario": {}, "faults": []}']
+LINES = [
+    "",
+    "[]",
+    "{}",
+    '{"seed": 1',
+    '{"seed": "x", "shards": 1, "tasks": 1, "scenario": {}, "faults": [], "moves": []}',
+]
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -131,3 +137,5 @@ def test_a_line_that_is_no_schedule_is_refused(line: str, tmp_path: Path, capsys
 def test_the_command_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seed", "3", "--schedules", "2"]) == 0
     assert capsys.readouterr().out.startswith("simulate: 2 schedules, ")
+    assert main(["--replay", str(VECTORS)]) == 0
+    assert f", {VECTORS}, in " in capsys.readouterr().out

@@ -58,7 +58,7 @@ def chosen(seed: str, schedules: str, file: str) -> Iterable[Schedule]:
         raise ValueError(f"REPLAY: got {file!r} ({error}); allowed: a file with a schedule in each line") from None
     if not lines:
         raise ValueError(f"REPLAY: got {file!r}, which is empty; allowed: a file with a schedule in each line")
-    return [read_schedule(line) for line in lines]
+    return [read_schedule(line.rpartition("\t")[2]) for line in lines]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
