@@ -84,7 +84,7 @@ class Cluster(LocalStream):
         self.definition, self._tried = definition, None
         super().define(definition)
         chosen = random.Random(f"{self.seed} form").random()
-        self._step = Step.of(self.shipment, is_pandas=chosen < 0.03, probes=chosen < 0.01)
+        self._step = Step.of(self.shipment, is_pandas=chosen < 0.03, probes=chosen < 0.003)
 
     def _begin(self) -> None:
         self._history = list(self.first_entries())
