@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help docs pictures demo demo-kafka simulate test test-rust test-python test-spark test-kafka test-slow test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark soak clean toolchain package wheel
+.PHONY: help docs pictures demo demo-kafka simulate test test-rust test-python test-spark test-kafka test-slow test-versions check bench bench-check bench-grow bench-stream bench-kafka bench-nexmark mutants mutants-python soak clean toolchain package wheel
 
 VENV := $(CURDIR)/.venv
 PY := $(VENV)/bin/python
@@ -55,6 +55,7 @@ SOAK_KILLS ?= 50
 SOAK_BATCHES ?= 2000
 SOAK_SECONDS ?= 600
 SOAK_SCHEDULES ?= 20000
+SOAK_MUTANTS ?= all
 SEED ?= $(shell date +%s)
 SCHEDULES ?= 600
 BENCH_EVENTS ?= 10000000
@@ -211,7 +212,15 @@ bench-kafka: dist-package maven ## a topic through Spark and windrow beside Kafk
 bench-nexmark: dist-package maven ## Nexmark's q11 and q0 by windrow on Spark beside Flink, from Parquet and from Kafka (NEXMARK=)
 	"$(PY)" benches/python/nexmark.py --repeats $(BENCH_REPEATS) $(NEXMARK)
 
-soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMPLES=, SOAK_STREAMS=, SOAK_SCHEDULES=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=)
+mutants: ## faults planted in the core, and how many the tests notice, by room (SEED=, MUTANTS=12, ROOM=, RECORD=--record; some 40 s each)
+	@tools/toolchain.sh build
+	@"$$(tools/toolchain.sh python)" tools/mutants.py $(if $(SEED),--seed="$(SEED)") $(if $(MUTANTS),--mutants="$(MUTANTS)") \
+		$(if $(ROOM),--room="$(ROOM)") $(RECORD)
+
+mutants-python: package ## faults planted in the Python package, each with the test that must see it (some minutes)
+	$(PYTEST) -m soak tests/python/mutants
+
+soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMPLES=, SOAK_STREAMS=, SOAK_SCHEDULES=), kills (SOAK_KILLS=), long streams (SOAK_BATCHES=, SOAK_SECONDS=), all mutants of one room (SOAK_MUTANTS=)
 	SOAK_CASES=$(SOAK_CASES) SOAK_DAMAGES=$(SOAK_DAMAGES) CARGO_PROFILE_DEV_OPT_LEVEL=1 cargo test --locked
 	cargo bench --locked --features bench --benches -- --test
 	SOAK_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -n auto --dist worksteal --hypothesis-profile soak \
@@ -220,6 +229,7 @@ soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMP
 		WINDROW_KILLS=$(SOAK_KILLS) WINDROW_MICRO_BATCHES=$(SOAK_BATCHES) \
 		WINDROW_QUERY_SECONDS=$(SOAK_SECONDS) $(PYTEST) -m soak tests/python
 	WINDROW_RECORDS=$(SOAK_RECORDS) $(PYTEST) tests/kafka/test_streams.py tests/kafka/test_end_to_end.py
+	$(MAKE) mutants SEED=$(SOAK_SEED) ROOM=drawn MUTANTS=$(SOAK_MUTANTS)
 	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_DAMAGES) damaged rows of" \
 		"open windows, Python properties of $(SOAK_EXAMPLES)" \
 		"examples, $(SOAK_STREAMS) streams in 3 ways each from seed $(SOAK_SEED)"

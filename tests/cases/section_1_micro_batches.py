@@ -18,6 +18,7 @@ WITHIN_20_IN_ORDER = replace(WITHIN_20, group={"order": "offset"})
 SOURCES = Query(sessions(5, grace=0), group={"source": "source"})
 SLOWEST = Query(sessions(5, grace=0), group={"source": "source", "stream_time": "slowest"})
 LONG_GRACE = Query(sessions(5, grace=100))
+SOURCES_IN_ORDER = Query(sessions(5, grace=0), group={"source": "source", "order": "offset"})
 NO_GRACE = Query(sessions(5, grace=0), late=True)
 
 DRIVERS = ("driver", "restarts")
@@ -109,6 +110,37 @@ CASES = [
         counters late=1 ticks=3
         """,
         cannot=IN_ORDER_OF_FEED,
+    ),
+    case(
+        "1.3",
+        "records of one order judge each other",
+        ORDERED,
+        """
+        ann 0 offset=1, bob 20 offset=1     → nothing           # T = 20 at the order 1, so C = 15
+        tick 40 offset=2                    → bob 20..20 n=1
+        counters late=1
+        """,
+        cannot=IN_ORDER_OF_FEED,
+    ),
+    case(
+        "1.3, 1.5",
+        "a tick of all sources judges the records of its own order",
+        SOURCES_IN_ORDER,
+        """
+        ann 100 source=a offset=1                   → nothing
+        tick 200 offset=2, bob 95 source=a offset=2 → ann 100..100 n=1
+        tick 300 offset=3                           → nothing
+        counters late=1 ticks=2
+        """,
+    ),
+    case(
+        "1.5",
+        "of two ticks of all sources in a micro-batch the later time counts",
+        SOURCES,
+        """
+        ann 0 source=a, bob 100 source=b    → nothing
+        tick 60, tick 3                     → ann 0..0 n=1
+        """,
     ),
     case(
         "1.6, 1.3",

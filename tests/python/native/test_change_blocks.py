@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow._executor.stream import change_block
 from windrow._executor.stream.change_block import blocks_of, rows_of
 from windrow._executor.stream.pack import pack
 from windrow._executor.stream.query import StreamQuery
@@ -314,3 +315,15 @@ def test_records_that_are_left_out_leave_in_small_blocks_too(windows: Any) -> No
     assert [url for rows in left_out for url in rows.column("url").to_pylist()] == urls
     assert len(left_out) > 1
     assert all(len(row["block"]) <= LARGEST + 2_000 for row in packed)
+
+
+def test_the_sequence_goes_on_over_blocks_and_begins_above_that_of_the_micro_batch_before() -> None:
+    batches = [pa.record_batch({"n": range(count)}) for count in (2, 3, 1)]
+    blocks = pa.record_batch([pa.array([block for batch in batches for block in blocks_of(batch)])], names=["block"])
+    for number in (0, 7):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(change_block, "micro_batch", lambda number=number: number)
+            schema = batches[0].schema.serialize().to_pybytes()
+            rows = pa.Table.from_batches(change_block.unpack(iter([blocks]), schema, {}, sequence=True))
+        assert rows["n"].to_pylist() == [0, 1, 0, 1, 2, 0]
+        assert rows["sequence"].to_pylist() == [number * 2**32 + place for place in range(6)]

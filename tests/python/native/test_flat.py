@@ -134,3 +134,11 @@ def test_columns_of_the_data_may_be_called_window(windows: str) -> None:
     for call in (by_user.with_columns, by_window.with_columns, by_window.agg):
         with pytest.raises(ValueError, match=r"got 'window'; allowed: any name but 'window', which .* or flat\(\)$"):
             call(n=wr.count())
+
+
+def test_bounds_may_be_null_where_a_window_may() -> None:
+    windowed = grouped(WINDOWS["sessions"])
+    for query, may_be_null in ((windowed, False), (windowed.left_out("emit", columns=["amount"]), True)):
+        flat = query.flat().to_reader(n=wr.count()).schema
+        assert query.to_reader(n=wr.count()).schema.field("window").nullable == may_be_null
+        assert [flat.field(name).nullable for name in ("window_start", "window_end")] == [may_be_null] * 2

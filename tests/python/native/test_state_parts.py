@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow._executor.stream.index import Page
 from windrow._native import shard_keys
 from windrow.state._key import Shards, fetch_key
 from windrow.state._shard import open_windows
@@ -267,3 +268,13 @@ def test_a_result_that_does_not_fit_is_null_in_a_look_at_the_state(kind: str, po
     both = {("ann", None, 2), ("bob", 1, 1)}
     assert both <= {(row["user"], row["total"], row["n"]) for row in stored.all()}
     assert {(row["user"], row["total"], row["n"]) for row in stored.fetch("ann")} >= {("ann", None, 2)}
+
+
+def test_a_page_may_hold_a_window_at_each_of_its_bounds() -> None:
+    page = Page(0, 0, times=(3, 5), keys=("b", "d"))
+    times = [None, *range(1, 8)]
+    for start, end in ((start, end) for start in times for end in times if None in (start, end) or start <= end):
+        asked = range(3 if start is None else start, 6 if end is None else end + 1)
+        assert page.may_hold("c", start, end) == any(3 <= time <= 5 for time in asked), (start, end)
+    assert [key for key in "abcde" if page.may_hold(key, None, None)] == ["b", "c", "d"]
+    assert not Page(0, 0).may_hold("c", None, None)

@@ -15,9 +15,11 @@ import windrow as wr
 
 from ..harness.players import BUILT_IN, DriverPlayer, OperatorPlayer, batch_of, plain, windows
 from ..harness.seeds import blocks
+from ..harness.steps import LocalStream
 from ..oracle.generator import scenario
 from ..oracle.scenario import Row, Scenario
 from ..oracle.stream import Change
+from ..scenes import at
 
 SEEDS = range(80)
 Final = tuple[Any, ...]
@@ -148,3 +150,18 @@ def test_these_streams_have_what_is_tested() -> None:
         played.feed(stream(seed).rows)
         seen["late"] += played.counters["late"] > 0
     assert min(seen.values()) >= 15, seen
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches(seed: int) -> None:
+    def joined(data: Any) -> Any:
+        windows = wr.SessionWindows.with_gap("1 day", grace="1 day")
+        words = wr.reduce("word", lambda first, then: first + then)
+        return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update").agg(words=words)
+
+    letters = "hearsay and lore"
+    times = [at(len(letters) - place) for place in range(len(letters))]
+    schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "word": pa.string()})
+    table = pa.table([["ann"] * len(letters), times, list(letters)], schema=schema)
+    (row,) = LocalStream(joined, schema, seed=seed).push([table])
+    assert row["words"] == letters

@@ -265,3 +265,10 @@ class TestStatesReadInPart:
 
     def test_the_state_of_another_shard_is_reported(self, in_part: Played) -> None:
         refused(in_part.given(in_part.pages(1), shard=0), "shard 1", "shard 0", "damaged")
+
+
+def test_a_state_of_other_sources_is_refused() -> None:
+    stream = Played("close").stream
+    stream.define(QUERIES["sessions"])
+    with pytest.raises(ValueError, match=r"state: .*source"):
+        stream.push([micro_batch(5)])

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
+from windrow._plan.earlier_types import is_wider
 
 from ..harness.tables import arrow
 
@@ -281,3 +282,29 @@ def test_a_column_that_had_no_type_goes_on_under_new_names(function: Any, values
         windowed(after).advance(first.still_open, to=ENDS[2], n=wr.count(), x=call)
     again = rows(windowed(after).advance(first.still_open, to=ENDS[2], n=wr.count(), other=call))
     assert [(row["n"], row["other"] is None) for row in again] == [(4, True), (1, True), (1, False), (1, False)]
+
+
+def test_an_integer_is_wider_than_those_whose_values_it_has() -> None:
+    """The core has other bytes for uint64, which is therefore no wider type, and has none."""
+    bits = {f"{sign}int{size}": range(*bounds) for size in (8, 16, 32, 64) for sign, bounds in of_bits(size).items()}
+    del bits["uint64"]
+    for name, values in bits.items():
+        for other, narrow in bits.items():
+            wider = values != narrow and narrow[0] in values and narrow[-1] in values
+            assert is_wider(pa.type_for_alias(name), than=pa.type_for_alias(other)) == wider, (name, other)
+
+
+def of_bits(size: int) -> dict[str, tuple[int, int]]:
+    """The least integer and the first that is too large, with a sign and without."""
+    return {"": (-(2 ** (size - 1)), 2 ** (size - 1)), "u": (0, 2**size)}
+
+
+def test_a_decimal_is_wider_with_more_digits_and_the_same_scale() -> None:
+    kinds = [pa.decimal128(digits, scale) for digits in (8, 9, 38) for scale in (2, 3)]
+    wider = {(kind, than) for kind in kinds for than in kinds if is_wider(kind, than=than)}
+    of_scale = [[kind for kind in kinds if kind.scale == scale] for scale in (2, 3)]
+    assert wider == {
+        (most, least)
+        for short, middle, long in of_scale
+        for most, least in ((middle, short), (long, short), (long, middle))
+    }
