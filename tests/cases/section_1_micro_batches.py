@@ -19,6 +19,7 @@ SOURCES = Query(sessions(5, grace=0), group={"source": "source"})
 SLOWEST = Query(sessions(5, grace=0), group={"source": "source", "stream_time": "slowest"})
 LONG_GRACE = Query(sessions(5, grace=100))
 SOURCES_IN_ORDER = Query(sessions(5, grace=0), group={"source": "source", "order": "offset"})
+TWO_COLUMNS = Query(sessions(5, grace=0), group={"source": ["source", "word"]})
 NO_GRACE = Query(sessions(5, grace=0), late=True)
 
 DRIVERS = ("driver", "restarts")
@@ -140,6 +141,15 @@ CASES = [
         """
         ann 0 source=a, bob 100 source=b    → nothing
         tick 60, tick 3                     → ann 0..0 n=1
+        """,
+    ),
+    case(
+        "1.5",
+        "a tick with a value in one of its source columns is of one source",
+        TWO_COLUMNS,
+        """
+        ann 0 source=a word=x, bob 0 source=b   → nothing
+        tick 60 source=b                        → bob 0..0 n=1
         """,
     ),
     case(

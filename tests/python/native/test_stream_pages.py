@@ -270,5 +270,5 @@ class TestStatesReadInPart:
 def test_a_state_of_other_sources_is_refused() -> None:
     stream = Played("close").stream
     stream.define(QUERIES["sessions"])
-    with pytest.raises(ValueError, match=r"state: .*source"):
+    with pytest.raises(ValueError, match=r"(?s)^state: .*source was 'part', is none"):
         stream.push([micro_batch(5)])
