@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .case import case
-from .query import Query, gaps, sessions, sliding
+from .query import Query, gaps, ms, sessions, sliding
 
 LEFT_OUT = Query(sessions(5, grace=1), left_out=True)
 LEFT_OUT_SLIDING = Query(sliding(5, grace=2), left_out=True)
 LEFT_OUT_LATE = Query(sessions(5, grace=1), left_out=True, late=True)
 LEFT_OUT_GAPS = Query(gaps(grace=1), left_out=True)
 LEFT_OUT_EARLY = Query(gaps(grace=2), left_out=True)  # alone: a record without a key does not say of which case it is
+LEFT_OUT_VISIBLE = Query(sessions(5, grace=0, retention=ms(50)), left_out=True)
 LEFT_OUT_TIES = Query(sessions(5, grace=1, max_records=9), group={"tie": "tie"}, left_out=True)
 LEFT_OUT_AHEAD = Query(sessions(5, grace=1), left_out=True, max_ahead=10)
 REAL_CLOCK = {"spark_stream": "the clock of Spark is real"}
@@ -76,6 +77,15 @@ CASES = [
         bob 20 gap=5    → nothing           # C = 19
         ann 20 gap=0    → left_out ann 20..20 reason=bad_gap
         ann 10 gap=5    → left_out ann 10..10 reason=late late_by=4 stream_time=20
+        """,
+    ),
+    case(
+        "6.13, 2.4",
+        "a record is late by the end of the closed session that it would join",
+        LEFT_OUT_VISIBLE,
+        """
+        ann 10, bob 30  → ann 10..10 n=1        # C = 25
+        ann 8           → left_out ann 8..8 reason=late late_by=15 stream_time=30
         """,
     ),
     case(

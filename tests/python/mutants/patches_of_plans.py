@@ -99,7 +99,7 @@ PATCHES = [
         "_plan/sequence.py",
         "first + step * row",
         "first + row",
-        "conformance/test_cases.py",
+        "native/test_change_blocks.py::test_in_a_batch_all_rows_have_one_sequence",
     ),
     Patch(
         "_plan/earlier_types.py",

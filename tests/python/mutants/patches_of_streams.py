@@ -10,13 +10,18 @@ NEXT_STEPS = "native/test_stream_steps.py::test_no_answer_depends_on_splits_and_
 PACED = "native/test_stream_steps.py::test_no_answer_of_paced_updates_depends_on_splits_and_shards[{}]"
 AHEAD = CASE.format("1.1-a record that is too far ahead of the clock moves no stream time-stream")
 
-CONTROL, INDEX, PAGES, ORDER, PACK, SHARD, CHANGE_BLOCK, LEFT_OUT = (
-    *(
-        f"_executor/stream/{name}.py"
-        for name in ("control", "index", "pages", "order", "pack", "shard", "change_block")
-    ),
-    "_executor/left_out.py",
-)
+ALONE = "native/test_left_out.py::test_the_window_of_a_record_is_the_one_that_it_would_have_alone"
+ROWS = "native/test_stream_rows.py::test_the_rows_of_sessions_come_when_these_close_and_are_those_of_the_oracle"
+
+CONTROL = "_executor/stream/control.py"
+INDEX = "_executor/stream/index.py"
+PAGES = "_executor/stream/pages.py"
+ORDER = "_executor/stream/order.py"
+PACK = "_executor/stream/pack.py"
+SHARD = "_executor/stream/shard.py"
+CHANGE_BLOCK = "_executor/stream/change_block.py"
+RETURNED = "_executor/stream/returned_records.py"
+LEFT_OUT = "_executor/left_out.py"
 
 PATCHES = [
     Patch(CONTROL, "max(time, self.times", "min(time, self.times", STEPS),
@@ -85,7 +90,12 @@ PATCHES = [
         CASE.format("1.3-a tick of all sources judges the records of its own order-stream"),
     ),
     Patch(ORDER, "pc.and_(rows[_TICK], _after_all(query, rows))", "rows[_TICK]", STEPS),
-    Patch(PACK, "self._arrived += batch.num_rows", "pass", "native/test_stream_steps.py::test_a_function"),
+    Patch(
+        PACK,
+        "self._arrived += batch.num_rows",
+        "pass",
+        "native/test_stream_steps.py::test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches",
+    ),
     Patch(
         PACK,
         "pc.greater(batch.column(query.spec.time)",
@@ -111,5 +121,84 @@ PATCHES = [
         "pass",
         "native/test_change_blocks.py::"
         "test_the_sequence_goes_on_over_blocks_and_begins_above_that_of_the_micro_batch_before",
+    ),
+    Patch(
+        CHANGE_BLOCK,
+        "(micro_batch() or 0) << _PLACES",
+        "micro_batch() or 0",
+        "native/test_change_blocks.py::"
+        "test_the_sequence_goes_on_over_blocks_and_begins_above_that_of_the_micro_batch_before",
+    ),
+    Patch(RETURNED, "is_longer = pc.greater if", "is_longer = pc.greater_equal if", ROWS),
+    Patch(RETURNED, "range(1, len(of_session) + 1)", "range(len(of_session))", ROWS),
+    Patch(
+        "_executor/stream/ticks.py",
+        "if source and all(",
+        "if source and any(",
+        CASE.format("1.5-a tick with a value in one of its source columns is of one source-stream"),
+    ),
+    Patch(
+        "_executor/stream/start.py",
+        "pages.index.inputs[-1] |= inputs",
+        "pass",
+        "native/test_start_from.py::test_each_source_keeps_its_time_with_the_slowest_source[50]",
+    ),
+    Patch(
+        "_executor/stream/query.py",
+        "or windows.retention is None",
+        "or True",
+        CASE.format("6.13-a record is late by the end of the closed session that it would join-stream"),
+    ),
+    Patch(
+        "_executor/stream/query.py",
+        ' or plan.options.late != "drop"',
+        "",
+        CASE.format("1.7-a smaller grace closes at once, before the records of the next micro-batch-stream"),
+    ),
+    Patch(
+        LEFT_OUT,
+        '"null_key", none if reasons is None else reasons)',
+        '"null_key", none) if reasons is None else reasons',
+        CASE.format("6.13-without a key comes before without a time, and that before a bad gap-in_process"),
+    ),
+    Patch(
+        LEFT_OUT,
+        "one if spec.end is None else 0",
+        "one",
+        "native/test_left_out_streams.py::test_every_record_that_lasts_is_in_a_window_or_comes_back",
+    ),
+    Patch(
+        LEFT_OUT,
+        "max(1, TIME_UNITS[rows.column(gap).type.unit].per_second // self._unit.per_second)",
+        "1",
+        "native/test_left_out.py::test_a_gap_that_rounds_to_nothing_in_the_unit_of_the_time_is_bad",
+    ),
+    Patch(LEFT_OUT, "pc.and_(pc.greater_equal(end, 0), pc.less(start, 0))", "pc.less(start, 0)", ALONE),
+    Patch(LEFT_OUT, "pc.greater_equal(end, 0), pc.less(start, 0)", "pc.greater(end, 0), pc.less(start, 0)", ALONE),
+    Patch(LEFT_OUT, "pc.if_else(early, difference, end)", "end", ALONE),
+    Patch(LEFT_OUT, "end = _floor(end, resolution or 1)", "pass", ALONE),
+    Patch(
+        LEFT_OUT,
+        "pc.if_else(pc.greater(whole, ticks),",
+        "pc.if_else(pc.greater_equal(whole, ticks),",
+        ALONE,
+    ),
+    Patch(
+        LEFT_OUT,
+        "if reasons is not None and spec.tick is not None:",
+        "if False:",
+        "native/test_left_out.py::test_the_first_reason_counts",
+    ),
+    Patch(
+        LEFT_OUT,
+        "column.indices), False))",
+        "column.indices), True))",
+        "native/test_left_out.py::test_the_first_reason_counts",
+    ),
+    Patch(
+        LEFT_OUT,
+        'picked(records, judged.column("row"))',
+        "records.slice(0, judged.num_rows)",
+        "native/test_left_out_streams.py::test_the_numbers_of_rows_continue_over_the_steps_of_a_large_batch",
     ),
 ]

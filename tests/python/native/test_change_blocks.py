@@ -327,3 +327,10 @@ def test_the_sequence_goes_on_over_blocks_and_begins_above_that_of_the_micro_bat
             rows = pa.Table.from_batches(change_block.unpack(iter([blocks]), schema, {}, sequence=True))
         assert rows["n"].to_pylist() == [0, 1, 0, 1, 2, 0]
         assert rows["sequence"].to_pylist() == [number * 2**32 + place for place in range(6)]
+
+
+def test_in_a_batch_all_rows_have_one_sequence() -> None:
+    moments = pa.array([0, 10_000_000, 20_000_000], pa.timestamp("us"))
+    grouped = wr.group_by(pa.table({"key": ["a", "b", "b"], "ts": moments}), "key", time="ts")
+    windowed = grouped.windowed_by(wr.SessionWindows.with_gap("1 second")).emit("update", sequence=True)
+    assert windowed.agg(n=wr.count())["sequence"].to_pylist() == [0, 0, 0]
