@@ -23,11 +23,6 @@ impl Time {
         bytemuck::cast_slice(ticks)
     }
 
-    /// Views times as Arrow's ticks.
-    pub fn ticks(times: &[Self]) -> &[i64] {
-        bytemuck::cast_slice(times)
-    }
-
     /// The time `span` later. `None` if it is past the latest time.
     pub fn checked_add(self, span: Span) -> Option<Self> {
         self.0.checked_add_unsigned(span.0).map(Self)

@@ -181,7 +181,7 @@ PATCHES = [
         LEFT_OUT,
         "pc.if_else(pc.greater(whole, ticks),",
         "pc.if_else(pc.greater_equal(whole, ticks),",
-        ALONE,
+        CASE.format("6.13-a sliding record that only its own window could have taken is refused-driver"),
     ),
     Patch(
         LEFT_OUT,
