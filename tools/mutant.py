@@ -16,9 +16,11 @@ TREE = ROOT / "target" / "mutants" / "tree"
 VERSION = "27.1.0"
 """The version of cargo-mutants. Another one may list other mutants."""
 MOST_MEMORY = 8 << 30
-# A target folder of the copy; no seeds of examples that other mutants failed; symbols cost the linker time.
+# A target folder of the copy; no seeds of examples that other mutants failed, and no smaller examples than the first
+# that fails; symbols cost the linker time.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "CARGO_TARGET_DIR"} | {
     "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1",
+    "PROPTEST_MAX_SHRINK_ITERS": "0",
     "CARGO_PROFILE_DEV_DEBUG": "0",
 }
 
