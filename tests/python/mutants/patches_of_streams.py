@@ -5,9 +5,8 @@ from __future__ import annotations
 from .patch import Patch
 
 CASE = "conformance/test_cases.py::test_a_case_gives_the_windows_of_its_rule[{}]"
-STEPS = "native/test_stream_steps.py::test_no_answer_depends_on_splits_and_shards[0]"
-NEXT_STEPS = "native/test_stream_steps.py::test_no_answer_depends_on_splits_and_shards[50]"
-PACED = "native/test_stream_steps.py::test_no_answer_of_paced_updates_depends_on_splits_and_shards[{}]"
+FUNCTION = "native/test_stream_invariance.py::test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches"
+STEPS = "native/test_simulation.py::test_streams_whose_tasks_and_drivers_die_keep_the_laws"
 AHEAD = CASE.format("1.1-a record that is too far ahead of the clock moves no stream time-stream")
 
 ALONE = "native/test_left_out.py::test_the_window_of_a_record_is_the_one_that_it_would_have_alone"
@@ -31,7 +30,7 @@ PATCHES = [
         "time",
         CASE.format("1.5-of two ticks of all sources in a micro-batch the later time counts-stream"),
     ),
-    Patch(CONTROL, "self.ordered += other.ordered", "pass", NEXT_STEPS),
+    Patch(CONTROL, "self.ordered += other.ordered", "pass", STEPS),
     Patch(CONTROL, "self.counters if counted else {}", "self.counters", STEPS),
     Patch(
         INDEX,
@@ -75,8 +74,8 @@ PATCHES = [
         "if False:",
         "native/test_stream_pages.py::test_a_state_of_other_sources_is_refused",
     ),
-    Patch(PAGES, "self.index.pages.get(QUERY) == Page.of_text(query)", "QUERY in self.index.pages", PACED.format(0)),
-    Patch(PAGES, "index.inputs[self.numbers[source]].add(number)", "pass", NEXT_STEPS),
+    Patch(PAGES, "self.index.pages.get(QUERY) == Page.of_text(query)", "QUERY in self.index.pages", STEPS),
+    Patch(PAGES, "index.inputs[self.numbers[source]].add(number)", "pass", STEPS),
     Patch(
         ORDER,
         '(_TIME, "descending")',
@@ -111,9 +110,9 @@ PATCHES = [
     ),
     Patch(PACK, "self._control.observe(source, number, time)", "pass", AHEAD),
     Patch(SHARD, "rows = sorted(rows, key=lambda row: (row.first, row.block))", "rows = list(rows)", STEPS),
-    Patch(SHARD, "if not is_slowest or number in pages.index.inputs[each]", "", PACED.format(50)),
-    Patch(SHARD, "or source in blocks or every:", "or source in blocks:", PACED.format(0)),
-    Patch(SHARD, "rows or progress or (every and sources)", "rows or progress", PACED.format(100)),
+    Patch(SHARD, "if not is_slowest or number in pages.index.inputs[each]", "", STEPS),
+    Patch(SHARD, "or source in blocks or every:", "or source in blocks:", STEPS),
+    Patch(SHARD, "rows or progress or (every and sources)", "rows or progress", STEPS),
     Patch(SHARD, "changed.after[name] - changed.before[name]", "changed.after[name]", STEPS),
     Patch(
         CHANGE_BLOCK,
