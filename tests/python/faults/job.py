@@ -95,7 +95,7 @@ OF_ENDS: dict[str, Any] = {
 
 def _stopped(data: DataFrame) -> DataFrame:
     """Each record with its end; a ninth of them has none and is left out."""
-    return data.selectExpr("*", "if(amount % 9 = 0, NULL, ts + pause) AS stopped")
+    return data.selectExpr("*", "if(amount % 9 = 0, NULL, ts + pause / 4) AS stopped")
 
 
 def ended(data: DataFrame) -> DataFrame:
