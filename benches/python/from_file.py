@@ -18,7 +18,7 @@ import windrow as wr
 
 FOLDER = Path(__file__).resolve().parents[2] / "target" / "from-file"
 EVENTS = {1: 200_000, 0: 0}
-SESSIONS = 15_733
+SESSIONS = 15_484
 
 
 def sessions(path: Path) -> pa.Table:
