@@ -63,6 +63,8 @@ class BatchWindows(Stream):
 
     def continue_with(self, length: int) -> None:
         """Goes on with a longer gap: open sessions that then touch are one, and what was closed stays closed."""
+        for progress in self.progress:  # close times are compared with reaches, and a reach is later now
+            progress.close += length - self.scenario.length
         self.scenario = dataclasses.replace(self.scenario, length=length)
         found: list[Window] = []
         for each in sorted(self.stored, key=lambda window: (window.key, window.start)):
