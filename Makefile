@@ -232,7 +232,7 @@ soak: package maven ## long random tests (SOAK_CASES=, SOAK_DAMAGES=, SOAK_EXAMP
 	$(MAKE) mutants SEED=$(SOAK_SEED) ROOM=drawn MUTANTS=$(SOAK_MUTANTS)
 	@echo "soak: passed: Rust properties of $(SOAK_CASES) cases (costly ones fewer), $(SOAK_DAMAGES) damaged rows of" \
 		"open windows, Python properties of $(SOAK_EXAMPLES)" \
-		"examples, $(SOAK_STREAMS) streams in 3 ways each from seed $(SOAK_SEED)"
+		"examples, $(SOAK_STREAMS) streams in 3 ways each and $(SOAK_SCHEDULES) schedules from seed $(SOAK_SEED)"
 
 clean: ## removes what the other targets made
 	rm -rf .venv target build spark-warehouse metastore_db derby.log .pytest_cache .mypy_cache .ruff_cache .hypothesis
