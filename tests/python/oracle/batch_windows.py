@@ -62,7 +62,7 @@ class BatchWindows(Stream):
             progress.close_by(grace)
 
     def continue_with(self, length: int) -> None:
-        """Goes on with a longer gap: open sessions that then touch are one, and what was closed stays closed."""
+        """Goes on with a longer gap: open sessions that then touch are one, and what was late or closed stays so."""
         for progress in self.progress:  # close times are compared with reaches, and a reach is later now
             progress.close += length - self.scenario.length
         self.scenario = dataclasses.replace(self.scenario, length=length)
