@@ -16,7 +16,7 @@ from ..simulation.planted import PLANTED, QUICK, planted
 from ..simulation.play import difference
 from ..simulation.schedule import Schedule, read_schedule, schedule_of
 
-SOON, TOGETHER, MOST = 320, 40, 2000
+SOON, TOGETHER, MOST = 400, 50, 2000
 LONG = int(os.environ.get("WINDROW_SCHEDULES", "20000"))
 FIRST = int(os.environ.get("WINDROW_FIRST_SEED", str(SOON)))
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "schedules.jsonl"
