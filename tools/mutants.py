@@ -29,7 +29,7 @@ from typing import Any
 from mutant import ROOT, Mutant, built, check_installed, copy_tree, fate, mutants_of, passes, stop, tests_of
 
 ROOMS = ROOT / "tests" / "mutants" / "rooms.json"
-LEAST_TIMEOUT = 30
+LEAST_TIMEOUT = 60
 """Seconds; more for tests that take long without a mutant."""
 
 
