@@ -93,7 +93,7 @@ PATCHES = [
         PACK,
         "self._arrived += batch.num_rows",
         "pass",
-        "native/test_stream_steps.py::test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches",
+        "native/test_stream_invariance.py::test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches",
     ),
     Patch(
         PACK,
