@@ -165,3 +165,21 @@ def test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches(see
     table = pa.table([["ann"] * len(letters), times, list(letters)], schema=schema)
     (row,) = LocalStream(joined, schema, seed=seed).push([table])
     assert row["words"] == letters
+
+
+def test_a_smaller_grace_closes_windows_of_a_source_without_new_rows() -> None:
+    def finals(grace: int) -> Any:
+        def of(data: Any) -> Any:
+            windows = wr.SessionWindows.with_gap("1 microsecond", grace=f"{grace} microseconds")
+            return wr.group_by(data, "user", time="ts", source="part").windowed_by(windows).agg(n=wr.count())
+
+        return of
+
+    schema = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "part": pa.string()})
+    stream = LocalStream(finals(10), schema, shards=1)
+    rows = pa.table(
+        [["ann", "bob", "ann"], pa.array([0, 5, 0], schema.field("ts").type), ["x", "x", "y"]], schema=schema
+    )
+    assert stream.push([rows]) == []
+    stream.define(finals(0))
+    assert [(row["user"], row["n"]) for row in stream.push([rows.slice(2)])] == [("ann", 1)]
