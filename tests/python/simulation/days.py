@@ -75,14 +75,14 @@ class DailyJob:
         rows = self._rows(draw, splits, to, {fault.task % self.tasks for fault in own if fault.kind == "task"})
         for fault in own:
             log.append(f"day {day}: {fault.kind}, case {fault.at & 1}")
-            if fault.kind in ("pack", "task", "beside"):
-                again = self._rows(draw, splits, to)
+            planned = splits if fault.kind in ("pack", "task", "beside") else replanned(draw, splits)
+            again = self._rows(draw, planned, to)
+            if planned is splits:
                 check_attempts(*(sorted(map(repr, each.to_pylist())) for each in (rows, again)), f"runs of day {day}")
             else:
-                again = self._rows(draw, replanned(draw, splits), to)
                 lists = (each.to_pylist() for each in (rows, again))
                 check_rows(*lists, "(c)", without=[*self.stream.plan.functions, "state"])
-            rows = again if fault.at & 1 else rows
+            rows, splits = (again, planned) if fault.at & 1 else (rows, splits)
         is_open: Any = pa.compute.equal(rows["status"], pa.scalar("open"))
         self.opened = rows.filter(is_open).drop_columns(["status", *(["op"] if "op" in rows.column_names else [])])
         closed = rows.filter(pa.compute.invert(is_open)).drop_columns(["stream_time", "state", "status"])
