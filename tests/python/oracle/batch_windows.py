@@ -64,8 +64,7 @@ class BatchWindows(Stream):
     def continue_with(self, length: int) -> None:
         """Goes on with a longer gap: open sessions that then touch are one, and what was late or closed stays so."""
         for progress in self.progress:  # close times are compared with reaches, and a reach is later now
-            progress.close = progress.stored + length - self.scenario.length
-            progress.close_by(self.scenario.grace)
+            progress.close += length - self.scenario.length
         self.scenario = dataclasses.replace(self.scenario, length=length)
         found: list[Window] = []
         for each in sorted(self.stored, key=lambda window: (window.key, window.start)):
@@ -107,9 +106,6 @@ class BatchWindows(Stream):
         if not self.scenario.every_record and self.scenario.every is None:
             self.compare(before)
         self.close(self.close_time)
-        if records or ticks:
-            for progress in self.progress:
-                progress.stored = progress.close
         if self.scenario.every is not None:
             for op, window in self.pace.rows(before, self.stored, self.time, self.scenario.every):
                 super().changed(op, window, window.end if op == "delete" else None)

@@ -14,13 +14,11 @@ class Progress:
         sources: the largest time of each known source; with one source for all that is stream time.
         time: stream time, the smallest of them; none before the first one. It never goes back.
         close: the close time of this input. It never goes back, whatever grace a restart brings.
-        stored: the close time after the last micro-batch. A restart alone stores nothing.
     """
 
     sources: dict[int, int] = field(default_factory=dict)
     time: int | None = None
     close: float | int = float("-inf")
-    stored: float | int = float("-inf")
 
     def observe(self, times: Iterable[tuple[int, int]], grace: int) -> None:
         """Sources and times that are seen together; only all of them make stream time."""

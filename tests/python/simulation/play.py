@@ -6,6 +6,7 @@ the updates are applied, in their order, has the oracle's windows.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import random
 from collections import Counter
@@ -20,6 +21,7 @@ from ..harness.conservation import played
 from ..harness.micro_batch_player import COUNTED
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..oracle.micro_batches import MicroBatches
+from ..oracle.streaming_scenario import Restart
 from .cluster import Cluster
 from .days import DailyJob, ends, with_clock
 from .laws import BrokenLawError
@@ -102,29 +104,32 @@ class Run:
             self.did.update(days=1, rows=len(expected))
 
     def _play_beside_oracle(self) -> None:
-        scenario, oracle, expected = self.schedule.scenario, self.oracle, list[ShownChange]()
+        scenario, oracle = self.schedule.scenario, self.oracle
+        waiting: Restart | None = None
         cluster = self.start(self._definition(), schemas(scenario))
         for number, rows in enumerate(scenario.batches):
+            restart = scenario.restart_before(number)
+            if restart is not None and restart.every is None and waiting is not None:
+                restart = dataclasses.replace(restart, every=waiting.every)
+            waiting = waiting if restart is None else restart
+            if not rows:
+                continue  # Spark runs no micro-batch, so a restart before it changes nothing yet
             for move in self.schedule.moves:
-                if move.batch == number and rows and not expected and cluster.stream_time is not None:
+                if move.batch == number and cluster.stream_time is not None:
                     cluster = self._move(move)
             cluster.number = number
             draw = random.Random(f"{self.schedule.seed} splits {number}")
             tables = [named(cluster, table) for table in splits(draw, scenario, rows)]
-            if (restart := scenario.restart_before(number)) is not None:
-                if rows and cluster.dies():
+            if waiting is not None:
+                if cluster.dies():
                     cluster.planned(tables)
-                oracle.restart(restart.grace, restart.late, restart.every)
+                oracle.restart(waiting.grace, waiting.late, waiting.every)
                 cluster.define(self._definition())
-            if not rows and scenario.every is not None:
-                continue  # Spark runs no micro-batch: what waits leaves with the next one, as it is then
-            expected += (shown(change, scenario.inputs) for change in oracle.push(rows))
-            if not rows:
-                continue  # Spark runs no micro-batch: what a smaller grace closes comes with the next one
+                waiting = None
+            expected = [shown(change, scenario.inputs) for change in oracle.push(rows)]
             self._check(
                 expected, [self._shown(row) for batch in cluster.push_batches(tables) for row in stream_rows(batch)]
             )
-            expected = []
 
     @property
     def _added(self) -> dict[str, Any]:
