@@ -105,12 +105,9 @@ GROWTHS = [
 ]
 
 
-SLIDING = wr.SlidingWindows.with_time_difference("20 minutes")
-WAYS = [pytest.param(library, GAP, id=library) for library in LIBRARIES]
-
-
 @pytest.mark.parametrize("growth", GROWTHS, ids=lambda growth: f"{growth[0]} to {growth[1]}")
-@pytest.mark.parametrize(("library", "windows"), [*WAYS, pytest.param("pyarrow", SLIDING, id="sliding")])
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("windows", [GAP, wr.SlidingWindows.with_time_difference("20 minutes")], ids=["gap", "sliding"])
 def test_days_of_growing_types_are_those_of_the_wide_type(library: str, growth: Any, windows: Any) -> None:
     narrow, wide = growth
     always = run_days([day(number, wide, wide) for number in MINUTES], library, AGGREGATES, windows)
