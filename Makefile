@@ -214,7 +214,7 @@ bench-nexmark: dist-package maven ## Nexmark's q11 and q0 by windrow on Spark be
 
 mutants: ## faults planted in the core, and how many the tests notice, by room (SEED=, MUTANTS=12, ROOM=, RECORD=--record; some 40 s each)
 	@tools/toolchain.sh build
-	@"$$(tools/toolchain.sh python)" tools/mutants.py $(if $(SEED),--seed="$(SEED)") $(if $(MUTANTS),--mutants="$(MUTANTS)") \
+	@"$$(tools/toolchain.sh python)" tools/mutants.py --seed="$(SEED)" $(if $(MUTANTS),--mutants="$(MUTANTS)") \
 		$(if $(ROOM),--room="$(ROOM)") $(RECORD)
 
 mutants-python: package ## faults planted in the Python package, each with the test that must see it (some minutes)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ..simulation.__main__ import failure, main, play_all, told
+from ..simulation.__main__ import failure, main, play_all, summary
 from ..simulation.planted import PLANTED, QUICK, planted
 from ..simulation.play import difference
 from ..simulation.schedule import Schedule, read_schedule, schedule_of
@@ -29,7 +29,7 @@ def play(seeds: range) -> str:
         pytest.fail(found, pytrace=False)
     assert did["schedules"] == len(seeds)
     assert did["faults"] > len(seeds) < did["micro-batches"]
-    return told(did)
+    return summary(did)
 
 
 @pytest.mark.parametrize("first", range(0, SOON, TOGETHER))
@@ -71,7 +71,7 @@ def test_each_planted_fault_is_found(soaked: Callable[[str], None]) -> None:
         assert found is not None, f"{name}: not found in {MOST} schedules from seed {FIRST} on"
         seeds[name] = found[0] - FIRST + 1
     assert len(seeds) >= 20
-    soaked(f"{len(seeds)} planted faults, each found within so many schedules: {seeds}")
+    soaked(f"{len(seeds)} planted faults, and how many schedules it took to find each: {seeds}")
 
 
 def test_a_difference_prints_its_seed_its_steps_and_a_small_schedule() -> None:

@@ -32,7 +32,7 @@ def play_all(schedules: Iterable[Schedule]) -> tuple[Counter[str], str | None]:
     return did, None
 
 
-def told(did: Counter[str]) -> str:
+def summary(did: Counter[str]) -> str:
     """What was done."""
     return ", ".join(f"{did[name]} {name}" for name in ("schedules", "micro-batches", "faults", "rows"))
 
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     did, found = play_all(schedules)
     seconds = time.monotonic() - started
-    print(f"simulate: {told(did)}, {place}, in {seconds:.0f} s", flush=True)
+    print(f"simulate: {summary(did)}, {place}, in {seconds:.0f} s", flush=True)
     if found is not None:
         print(found)
     return 1 if found is not None else 0

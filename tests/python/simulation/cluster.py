@@ -57,8 +57,8 @@ class Cluster(LocalStream):
 
     Attributes:
         tasks: how many tasks share the shards.
-        faults: those that are still to come.
-        number: the number of the next micro-batch, by which faults name it; those that Spark does not run count too.
+        faults: the faults that have not happened yet.
+        number: the number of the next micro-batch, which faults refer to. It also counts those that Spark does not run.
         versions: the states before each micro-batch, by how many are committed; also those of attempts that failed.
         sink: the rows of each micro-batch, as batches. Rows that come again replace the earlier ones.
         log: what happened.

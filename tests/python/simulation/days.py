@@ -56,7 +56,7 @@ class DailyJob:
 
     Attributes:
         opened: the open windows that the last run left.
-        faults: those that are still to come; a run of a day meets all of its day.
+        faults: the faults that have not happened yet. A run meets all faults of its day.
     """
 
     def __init__(self, scenario: StreamingScenario, shards: int, tasks: int, seed: int, faults: list[Fault]) -> None:

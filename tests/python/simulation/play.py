@@ -29,13 +29,15 @@ from .schedule import Move, Schedule
 from .table import Table, numbers
 
 
-def told(held: str | None, word: str) -> str:
-    """Tells in which order words came."""
+def appended(held: str | None, word: str) -> str:
+    """The words in the order in which they came."""
     return f"{held} {word}"
 
 
 FLOATS = {"mean": wr.mean("v"), "spread": wr.stddev("v")}
-FUNCTIONS = {"told": wr.aggregate(str, lambda held, row: told(held, row.v), told, schema="string", columns=["v"])}
+FUNCTIONS = {
+    "told": wr.aggregate(str, lambda held, row: appended(held, row.v), appended, schema="string", columns=["v"])
+}
 COUNTERS = (*COUNTED, "ticks", "bad_ticks", "updates", "windows_closed")
 
 
