@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -97,8 +98,16 @@ def named(stream: LocalStream, table: pa.Table) -> pa.Table:
 
 
 def splits(draw: random.Random, scenario: StreamingScenario, rows: tuple[Row, ...]) -> list[pa.Table]:
-    """The rows in splits; with an order those of a source together."""
+    """The rows in splits; with an order those of a source together.
+
+    After a refusal, sliding windows depend on the order in which Python functions take the records: by split, then by
+    row (rules 1.2). So splits of them keep the order of the rows.
+    """
     count = draw.randint(1, 4)
+    if scenario.kind == "sliding" and scenario.values == "python" and not scenario.ordered:
+        cuts = sorted(draw.choices(range(len(rows) + 1), k=count - 1))
+        bounds = itertools.pairwise([0, *cuts, len(rows)])
+        return [table_of(scenario, list(rows[first:last])) for first, last in bounds]
     parts: list[list[Row]] = [[] for _ in range(count)]
     for row in rows:
         place = (row.source or 0) % count if scenario.ordered and scenario.sourced else draw.randrange(count)

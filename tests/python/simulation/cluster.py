@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+import windrow as wr
 from windrow._executor.stream.pack import pack
 from windrow._executor.stream.query import StreamQuery
 from windrow._executor.stream.shard import SUMS
@@ -116,8 +117,8 @@ class Cluster(LocalStream):
         self._plans = self._plans + 1 if is_again else 0
         offsets, self.clock = self._offsets.setdefault(number, (tuple(splits), self.clock))
         self._may_die(DRIVER[1])
-        draw = self.draw = random.Random(f"{self.seed} {number} {self._plans}")
-        received = self.received(replanned(draw, offsets) if is_again else offsets)
+        self.draw = random.Random(f"{self.seed} {number} {self._plans}")
+        received = self.received(replanned(self.draw, offsets, fixed=self._by_arrival) if is_again else offsets)
         before = self.version(number)
         states, batches, counted = dict(before), list[pa.RecordBatch](), list[dict[str, int | None]]()
         for task in range(self.tasks):
@@ -155,6 +156,11 @@ class Cluster(LocalStream):
                 opened = [self.open_in(each).to_pylist() for each in (states_before, states)]
                 check_rows(*opened, "(b), open windows", without=[*functions, "state"])
         self.sink[number], self._tried = batches, (batches, states)
+
+    @property
+    def _by_arrival(self) -> bool:
+        """Whether the order of rows decides the windows, after a refusal (rules 1.2)."""
+        return isinstance(self.plan.windows, wr.SlidingWindows) and bool(self.plan.functions)
 
     @property
     def _shows_open(self) -> bool:
@@ -229,9 +235,12 @@ class Cluster(LocalStream):
             return done
 
 
-def replanned(draw: random.Random, splits: Sequence[pa.Table]) -> list[pa.Table]:
-    """The same rows in other splits. The rows of a split stay together, as those of a source must."""
-    found = draw.sample(splits, len(splits))
+def replanned(draw: random.Random, splits: Sequence[pa.Table], *, fixed: bool = False) -> list[pa.Table]:
+    """The same rows in other splits. The rows of a split stay together, as those of a source must.
+
+    If the order of rows is `fixed`, the splits stay in their order, law (d).
+    """
+    found = [*splits] if fixed else draw.sample(splits, len(splits))
     if len(found) > 1 and draw.random() < 0.5:
         found = [pa.concat_tables(found[:2]), *found[2:]]
     return found

@@ -233,8 +233,8 @@ def _(right: Any, self: Cluster, number: int) -> Any:
 
 
 @fault("a micro-batch that is planned again has other rows", cluster, "replanned")
-def _(right: Any, draw: Any, splits: Any) -> Any:
-    return [split.slice(0, max(1, split.num_rows - 1)) for split in right(draw, splits)]
+def _(right: Any, draw: Any, splits: Any, **fixed: bool) -> Any:
+    return [split.slice(0, max(1, split.num_rows - 1)) for split in right(draw, splits, **fixed)]
 
 
 @fault("a split that is packed again comes twice", Cluster, "received")
