@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.dataset as dataset
 import pytest
 from pyspark.sql import SparkSession
 
@@ -47,6 +47,14 @@ def sessions() -> Any:
     return grouped().windowed_by(GAP)
 
 
+def with_op_as(name: str) -> Any:
+    return grouped(data=DATA.append_column(name, DATA["op"])).windowed_by(GAP)
+
+
+def with_fields(name: str) -> Any:
+    return grouped(data=DATA.append_column("fields", pa.array([{name: 1}, {name: 2}]))).windowed_by(GAP)
+
+
 def test_good_input_is_not_refused() -> None:
     for stream in ({"order": "op", "stream_time": "source"}, {"stream_time": "slowest"}):
         every = grouped("user_id", "partition", tick="tick", source=["partition"], **stream)
@@ -61,244 +69,137 @@ def test_good_input_is_not_refused() -> None:
         assert result["op"].to_pylist() == ["upsert", "upsert"]
 
 
-REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "no data": (lambda: grouped(data=None), TypeError, "data: got None, a NoneType; allowed: a Spark DataFrame"),
-    "a list": (lambda: grouped(data=[1]), TypeError, r"data: got \[1\], a list"),
-    "the name of a file": (lambda: grouped(data="x.parquet"), ValueError, "data: got 'x.parquet'; .*no such file"),
-    "the path of a file": (
-        lambda: grouped(data=Path("x.parquet")),
-        ValueError,
-        "data: got .x.parquet.; .*no such file",
+PREFIX = r"allowed: a name that does not begin with 'windrow\.'"
+REFUSED: dict[str, Callable[..., Any]] = {
+    "TypeError: data: got None, a NoneType; allowed: a Spark DataFrame": lambda: grouped(data=None),
+    r"TypeError: data: got \[1\], a list": lambda: grouped(data=[1]),
+    "ValueError: data: got .x.parquet.; .*no such file": lambda: grouped(data=Path("x.parquet")),
+    "TypeError: data: got GroupedData, which is grouped already": lambda: grouped(data=grouped()),
+    "TypeError: data: got WindowedData, which is grouped already": lambda: grouped(data=sessions()),
+    "TypeError: data: got .*DataFrameGroupBy": lambda: grouped(data=pd.DataFrame({"user_id": [1]}).groupby("user_id")),
+    "TypeError: data: got": lambda: grouped(data=pl.from_arrow(DATA).group_by("op")),
+    "ValueError: keys: got 'op'; allowed: each key column once": lambda: grouped("op", "op"),
+    r"TypeError: keys: got \['op'\], a list": lambda: grouped([["op"], "op"]),
+    r"ValueError: keys: got \[\]; allowed: key columns; .* one series": lambda: grouped([]),
+    r"ValueError: keys: got 'user'; .*\(did you mean 'user_id'\?\)": lambda: grouped("user"),
+    "ValueError: did you mean 'user_id'": lambda: grouped("USER_ID"),
+    "ValueError: keys: got 'zzz'; allowed: a column of the data, which has": lambda: grouped("zzz"),
+    r"ValueError: keys: got 'place.user'; .* \(the struct 'place' has the fields 'user_id'": lambda: grouped(
+        "place.user"
     ),
-    "a dataset": (
-        lambda: grouped(data=dataset.dataset(DATA)),
-        TypeError,
-        r"data: got pyarrow\._dataset\.InMemoryDataset; allowed: data\.scanner\(\)\.to_reader\(\)$",
+    r"ValueError: data \(did you mean 'user_id'\?\), which": lambda: grouped("op.user_id"),
+    "ValueError: the struct 'a.b' has the fields": lambda: grouped(
+        "a.b.c", data=DATA.append_column("a.b", DATA["place"])
     ),
-    "a scanner": (
-        lambda: grouped(data=dataset.dataset(DATA).scanner()),
-        TypeError,
-        r"data: got pyarrow\._dataset\.Scanner; allowed: data\.to_reader\(\)$",
+    "TypeError: keys: column 'marks' has type map<.*; allowed: booleans, .* lists and structs of these": lambda: (
+        grouped("marks")
     ),
-    "grouped twice": (lambda: grouped(data=grouped()), TypeError, "data: got GroupedData, which is grouped already"),
-    "windowed twice": (lambda: grouped(data=sessions()), TypeError, "data: got WindowedData, which is grouped already"),
-    "pandas grouped": (
-        lambda: grouped(data=pd.DataFrame({"user_id": [1]}).groupby("user_id")),
-        TypeError,
-        "data: got .*DataFrameGroupBy",
+    "TypeError: keys: column 'user_id' has type list<item: map<": lambda: grouped(
+        data=pa.table({"user_id": pa.nulls(1, pa.list_(MAP)), "ts": pa.nulls(1, US)})
     ),
-    "polars grouped": (lambda: grouped(data=pl.from_arrow(DATA).group_by("op")), TypeError, "data: got"),  # type: ignore[union-attr]
-    "a key twice": (lambda: grouped("op", "op"), ValueError, "keys: got 'op'; allowed: each key column once"),
-    "keys in a list of lists": (lambda: grouped([["op"], "op"]), TypeError, r"keys: got \['op'\], a list"),
-    "an empty list of keys": (lambda: grouped([]), ValueError, r"keys: got \[\]; allowed: key columns; .* one series"),
-    "an unknown key": (lambda: grouped("user"), ValueError, r"keys: got 'user'; .*\(did you mean 'user_id'\?\)"),
-    "a key in another case": (lambda: grouped("USER_ID"), ValueError, "did you mean 'user_id'"),
-    "a key unlike any": (
-        lambda: grouped("zzz"),
-        ValueError,
-        "keys: got 'zzz'; allowed: a column of the data, which has",
+    "TypeError: keys: column 'user_id' has type struct<>; .* day-time intervals .* at least one field": lambda: grouped(
+        data=pa.table({"user_id": pa.array([{}], pa.struct([]))})
     ),
-    "a field of a struct as key": (
-        lambda: grouped("place.user"),
-        ValueError,
-        r"keys: got 'place.user'; .* \(the struct 'place' has the fields 'user_id'",
+    "ValueError: time: got 'tss'.*did you mean 'ts'": lambda: grouped(time="tss"),
+    "TypeError: time: got None, a NoneType; allowed: the name": lambda: grouped(time=None),
+    "TypeError: time: column 'amount' has type double; allowed: a timestamp": lambda: grouped(time="amount"),
+    "ValueError: tick: got 'tik'.*did you mean 'tick'": lambda: grouped(tick="tik"),
+    "TypeError: tick: column 'amount' has type double; allowed: a boolean": lambda: grouped(tick="amount"),
+    "ValueError: source: got 'partitio'": lambda: grouped(source="partitio"),
+    "ValueError: source: got 'nope'": lambda: grouped(source=["op", "nope"]),
+    "TypeError: source: got 5, an int; allowed: the name of": lambda: grouped(source=5),
+    "TypeError: source: got 5, an int": lambda: grouped(source=[5]),
+    "ValueError: source: got 'op'; allowed: each source column once": lambda: grouped(source=("op", "op")),
+    "TypeError: data: got .*; allowed: a Spark DataFrame": lambda: grouped(data=pd.Series([1])),
+    "TypeError: keys: column 'user_id' cannot be read as Arrow data .*; allowed: a column of one type": lambda: grouped(
+        data=pd.DataFrame({"user_id": [1, "x"], "ts": pd.to_datetime([0, 1])})
     ),
-    "a field of no struct as key": (
-        lambda: grouped("op.user_id"),
-        ValueError,
-        r"data \(did you mean 'user_id'\?\), which",
+    "TypeError: keys: column 'user_id' cannot be read as Arrow data .*too large.*; allowed: a col": lambda: grouped(
+        data=pd.DataFrame({"user_id": [2**70], "ts": pd.to_datetime([0])})
     ),
-    "a field of a struct with a dot in its name": (
-        lambda: grouped("a.b.c", data=DATA.append_column("a.b", DATA["place"])),
-        ValueError,
-        "the struct 'a.b' has the fields",
+    "TypeError: keys: column 'user_id' cannot be read as Arrow data .*tuples.*; allowed: a column": lambda: grouped(
+        data=pd.DataFrame({"user_id": pd.Categorical([(1, 2)]), "ts": pd.to_datetime([0])})
     ),
-    "a map as key": (
-        lambda: grouped("marks"),
-        TypeError,
-        "keys: column 'marks' has type map<.*; allowed: booleans, .* lists and structs of these",
+    "TypeError: keys: column 'user_id' cannot be read as Arrow data": lambda: grouped(
+        data=pl.DataFrame({"user_id": pl.Series([1], dtype=pl.Int128)})
     ),
-    "a list of maps as key": (
-        lambda: grouped(data=pa.table({"user_id": pa.nulls(1, pa.list_(MAP)), "ts": pa.nulls(1, US)})),
-        TypeError,
-        "keys: column 'user_id' has type list<item: map<",
+    "TypeError: source: column 'amount' has type double; allowed: strings or integers": lambda: grouped(
+        source=("op", "amount")
     ),
-    "an empty struct as key": (
-        lambda: grouped(data=pa.table({"user_id": pa.array([{}], pa.struct([]))})),
-        TypeError,
-        r"keys: column 'user_id' has type struct<>; .* day-time intervals .* at least one field",
+    "TypeError: order: column 'amount' has type double; allowed: integers": lambda: grouped(order="amount"),
+    "ValueError: order: got 'offset'": lambda: grouped(order="offset"),
+    "ValueError: order: got 'partition'; allowed: None with stream_time=": lambda: grouped(
+        order="partition", stream_time="slowest"
     ),
-    "an unknown time": (lambda: grouped(time="tss"), ValueError, "time: got 'tss'.*did you mean 'ts'"),
-    "no time at all": (lambda: grouped(time=None), TypeError, "time: got None, a NoneType; allowed: the name"),
-    "a time of floats": (
-        lambda: grouped(time="amount"),
-        TypeError,
-        "time: column 'amount' has type double; allowed: a timestamp",
+    "ValueError: stream_time: got 'fastest'; allowed: 'source' or 'slowest'": lambda: grouped(stream_time="fastest"),
+    r"TypeError: windows: got '5 minutes', a str; allowed: SessionWindows.with_gap\(...\) or with": lambda: (
+        grouped().windowed_by("5 minutes")
     ),
-    "an unknown tick": (lambda: grouped(tick="tik"), ValueError, "tick: got 'tik'.*did you mean 'tick'"),
-    "a tick of floats": (
-        lambda: grouped(tick="amount"),
-        TypeError,
-        "tick: column 'amount' has type double; allowed: a boolean",
+    "TypeError: windows: got SessionWindows, a class; allowed": lambda: grouped().windowed_by(wr.SessionWindows),
+    "TypeError: windows: got": lambda: grouped().windowed_by(wr.SessionWindows.with_gap),
+    "ValueError: keys: got 'window'": lambda: grouped("window").windowed_by(GAP).count(),
+    r"ValueError: when: got 'updates'; allowed: 'close' or 'update' \(did you mean 'update'\?\)": lambda: (
+        sessions().emit("updates")
     ),
-    "an unknown source": (lambda: grouped(source="partitio"), ValueError, "source: got 'partitio'"),
-    "an unknown second source": (lambda: grouped(source=["op", "nope"]), ValueError, "source: got 'nope'"),
-    "a source that is a number": (lambda: grouped(source=5), TypeError, "source: got 5, an int; allowed: the name of"),
-    "a source of numbers": (lambda: grouped(source=[5]), TypeError, "source: got 5, an int"),
-    "a source twice": (
-        lambda: grouped(source=("op", "op")),
-        ValueError,
-        "source: got 'op'; allowed: each source column once",
+    "ValueError: when: got None; allowed: 'close' or 'update'": lambda: sessions().emit(None),
+    r"ValueError: when: got \['close'\]": lambda: sessions().emit(["close"]),
+    "ValueError: keys: got 'op'": lambda: grouped("op").windowed_by(GAP).emit("update"),
+    "ValueError: count: got 0; allowed: 1 to 65,536": lambda: sessions().shards(0),
+    "ValueError: count: got 65537; allowed: 1 to 65,536": lambda: sessions().shards(65_537),
+    "ValueError: count: got 0; allowed: 1 to 1,024": lambda: sessions().threads(0),
+    "ValueError: count: got 1025; allowed: 1 to 1,024": lambda: sessions().threads(1_025),
+    "TypeError: count: got '2'": lambda: sessions().threads("2"),
+    "TypeError: count: got 1.5, a float": lambda: sessions().shards(1.5),
+    "TypeError: count: got True, a bool": lambda: sessions().shards(True),
+    "TypeError: observation: got 'counters'": lambda: sessions().observe("counters"),
+    "ValueError: aggregates: got none; allowed: one or more": lambda: sessions().agg(),
+    r"TypeError: aggregate .n.: got .*write windrow.count\(...\)": lambda: sessions().agg(n=wr.count),
+    r"TypeError: ; write windrow.sum\(...\)": lambda: sessions().agg(n=sum),
+    r"TypeError: windrow.count\(\); functions of Python go into .*aggregate\(...\)$": lambda: sessions().agg(n=len),
+    "TypeError: Python go into": lambda: sessions().agg(n=wr.Aggregate),
+    r"ValueError: ^aggregate .n.: count: got '\*'; .* \(count\(\) without one counts all rec": lambda: sessions().agg(
+        n=wr.count("*")
     ),
-    "a pandas series": (lambda: grouped(data=pd.Series([1])), TypeError, "data: got .*; allowed: a Spark DataFrame"),
-    "a polars series": (
-        lambda: grouped(data=pl.Series([1])),
-        TypeError,
-        "data: got a Series; allowed: data of columns",
+    "ValueError: ^aggregate .n.: reduce: got 'zzz'; allowed: a column": lambda: sessions().agg(n=wr.reduce("zzz", max)),
+    "ValueError: ^aggregate .n.: aggregate: got 'zzz'; allowed: a column": lambda: sessions().agg(
+        n=wr.aggregate(int, max, max, schema="bigint", columns=["zzz"])
     ),
-    "a column of mixed objects": (
-        lambda: grouped(data=pd.DataFrame({"user_id": [1, "x"], "ts": pd.to_datetime([0, 1])})),
-        TypeError,
-        "keys: column 'user_id' cannot be read as Arrow data .*; allowed: a column of one type",
+    "TypeError: aggregate .n.: got 'count', a str": lambda: sessions().agg(n="count"),
+    "ValueError: .s.: sum: got 'amout'.*'amount'": lambda: sessions().agg(s=wr.sum("amout")),
+    "TypeError: ^Aggregate: got 'sum', a str; allowed: a function that makes aggregates, such as windrow.sum": lambda: (
+        wr.Aggregate("sum")
     ),
-    "a column of integers that Arrow does not have": (
-        lambda: grouped(data=pd.DataFrame({"user_id": [2**70], "ts": pd.to_datetime([0])})),
-        TypeError,
-        "keys: column 'user_id' cannot be read as Arrow data .*too large.*; allowed: a column of one type",
+    "ValueError: aggregates: got 'user_id'; .*a key has this one": lambda: sessions().agg(user_id=wr.count()),
+    "ValueError: a key has": lambda: sessions().agg(USER_ID=wr.count()),
+    "ValueError: the column of windows": lambda: sessions().agg(window=wr.count()),
+    "ValueError: aggregates: got 'op'": lambda: sessions().emit("update").agg(op=wr.count()),
+    "ValueError: aggregates: got 'N'; .*the aggregate 'n' has this one": lambda: sessions().agg(
+        n=wr.count(), N=wr.count()
     ),
-    "a column of categories that are tuples": (
-        lambda: grouped(data=pd.DataFrame({"user_id": pd.Categorical([(1, 2)]), "ts": pd.to_datetime([0])})),
-        TypeError,
-        "keys: column 'user_id' cannot be read as Arrow data .*tuples.*; allowed: a column of one type",
+    r"TypeError: sum\(column=\): got 1, an int": lambda: wr.sum(1),
+    r"TypeError: min_by\(by=\): got None": lambda: wr.min_by("amount", None),
+    "TypeError: ignore_nulls": lambda: wr.first("amount", ignore_nulls="no"),
+    "TypeError: positional": lambda: wr.first("amount", True),
+    "TypeError: spark: got SparkSession, a class": lambda: wr.configure(SparkSession),
+    "TypeError: spark: got 'spark', a str": lambda: wr.configure("spark"),
+    # Arrow's interface would cut a name at a null character
+    r"ValueError: aggregates: got 'a\\x00b'; allowed: a name without": lambda: sessions().agg(**{"a\0b": wr.count()}),
+    r"ValueError: got 'v\\x00x'; allowed: a name without": lambda: with_op_as("v\0x").agg(b=wr.sum("v\0x")),
+    r"ValueError: got 'x\\x00y'; allowed: a name without": lambda: with_fields("x\0y").agg(n=wr.first("fields")),
+    f"ValueError: data: got 'windrow.row'; {PREFIX}": lambda: with_op_as("windrow.row").count(),
+    f"ValueError: data: got 'Windrow.series'; {PREFIX}": lambda: with_op_as("Windrow.series").count(),
+    f"ValueError: aggregates: got 'windrow.row'; {PREFIX}": lambda: sessions().agg(**{"windrow.row": wr.count()}),
+    f"ValueError: keys: got 'Windrow.series'; {PREFIX}": lambda: grouped(
+        pl.col("op").alias("Windrow.series"), data=pl.from_arrow(DATA)
     ),
-    "a column that Arrow does not have": (
-        lambda: grouped(data=pl.DataFrame({"user_id": pl.Series([1], dtype=pl.Int128)})),
-        TypeError,
-        "keys: column 'user_id' cannot be read as Arrow data",
-    ),
-    "a source of floats": (
-        lambda: grouped(source=("op", "amount")),
-        TypeError,
-        "source: column 'amount' has type double; allowed: strings or integers",
-    ),
-    "an order of floats": (
-        lambda: grouped(order="amount"),
-        TypeError,
-        "order: column 'amount' has type double; allowed: integers",
-    ),
-    "an unknown order": (lambda: grouped(order="offset"), ValueError, "order: got 'offset'"),
-    "an order beside the slowest": (
-        lambda: grouped(order="partition", stream_time="slowest"),
-        ValueError,
-        "order: got 'partition'; allowed: None with stream_time=",
-    ),
-    "an unknown stream time": (
-        lambda: grouped(stream_time="fastest"),
-        ValueError,
-        "stream_time: got 'fastest'; allowed: 'source' or 'slowest'",
-    ),
-    "windows as words": (
-        lambda: grouped().windowed_by("5 minutes"),
-        TypeError,
-        r"windows: got '5 minutes', a str; allowed: SessionWindows.with_gap\(...\) or with_dynamic_gap\(...\), or",
-    ),
-    "a class of windows": (
-        lambda: grouped().windowed_by(wr.SessionWindows),
-        TypeError,
-        "windows: got SessionWindows, a class; allowed",
-    ),
-    "a method of windows": (lambda: grouped().windowed_by(wr.SessionWindows.with_gap), TypeError, "windows: got"),
-    "a key called window": (lambda: grouped("window").windowed_by(GAP).count(), ValueError, "keys: got 'window'"),
-    "an unknown emit word": (
-        lambda: sessions().emit("updates"),
-        ValueError,
-        r"when: got 'updates'; allowed: 'close' or 'update' \(did you mean 'update'\?\)",
-    ),
-    "no emit word": (lambda: sessions().emit(None), ValueError, "when: got None; allowed: 'close' or 'update'"),
-    "a list of emit words": (lambda: sessions().emit(["close"]), ValueError, r"when: got \['close'\]"),
-    "a key called op": (lambda: grouped("op").windowed_by(GAP).emit("update"), ValueError, "keys: got 'op'"),
-    "no shards": (lambda: sessions().shards(0), ValueError, "count: got 0; allowed: 1 to 65,536"),
-    "too many shards": (lambda: sessions().shards(65_537), ValueError, "count: got 65537; allowed: 1 to 65,536"),
-    "no threads": (lambda: sessions().threads(0), ValueError, "count: got 0; allowed: 1 to 1,024"),
-    "too many threads": (lambda: sessions().threads(1_025), ValueError, "count: got 1025; allowed: 1 to 1,024"),
-    "threads in words": (lambda: sessions().threads("2"), TypeError, "count: got '2'"),
-    "half a shard": (lambda: sessions().shards(1.5), TypeError, "count: got 1.5, a float"),
-    "true shards": (lambda: sessions().shards(True), TypeError, "count: got True, a bool"),
-    "an observation here": (lambda: sessions().observe("counters"), TypeError, "observation: got 'counters'"),
-    "no aggregate": (lambda: sessions().agg(), ValueError, "aggregates: got none; allowed: one or more"),
-    "an aggregate not called": (
-        lambda: sessions().agg(n=wr.count),
-        TypeError,
-        r"aggregate .n.: got .*write windrow.count\(...\)",
-    ),
-    "a function of Python's that windrow has": (
-        lambda: sessions().agg(n=sum),
-        TypeError,
-        r"; write windrow.sum\(...\)",
-    ),
-    "a function that windrow does not have": (
-        lambda: sessions().agg(n=len),
-        TypeError,
-        r"windrow.count\(\); functions of Python go into windrow.reduce\(...\) or windrow.aggregate\(...\)$",
-    ),
-    "a class as an aggregate": (lambda: sessions().agg(n=wr.Aggregate), TypeError, "Python go into"),
-    "a star to count": (
-        lambda: sessions().agg(n=wr.count("*")),
-        ValueError,
-        r"^aggregate .n.: count: got '\*'; .* \(count\(\) without one counts all records\), which has",
-    ),
-    "no column to reduce": (
-        lambda: sessions().agg(n=wr.reduce("zzz", max)),
-        ValueError,
-        "^aggregate .n.: reduce: got 'zzz'; allowed: a column",
-    ),
-    "no column to aggregate": (
-        lambda: sessions().agg(n=wr.aggregate(int, max, max, schema="bigint", columns=["zzz"])),
-        ValueError,
-        "^aggregate .n.: aggregate: got 'zzz'; allowed: a column",
-    ),
-    "an aggregate as a word": (lambda: sessions().agg(n="count"), TypeError, "aggregate .n.: got 'count', a str"),
-    "an aggregate of no column": (
-        lambda: sessions().agg(s=wr.sum("amout")),
-        ValueError,
-        ".s.: sum: got 'amout'.*'amount'",
-    ),
-    "an aggregate by a call of the class": (
-        lambda: wr.Aggregate("sum"),  # type: ignore[arg-type]
-        TypeError,
-        "^Aggregate: got 'sum', a str; allowed: a function that makes aggregates, such as windrow.sum",
-    ),
-    "an aggregate called as a key": (
-        lambda: sessions().agg(user_id=wr.count()),
-        ValueError,
-        "aggregates: got 'user_id'; .*a key has this one",
-    ),
-    "an aggregate called as a key in capitals": (lambda: sessions().agg(USER_ID=wr.count()), ValueError, "a key has"),
-    "an aggregate called window": (lambda: sessions().agg(window=wr.count()), ValueError, "the column of windows"),
-    "an aggregate called op": (
-        lambda: sessions().emit("update").agg(op=wr.count()),
-        ValueError,
-        "aggregates: got 'op'",
-    ),
-    "two aggregates that differ in case": (
-        lambda: sessions().agg(n=wr.count(), N=wr.count()),
-        ValueError,
-        "aggregates: got 'N'; .*the aggregate 'n' has this one",
-    ),
-    "a column that is no name": (lambda: wr.sum(1), TypeError, r"sum\(column=\): got 1, an int"),  # type: ignore[arg-type]
-    "a by that is no name": (lambda: wr.min_by("amount", None), TypeError, r"min_by\(by=\): got None"),  # type: ignore[arg-type]
-    "nulls ignored by a word": (lambda: wr.first("amount", ignore_nulls="no"), TypeError, "ignore_nulls"),  # type: ignore[arg-type]
-    "nulls ignored by place": (lambda: wr.first("amount", True), TypeError, "positional"),  # type: ignore[misc]
-    "a class of sessions": (lambda: wr.configure(SparkSession), TypeError, "spark: got SparkSession, a class"),  # type: ignore[arg-type]
-    "no session of Spark": (lambda: wr.configure("spark"), TypeError, "spark: got 'spark', a str"),  # type: ignore[arg-type]
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_wrong_input_raises_at_the_call(case: str) -> None:
-    call, error, message = REFUSED[case]
-    with pytest.raises(error, match=message):
-        call()
+@pytest.mark.parametrize("error", REFUSED)
+def test_wrong_input_raises_at_the_call(error: str) -> None:
+    kind, _, message = error.partition(": ")
+    with pytest.raises(getattr(builtins, kind), match=message):
+        REFUSED[error]()
 
 
 @pytest.mark.parametrize("function", [wr.sum, wr.mean, wr.stddev, wr.variance, wr.stddev_pop, wr.var_pop])
@@ -338,19 +239,25 @@ def test_each_step_is_a_new_frozen_object() -> None:
     second = first.emit("update").shards(3)
     options = first.options, second.options
     assert [(chosen.op, chosen.shards) for chosen in options] == [(False, 32), (True, 3)]
-    with pytest.raises(FrozenInstanceError):
-        first.options = second.options
-    with pytest.raises(FrozenInstanceError):
-        first.options.shards = 3
-    with pytest.raises(FrozenInstanceError):
-        grouped().time = "x"
-    with pytest.raises(FrozenInstanceError):
-        wr.count()._call = wr.sum("amount")._call  # type: ignore[misc]
+    for frozen, name in ((first, "options"), (first.options, "shards"), (grouped(), "time"), (wr.count(), "_call")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(frozen, name, None)
 
 
 def test_an_op_key_and_an_op_aggregate_are_allowed_where_there_is_no_op_column() -> None:
     assert grouped("op").windowed_by(GAP).emit("close").count().column_names == ["op", "window", "count"]
     assert sessions().agg(op=wr.count()).column_names == ["user_id", "window", "op"]
+
+
+def test_odd_names_that_are_not_used_or_only_look_alike_are_taken() -> None:
+    assert with_op_as("op\0x").agg(s=wr.sum("op"))["s"].to_pylist() == [1, 2]
+    alike = pa.table({"ts": DATA["ts"], "windrow": pa.array([{"key": 1}, {"key": 1}]), "windrows": [3, 4]})
+    found = grouped("windrow.key", data=alike).windowed_by(GAP).agg(windrow=wr.sum("windrows"))
+    assert found.select(["key", "windrow"]).to_pylist() == [{"key": 1, "windrow": 7}]
+    for keys in ((), ("user_id",)):
+        windowed = wr.group_by(pl.from_arrow(DATA), *keys, time="ts").windowed_by(GAP)
+        twice = wr.sum((pl.col("op") * 2).alias("windrow.series"))
+        assert sorted(windowed.agg(twice=twice)["twice"]) == ([2, 4] if keys else [6])
 
 
 def test_long_messages_stay_readable() -> None:
@@ -365,19 +272,8 @@ def test_the_core_knows_each_function_and_what_it_compares() -> None:
     elsewhere = {"count_if", "reduce", "aggregate", "apply", "window_id", "window_length", "position", "session_number"}
     core = set(wr.functions.__all__) - aliases - elsewhere
     compared = {name: [at for at in range(3) if compares(name, at)] for name in core}
-    assert {name: at for name, at in compared.items() if at} == {
-        "min": [0],
-        "max": [0],
-        "collect_set": [0],
-        "mode": [0],
-        "top_k": [0],
-        "min_by": [1],
-        "max_by": [1],
-        "count_distinct": [0, 1, 2],
-        "approx_count_distinct": [0],
-        "funnel": [0],
-        "funnel_times": [0],
-        "path": [0],
-    }
+    first = ["min", "max", "collect_set", "mode", "top_k", "approx_count_distinct", "funnel", "funnel_times", "path"]
+    others = {"min_by": [1], "max_by": [1], "count_distinct": [0, 1, 2]}
+    assert {name: at for name, at in compared.items() if at} == {key: [0] for key in first} | others
     with pytest.raises(ValueError, match='function: there is no aggregate "smallest"'):
         compares("smallest", 0)

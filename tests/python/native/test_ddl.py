@@ -41,6 +41,7 @@ from windrow.testing import StreamDriver
         ("n bigint,", "a name or type is missing after ','"),
         ("int int int", "'int' cannot follow 'int'"),
         ("decimal(39)", "a decimal has 1 to 38 digits"),
+        (f"decimal({'1' * 5_000})", "a decimal has 1 to 38 digits"),
         ("decimal(x)", "'x' is not a number of digits"),
         ("", "it is empty"),
         ("a;b", "';' is not part of a type"),
