@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pyarrow.compute as pc
 import pytest
 
@@ -12,12 +13,16 @@ def longest(one: str, next: str) -> str:
     return max(one, next, key=len)
 
 
+TWICE = pc.field("a") * pc.scalar(2)
 AGGREGATES = [
     ("count()", wr.count()),
     ("count('a')", wr.count("a")),
     ("count().where('paid')", wr.count_if("paid")),
     ("sum('a')", wr.sum("a")),
     ("sum('a').where('paid')", wr.sum("a").where("paid")),
+    ("sum(multiply_checked(a, 2)).where('b > 3')", wr.sum(TWICE).where("b > 3")),
+    ("sum('a')", wr.sum(pc.field("a"))),
+    ("sum('a')", wr.sum(pl.col("a"))),
     ("count_distinct('a', 'b')", wr.count_distinct("a", "b")),
     ("min_by('a', 'b')", wr.min_by("a", "b")),
     ("stddev('a')", wr.stddev_samp("a")),
@@ -82,10 +87,12 @@ def test_the_repr_is_what_a_user_writes(written: str, aggregate: wr.Aggregate) -
     assert repr(aggregate) == written
 
 
+def test_aggregates_and_windows_of_equal_expressions_are_equal_and_shown() -> None:
+    assert wr.sum(TWICE) == wr.sum(TWICE)
+    assert wr.sum("a").where("b > 3") == wr.sum("a").where("b > 3")
+    assert "end_when=(a == 1)" in repr(wr.SessionWindows.with_gap("1 hour", end_when=pc.field("a") == pc.scalar(1)))
+
+
 def test_no_field_of_an_aggregate_is_public() -> None:
-    assert sorted(name for name in dir(wr.sum("a")) if not name.startswith("_")) == [
-        "min_samples",
-        "over",
-        "then",
-        "where",
-    ]
+    public = {name for name in dir(wr.sum("a")) if not name.startswith("_")}
+    assert public == {"min_samples", "over", "then", "where"}
