@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pytest
 
 import windrow as wr
 
@@ -52,77 +55,37 @@ def sessions(data: object) -> Rows:
     result = windowed.agg(clicks=wr.count(), spend=wr.sum("amount"))
     result = arrow(result)
     assert result.column_names == ["user_id", "window", "clicks", "spend"]
-    scale = {"ms": 1_000, "us": 1, "ns": 1}[result["window"].type.field("start").type.unit]
-    divisor = 1_000 if result["window"].type.field("start").type.unit == "ns" else 1
+    tick = {"ms": 10**6, "us": 10**3, "ns": 1}[result["window"].type.field("start").type.unit]
     return {
-        (key, start * scale // divisor, end * scale // divisor): row
+        (key, start * tick // 1_000, end * tick // 1_000): row
         for (key, start, end), row in rows_of(result, ["user_id"]).items()
     }
 
 
-def test_a_pyarrow_table() -> None:
-    assert sessions(clicks()) == EXPECTED
+FORMS: dict[str, Callable[[], Any]] = {
+    "table": clicks,
+    "batch": lambda: clicks().to_batches()[0],
+    "reader": lambda: clicks().to_reader(max_chunksize=2),
+    "slices in chunks": lambda: pa.concat_tables(
+        [clicks().slice(2, 1), clicks().slice(0, 2), clicks().slice(5, 0), clicks().slice(3, 2)]
+    ),
+    "polars": lambda: pl.DataFrame(clicks()),
+    "polars categories": lambda: pl.DataFrame(clicks()).with_columns(pl.col("user_id").cast(pl.Categorical)),
+    "duckdb": lambda: duckdb.from_arrow(clicks()),
+    "duckdb query": lambda: duckdb.from_arrow(clicks()).filter("amount IS NULL OR amount > 0").order("ts"),
+    "pandas": lambda: clicks().to_pandas(),
+    "pandas milliseconds": lambda: clicks().to_pandas().astype({"ts": "datetime64[ms]"}),
+    "pandas nanoseconds": lambda: clicks().to_pandas().astype({"ts": "datetime64[ns]"}),
+    "pandas index": lambda: clicks().to_pandas().set_index(pd.Index([5, 3, 9, 1, 0])),
+}
 
 
-def test_a_pyarrow_batch_and_a_reader() -> None:
-    assert sessions(clicks().to_batches()[0]) == EXPECTED
-    assert (
-        sessions(pa.RecordBatchReader.from_batches(clicks().schema, clicks().to_batches(max_chunksize=2))) == EXPECTED
-    )
-
-
-def test_a_polars_frame() -> None:
-    frame = pl.from_arrow(clicks())
-    assert isinstance(frame, pl.DataFrame)
-    assert sessions(frame) == EXPECTED
-    assert sessions(frame.with_columns(pl.col("user_id").cast(pl.Categorical))) == EXPECTED
-
-
-def test_a_duckdb_relation() -> None:
-    relation = duckdb.from_arrow(clicks())
-    assert sessions(relation) == EXPECTED
-    assert sessions(relation.filter("user_id = 'ann'").order("ts")) == {
-        w: row for w, row in EXPECTED.items() if w[0] == ("ann",)
-    }
-
-
-def test_a_pandas_frame() -> None:
-    frame = clicks().to_pandas()
-    assert sessions(frame) == EXPECTED
-    assert sessions(frame.astype({"ts": "datetime64[ms]"})) == EXPECTED
-    assert sessions(frame.astype({"ts": "datetime64[ns]"})) == EXPECTED
-    assert sessions(frame.set_index(pd.Index([5, 3, 9, 1, 0]))) == EXPECTED
-
-
-def test_an_empty_table_has_no_windows_and_all_columns() -> None:
-    assert sessions(clicks().slice(0, 0)) == {}
-    assert sessions(pa.Table.from_batches([], clicks().schema)) == {}
-
-
-def test_slices_and_chunks_of_tables() -> None:
-    table = pa.concat_tables([clicks().slice(2, 1), clicks().slice(0, 2), clicks().slice(5, 0), clicks().slice(3, 2)])
-    assert sessions(table) == EXPECTED
-
-
-def test_the_input_is_left_as_it_was() -> None:
-    table = clicks()
-    sessions(table)
-    assert table.equals(clicks())
-
-
-def test_the_largest_hour_by_sliding_windows() -> None:
-    # d 10 min    ann   0    4         20        each set of clicks within 10 minutes is one window
-    #             [-10,0] [-6,4] [0+,10+] [10,20]
-    windows = wr.SlidingWindows.with_time_difference("10 minutes")
-    result = wr.group_by(clicks(), "user_id", time="ts").windowed_by(windows).agg(n=wr.count())
-    ann = {(start, end): row["n"] for (key, start, end), row in rows_of(result, ["user_id"]).items() if key == ("ann",)}
-    tick = 1  # the time column counts in microseconds
-    assert ann == {
-        (minute(-10), minute(0)): 1,
-        (minute(-6), minute(4)): 2,
-        (minute(0) + tick, minute(10) + tick): 1,
-        (minute(10), minute(20)): 1,
-    }
+@pytest.mark.parametrize("form", FORMS)
+def test_the_windows_are_those_of_readme_in_every_form(form: str) -> None:
+    data = FORMS[form]()
+    assert sessions(data) == EXPECTED
+    if form == "table":
+        assert data.equals(clicks())
 
 
 BLOCKED = """
@@ -149,11 +112,6 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", BLOCKED + code], capture_output=True, text=True, timeout=120, cwd=ROOT)
 
 
-def test_windrow_imports_without_pyspark() -> None:
-    done = run("import windrow; assert windrow.__version__; print([m for m in sys.modules if m.startswith('pyspark')])")
-    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
-
-
 def test_a_free_threaded_python_is_refused_by_one_sentence() -> None:
     done = run("sys.abiflags = 't'; sys.modules['windrow._native'] = None; import windrow")
     last = done.stderr.splitlines()[-1]
@@ -161,7 +119,7 @@ def test_a_free_threaded_python_is_refused_by_one_sentence() -> None:
     assert last.endswith("; allowed: a Python 3.11 or later with the GIL")
 
 
-def test_a_query_runs_without_pyspark() -> None:
+def test_queries_run_and_errors_are_named_without_pyspark() -> None:
     done = run(
         """
 import pyarrow as pa
@@ -169,23 +127,15 @@ import windrow as wr
 data = pa.table({"k": [1, 1, 2], "ts": pa.array([0, 4, 9], pa.int64()).cast(pa.timestamp("ms")), "x": [1, 2, 3]})
 for windows in (wr.SessionWindows.with_gap("5 milliseconds"), wr.SlidingWindows.with_time_difference("5 milliseconds")):
     print(wr.group_by(data, "k", time="ts").windowed_by(windows).agg(n=wr.count(), x=wr.sum("x")).num_rows)
+try:
+    wr.group_by([1], "k", time="ts")
+except TypeError as error:
+    print("data: got [1], a list" in str(error))
 print("pyspark" in sys.modules)
 """
     )
     # d 5    k 1: 0, 4 early in [0,5], right of 0 [1,6]; k 2: [4,9]
-    assert (done.returncode, done.stdout) == (0, "2\n3\nFalse\n"), done.stderr
-
-
-def test_data_that_is_no_table_is_an_error_without_pyspark() -> None:
-    code = """
-import windrow as wr
-try:
-    wr.group_by([1], "k", time="ts")
-except TypeError as error:
-    print("data" in str(error))
-"""
-    done = run(code)
-    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "2\n3\nTrue\nFalse\n"), done.stderr
 
 
 def test_nan_is_a_null_of_pandas_and_a_value_of_its_arrays() -> None:
