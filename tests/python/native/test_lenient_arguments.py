@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -240,3 +241,21 @@ def test_two_durations_of_sliding_windows_are_those_of_hopping_ones() -> None:
 
 def test_a_polars_string_names_a_source() -> None:
     assert sessions(pl.from_arrow(CLICKS), source="shop") == EXPECTED
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+def test_whole_numbers_of_numpy_are_taken_as_those_of_python(kind: Any) -> None:
+    numbers = [
+        (wr.top_k("amount", kind(2)), wr.top_k("amount", 2)),
+        (wr.histogram_numeric("amount", kind(2)), wr.histogram_numeric("amount", 2)),
+        (wr.approx_percentile("amount", 0.5, kind(9)), wr.approx_percentile("amount", 0.5, 9)),
+        (wr.count() * kind(2) - kind(1), wr.count() * 2 - 1),
+        (kind(2) / wr.count(), 2 / wr.count()),
+        (WINDOWED.shards(kind(3)).threads(kind(2)), WINDOWED.shards(3).threads(2)),
+    ]
+    for given, meant in numbers:
+        assert repr(given) == repr(meant)
+    assert WINDOWED.agg(n=wr.top_k("amount", kind(1))).num_rows == 2
+    for wrong in (np.True_, np.float64(2), np.array([1, 2]), "2", None):
+        with pytest.raises(TypeError, match=r"top_k\(k=\): got .*; allowed: an int from 1 to 1,000,000"):
+            wr.top_k("amount", wrong)
