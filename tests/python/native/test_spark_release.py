@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+import pyspark.sql.types as spark
 import pytest
 
 import windrow as wr
 from windrow._executor.stream.index import INDEX
 from windrow._executor.stream.pages import probe
 from windrow._spark.release import check_observation, check_stream, has_setting, is_frame
+from windrow._spark.types import arrow_field
 
 from ..harness.steps import DictState
 
@@ -51,28 +52,20 @@ def frame(
 
 
 ROWS, PANDAS = "transformWithState", "transformWithStateInPandas"
-REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "3.5": (
-        lambda: frame(of_4=False),
-        "batch only, as this Spark has no transformWithState; streams from Spark 4.0.2 on",
-    ),
-    "3.5 on Connect": (lambda: frame(connect=True, of_4=False), "batch only, as this Spark has no transformWithState"),
-    "4.0 on Connect": (lambda: frame(connect=True), "batch only, as Spark Connect has transformWithState from 4.1 on"),
-    **{
-        version: (
-            lambda version=version, commit=commit: frame(PANDAS, version=version, commit=commit),  # type: ignore[misc]
-            f"batch only, as Spark {version} cuts large state values (SPARK-53870); streams from 4.0.2 on",
-        )
-        for version, commit in CUTS.items()
-    },
+CUT = "batch only, as Spark {} cuts large state values (SPARK-53870); streams from 4.0.2 on"
+REFUSED = {
+    "3.5": (frame(of_4=False), "batch only, as this Spark has no transformWithState; streams from Spark 4.0.2 on"),
+    "3.5 on Connect": (frame(connect=True, of_4=False), "batch only, as this Spark has no transformWithState"),
+    "4.0 on Connect": (frame(connect=True), "batch only, as Spark Connect has transformWithState from 4.1 on"),
+    **{name: (frame(PANDAS, version=name, commit=commit), CUT.format(name)) for name, commit in CUTS.items()},
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_stream_is_refused_where_its_state_cannot_be_kept(name: str) -> None:
-    made, message = REFUSED[name]
+    given, message = REFUSED[name]
     with pytest.raises(ValueError, match="data: got 'a streaming DataFrame of PySpark") as raised:
-        wr.group_by(made(), "user", time="ts")
+        wr.group_by(given, "user", time="ts")
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -131,3 +124,12 @@ def test_a_vendors_store_that_cuts_a_large_value_is_found_before_a_state_is_in_i
     assert not whole.pages
     with pytest.raises(RuntimeError, match=r"state: a value of 1,048,576 characters came back changed.*4\.0\.2"):
         probe(Cut())
+
+
+@pytest.mark.parametrize("argument", ["keys", "x", "column"])
+def test_an_interval_of_months_is_refused_in_words_that_fit_every_argument(argument: str) -> None:
+    column = spark.StructField("age", spark.YearMonthIntervalType())
+    words = f"{argument}: column 'age' has type interval year to month; allowed: .* for intervals, day-time ones"
+    with pytest.raises(TypeError, match=words) as raised:
+        arrow_field(argument, column, compared=False)
+    assert "length" not in str(raised.value)
