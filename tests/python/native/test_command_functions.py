@@ -27,6 +27,10 @@ from windrow.__main__ import main
 from windrow._command.aggregate import FUNCTIONS
 from windrow._command.json_lines import json_lines
 
+from ..harness.command import Command, command, json_rows
+
+__all__ = ["command"]
+
 ROWS = [(3, 2.5, True, "007"), (1, 7.5, False, "7"), (None, 1.0, None, "07"), (3, None, True, "007")]
 XS = [3, 1, 3]
 MEAN = sum(XS) / 3
@@ -86,27 +90,21 @@ EXPECTED: dict[str, tuple[str, Any]] = {
 }
 
 
+LINE = "--key user --time ts --gap '1 hour'"
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, with the rows in files of all formats."""
-    monkeypatch.chdir(tmp_path)
-    rows = [
-        {
-            "user": "ann",
-            "ts": datetime(2026, 5, 4, 9) + timedelta(minutes=minute),
-            "x": x,
-            "y": y,
-            "flag": flag,
-            "code": code,
-        }
+def rows(command: Command) -> Command:
+    """The command in a folder with the rows in files of all formats."""
+    table = [
+        {"user": "ann", "ts": datetime(2026, 5, 4, 9, minute), "x": x, "y": y, "flag": flag, "code": code}
         for minute, (x, y, flag, code) in enumerate(ROWS)
     ]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
-    texts = [["" if value is None else str(value) for value in row.values()] for row in rows]
-    (tmp_path / "rows.csv").write_text("\n".join(",".join(row) for row in [list(rows[0]), *texts]) + "\n")
-    lines = (json.dumps({name: str(value) if name == "ts" else value for name, value in row.items()}) for row in rows)
-    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
-    return tmp_path
+    pq.write_table(pa.Table.from_pylist(table), "rows.parquet")
+    texts = [["" if value is None else str(value) for value in row.values()] for row in table]
+    Path("rows.csv").write_text("\n".join(",".join(row) for row in [list(table[0]), *texts]) + "\n")
+    Path("rows.jsonl").write_text("\n".join(json.dumps(row, default=str) for row in table))
+    return command
 
 
 def test_every_function_of_the_list_has_a_value_here(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,25 +117,12 @@ def test_every_function_of_the_list_has_a_value_here(capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("source", ["rows.csv", "rows.parquet", "rows.jsonl"])
 @pytest.mark.parametrize("function", EXPECTED)
-def test_a_function(function: str, source: str, folder: Path) -> None:
+def test_a_function(function: str, source: str, rows: Command) -> None:
     call, expected = EXPECTED[function]
-    arguments = [
-        "sessions",
-        source,
-        "--key",
-        "user",
-        "--time",
-        "ts",
-        "--gap",
-        "1 hour",
-        "--agg",
-        f"value={function}{call}",
-    ]
-    assert main([*arguments, "--out", "out.parquet"]) == 0
-    (value,) = pq.read_table(folder / "out.parquet")["value"].to_pylist()
-    assert_equal(value, expected)
-    assert main([*arguments, "--out", "out.jsonl"]) == 0
-    written = json.loads((folder / "out.jsonl").read_text())
+    line = f"sessions {source} {LINE} --agg 'value={function}{call}'"
+    (row,) = rows.rows(line)
+    assert_equal(row["value"], expected)
+    (written,) = json_rows(rows(f"{line} --out-format jsonl").out)
     assert written["window"] == {"start": "2026-05-04T09:00:00.000000", "end": "2026-05-04T09:03:00.000000"}
     assert_equal(written["value"], expected.total_seconds() if isinstance(expected, timedelta) else expected)
 
@@ -151,32 +136,28 @@ def assert_equal(value: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-def test_durations_of_csv_are_seconds(unit: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_durations_of_csv_are_seconds(unit: str, command: Command) -> None:
     lengths = [timedelta(hours=1), None if unit == "s" else timedelta(milliseconds=-500)]
-    rows = pa.table({"ts": pa.array([datetime(2026, 5, 4)] * 2), "length": pa.array(lengths, pa.duration(unit))})
-    pq.write_table(rows, folder / "rows.parquet", store_schema=True)
-    arguments = ["sessions", "rows.parquet", "--time", "ts", "--gap", "1h", "--agg", "s=sum:length", "--quiet"]
-    assert main([*arguments, "--agg", "least=min:length"]) == 0
-    (_, row) = capsys.readouterr().out.splitlines()
+    table = pa.table({"ts": pa.array([datetime(2026, 5, 4)] * 2), "length": pa.array(lengths, pa.duration(unit))})
+    pq.write_table(table, "rows.parquet", store_schema=True)
+    line = "sessions rows.parquet --time ts --gap 1h --agg s=sum:length --agg least=min:length"
+    (_, row) = command(line).out.splitlines()
     assert row.split(",")[2:] == (["3600", "3600"] if unit == "s" else ["3599.5", "-0.5"])
-    assert main([*arguments, "--decimal", ",", "--delimiter", ";"]) == 0
-    assert capsys.readouterr().out.splitlines()[1].split(";")[2] == ('"3600"' if unit == "s" else '"3599,5"')
+    (_, row) = command(f"{line} --decimal , --delimiter ';'").out.splitlines()
+    assert row.split(";")[2] == ('"3600"' if unit == "s" else '"3599,5"')
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("n=sum(x)", "got 'n=sum(x)'; allowed: name=function:column: n=sum:x"),
-        ("n=count()", "got 'n=count()'; allowed: name=function:column: n=count\n"),
-        ("n=max_by(x, y)", "got 'n=max_by(x, y)'; allowed: name=function:column: n=max_by:x,y"),
-        ("n=window_id:x", "got 'n=window_id:x'; allowed: window_id without a column"),
-    ],
-)
-def test_a_function_as_in_code_names_the_words_of_the_command(
-    call: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sessions", "rows.csv", "--time", "ts", "--gap", "1h", "--agg", call]) == 2
-    assert f"--agg: {message}" in capsys.readouterr().err
+CALLS = {
+    "n=sum(x)": "got 'n=sum(x)'; allowed: name=function:column: n=sum:x",
+    "n=count()": "got 'n=count()'; allowed: name=function:column: n=count",
+    "n=max_by(x, y)": "got 'n=max_by(x, y)'; allowed: name=function:column: n=max_by:x,y",
+    "n=window_id:x": "got 'n=window_id:x'; allowed: window_id without a column",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_function_as_in_code_names_the_words_of_the_command(call: str, rows: Command) -> None:
+    assert rows.refused("sessions rows.csv --time ts --gap 1h --agg", call) == f"--agg: {CALLS[call]}"
 
 
 LONG = [Decimal("9007199.254740993"), Decimal("-4611686018.427387905"), None]
@@ -213,19 +194,12 @@ def test_values_of_json_lines_keep_their_nanoseconds_at_every_depth() -> None:
             }
 
 
-def test_a_least_number_of_records_makes_a_result_null(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["sessions", str(folder / "rows.csv"), "--key", "user", "--time", "ts", "--gap", "1 hour", "--quiet"]
-    chosen = ["--agg", "three=sum:x", "--agg", "four=sum:x", "--agg", "rows=count"]
-    assert main([*command, *chosen, "--min-samples", "three=3", "--min-samples", "four=4"]) == 0
-    (header, row) = capsys.readouterr().out.splitlines()
+def test_a_least_number_of_records_makes_a_result_null(rows: Command) -> None:
+    line = f"sessions rows.csv {LINE} --agg three=sum:x --agg four=sum:x --agg rows=count --min-samples"
+    (header, row) = rows(f"{line} three=3 --min-samples four=4").out.splitlines()
     assert (header.replace('"', "").split(",")[-3:], row.split(",")[-3:]) == (["three", "four", "rows"], ["7", "", "4"])
-    for text, said in (
-        ("five=3", "three=3"),
-        ("three", "name=number"),
-        ("three=0", "from 1 to"),
-        ("three=-1", "number"),
-    ):
-        assert main([*command, *chosen, "--min-samples", text]) == 2
-        printed = capsys.readouterr().err
-        assert printed.startswith("windrow: --min-samples: got")
-        assert said in printed
+    wrong = {"five=3": "three=3", "three": "name=number", "three=0": "from 1 to", "three=-1": "number"}
+    for text, says in wrong.items():
+        message = rows.refused(f"{line} {text}")
+        assert message.startswith("--min-samples: got")
+        assert says in message
