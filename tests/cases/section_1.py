@@ -209,6 +209,20 @@ CASES = [
     ),
     case(
         "1.5",
+        "a tick before any record begins stream time, which no tick sets back",
+        FINALS,
+        """
+        tick 20                     → nothing
+        ann 13                      → nothing           # late: C = 14
+        tick 3                      → nothing
+        ann 13                      → nothing           # still late
+        ann 14                      → nothing
+        tick 27                     → ann 14..14 n=1
+        counters records=3 ticks=3 late=2
+        """,
+    ),
+    case(
+        "1.5",
         "a tick without a time is counted",
         FINALS,
         """

@@ -49,8 +49,6 @@ def test_sessions_of_their_own_gaps_are_the_connected_components_of_links(rows: 
             parts = [part for part in parts if part not in linked] + [set().union(*linked)]
     found = dynamic_sessions(records, lambda record: record.values["gap"], 6)
     assert sorted(sorted(row.arrival for row in members) for _, _, members in found) == sorted(map(sorted, parts))
-    alike = dynamic_sessions(records, lambda _: 4, 4)
-    assert alike == sessions(records, 4)
 
 
 def test_the_vectorised_oracle_is_the_brute_force() -> None:

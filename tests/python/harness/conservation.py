@@ -17,7 +17,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -25,7 +24,6 @@ import pyarrow as pa
 
 import windrow as wr
 
-from ..oracle.micro_batch_generator import streaming_scenario
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 from .micro_batch_tables import table_of
@@ -49,9 +47,6 @@ BEFORE = ("null_keys", "null_times", "null_ties", "bad_gaps", "bad_ends", "ahead
 
 FAR = 2**60
 
-Make = Callable[[int], StreamingScenario]
-"""The scenario of a seed."""
-
 
 def rules_of(scenario: StreamingScenario, seed: int) -> dict[str, Any]:
     """Rules that end sessions; none for sliding windows, and for two of three seeds."""
@@ -65,13 +60,12 @@ def rules_of(scenario: StreamingScenario, seed: int) -> dict[str, Any]:
     return draw.choice(rules if scenario.inputs > 1 else [*rules, {"cut_on": ["seq"]}])
 
 
-def conserved_scenario(seed: int, make: Make) -> StreamingScenario:
-    """The scenario of a seed, without retention (rules 2.4), and with a number for each row.
+def conserved_scenario(scenario: StreamingScenario, seed: int) -> StreamingScenario:
+    """The scenario without retention (rules 2.4), and with a number for each row.
 
     An update of a second window with the bounds of a frozen one replaces it (rules 3.4), windows of two sources may
     have one key and the same bounds, and rules allow no updates (rules 2.8). So these give finals only.
     """
-    scenario = make(seed)
     numbers = iter(range(1, 10**9))
     batches = tuple(tuple(replace(row, x=next(numbers)) for row in rows) for rows in scenario.batches)
     finals = scenario.kind == "dynamic" or (scenario.sourced and not scenario.slowest) or bool(rules_of(scenario, seed))
@@ -185,19 +179,16 @@ class Account:
         return Counter(number for held in (*self.finals, *self.table.values()) for number in held)
 
 
-def conserves(seed: int, make: Make = streaming_scenario) -> Counter[str]:
-    """Plays the scenario of a seed and checks the law. Returns how often each reason came."""
-    shards = random.Random(f"shards {seed}").choice([1, 2, 5])
-    return played(conserved_scenario(seed, make), seed, partial(LocalStream, shards=shards, seed=seed))
-
-
 def played(
     scenario: StreamingScenario,
     seed: int,
     start: Callable[..., LocalStream],
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Counter[str]:
-    """Plays a scenario on the stream that `start` makes, perhaps with `more` aggregates, and checks the law."""
+    """Plays a scenario on the stream that `start` makes, perhaps with `more` aggregates, and checks the law.
+
+    Returns how often each reason came.
+    """
     draw = random.Random(seed)
     ahead = draw.choice([None, None, scenario.length]) if not scenario.restarts else None
     stream = start(with_ledger(scenario, seed, more), columns_of(scenario), max_ahead=ahead)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from .patch import Patch
 
 CASE = "conformance/test_cases.py::test_a_case_gives_the_windows_of_its_rule[{}]"
-FUNCTION = "native/test_stream_invariance.py::test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches"
 STEPS = "native/test_simulation.py::test_streams_whose_tasks_and_drivers_die_keep_the_laws"
 AHEAD = CASE.format("1.1-a record that is too far ahead of the clock moves no stream time-stream")
 
@@ -48,13 +47,15 @@ PATCHES = [
         INDEX,
         "if text != _sealed",
         "if not text and text != _sealed",
-        "native/test_stream_pages.py::test_a_flipped_bit_is_found_wherever_it_is[sessions]",
+        "native/test_stream_pages.py::"
+        "test_damage_is_named_where_it_is_read_and_harms_nothing_elsewhere[sessions-flipped]",
     ),
     Patch(
         INDEX,
         " or _checksum(text) != page.checksum",
         "",
-        "native/test_stream_pages.py::test_a_page_of_an_older_micro_batch_is_named[sessions]",
+        "native/test_stream_pages.py::"
+        "test_damage_is_named_where_it_is_read_and_harms_nothing_elsewhere[sessions-older]",
     ),
     Patch(
         INDEX,
@@ -93,7 +94,7 @@ PATCHES = [
         PACK,
         "self._arrived += batch.num_rows",
         "pass",
-        "native/test_stream_invariance.py::test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches",
+        "native/test_python_aggregates.py::test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches",
     ),
     Patch(
         PACK,
@@ -115,7 +116,7 @@ PATCHES = [
         SHARD,
         "or source in blocks or every:",
         "or source in blocks:",
-        "native/test_stream_invariance.py::test_a_smaller_grace_closes_windows_of_a_source_without_new_rows",
+        "native/test_stream_changes.py::test_a_smaller_grace_closes_windows_of_a_source_without_new_rows",
     ),
     Patch(SHARD, "rows or progress or (every and sources)", "rows or progress", STEPS),
     Patch(SHARD, "changed.after[name] - changed.before[name]", "changed.after[name]", STEPS),
@@ -169,7 +170,7 @@ PATCHES = [
         LEFT_OUT,
         "one if spec.end is None else 0",
         "one",
-        "native/test_left_out_streams.py::test_every_record_that_lasts_is_in_a_window_or_comes_back",
+        "native/test_left_out_streams.py::test_every_record_is_in_a_window_or_comes_back",
     ),
     Patch(
         LEFT_OUT,

@@ -20,7 +20,7 @@ from windrow.testing import StreamDriver
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle
-from ..harness.tables import by_sessions, in_batches, records, rows_of
+from ..harness.tables import Rows, by_sessions, in_batches, records, rows_of
 from ..oracle.activity import active_runs, active_time
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
@@ -127,6 +127,19 @@ def test_each_record_has_the_active_time_of_its_session(table: pa.Table, limit: 
             assert row["whole"] == row["length"]
 
 
+def with_restarts(definition: Any, table: pa.Table, cuts: list[int]) -> tuple[Rows, dict[str, int]]:
+    """What a driver leaves in a table that takes its changes, with a restart after each batch; and its counters."""
+    driver, held = StreamDriver(definition, table.schema), dict[Any, Any]()
+    for batch in [*in_batches(table.combine_chunks(), cuts).to_batches(), None]:
+        for change in driver.finish() if batch is None else driver.pipe_batch(batch):
+            window = (change.key["k"],), *((bound - EPOCH) // TICK for bound in change.window)
+            held[window] = change.values
+            if change.kind == "delete":
+                del held[window]
+        driver = StreamDriver(definition, table.schema).restore(driver.snapshot())
+    return held, driver.counters
+
+
 @usually(50)
 @given(tables(), LIMITS, st.lists(st.integers(0, 60), max_size=4), st.booleans())
 def test_a_stream_with_restarts_gives_what_a_batch_gives(
@@ -136,17 +149,8 @@ def test_a_stream_with_restarts_gives_what_a_batch_gives(
         stream = windowed(data, grace=200)
         return (stream.emit("update") if updates else stream).agg(**asked_for(limit))
 
-    driver, held = StreamDriver(definition, table.schema), dict[Any, Any]()
-    batches = in_batches(table.combine_chunks(), cuts).to_batches()
-    for batch in [*batches, None]:
-        for change in driver.finish() if batch is None else driver.pipe_batch(batch):
-            window = (change.key["k"],), *((bound - EPOCH) // TICK for bound in change.window)
-            held[window] = change.values
-            if change.kind == "delete":
-                del held[window]
-        driver = StreamDriver(definition, table.schema).restore(driver.snapshot())
-    assert driver.counters["late"] == 0
-    assert held == answers(table, limit)
+    held, counters = with_restarts(definition, table, cuts)
+    assert (held, counters["late"]) == (answers(table, limit), 0)
 
 
 @usually(40)
@@ -171,8 +175,7 @@ def test_active_time_has_the_type_of_the_length_of_a_window(unit: Any) -> None:
         table = keyed([1, 1, 1], [0, 2, 9], unit).cast(
             pa.schema({"k": pa.int64(), "ts": pa.timestamp(unit, zone), "id": pa.int64()})
         )
-        windows = wr.group_by(table, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute"))
-        limit = {"s": "3s", "ms": "3ms", "us": "3us", "ns": "3ns"}[unit]
+        windows, limit = sessions(table, "1 minute"), f"3{unit}"
         found = windows.agg(
             length=wr.window_length(), cut=wr.active_time(limit), drop=wr.active_time(limit, breaks="drop")
         )
@@ -180,8 +183,8 @@ def test_active_time_has_the_type_of_the_length_of_a_window(unit: Any) -> None:
         assert [found[name].cast(pa.int64()).to_pylist() for name in ("length", "cut", "drop")] == [[9], [5], [2]]
         nothing = windows.agg(cut=wr.active_time(limit).where(pc.field("id") > 9), runs=wr.active_runs(limit))
         assert nothing.select(["cut", "runs"]).to_pylist() == [{"cut": timedelta(0), "runs": 2}]
-        empty = wr.group_by(table.slice(0, 0), "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute"))
-        assert empty.agg(cut=wr.active_time(limit)).schema.field("cut").type == pa.duration(unit)
+        empty = sessions(table.slice(0, 0), "1 minute").agg(cut=wr.active_time(limit))
+        assert empty.schema.field("cut").type == pa.duration(unit)
 
 
 def test_shares_of_a_session_are_computed() -> None:
@@ -191,24 +194,22 @@ def test_shares_of_a_session_are_computed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "error", "words"),
+    ("limit", "error", "says"),
     [
-        ("-1 minute", ValueError, ["(limit=)", "'-1 minute'", "zero or more"]),
-        (timedelta(minutes=-1), ValueError, ["(limit=)", "zero or more"]),
-        (5, TypeError, ["(limit=)", "5", "a bare number has no unit"]),
-        (None, TypeError, ["(limit=)", "None"]),
-        ("1 month", ValueError, ["(limit=)", "a month has no fixed length"]),
-        ("soon", ValueError, ["(limit=)", "'soon'"]),
+        ("-1 minute", ValueError, "'-1 minute'.*zero or more"),
+        (timedelta(minutes=-1), ValueError, "zero or more"),
+        (5, TypeError, "5.*a bare number has no unit"),
+        (None, TypeError, "None"),
+        ("1 month", ValueError, "a month has no fixed length"),
+        ("soon", ValueError, "'soon'"),
     ],
 )
 @pytest.mark.parametrize("maker", [wr.active_time, wr.active_runs])
 def test_a_limit_that_is_no_length_is_refused_at_once(
-    maker: Any, limit: Any, error: type[Exception], words: list[str]
+    maker: Any, limit: Any, error: type[Exception], says: str
 ) -> None:
-    with pytest.raises(error) as raised:
+    with pytest.raises(error, match=rf"{maker.__name__}\(limit=\).*{says}"):
         maker(limit)
-    for word in [maker.__name__, *words]:
-        assert word in str(raised.value)
 
 
 @pytest.mark.parametrize("breaks", ["keep", "", None, True, ["cut"]])
@@ -227,12 +228,10 @@ def test_an_unknown_word_for_breaks_is_refused_at_once(breaks: Any) -> None:
     ],
 )
 def test_a_limit_that_the_time_column_cannot_count_is_refused(unit: Any, limit: str, allowed: str) -> None:
-    grouped = wr.group_by(keyed([1], [0], unit), "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 minute"))
-    for aggregate in (wr.active_time(limit), wr.active_runs(limit)):
-        with pytest.raises(ValueError, match='^aggregate "busy": active_') as raised:
-            grouped.agg(busy=aggregate)
-        assert f'aggregate "busy": {str(aggregate).partition("(")[0]}(limit=): got ' in str(raised.value)
-        assert allowed in str(raised.value)
+    for maker in (wr.active_time, wr.active_runs):
+        message = rf'^aggregate "busy": {maker.__name__}\(limit=\): got .*{allowed}'
+        with pytest.raises(ValueError, match=message):
+            sessions(keyed([1], [0], unit), "1 minute").agg(busy=maker(limit))
 
 
 def test_only_sessions_have_active_times() -> None:
@@ -251,18 +250,13 @@ def test_breaks_may_change_at_a_restart_and_the_limit_may_not() -> None:
     before, after = visits(0, 3), visits(20)
 
     def driver(aggregate: wr.Aggregate) -> StreamDriver:
-        def definition(data: Any) -> Any:
-            windows = wr.SessionWindows.with_gap("30 minutes", grace="1 hour")
-            return wr.group_by(data, "k", time="ts").windowed_by(windows).agg(busy=aggregate)
-
-        return StreamDriver(definition, before.schema)
+        return StreamDriver(lambda data: sessions(data, grace="1 hour").agg(busy=aggregate), before.schema)
 
     first = driver(wr.active_time("5 minutes"))
     first.pipe_batch(before)
     second = driver(wr.active_time("5 minutes", breaks="drop")).restore(first.snapshot())
     second.pipe_batch(after)
-    second.finish()
-    assert second.read_table()["busy"].to_pylist() == [timedelta(minutes=3)]
+    assert [change.values for change in second.finish()] == [{"busy": timedelta(minutes=3)}]
     for other in (wr.active_time("6 minutes"), wr.active_runs("5 minutes")):
         with pytest.raises(ValueError, match=r"active_time\(limit=\"5 minutes\"\)"):
             driver(other).restore(first.snapshot())
@@ -273,8 +267,7 @@ def test_a_daily_job_continues_runs_across_midnight() -> None:
     first = sessions(visits(0, 4)).advance(None, to=all_at(6)[0], **limit)
     second = sessions(visits(8, 20)).advance(first.still_open, to=all_at(100)[0], **limit)
     assert first.closed.num_rows == 0
-    [row] = second.closed.to_pylist()
-    assert (row["busy"], row["runs"]) == (timedelta(minutes=13), 2)
+    assert second.closed.select(["busy", "runs"]).to_pylist() == [{"busy": timedelta(minutes=13), "runs": 2}]
     with pytest.raises(ValueError, match="limit"):
         sessions(visits(8)).advance(first.still_open, to=all_at(100)[0], busy=wr.active_time("1 minute"))
 
@@ -291,8 +284,8 @@ def visits(*minutes: float) -> pa.Table:
     return pa.table({"k": [1] * len(minutes), "ts": pa.array(all_at(*minutes), pa.timestamp("us"))})
 
 
-def sessions(data: Any) -> Any:
-    return wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("30 minutes"))
+def sessions(data: Any, gap: str = "30 minutes", **options: Any) -> Any:
+    return wr.group_by(data, "k", time="ts").windowed_by(wr.SessionWindows.with_gap(gap, **options))
 
 
 @pytest.mark.slow

@@ -17,52 +17,38 @@ from ..scenes import at_second
 SCHEMA = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us")), ("v", pa.int64())])
 
 
-def driver(aggregate: wr.Aggregate) -> StreamDriver:
-    windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
-    return StreamDriver(
-        lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).agg(n=wr.count(), a=aggregate), SCHEMA
-    )
+WINDOWS = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
+HALFWAY = "an earlier batch failed halfway: restore"
 
 
-def test_a_batch_that_failed_half_way_leaves_nothing_to_save_or_to_ask() -> None:
-    def add(held: list[int], row: Any) -> list[int]:
-        if row.v == 9:
-            raise KeyError(row.v)
-        return [*held, row.v]
+def driver(aggregate: wr.Aggregate, emit: Any = "close") -> StreamDriver:
+    def definition(rows: Any) -> Any:
+        return wr.group_by(rows, "k", time="ts").windowed_by(WINDOWS).emit(emit).agg(n=wr.count(), a=aggregate)
 
-    failing = driver(wr.aggregate(list, add, lambda a, b: a + b, schema="array<bigint>", columns=["v"]))
-    failing.pipe(k="a", ts=at_second(0), v=1)
-    with pytest.raises(RuntimeError, match="KeyError"):
-        failing.pipe(k="a", ts=at_second(1), v=9)
-    for ask in (failing.snapshot, failing.changed_pages, failing.sessions.all):
-        with pytest.raises(ValueError, match="an earlier batch failed halfway: restore"):
-            ask()
+    return StreamDriver(definition, SCHEMA)
 
 
-def test_what_the_batches_before_a_failed_one_changed_is_in_the_table() -> None:
+def test_a_batch_that_failed_halfway_leaves_what_came_before_in_the_table_and_nothing_to_save_or_to_ask() -> None:
     def add(held: int, row: Any) -> int:
         if row.v == 9:
             raise KeyError(row.v)
         return held + int(row.v)
 
-    summed = wr.aggregate(int, add, lambda a, b: a + b, schema="bigint", columns=["v"])
-    windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
-    updating = StreamDriver(
-        lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).emit("update").agg(a=summed), SCHEMA
-    )
+    updating = driver(wr.aggregate(int, add, lambda a, b: a + b, schema="bigint", columns=["v"]), "update")
     rows = pa.table({"k": ["a"] * 4, "ts": [at_second(0)] * 4, "v": [1, 2, 9, 4]}, SCHEMA)
     saved = updating.snapshot()
     with pytest.raises(RuntimeError, match="KeyError"):
         updating.pipe_batch(rows, rows=1)
     assert updating.counters["records"] == 3
     assert updating.read_table()["a"].to_pylist() == [1, 3]
-    for more in (lambda: updating.pipe(k="a"), lambda: updating.tick(None), updating.finish):
-        with pytest.raises(ValueError, match="an earlier batch failed halfway: restore"):
-            more()
+    asked = (updating.snapshot, updating.changed_pages, updating.sessions.all)
+    for call in (lambda: updating.pipe(k="a"), lambda: updating.tick(None), updating.finish, *asked):
+        with pytest.raises(ValueError, match=HALFWAY):
+            call()
     updating.restore(saved)
     assert updating.counters["records"] == 0
     (change,) = updating.pipe_batch(rows.slice(3))
-    assert change.values == {"a": 4}
+    assert change.values == {"n": 1, "a": 4}
 
 
 def test_values_that_are_refused_are_no_failure_of_a_batch() -> None:
@@ -83,7 +69,7 @@ def test_a_gap_that_is_refused_and_a_string_that_is_no_text_fail_their_batch() -
     with pytest.raises(ValueError, match='column "k": it has a string whose bytes are not UTF-8'):
         counting.pipe_batch(pa.record_batch([broken, [at_second(0)], [1]], schema=SCHEMA))
     for failed in (strict, counting):
-        with pytest.raises(ValueError, match="an earlier batch failed halfway: restore"):
+        with pytest.raises(ValueError, match=HALFWAY):
             failed.tick(at_second(1))
 
 
@@ -111,8 +97,7 @@ def test_what_are_not_pages_is_refused_and_nothing_is_forgotten(case: str) -> No
 
 
 def test_after_a_restore_that_failed_nothing_is_counted() -> None:
-    windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
-    plan = plan_of(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).count(), SCHEMA)
+    plan = plan_of(lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(WINDOWS).count(), SCHEMA)
     first, second = (Operator(plan.spec.text, plan.schema, []) for _ in range(2))
     first.push(pa.record_batch({"k": ["a"], "ts": pa.array([at_second(0)], pa.timestamp("us"))}, plan.schema))
     head, *_ = first.pages()
@@ -156,11 +141,7 @@ def test_pages_that_could_not_be_written_are_not_passed_over() -> None:
     def add(held: list[int], row: Any) -> Any:
         return "no list" if row.v == 9 else [*held, row.v]
 
-    aggregate = wr.aggregate(list, add, lambda a, b: a + b, schema="array<bigint>", columns=["v"])
-    windows = wr.SessionWindows.with_gap("5 seconds", grace="100 seconds")
-    closing = StreamDriver(
-        lambda rows: wr.group_by(rows, "k", time="ts").windowed_by(windows).emit("close").agg(a=aggregate), SCHEMA
-    )
+    closing = driver(wr.aggregate(list, add, lambda a, b: a + b, schema="array<bigint>", columns=["v"]))
     closing.pipe(k="a", ts=at_second(0), v=1)
     closing.pipe(k="b", ts=at_second(1), v=9)
     for _ in range(2):
@@ -170,8 +151,7 @@ def test_pages_that_could_not_be_written_are_not_passed_over() -> None:
 
 def test_a_key_of_nulls_only_has_no_windows_to_ask_for() -> None:
     schema = pa.schema([("a", pa.string()), ("b", pa.string()), ("ts", pa.timestamp("us"))])
-    windows = wr.SessionWindows.with_gap("5 seconds", grace="1 minute")
-    both = StreamDriver(lambda rows: wr.group_by(rows, "a", "b", time="ts").windowed_by(windows).count(), schema)
+    both = StreamDriver(lambda rows: wr.group_by(rows, "a", "b", time="ts").windowed_by(WINDOWS).count(), schema)
     both.pipe(a="x", b=None, ts=at_second(0))
     assert both.sessions.fetch(("x", None)).num_rows == 1
     with pytest.raises(ValueError, match=r"key: got \(None, None\); allowed: a key with a value that is not null"):
@@ -182,5 +162,5 @@ def test_a_reduce_of_categories_gives_their_values() -> None:
     categories = pa.array(["x", "y"]).dictionary_encode()
     for values, expected in ((categories, "xy"), (pa.array([["x"], ["y"]]), ["x", "y"])):
         rows = pa.table({"k": ["a", "a"], "ts": [at_second(0), at_second(1)], "v": values})
-        sessions = wr.group_by(rows, "k", time="ts").windowed_by(wr.SessionWindows.with_gap("5 seconds"))
+        sessions = wr.group_by(rows, "k", time="ts").windowed_by(WINDOWS)
         assert sessions.agg(all=wr.reduce("v", lambda a, b: a + b))["all"].to_pylist() == [expected]

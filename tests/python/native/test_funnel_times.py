@@ -7,7 +7,6 @@ from typing import Any
 import duckdb
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,11 +14,13 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.testing import StreamDriver
 
+from ..harness.daily_jobs import days, played
 from ..harness.examples import usually
-from ..harness.tables import by_sessions, in_batches, records
+from ..harness.tables import by_sessions, records, rows_of
 from ..oracle.journeys import funnel_times
 from ..oracle.records import by_key
 from ..scenes import all_at, keyed
+from .test_activity import with_restarts
 from .test_journeys import EPOCH, FLAGS, STEPS, TICK, by_flags, by_value, tables, visits, windowed
 
 GAP = 5
@@ -73,35 +74,15 @@ def test_a_stream_with_restarts_gives_what_a_batch_gives(
         stream = sessions(data, grace=200 * TICK)
         return (stream.emit("update") if updates else stream).agg(**asked_for(within, strict))
 
-    driver, held = StreamDriver(definition, table.schema), dict[Any, Any]()
-    for batch in [*in_batches(table.combine_chunks(), cuts).to_batches(), None]:
-        for change in driver.finish() if batch is None else driver.pipe_batch(batch):
-            window = (change.key["k"],), *((bound - EPOCH) // TICK for bound in change.window)
-            held[window] = change.values
-            if change.kind == "delete":
-                del held[window]
-        driver = StreamDriver(definition, table.schema).restore(driver.snapshot())
-    assert driver.counters["late"] == 0
-    assert held == answers(table, within, strict)
+    held, counters = with_restarts(definition, table, cuts)
+    assert (held, counters["late"]) == (answers(table, within, strict), 0)
 
 
 @usually(40)
 @given(tables(), *RULES, st.integers(-12, 24))
 def test_a_daily_job_gives_what_a_batch_gives(table: pa.Table, within: int | None, strict: bool, to: int) -> None:
-    aggregates, held, bound = (
-        asked_for(within, strict),
-        dict[Any, Any](),
-        pa.scalar(EPOCH + to * TICK, table["ts"].type),
-    )
-    days = [table.filter(pc.less(table["ts"], bound)), table.filter(pc.greater_equal(table["ts"], bound))]
-    still_open = None
-    for day, end in zip(days, (to, 10_000), strict=True):
-        run = sessions(day).advance(still_open, to=EPOCH + end * TICK, **aggregates)
-        still_open = run.still_open
-        for row in run.closed.to_pylist():
-            bounds = ((row["window"][bound] - EPOCH) // TICK for bound in ("start", "end"))
-            held[(row["k"],), *bounds] = {name: row[name] for name in aggregates}
-    assert held == answers(table, within, strict)
+    closed, _ = played(days(table, [to]), [to, 10_000], sessions, asked_for(within, strict))
+    assert rows_of(pa.concat_tables(closed), ["k"]) == answers(table, within, strict)
 
 
 @usually(40)

@@ -1,4 +1,4 @@
-"""Updates at a pace (rules 6.12): what a sink has that applies the rows, bad arguments, and the driver."""
+"""Updates at a pace (rules 6.12): the rows of a driver, and bad arguments."""
 
 from __future__ import annotations
 
@@ -15,108 +15,11 @@ import windrow as wr
 from windrow.testing import Change as DriverChange
 from windrow.testing import StreamDriver
 
-from ..harness.micro_batch_player import Operators
 from ..harness.micro_batch_tables import table_of
-from ..harness.scenario_queries import ShownChange, definition, schemas, splits, stream_rows
-from ..harness.seeds import blocks
-from ..harness.steps import LocalStream
+from ..harness.scenario_queries import ShownChange, definition, schemas
 from ..oracle.micro_batch_generator import paced_scenario
 from ..oracle.micro_batches import MicroBatches
-from ..oracle.scenario import Row
-from ..oracle.streaming_scenario import StreamingScenario
 from ..scenes import PAYMENTS, at
-from ..simulation.schedule import with_end
-
-SEEDS, TOGETHER = 600, 100
-Name = tuple[str, int, int]
-Table = dict[Name, Any]
-
-# A sink that applies the rows
-
-
-class Sink:
-    """A table to which rows are applied one by one. `states` has the values that windows had after micro-batches."""
-
-    def __init__(self, scenario: StreamingScenario) -> None:
-        self.scenario = scenario
-        self.table: Table = {}
-        self.states: dict[Name, list[Any]] = {}
-
-    def apply(self, rows: list[ShownChange], place: str) -> None:
-        """Fails if the table has at any time what it must not have."""
-        upserts = [row for row in rows if row[0] == "upsert"]
-        for op, key, start, end, values in rows:
-            if op == "delete":
-                del self.table[key, start, end]
-                within = [row for row in upserts if row[1] == key and row[2] <= start and row[3] >= end]
-                assert within, f"{place}: a delete alone"
-            elif op == "upsert":
-                self.table[key, start, end] = values
-                assert values in self.states[key, start, end], f"{place}: no state of {key, start, end}"
-                if not self.scenario.sliding:
-                    self._check_parts(key, place)
-
-    def _check_parts(self, key: str, place: str) -> None:
-        """Sessions of a key have no record in common. The values of records are their numbers."""
-        numbers = [number for name, values in self.table.items() if name[0] == key for number in values[-1]]
-        assert len(numbers) == len(set(numbers)), f"{place}: a session beside its parts: {self.table}"
-
-
-def is_shown(scenario: StreamingScenario) -> bool:
-    """Whether rows tell of which windows they are, and list their records."""
-    return (scenario.slowest or not scenario.sourced) and scenario.values == "built_in"
-
-
-def operator_rows(player: Operators, rows: tuple[Row, ...]) -> list[ShownChange]:
-    changes = [change for own in player.push(rows).values() for change in own]
-    return [(change.op, change.key, change.start, change.end, change.values) for change in changes]
-
-
-@pytest.mark.parametrize("first", blocks(SEEDS, TOGETHER))
-@pytest.mark.parametrize("way", ["operator", "shards"])
-def test_a_sink_has_states_of_windows_and_in_the_end_the_table(way: str, first: int) -> None:
-    tables = given = fewer = 0
-    for seed in range(first, first + TOGETHER):
-        scenario = with_end(paced_scenario(seed))
-        if not is_shown(scenario) or (way == "shards" and scenario.inputs > 1):
-            continue
-        draw = random.Random(seed)
-        plain = MicroBatches(dataclasses.replace(scenario, every=None))
-        operators = Operators(scenario)
-        stream = LocalStream(definition(scenario), schemas(scenario), shards=draw.choice([1, 3]), seed=seed)
-        sink, full, every = Sink(scenario), Sink(scenario), scenario.every
-        for number, rows in enumerate(scenario.batches):
-            place = f"seed {seed}, batch {number}\n{scenario.line()}"
-            if (restart := scenario.restart_before(number)) is not None:
-                every = restart.every or every
-                plain.restart(restart.grace, restart.late)
-                operators.restart(restart.grace, restart.late, restart.every)
-                stream.define(definition(dataclasses.replace(plain.scenario, every=every)))
-            expected = [(row.op, row.key, row.start, row.end, row.values) for row in plain.push(rows)]
-            for op, key, start, end, values in expected:
-                if op == "upsert":
-                    sink.states.setdefault((key, start, end), []).append(values)
-            full.states = sink.states
-            full.apply(expected, place)
-            if way == "operator":
-                got = operator_rows(operators, rows)
-            else:
-                cut = splits(draw, plain.scenario, rows) if rows else []
-                got = [row for batch in stream.push_batches(cut) for row in stream_rows(batch)]
-            sink.apply(got, place)
-            given += len(expected)
-            fewer += len(expected) - len(got)
-        windows = [window for each in plain.windows.values() for window in each.stored]
-        names = [window.name for window in windows]
-        # Of a window with the bounds of a frozen one (rules 3.4), one row of a table is both.
-        if len(names) == len(set(names)) and all(window.closed for window in windows):
-            assert sink.table == full.table, f"seed {seed}\n{scenario.line()}"
-            tables += 1
-    assert tables > 10
-    assert fewer * 10 > given, (fewer, given)
-
-
-# The driver
 
 
 def shown_changes(changes: list[DriverChange]) -> Iterator[ShownChange]:
@@ -189,9 +92,6 @@ def test_every_is_exact_in_the_unit_of_the_time_column(unit: Any, every: str, ti
     assert [len(driver.pipe_batch(table)) for table in tables] == rows
 
 
-# Arguments
-
-
 #   ns: 2^63 - 1 ns = 9,223,372,036,854,775,807 ns, so 9,223,372,036,854,775 us
 @pytest.mark.parametrize(
     ("unit", "micros", "fits"),
@@ -215,19 +115,9 @@ def test_every_is_at_most_what_the_time_column_counts(unit: Any, micros: int, fi
             run()
 
 
-@pytest.mark.parametrize(
-    ("every", "message"),
-    [
-        ("0 seconds", "every: got '0 seconds'; allowed: a duration longer than zero"),
-        (timedelta(0), "every: got datetime.timedelta.*; allowed: a duration longer than zero"),
-        (timedelta(seconds=-1), "every: got .*; allowed: a duration longer than zero"),
-        ("-1 minute", "every: got '-1 minute'; allowed: a duration longer than zero"),
-        ("1 month", "every: got '1 month'; allowed: "),
-        ("often", "every: got 'often'; allowed: words such as"),
-    ],
-)
-def test_every_is_a_duration_longer_than_zero(every: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("every", ["0 seconds", timedelta(0), timedelta(seconds=-1), "-1 minute"])
+def test_every_is_a_duration_longer_than_zero(every: Any) -> None:
+    with pytest.raises(ValueError, match="^every: got .*; allowed: a duration longer than zero"):
         StreamDriver(paced(every), PAYMENTS)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import operator
-import pickle
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -15,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow._executor.batch import fold
-from windrow._native import Operator, Query
-from windrow._plan.plan import Plan
+from windrow._native import Operator
 from windrow.testing._definition import plan_of
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import assert_same, by_dynamic_gap, by_sessions, by_sliding, cut, records, rows_of
+from ..harness.shuffle import folded_after_a_shuffle
+from ..harness.tables import assert_same, by_dynamic_gap, by_sessions, by_sliding, in_batches, records, rows_of
 from ..oracle.records import Record, by_key, null_keys, null_times
 
 US = timedelta(microseconds=1)
@@ -88,24 +86,6 @@ def expected(table: pa.Table, windows: Callable[[list[Record]], Any]) -> dict[An
     }
 
 
-def through_shards(plan: Plan, splits: Sequence[pa.RecordBatch], tasks: int) -> pa.Table:
-    """What the executors make of splits: packed, sorted by shard and first time, folded."""
-    packed = pa.schema({"shard": pa.int32(), "first": pa.int64(), "block": pa.binary()})
-    blocks: list[dict[str, Any]] = []
-    for number, split in enumerate(splits):
-        packer = Query.of_rows(plan.spec.in_order.text, plan.schema).packer(number)
-        for batch in [*packer.push(split.select(plan.schema.names)), *packer.finish()]:
-            blocks += batch.to_pylist()
-    blocks.sort(key=lambda block: (block["shard"], block["first"]))
-    functions = tuple(pickle.dumps(function) for function in plan.functions.values())
-    schema = plan.schema.serialize().to_pybytes()
-    found: list[pa.RecordBatch] = []
-    for task in range(tasks):
-        mine = pa.Table.from_pylist([block for block in blocks if block["shard"] % tasks == task], packed)
-        found += fold(iter(mine.to_batches(2)), plan.spec.in_order.text, schema, {}, functions)
-    return pa.Table.from_batches(found, Operator(plan.spec.in_order.text, plan.schema, plan.folds()).output_schema)
-
-
 @st.composite
 def tables(draw: st.DrawFn) -> pa.Table:
     """Records of few keys, times before and after 1970, many of them equal; nulls everywhere."""
@@ -126,22 +106,16 @@ def tables(draw: st.DrawFn) -> pa.Table:
 @usually(150)
 def test_oracle_folds_in_the_order_of_time(kind: str, data: st.DataObject) -> None:
     windows, oracle = KINDS[kind]
-    table = data.draw(tables())
-    splits = cut(table, data.draw(st.lists(st.integers(0, 40), max_size=4)))
-    wanted = expected(table, oracle)
-
-    def folded(of: Any) -> Any:
-        return (
-            wr.group_by(of, "k", time="ts").windowed_by(windows).shards(data.draw(st.integers(1, 5))).agg(**AGGREGATES)
-        )
-
-    here = folded(pa.Table.from_batches(splits, SCHEMA))
+    table, cuts = data.draw(tables()), data.draw(st.lists(st.integers(0, 40), max_size=4))
+    windowed = wr.group_by(in_batches(table, cuts), "k", time="ts").windowed_by(windows)
+    windowed, wanted = windowed.shards(data.draw(st.integers(1, 5))), expected(table, oracle)
+    here = windowed.agg(**AGGREGATES)
     assert_same(rows_of(here, ["k"]), wanted)
     members = records(table, ["k"])
     counted = {name: int(here.schema.metadata[f"windrow.{name}".encode()]) for name in ("null_keys", "null_times")}
     assert counted == {"null_keys": null_keys(members), "null_times": null_times(members)}
 
-    sharded = through_shards(plan_of(folded, SCHEMA), splits, data.draw(st.integers(1, 3)))
+    sharded = folded_after_a_shuffle(windowed._plan(AGGREGATES), table, cuts)
     assert sharded.schema.equals(here.schema)
     assert_same(rows_of(sharded, ["k"]), wanted)
 

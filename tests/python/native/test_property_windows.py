@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ import windrow as wr
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import Call, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+from ..harness.tables import Call, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
 from ..scenes import keyed
 
 AGGREGATES = {
@@ -70,35 +71,21 @@ def test_sliding_windows_of_any_resolution_equal_the_oracle(table: pa.Table, ste
     check(table, windows, by_sliding(steps * resolution, resolution))
 
 
-@pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
-def test_sessions_do_not_mind_the_unit_of_time(unit: str, scale: int) -> None:
-    @usually(15)
-    @given(events(unit, scale))
-    def seconds(table: pa.Table) -> None:
-        check(table, wr.SessionWindows.with_gap("5 seconds"), by_sessions(5 * scale))
-
-    seconds()
-
-
-@pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
-def test_sliding_windows_floor_to_the_resolution_in_any_unit(unit: str, scale: int) -> None:
-    @usually(15)
-    @given(events(unit, scale))
-    def seconds(table: pa.Table) -> None:
-        windows = wr.SlidingWindows.with_time_difference("9 seconds", resolution="3 seconds")
-        check(table, windows, by_sliding(9 * scale, 3 * scale))
-
-    seconds()
+NINE_SECONDS = wr.SlidingWindows.with_time_difference("9 seconds", resolution="3 seconds")
+OF_SECONDS: dict[str, tuple[Any, Callable[[int], Windows]]] = {
+    "sessions": (wr.SessionWindows.with_gap("5 seconds"), lambda second: by_sessions(5 * second)),
+    "times are floored": (NINE_SECONDS, lambda second: by_sliding(9 * second, 3 * second)),
+    "a resolution of one tick": (
+        wr.SlidingWindows.with_time_difference("9 seconds"),
+        lambda second: by_sliding(9 * second, 1),
+    ),
+}
 
 
-@pytest.mark.parametrize(("unit", "scale"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
-def test_a_resolution_that_is_not_said_is_one_tick_of_the_time_column(unit: str, scale: int) -> None:
-    @usually(15)
-    @given(events(unit, scale))
-    def seconds(table: pa.Table) -> None:
-        check(table, wr.SlidingWindows.with_time_difference("9 seconds"), by_sliding(9 * scale, 1))
-
-    seconds()
+@pytest.mark.parametrize(("unit", "second"), [("s", 1), ("ms", 1000), ("us", 10**6), ("ns", 10**9)])
+@pytest.mark.parametrize(("windows", "oracle"), OF_SECONDS.values(), ids=OF_SECONDS)
+def test_windows_do_not_mind_the_unit_of_time(windows: Any, oracle: Any, unit: str, second: int) -> None:
+    usually(15)(given(events(unit, second))(lambda table: check(table, windows, oracle(second))))()
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

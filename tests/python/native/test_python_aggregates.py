@@ -1,8 +1,11 @@
-"""Aggregates of Python functions: fold order, nulls, accumulators, errors."""
+"""Aggregates of Python functions: errors, and functions that come back to their driver.
+
+Orders of folds, nulls and deletes are those of the oracle in `conformance/test_streams.py`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
@@ -11,6 +14,7 @@ import pytest
 import windrow as wr
 from windrow.testing import StreamDriver
 
+from ..harness.steps import LocalStream
 from ..scenes import at
 
 SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "word": pa.string(), "amount": pa.int64()})
@@ -19,80 +23,27 @@ SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="1 hour")
 WORDS = wr.reduce("word", lambda a, b: f"{a}+{b}")
 
 
-def driver(windows: Any, value: str | None = None, **aggregates: Any) -> StreamDriver:
+def driver(windows: Any, **aggregates: Any) -> StreamDriver:
     def definition(data: Any) -> Any:
         grouped = wr.group_by(data, "user", time="ts").windowed_by(windows)
         return grouped.emit("update", every_record=True).agg(**aggregates)
 
-    return StreamDriver(definition, SCHEMA, value=value)
+    return StreamDriver(definition, SCHEMA)
 
 
 def shown(changes: list[Any], name: str = "x") -> list[Any]:
     return [change.values.get(name) for change in changes]
 
 
-def test_reduce_folds_older_sessions_first_and_the_record_last() -> None:
-    """
-    a─────────b        then c between them: the sessions a and b, in that order, then c
-         c
-    """
-    stream = driver(SESSIONS, x=WORDS, n=wr.count())
-    for minute, word in ((0, "a"), (10, "b")):
-        assert shown(stream.pipe(user="u", ts=at(minute), word=word)) == [word]
-    changes = stream.pipe(user="u", ts=at(5), word="c")
-    assert shown(changes) == [None, None, "a+b+c"]
-    assert shown(changes, "n")[-1] == 3
+@pytest.mark.parametrize("seed", range(3))
+def test_a_function_takes_the_records_of_a_split_in_the_order_of_its_batches(seed: int) -> None:
+    def joined(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts").windowed_by(SESSIONS).emit("update").agg(x=WORDS)
 
-
-def test_nulls_are_skipped_or_passed_on_as_in_kafka() -> None:
-    def fed(value: str | None) -> list[Any]:
-        made = driver(SESSIONS, value=value, x=WORDS)
-        return [shown(made.pipe(user="u", ts=at(0), word=word)) for word in (None, "a", None)]
-
-    assert fed(None) == [[None], ["a"], ["a"]]
-    assert fed("word") == [[None], ["a"], ["a+None"]]
-    sliding = driver(SLIDING, value="word", x=WORDS)
-    assert sliding.pipe(user="u", ts=at(0)) == []
-    assert (sliding.counters["null_values"], sliding.stream_time) == (1, None)
-
-
-class Stats(NamedTuple):
-    n: int
-    words: list[str]
-
-
-STATS = wr.aggregate(
-    lambda: Stats(0, []),
-    lambda held, row: Stats(held.n + 1, [*held.words, row.word]),
-    lambda a, b: Stats(a.n + b.n, a.words + b.words),
-    schema="n bigint, words array<string>",
-    columns=["word"],
-)
-
-
-def test_an_accumulator_comes_back_from_pages_as_it_was() -> None:
-    made = driver(SESSIONS, x=STATS)
-    made.pipe(user="u", ts=at(0), word="a")
-    again = driver(SESSIONS, x=STATS).restore(made.snapshot())
-    assert shown(again.pipe(user="u", ts=at(1), word="b"))[-1] == {"n": 2, "words": ["a", "b"]}
-
-
-def test_an_accumulator_that_is_changed_in_place_belongs_to_one_window() -> None:
-    def add(held: list[str], row: Any) -> list[str]:
-        held.append(row.word)
-        return held
-
-    in_place = wr.aggregate(list, add, lambda a, b: a + b, schema="array<string>", columns=["word"])
-    fresh = wr.aggregate(
-        list, lambda held, row: [*held, row.word], lambda a, b: a + b, schema="array<string>", columns=["word"]
-    )
-    for windows in (SESSIONS, SLIDING):
-        one, other = driver(windows, x=in_place), driver(windows, x=fresh)
-        for minute, word in ((10, "a"), (14, "b"), (12, "c"), (30, "d"), (11, "e")):
-            changes = [made.pipe(user="u", ts=at(minute), word=word) for made in (one, other)]
-            assert changes[0] == changes[1]
-        table = pa.table({"user": ["u"] * 3, "ts": [at(0), at(1), at(2)], "word": ["a", "b", "c"], "amount": [1] * 3})
-        assert driver(windows, x=in_place).pipe_batch(table) == driver(windows, x=fresh).pipe_batch(table)
+    words = list("hearsay and lore")
+    rows = pa.table([["u"] * 16, [at(-minute) for minute in range(16)], words, [1] * 16], schema=SCHEMA)
+    (row,) = LocalStream(joined, SCHEMA, seed=seed).push([rows])
+    assert row["x"] == "+".join(words)
 
 
 @pytest.mark.parametrize("function", ["init", "add", "merge"])
@@ -169,30 +120,6 @@ def test_an_exception_of_a_reduction_is_of_fn(times: tuple[int, ...]) -> None:
         made.pipe(**last)
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        wr.reduce("amount", lambda a, b: "text"),
-        wr.aggregate(int, lambda held, row: held + 1 if held == 0 else "text", lambda a, b: a + b, schema="bigint"),
-    ],
-    ids=["reduce", "aggregate"],
-)
-def test_a_result_that_is_not_of_the_type_is_an_error_that_names_the_window(function: Any) -> None:
-    message = (
-        r'^aggregate "x": conversion to its type failed in the window \[2026-01-01T09:00:00, 2026-01-01T09:01:00\]: '
-        "TypeError: result: got 'text', a str; allowed: an int"
-    )
-    rows = [{"user": "u", "ts": at(minute), "amount": 1} for minute in (0, 60, 61)]
-    made, table = driver(SESSIONS, x=function), pa.Table.from_pylist(rows, SCHEMA)
-    for ask in (
-        lambda: made.pipe_batch(table),
-        lambda: wr.group_by(table, "user", time="ts").windowed_by(SESSIONS).agg(x=function),
-    ):
-        with pytest.raises(RuntimeError, match=message) as raised:
-            ask()
-        assert isinstance(raised.value.__cause__, TypeError)
-
-
 def test_a_function_that_comes_back_to_its_driver_and_continues_keeps_its_rows() -> None:
     def add(held: int, row: Any) -> int:
         for again in (lambda: made.pipe(user="u", ts=at(0), amount=100), made.windows.all):
@@ -211,26 +138,6 @@ def test_a_function_that_comes_back_to_its_driver_is_an_error() -> None:
     made.append(driver(SESSIONS, x=again))
     with pytest.raises(RuntimeError, match="one call at a time"):
         made[0].pipe(user="u", ts=at(0))
-
-
-def test_data_in_this_process_is_aggregated_in_the_order_of_time() -> None:
-    table = pa.table({"user": ["u", "u", "v", None], "ts": [at(1), at(0), at(0), at(0)], "word": ["b", "a", "c", "d"]})
-    result = wr.group_by(table, "user", time="ts").windowed_by(SESSIONS).emit("update").agg(x=WORDS, n=wr.count())
-    assert result.column_names == ["user", "window", "x", "n", "op"]
-    rows = {row["user"]: (row["x"], row["n"], row["op"]) for row in result.to_pylist()}
-    assert rows == {"u": ("a+b", 2, "upsert"), "v": ("c", 1, "upsert")}
-    assert wr.counters(result) == {
-        "records": 4,
-        "null_keys": 1,
-        "null_times": 0,
-        "null_ties": 0,
-        "bad_gaps": 0,
-        "bad_ends": 0,
-        "clamped_gaps": 0,
-        "ticks": 0,
-        "overflows": 0,
-        "windows": 2,
-    }
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections import Counter, namedtuple
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -84,10 +84,8 @@ def rows(seed: int, count: int, minutes: float = 300) -> pa.Table:
 class Stored:
     """The states of a stream's shards, as Spark would read them; counts the pages that were asked for."""
 
-    def __init__(self, definition: Any, columns: list[str], shards: int = 2) -> None:
+    def __init__(self, definition: Any, shards: int = 2) -> None:
         self.stream = LocalStream(definition, SCHEMA, shards=shards)
-        # what a streaming query of Spark adds: the names of the columns that are shown
-        self.stream.shipment["result"] = json.dumps({"fields": [{"name": name} for name in columns]})
         self.reads = list[str]()
 
     def read(self, shard: int | None, names: list[str]) -> Shards:
@@ -116,6 +114,10 @@ class Stored:
         return [row for shown in open_windows(parts) for row in shown.to_pylist()]
 
 
+def counted(key: str, kind: str) -> Callable[[Any], Any]:
+    return lambda data: wr.group_by(data, key, time="ts").windowed_by(KINDS[kind]).agg(n=wr.count())
+
+
 def name_of(row: dict[str, Any], *columns: str) -> tuple[str, ...]:
     return tuple(repr(row[column]) for column in columns)
 
@@ -128,7 +130,7 @@ def test_differential_windows_of_a_key_are_those_of_the_driver(kind: str, aggreg
     def query(data: Any) -> Any:
         return wr.group_by(data, "user", "start", time="ts").windowed_by(KINDS[kind]).agg(**chosen)
 
-    stored = Stored(query, ["user", "start", "window", *chosen, "stream_time"])
+    stored = Stored(query)
     driver = StreamDriver(query, SCHEMA)
     for first in range(0, table.num_rows, 100):
         stored.stream.push([table.slice(first, 60), table.slice(first + 60, 40)])
@@ -159,7 +161,9 @@ def test_what_is_open_is_shown_of_all_shards_and_sources() -> None:
     def query(data: Any) -> Any:
         return wr.group_by(data, "user", time="ts", source="part").windowed_by(KINDS["sliding"]).agg(n=wr.count())
 
-    stored = Stored(query, ["user", "window", "n", "part", "stream_time"])
+    stored = Stored(query)
+    columns = [{"name": name} for name in ("user", "window", "n", "part", "stream_time")]
+    stored.stream.shipment["result"] = json.dumps({"fields": columns})  # of Spark, with the columns of sources
     closed = stored.stream.push([table])
     found = stored.all()
     assert len(found) == stored.stream.counters["windows_open"] > 0
@@ -181,7 +185,7 @@ def test_pages_out_of_the_times_and_keys_are_not_opened() -> None:
         windows = wr.SessionWindows.with_gap("3 minutes", grace="100 days")
         return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update").agg(n=wr.count())
 
-    stored = Stored(query, ["user", "window", "n", "stream_time"], shards=1)
+    stored = Stored(query, shards=1)
     stored.stream.push([table])
     pages = [name for name in stored.stream.states[0].pages if re.fullmatch(r"0/[-\d]+/\d+/\d+", name)]
     everything = stored.fetch("ann")
@@ -210,11 +214,7 @@ def test_pages_out_of_the_times_and_keys_are_not_opened() -> None:
 def test_a_page_of_many_windows_is_found_by_the_keys_in_it() -> None:
     users = [f"a long prefix of every user {number:05d}" for number in range(4000)]
     table = pa.Table.from_pylist([{"user": user, "ts": utc(0), "amount": 1} for user in users], SCHEMA)
-    stored = Stored(
-        lambda data: wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).agg(n=wr.count()),
-        ["user", "window", "n", "stream_time"],
-        shards=1,
-    )
+    stored = Stored(counted("user", "sessions"), shards=1)
     stored.stream.push([table])
     assert sum(name.startswith("0/") for name in stored.stream.states[0].pages) > 3
     for user in (users[0], users[1999], users[-1]):
@@ -224,10 +224,7 @@ def test_a_page_of_many_windows_is_found_by_the_keys_in_it() -> None:
 
 
 def test_a_key_that_no_record_can_have_has_no_windows() -> None:
-    stored = Stored(
-        lambda data: wr.group_by(data, "pause", time="ts").windowed_by(KINDS["dynamic gaps"]).agg(n=wr.count()),
-        ["pause", "window", "n", "stream_time"],
-    )
+    stored = Stored(counted("pause", "dynamic gaps"))
     stored.stream.push([rows(6, 20)])
     assert stored.fetch(timedelta(minutes=1))
     assert stored.fetch(timedelta(0)) == stored.fetch(timedelta(minutes=3)) == []
@@ -236,11 +233,7 @@ def test_a_key_that_no_record_can_have_has_no_windows() -> None:
 @pytest.mark.parametrize("name", ["index", "query", "0/head", "page"])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_damage_is_reported(name: str, damage: str) -> None:
-    stored = Stored(
-        lambda data: wr.group_by(data, "user", time="ts").windowed_by(KINDS["sessions"]).agg(n=wr.count()),
-        ["user", "window", "n", "stream_time"],
-        shards=1,
-    )
+    stored = Stored(counted("user", "sessions"), shards=1)
     stored.stream.push([rows(4, 50)])
     pages = stored.stream.states[0].pages
     found = next(each for each in pages if re.fullmatch(r"0/[-\d]+/\d+/\d+", each)) if name == "page" else name
@@ -261,7 +254,7 @@ def test_a_result_that_does_not_fit_is_null_in_a_look_at_the_state(kind: str, po
         windowed = wr.group_by(data, "user", time="ts").windowed_by(KINDS[kind]).overflow(policy)
         return windowed.agg(total=wr.sum("amount"), n=wr.count())
 
-    stored = Stored(definition, ["user", "window", "total", "n", "stream_time"])
+    stored = Stored(definition)
     for user, minute, amount in [("ann", 0, 2**63 - 1), ("bob", 0, 1), ("ann", 1, 1)]:
         record = {"user": user, "ts": utc(minute), "amount": amount, "part": 0}
         stored.stream.push([pa.Table.from_pylist([record], SCHEMA)])

@@ -12,7 +12,7 @@ import pytest
 import windrow as wr
 
 from ..harness.steps import LocalStream
-from ..scenes import MIDNIGHT
+from ..scenes import utc
 
 SCHEMA = pa.schema(
     [
@@ -63,7 +63,7 @@ def query(
 
 
 def record(user: str | None, minutes: float, **columns: Any) -> pa.Table:
-    row = {"user": user, "page": "a", "ts": MIDNIGHT + timedelta(minutes=minutes), "amount": 1, "part": 0, "offset": 0}
+    row = {"user": user, "page": "a", "ts": utc(minutes), "amount": 1, "part": 0, "offset": 0}
     return pa.Table.from_pylist([{**row, **columns}], SCHEMA)
 
 
@@ -121,12 +121,8 @@ def test_what_the_state_cannot_carry_is_named_old_and_new(before: Any, after: An
     stream.define(after)
     with pytest.raises(ValueError, match="belongs to another query") as raised:
         stream.push([record("ann", 1)])
-    lines = str(raised.value).splitlines()
-    assert lines == [
-        "state: it belongs to another query",
-        named,
-        "start from a new checkpointLocation, or run the query as it was",
-    ]
+    advice = "start from a new checkpointLocation, or run the query as it was"
+    assert str(raised.value).splitlines() == ["state: it belongs to another query", named, advice]
     assert stream.states[0].pages == pages
     stream.define(before)  # as it was: the state is unharmed
     stream.push([record("ann", 0.5)])
@@ -162,11 +158,14 @@ def test_what_the_state_does_not_carry_may_change(after: Any) -> None:
     stream.define(after)
     assert stream.push([record("ann", 4)]) == []
     (row,) = stream.push([record("bob", 100)])
-    assert (row["user"], row.get("n", row.get("m")), row["window"]["end"]) == (
-        "ann",
-        2,
-        MIDNIGHT + timedelta(minutes=4),
-    )
+    assert (row["user"], row.get("n", row.get("m")), row["window"]["end"]) == ("ann", 2, utc(4))
+
+
+def test_a_smaller_grace_closes_windows_of_a_source_without_new_rows() -> None:
+    stream = LocalStream(query(windows=sessions(grace="1 hour"), source="part"), SCHEMA, shards=1)
+    assert stream.push([pa.concat_tables([record("ann", 0), record("bob", 10), record("ann", 0, part=1)])]) == []
+    stream.define(query(windows=sessions(grace="0 seconds"), source="part"))
+    assert [(row["user"], row["n"]) for row in stream.push([record("ann", 0, part=1)])] == [("ann", 1)]
 
 
 def test_each_record_may_give_a_row_after_a_restart() -> None:
@@ -177,37 +176,32 @@ def test_each_record_may_give_a_row_after_a_restart() -> None:
     assert [(row["op"], row["n"]) for row in rows if row["op"] == "upsert"] == [("upsert", 2), ("upsert", 3)]
 
 
+BOTH = (("ann", 4), ("bob", 100))
+
+
 def test_the_time_column_may_have_another_name() -> None:
-    stream = LocalStream(query(aggregates={"n": wr.count(), "top": wr.max("amount")}), SCHEMA, shards=1)
+    aggregates = {"n": wr.count(), "top": wr.max("amount")}
+    stream = LocalStream(query(aggregates=aggregates), SCHEMA, shards=1)
     stream.push([record("ann", 0)])
-    renamed = pa.schema([field.with_name("at" if field.name == "ts" else field.name) for field in SCHEMA])
-    stream.schema = renamed
-
-    def define(data: Any) -> Any:
-        return wr.group_by(data, "user", time="at").windowed_by(sessions()).agg(n=wr.count(), top=wr.max("amount"))
-
-    stream.define(define)
-    rows = stream.push([pa.table(record(user, minute).columns, schema=renamed) for user, minute in BOTH])
+    stream.schema = pa.schema([field.with_name("at" if field.name == "ts" else field.name) for field in SCHEMA])
+    stream.define(lambda data: wr.group_by(data, "user", time="at").windowed_by(sessions()).agg(**aggregates))
+    rows = stream.push([pa.table(record(*each).columns, schema=stream.schema) for each in BOTH])
     assert [(row["user"], row["n"]) for row in rows] == [("ann", 2)]
 
 
-BOTH = (("ann", 4), ("bob", 100))
 PAUSE = timedelta(minutes=5)
-OTHER_GAPS: dict[str, dict[str, Any]] = {
-    "invalid_gap": {"invalid_gap": "error"},
-    "max_gap": {"max_gap": "10 minutes"},
-    "column": {"column": "break"},
-}
 
 
-@pytest.mark.parametrize("options", OTHER_GAPS.values(), ids=OTHER_GAPS)
+def own_gaps(column: str = "pause", **options: Any) -> Any:
+    return query(windows=wr.SessionWindows.with_dynamic_gap(column, grace=GRACE, **options))
+
+
+def pausing(user: str, minutes: float) -> pa.Table:
+    return record(user, minutes, **{"pause": PAUSE, "break": PAUSE})
+
+
+@pytest.mark.parametrize("options", [{"invalid_gap": "error"}, {"max_gap": "10 minutes"}, {"column": "break"}], ids=str)
 def test_how_gaps_are_read_may_change(options: dict[str, Any]) -> None:
-    def own_gaps(column: str = "pause", **options: Any) -> Any:
-        return query(windows=wr.SessionWindows.with_dynamic_gap(column, grace=GRACE, **options))
-
-    def pausing(user: str, minutes: float) -> pa.Table:
-        return record(user, minutes, **{"pause": PAUSE, "break": PAUSE})
-
     stream = LocalStream(own_gaps(), SCHEMA, shards=1)
     stream.push([pausing("ann", 0)])
     stream.define(own_gaps(**options))
@@ -216,22 +210,19 @@ def test_how_gaps_are_read_may_change(options: dict[str, Any]) -> None:
 
 
 def test_gaps_of_records_are_not_one_gap() -> None:
-    stream = LocalStream(query(windows=GAPS), SCHEMA, shards=1)
-    stream.push([record("ann", 0, pause=PAUSE)])
+    stream = LocalStream(own_gaps(), SCHEMA, shards=1)
+    stream.push([pausing("ann", 0)])
     stream.define(query())
     with pytest.raises(ValueError, match="\ngap was the column 'pause', is 5 minutes\n"):
         stream.push([record("ann", 1)])
 
 
 def test_a_bad_gap_that_stopped_a_stream_is_dropped_after_a_restart() -> None:
-    def own_gaps(invalid: Any) -> Any:
-        return query(windows=wr.SessionWindows.with_dynamic_gap("pause", grace=GRACE, invalid_gap=invalid))
-
-    stream = LocalStream(own_gaps("error"), SCHEMA, shards=1)
-    stream.push([record("ann", 0, pause=PAUSE)])
-    bad = [record("ann", 1), record("ann", 2, pause=PAUSE), record("bob", 100, pause=PAUSE)]
+    stream = LocalStream(own_gaps(invalid_gap="error"), SCHEMA, shards=1)
+    stream.push([pausing("ann", 0)])
+    bad = [record("ann", 1), pausing("ann", 2), pausing("bob", 100)]
     with pytest.raises(ValueError, match="the gap of key ann at .* is null, zero or negative"):
         stream.push(bad)
-    stream.define(own_gaps("drop"))
+    stream.define(own_gaps(invalid_gap="drop"))
     rows = stream.push(bad)
     assert ([(row["user"], row["n"]) for row in rows], stream.counters["bad_gaps"]) == ([("ann", 2)], 1)

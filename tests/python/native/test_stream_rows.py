@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ import windrow as wr
 from ..harness.examples import usually
 from ..harness.families import often
 from ..harness.row_steps import LocalRows
+from ..harness.steps import LocalStream
 from ..oracle.records import Record, by_key
 from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions
 from ..oracle.stream_rows import RowStream, StreamRecord
@@ -49,20 +51,12 @@ LISTS = {**NUMBERS, "ids": wr.collect_list("id")}
 def table_of(records: list[StreamRecord], gaps: dict[int, int | None], ticks: tuple[int, ...] = ()) -> pa.Table:
     """Records, and after them ticks of all sources."""
     rows = [(*record, False) for record in records] + [(None, time, -1, None, None, True) for time in ticks]
-    keys, times, numbers, places, parts, is_tick = (
-        (list(column) for column in zip(*rows, strict=True)) if rows else [[]] * 6
-    )
-    columns = [
-        pa.array(keys, pa.int64()),
-        pa.array(times, pa.int64()).cast(pa.timestamp("us")),
-        pa.array([gaps.get(number) for number in numbers], pa.int64()).cast(pa.duration("us")),
-        pa.array(numbers, pa.int64()),
-        pa.array(places, pa.int64()),
-        pa.array(parts, pa.int64()),
-        pa.array(is_tick, pa.bool_()),
-        pa.array([{"at": [number]} if number % 3 else None for number in numbers], SCHEMA.field("tags").type),
-    ]
-    return pa.Table.from_arrays(columns, schema=SCHEMA)
+    keys, times, numbers, places, parts, is_tick = zip(*rows, strict=True) if rows else [[]] * 6
+    tags = [{"at": [number]} if number % 3 else None for number in numbers]
+    columns = (keys, times, [gaps.get(number) for number in numbers], numbers, places, parts, is_tick, tags)
+    kinds = [pa.int64()] * 6 + SCHEMA.types[6:]
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.table([array.cast(field.type) for array, field in zip(arrays, SCHEMA, strict=True)], schema=SCHEMA)
 
 
 @st.composite
@@ -227,19 +221,19 @@ def clicks(*rows: tuple[str | None, float, str]) -> pa.Table:
     return pa.table({"user": pa.array(users, pa.string()), "ts": all_at(*minutes), "url": list(urls)})
 
 
-EMPTY = clicks(("ann", 0, "/")).slice(0, 0)
+ROW = clicks(("ann", 0, "/"))
+EMPTY = ROW[:0]
+LAST = {"n": wr.count(), "last": wr.last("url")}
 SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="10 minutes")
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes", grace="10 minutes")
 
 
+def windowed_by(windows: Any) -> Callable[[Any], Any]:
+    return lambda data: wr.group_by(data, "user", time="ts").windowed_by(windows)
+
+
 def stream_of(windows: Any, *, aggregates: Any = None, **options: Any) -> LocalRows:
-    chosen = aggregates or {"n": wr.count(), "last": wr.last("url")}
-    return LocalRows(
-        lambda data: wr.group_by(data, "user", time="ts").windowed_by(windows),
-        EMPTY.schema,
-        aggregates=chosen,
-        **options,
-    )
+    return LocalRows(windowed_by(windows), ROW.schema, aggregates=aggregates or LAST, **options)
 
 
 @pytest.mark.parametrize("order", [None, "place"])
@@ -280,54 +274,34 @@ def test_a_record_that_is_too_far_ahead_comes_back_without_a_window() -> None:
         assert stream.counters["ahead"] == 1
 
 
-def test_micro_batches_without_rows_change_nothing() -> None:
-    for windows, closed in ((SESSIONS, ["ann"]), (SLIDING, ["bob"])):
-        stream = stream_of(windows)
-        assert stream.push([EMPTY]) == stream.push([]) == []
-        stream.push([clicks(("ann", 0, "/"))])
-        before = {shard: dict(state.pages) for shard, state in stream.states.items()}
-        assert stream.push([EMPTY]) == []
-        assert {shard: state.pages for shard, state in stream.states.items()} == before
-        assert [row["user"] for row in stream.push([clicks(("bob", 60, "/"))])] == closed
+WIDER = ROW.append_column("more", pa.array([1]))
+OTHERS: dict[str, tuple[Callable[[Any], LocalStream], pa.Table, str]] = {
+    "another aggregate": (
+        lambda windows: stream_of(windows, aggregates={"n": wr.count(), "last": wr.first("url")}),
+        ROW,
+        "the aggregate \"last\" was last('url'), is first('url')",
+    ),
+    "windows": (
+        lambda windows: LocalStream(lambda data: windowed_by(windows)(data).agg(**LAST), ROW.schema),
+        ROW,
+        "the query was with_columns(...), is agg(...)",
+    ),
+    "another column": (
+        lambda windows: LocalRows(windowed_by(windows), WIDER.schema, aggregates=LAST),
+        WIDER,
+        'column "more" is new',
+    ),
+}
 
 
-def changed(first: LocalRows, second: LocalRows) -> Iterator[str]:
-    first.push([clicks(("ann", 0, "/"))])
-    second.states = first.states
-    with pytest.raises(ValueError, match="belongs to another query") as raised:
-        second.push([clicks(("ann", 1, "/"))])
-    yield str(raised.value)
-
-
-def test_a_state_of_another_query_is_refused() -> None:
-    for windows in (SESSIONS, SLIDING):
-        (text,) = changed(
-            stream_of(windows), stream_of(windows, aggregates={"n": wr.count(), "first": wr.first("url")})
-        )
-        assert "the aggregate \"first\" was last('url'), is first('url')" in text
-    agg = LocalRows.__mro__[1](
-        lambda data: wr.group_by(data, "user", time="ts").windowed_by(SLIDING).agg(n=wr.count(), last=wr.last("url")),
-        EMPTY.schema,
-    )
-    (text,) = changed(stream_of(SLIDING), agg)  # type: ignore[arg-type]
-    assert "the query was with_columns(...), is agg(...)" in text
-    wider = EMPTY.append_column("more", pa.array([], pa.int64()))
-    stream = stream_of(SESSIONS)
-    stream.push([clicks(("ann", 0, "/"))])
-    other = LocalRows(stream.definition, wider.schema, aggregates=stream.aggregates, states=stream.states)
-    with pytest.raises(ValueError, match='column "more" is new'):
-        other.push([clicks(("ann", 1, "/")).append_column("more", pa.array([1]))])
-
-
-def test_a_smaller_grace_after_a_restart_closes_sessions() -> None:
-    stream = stream_of(SESSIONS)
-    assert stream.push([clicks(("ann", 0, "/"), ("bob", 12, "/"))]) == []
-    stream.define(
-        lambda data: wr.group_by(data, "user", time="ts").windowed_by(
-            wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
-        )
-    )
-    assert [row["user"] for row in stream.push([clicks(("bob", 13, "/"))])] == ["ann"]
+@pytest.mark.parametrize("windows", [SESSIONS, SLIDING], ids=["sessions", "sliding"])
+@pytest.mark.parametrize(("other", "row", "says"), OTHERS.values(), ids=OTHERS)
+def test_a_state_of_another_query_is_refused(other: Any, row: pa.Table, says: str, windows: Any) -> None:
+    before, after = stream_of(windows), other(windows)
+    before.push([ROW])
+    after.states = before.states
+    with pytest.raises(ValueError, match=f"belongs to another query(.|\n)*{re.escape(says)}"):
+        after.push([row])
 
 
 def test_many_records_of_long_sessions_come_back_in_pieces() -> None:
@@ -357,11 +331,7 @@ def test_windows_that_are_kept_after_they_close_are_refused() -> None:
 
 
 def test_a_column_whose_values_cannot_wait_is_named() -> None:
-    nothing = EMPTY.append_column("nothing", pa.array([], pa.struct([])))
-    for windows in (SESSIONS, SLIDING):
-        made = lambda data, windows=windows: wr.group_by(data, "user", time="ts").windowed_by(windows)  # noqa: E731
-        if windows is SLIDING:
-            LocalRows(made, nothing.schema)
-            continue
-        with pytest.raises(TypeError, match="with_columns: column 'nothing'.*waits until its session closes"):
-            LocalRows(made, nothing.schema)
+    nothing = ROW.append_column("nothing", pa.array([{}], pa.struct([])))
+    LocalRows(windowed_by(SLIDING), nothing.schema)
+    with pytest.raises(TypeError, match="with_columns: column 'nothing'.*waits until its session closes"):
+        LocalRows(windowed_by(SESSIONS), nothing.schema)

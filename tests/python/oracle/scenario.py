@@ -69,12 +69,13 @@ class Scenario:
 
     def line(self) -> str:
         """The scenario as a line of JSON; what is left at its default is left out."""
-        return json.dumps({**_changed(self), "rows": [_changed(row) for row in self.rows]}, ensure_ascii=False)
+        return json.dumps({**changed_fields(self), "rows": [*map(changed_fields, self.rows)]}, ensure_ascii=False)
 
 
-def _changed(item: Scenario | Row) -> dict[str, Any]:
+def changed_fields(item: Scenario | Row) -> dict[str, Any]:
+    """The fields that are not at their default."""
     pairs = ((field, getattr(item, field.name)) for field in dataclasses.fields(item))
-    return {field.name: value for field, value in pairs if field.name != "rows" and value != field.default}
+    return {field.name: value for field, value in pairs if value != field.default}
 
 
 def scenario_of(line: str) -> Scenario:

@@ -14,7 +14,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Row:
-    """A record: its key, its time in microseconds, and what the rules ask of it."""
+    """A record: its key, its time in microseconds, and what the rules ask of it. Without a gap it has that of all."""
 
     key: Any
     time: int
@@ -23,6 +23,7 @@ class Row:
     begins: bool | None = None
     values: tuple[Any, ...] = ()
     end: int | None = None
+    gap: int | None = None
 
     @property
     def last(self) -> int:
@@ -99,7 +100,7 @@ def _of_key(key: Any, rows: list[Row], rules: Rules, last: str) -> list[Session]
             reasons = {
                 "end_when": any(row.ends for row in before),
                 "max_records": rules.max_records is not None and len(session.rows) >= rules.max_records,
-                "gap": at - end > rules.gap,  # the gap is one for all, so the latest end reaches furthest
+                "gap": all(at - row.last > (rules.gap if row.gap is None else row.gap) for row in session.rows),
                 "start_when": any(row.begins for row in together),
                 "cut_on": any(value != values[0] for value in values),
                 "cut_at": any(before[0].time < day <= at for day in days),

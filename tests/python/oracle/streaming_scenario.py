@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import Any
 
-from .scenario import Row, Scenario
+from .scenario import Row, Scenario, changed_fields
 
 
 @dataclass(frozen=True)
@@ -59,16 +58,10 @@ class StreamingScenario(Scenario):
     def line(self) -> str:
         """The scenario as a line of JSON; what is left at its default is left out."""
         nested = {
-            "batches": [[_changed(row) for row in rows] for rows in self.batches],
+            "batches": [[*map(changed_fields, rows)] for rows in self.batches],
             "restarts": [dataclasses.asdict(restart) for restart in self.restarts],
         }
-        plain = {name: value for name, value in _changed(self).items() if name not in ("rows", *nested)}
-        return json.dumps({**plain, **nested}, ensure_ascii=False)
-
-
-def _changed(item: StreamingScenario | Row) -> dict[str, Any]:
-    pairs = ((field, getattr(item, field.name)) for field in dataclasses.fields(item))
-    return {field.name: value for field, value in pairs if value != field.default}
+        return json.dumps({**changed_fields(self), **nested}, ensure_ascii=False)
 
 
 def streaming_scenario_of(line: str) -> StreamingScenario:

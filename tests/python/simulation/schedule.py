@@ -103,7 +103,7 @@ def schedule_of(seed: int) -> Schedule:
     scenario = with_ticks(with_quiet_sources(scenario, draw), draw)
     way = draw.choice(["stream"] * 7 + ["ledger"] * 2 + ["days"])
     if way == "ledger":
-        scenario = conserved_scenario(seed, lambda _: scenario)
+        scenario = conserved_scenario(scenario, seed)
     else:
         scenario = with_end(scenario) if way == "stream" else daily(scenario)
     shards = draw.choice([1, 2, 3, 5])
