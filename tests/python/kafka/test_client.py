@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,26 +10,20 @@ from confluent_kafka import Producer
 from windrow.kafka import ProgressProducer
 from windrow.kafka._callbacks import KEPT, Callbacks
 
-NINE = 1_767_258_000_000
-DEADLINE = 30  # seconds
+from . import scene
+from .scene import DEADLINE, NINE
+
 OPTIONS = {"progress.control.start.ms": 20, "progress.control.backoff.ms": 20, "progress.control.end.ms": 60_000}
 
 
-@pytest.fixture(scope="module")
-def settings() -> Iterator[dict[str, Any]]:
-    """Of a client of a broker within this process."""
-    mock = Producer({"bootstrap.servers": "mock:1", "test.mock.num.brokers": 1, "log_level": 0})
-    (broker,) = mock.list_topics(timeout=DEADLINE).brokers.values()
-    yield {"bootstrap.servers": f"{broker.host}:{broker.port}", "log_level": 0}
-    mock.flush(0)
+@pytest.fixture
+def settings(bootstrap: str) -> dict[str, Any]:
+    return {"bootstrap.servers": bootstrap, "log_level": 0}
 
 
 def wait_for(producer: ProgressProducer, counter: str, count: int = 1) -> None:
     """Waits until a counter has come so far."""
-    end, never = time.monotonic() + DEADLINE, threading.Event()
-    while producer.counters()[counter] < count:
-        assert time.monotonic() < end, producer.counters()
-        never.wait(0.01)
+    scene.wait_for(lambda: producer.counters()[counter] >= count)
 
 
 def ends_the_program(error: Any, message: Any) -> None:

@@ -6,9 +6,6 @@ import builtins
 import socket
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import UUID
 
@@ -18,18 +15,9 @@ from confluent_kafka import Producer
 from windrow.kafka import ControlMessage, ProgressError, ProgressProducer
 from windrow.kafka._cluster import Ends, KafkaCluster, TopicPartition
 
-NINE = 1_767_258_000_000
-DEADLINE = 30  # seconds
+from .scene import DEADLINE, NINE, wait_for
+
 QUIET = {"log_level": 0}
-
-
-@pytest.fixture(scope="module")
-def bootstrap() -> Iterator[str]:
-    """The address of a broker within this process."""
-    mock = Producer({"bootstrap.servers": "mock:1", "test.mock.num.brokers": 1} | QUIET)
-    (broker,) = mock.list_topics(timeout=DEADLINE).brokers.values()
-    yield f"{broker.host}:{broker.port}"
-    mock.flush(0)
 
 
 @pytest.fixture
@@ -43,14 +31,6 @@ def write(settings: dict[str, Any], topic: str, partition: int, count: int = 1, 
     for _ in range(count):
         producer.produce(topic, partition=partition, **({"value": b"v", "timestamp": NINE} | given))
     assert producer.flush(DEADLINE) == 0
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    """Waits until something holds, and fails when it does not in time."""
-    end, never = time.monotonic() + DEADLINE, threading.Event()
-    while not holds():
-        assert time.monotonic() < end, "waited for in vain"
-        never.wait(0.02)
 
 
 def cluster_of(bootstrap: str, *, committed: bool = False) -> KafkaCluster:
@@ -119,9 +99,8 @@ def test_a_broker_that_is_absent_is_an_error_in_time() -> None:
 @pytest.mark.parametrize("kind", ["plain", "idempotent", "transactional"])
 def test_the_library_sends_control_messages_by_itself(bootstrap: str, topic: str, kind: str) -> None:
     settings: dict[str, Any] = {"bootstrap.servers": bootstrap} | QUIET
-    settings |= {"plain": {}, "idempotent": {"enable.idempotence": True}, "transactional": {"transactional.id": topic}}[
-        kind
-    ]
+    own = {"plain": {}, "idempotent": {"enable.idempotence": True}, "transactional": {"transactional.id": topic}}
+    settings |= own[kind]
     options = {"progress.control.start.ms": 50}
     errors: list[ProgressError] = []
     with ProgressProducer(Producer(settings), settings | options, on_error=errors.append) as producer:

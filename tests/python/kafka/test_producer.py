@@ -13,13 +13,11 @@ from ..harness.virtual_kafka import VirtualProducer, VirtualTimer
 from .scene import BACKOFF, CONFIG, END, NINE, START, Scene
 
 
-def test_a_quiet_partition_gets_messages_from_start_to_end() -> None:
+def test_a_quiet_partition_gets_messages_from_start_to_end(scene: Scene) -> None:
     """
     |──── 10 s ────|1 s|1 s|1 s|
     ●              ◇   ◇   ◇   ◇          ● record  ◇ control message
     """
-    scene = Scene()
-    scene.write(NINE)
     began = scene.timer.time
     scene.timer.advance(START - 1)
     assert scene.times() == []
@@ -66,9 +64,7 @@ def test_partitions_have_times_of_their_own() -> None:
     assert scene.times(1) == [3_600_000 + START]
 
 
-def test_new_data_begins_a_new_cycle() -> None:
-    scene = Scene()
-    scene.write(NINE)
+def test_new_data_begins_a_new_cycle(scene: Scene) -> None:
     scene.timer.advance(START + BACKOFF)
     scene.write(NINE + 20_000)
     scene.timer.advance(START - 1)
@@ -88,10 +84,8 @@ def test_replayed_history_is_not_quiet_and_not_pushed_to_now() -> None:
     assert [message.event_time for message in scene.messages()] == [29_001 + START]
 
 
-def test_a_message_is_sent_only_behind_ones_own_last_record() -> None:
+def test_a_message_is_sent_only_behind_ones_own_last_record(scene: Scene) -> None:
     # weakness 2: of two producers on a partition the one that is ahead is quiet
-    scene = Scene()
-    scene.write(NINE)
     scene.neighbour(timestamp=NINE - 3_600_000)
     scene.timer.advance(60_000)
     assert scene.messages() == []
@@ -101,19 +95,15 @@ def test_a_message_is_sent_only_behind_ones_own_last_record() -> None:
     assert scene.times() == [1 + START]
 
 
-def test_a_neighbour_that_writes_between_two_messages_ends_the_cycle() -> None:
-    scene = Scene()
-    scene.write(NINE)
+def test_a_neighbour_that_writes_between_two_messages_ends_the_cycle(scene: Scene) -> None:
     scene.timer.advance(START)
     scene.neighbour()
     scene.timer.advance(60_000)
     assert (scene.times(), scene.producer.counters()["moved"]) == ([START], 1)
 
 
-def test_a_neighbour_that_writes_while_a_message_is_in_flight_is_seen() -> None:
+def test_a_neighbour_that_writes_while_a_message_is_in_flight_is_seen(scene: Scene) -> None:
     # it stands before the message: the end that the message brings is not that of one's own records
-    scene = Scene()
-    scene.write(NINE)
     scene.inner.latency = 100
     scene.timer.advance(START)
     scene.neighbour()
@@ -140,34 +130,29 @@ def test_of_two_producers_the_last_one_to_write_sends_its_own_time() -> None:
     assert max(scene.times()) < 0
 
 
-@pytest.mark.parametrize("behind", ["marker", "control message", "proof of concept", "damaged"])
-def test_what_is_no_data_behind_the_last_record_stops_nothing(behind: str) -> None:
-    scene = Scene()
-    scene.write(NINE)
-    if behind == "marker":
-        scene.neighbour(is_marker=True)
-    elif behind == "control message":
-        scene.neighbour(value=None, headers=ControlMessage(NINE, 0, UUID(int=5)).headers())
-    elif behind == "damaged":
-        scene.neighbour(value=None, headers=[("windrow.progress", b"cut")])
-    else:
-        scene.neighbour(value=None, headers=[("control", b"5")])
+BEHIND: dict[str, dict[str, Any]] = {
+    "marker": {"is_marker": True},
+    "control message": {"value": None, "headers": ControlMessage(NINE, 0, UUID(int=5)).headers()},
+    "proof of concept": {"value": None, "headers": [("control", b"5")]},
+    "damaged": {"value": None, "headers": [("windrow.progress", b"cut")]},
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND)
+def test_what_is_no_data_behind_the_last_record_stops_nothing(scene: Scene, behind: str) -> None:
+    scene.neighbour(**BEHIND[behind])
     scene.timer.advance(END)
     assert scene.times()[-4:] == [START, 11_000, 12_000, END]
     assert scene.cluster.read == 1  # looked at once, and then known
 
 
-def test_a_tombstone_with_a_key_is_data() -> None:
-    scene = Scene()
-    scene.write(NINE)
+def test_a_tombstone_with_a_key_is_data(scene: Scene) -> None:
     scene.neighbour(key=b"k", value=None, headers=[("control", b"5")])
     scene.timer.advance(END)
     assert scene.times() == []
 
 
-def test_a_partition_that_became_shorter_is_not_ours() -> None:
-    scene = Scene()
-    scene.write(NINE)
+def test_a_partition_that_became_shorter_is_not_ours(scene: Scene) -> None:
     scene.entries().clear()
     scene.timer.advance(END)
     assert (scene.entries(), scene.producer.counters()["moved"]) == ([], 1)
@@ -185,10 +170,8 @@ def test_an_open_transaction_of_somebody_puts_off() -> None:
     assert scene.times() == [END]
 
 
-def test_a_record_that_is_acknowledged_while_the_end_is_asked_for_is_not_lost() -> None:
+def test_a_record_that_is_acknowledged_while_the_end_is_asked_for_is_not_lost(scene: Scene) -> None:
     # weakness 5: the decision was made for another state, and nothing of the new one is overwritten
-    scene = Scene()
-    scene.write(NINE)
 
     def meanwhile() -> None:
         scene.cluster.before_answer = lambda: None
@@ -204,9 +187,7 @@ def test_a_record_that_is_acknowledged_while_the_end_is_asked_for_is_not_lost() 
     assert scene.times() == [60_000, 61_000, 62_000, 63_000]
 
 
-def test_a_record_that_is_produced_while_the_end_is_asked_for_comes_first() -> None:
-    scene = Scene()
-    scene.write(NINE)
+def test_a_record_that_is_produced_while_the_end_is_asked_for_comes_first(scene: Scene) -> None:
 
     def meanwhile() -> None:
         scene.cluster.before_answer = lambda: None
@@ -233,10 +214,8 @@ def test_nothing_is_sent_while_a_record_for_the_partition_is_in_flight() -> None
     assert scene.times()[0] == 2 + START
 
 
-def test_a_tick_is_never_later_than_a_record_that_may_be_on_its_way() -> None:
+def test_a_tick_is_never_later_than_a_record_that_may_be_on_its_way(scene: Scene) -> None:
     # the partitioner decides where the second record goes: it may be the quiet partition
-    scene = Scene()
-    scene.write(NINE)
     scene.timer.advance(START - 1)
     scene.inner.latency = 60_000
     scene.producer.produce("events", b"v", scene.inner.key_of("events", 1), timestamp=NINE + 7_000)
@@ -259,9 +238,7 @@ def test_a_steady_stream_to_other_partitions_stops_nothing() -> None:
     assert scene.times() == [START - 500, 10_500, 11_500, END - 500]  # as old as what is in flight
 
 
-def test_a_record_that_fails_is_no_record() -> None:
-    scene = Scene()
-    scene.write(NINE)
+def test_a_record_that_fails_is_no_record(scene: Scene) -> None:
     scene.timer.advance(START - 1)
     scene.inner.fails.append("timed out")
     called: list[Any] = []
@@ -269,13 +246,6 @@ def test_a_record_that_fails_is_no_record() -> None:
     assert called == ["timed out"]
     scene.timer.advance(1)
     assert scene.times() == [START]
-
-
-def test_a_control_message_never_goes_beyond_the_year_9999() -> None:
-    scene = Scene()
-    scene.write(253_402_300_799_990)
-    scene.timer.advance(60_000)
-    assert [message.event_time for message in scene.messages()] == [253_402_300_799_999]
 
 
 def test_a_time_that_no_message_can_tell_is_counted_and_asks_nobody_for_ever() -> None:
@@ -291,9 +261,10 @@ def test_a_time_that_no_message_can_tell_is_counted_and_asks_nobody_for_ever() -
     assert scene.cluster.requests == 4
 
 
-def test_the_end_of_the_year_9999_is_sent_once() -> None:
+@pytest.mark.parametrize("time", [253_402_300_799_000, 253_402_300_799_990])
+def test_the_end_of_the_year_9999_is_sent_once(time: int) -> None:
     scene = Scene()
-    scene.write(253_402_300_799_000)
+    scene.write(time)
     scene.timer.advance(3_600_000)
     assert [message.event_time for message in scene.messages()] == [253_402_300_799_999]
     assert scene.producer.counters()["out_of_range"] == 3

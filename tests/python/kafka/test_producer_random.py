@@ -17,8 +17,8 @@ from windrow.kafka import ProgressProducer
 
 from ..harness.examples import usually
 from ..harness.virtual_kafka import Entry, VirtualBroker, VirtualCluster, VirtualProducer, VirtualTimer
+from .scene import NINE
 
-NINE = 1_767_258_000_000
 PARTITIONS = 2
 
 

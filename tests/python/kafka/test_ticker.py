@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +22,14 @@ from windrow.kafka._options import ProgressOptions
 from windrow.kafka._stop import StopSignals
 
 from ..harness.virtual_kafka import VirtualBroker, VirtualCluster, VirtualTimer
+from .scene import DEADLINE, NINE
 
-NINE = 1_767_258_000_000
-DEADLINE = 60  # seconds
 FAST = [
     "--progress.control.start.ms=300",
     "--progress.control.end.ms=900",
     "--progress.control.backoff.ms=100",
     "--interval-ms=50",
 ]
-
-
-@pytest.fixture(scope="module")
-def bootstrap() -> Iterator[str]:
-    """The address of a broker within this process."""
-    mock = Producer({"bootstrap.servers": "mock:1", "test.mock.num.brokers": 1, "log_level": 0})
-    (broker,) = mock.list_topics(timeout=DEADLINE).brokers.values()
-    yield f"{broker.host}:{broker.port}"
-    mock.flush(0)
 
 
 def write(bootstrap: str, topic: str) -> None:

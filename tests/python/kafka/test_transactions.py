@@ -6,44 +6,30 @@ from typing import Any
 
 import pytest
 
-from windrow.kafka import ControlMessage, ProgressProducer
+from windrow.kafka import ProgressProducer
 
 from ..harness.virtual_kafka import VirtualBroker, VirtualCluster, VirtualProducer, VirtualTimer
+from .scene import NINE, Scene
 
-NINE = 1_767_258_000_000
 CONFIG = {"progress.control.start.ms": 1_000, "progress.control.backoff.ms": 500, "progress.control.end.ms": 3_000}
 
 
-class Scene:
+@pytest.fixture
+def scene() -> Scene:
     """A transactional producer and a plain one next to it."""
-
-    def __init__(self) -> None:
-        self.timer = VirtualTimer()
-        self.broker = VirtualBroker(self.timer)
-        self.cluster = VirtualCluster(self.broker)
-        self.inner = VirtualProducer(self.broker)
-        self.plain = VirtualProducer(self.broker, "plain")
-        self.producer = ProgressProducer(
-            self.inner,
-            CONFIG | {"transactional.id": "own"},
-            control_producer=self.plain,
-            cluster=self.cluster,
-            timer=self.timer,
-        )
-        self.producer.init_transactions()
-
-    def write(self, time: int, partition: int = 0) -> None:
-        self.producer.produce("events", b"v", b"k", partition, timestamp=time)
-        self.producer.flush()
-
-    def times(self, partition: int = 0) -> list[int]:
-        log = [one for one in self.broker.log("events", partition) if not one.is_marker]
-        read = [ControlMessage.read(one.value, one.headers) for one in log]
-        return [message.event_time - NINE for message in read if message is not None]
+    made = Scene(CONFIG | {"transactional.id": "own"})
+    made.producer.init_transactions()
+    return made
 
 
-def test_the_time_of_a_transaction_is_sent_once_it_is_committed() -> None:
-    scene = Scene()
+def commit(scene: Scene, time: int) -> None:
+    """A transaction with one record."""
+    scene.producer.begin_transaction()
+    scene.write(time)
+    scene.producer.commit_transaction()
+
+
+def test_the_time_of_a_transaction_is_sent_once_it_is_committed(scene: Scene) -> None:
     scene.producer.begin_transaction()
     scene.write(NINE)
     scene.timer.advance(10_000)
@@ -59,20 +45,16 @@ def test_the_time_of_a_transaction_is_sent_once_it_is_committed() -> None:
     ]
 
 
-def test_the_marker_of_the_own_transaction_is_nobody_elses_data() -> None:
-    scene = Scene()
+def test_the_marker_of_the_own_transaction_is_nobody_elses_data(scene: Scene) -> None:
     for number in range(3):
-        scene.producer.begin_transaction()
-        scene.write(NINE + number)
-        scene.producer.commit_transaction()
+        commit(scene, NINE + number)
     scene.timer.advance(1_000)
     assert scene.times() == [2 + 1_000]
     assert scene.producer.counters()["moved"] == 0
     assert scene.cluster.read == 1  # the marker's offset alone was looked at
 
 
-def test_a_marker_that_is_not_written_yet_stops_nothing() -> None:
-    scene = Scene()
+def test_a_marker_that_is_not_written_yet_stops_nothing(scene: Scene) -> None:
     scene.producer.begin_transaction()
     scene.write(NINE)
     markers, scene.inner.write_markers = scene.inner.write_markers, lambda: None  # type: ignore[method-assign]
@@ -84,21 +66,15 @@ def test_a_marker_that_is_not_written_yet_stops_nothing() -> None:
     assert scene.times() == [1_000, 1_500]
 
 
-def test_a_neighbour_behind_the_marker_is_data() -> None:
-    scene = Scene()
-    scene.producer.begin_transaction()
-    scene.write(NINE)
-    scene.producer.commit_transaction()
+def test_a_neighbour_behind_the_marker_is_data(scene: Scene) -> None:
+    commit(scene, NINE)
     scene.broker.append(("events", 0), "neighbour")
     scene.timer.advance(10_000)
     assert (scene.times(), scene.producer.counters()["moved"]) == ([], 1)
 
 
-def test_times_of_an_aborted_transaction_are_never_sent() -> None:
-    scene = Scene()
-    scene.producer.begin_transaction()
-    scene.write(NINE)
-    scene.producer.commit_transaction()
+def test_times_of_an_aborted_transaction_are_never_sent(scene: Scene) -> None:
+    commit(scene, NINE)
     scene.timer.advance(600)
     scene.producer.begin_transaction()
     scene.write(NINE + 3_600_000)
@@ -112,22 +88,16 @@ def test_times_of_an_aborted_transaction_are_never_sent() -> None:
     assert scene.times(1) == []
 
 
-def test_a_quiet_partition_gets_ticks_while_a_transaction_is_open_on_another() -> None:
-    scene = Scene()
-    scene.producer.begin_transaction()
-    scene.write(NINE)
-    scene.producer.commit_transaction()
+def test_a_quiet_partition_gets_ticks_while_a_transaction_is_open_on_another(scene: Scene) -> None:
+    commit(scene, NINE)
     scene.producer.begin_transaction()
     scene.write(NINE, 1)
     scene.timer.advance(1_000)
     assert (scene.times(0), scene.times(1)) == ([1_000], [])
 
 
-def test_nobody_is_asked_while_a_transaction_of_the_own_is_open_on_the_partition() -> None:
-    scene = Scene()
-    scene.producer.begin_transaction()
-    scene.write(NINE)
-    scene.producer.commit_transaction()
+def test_nobody_is_asked_while_a_transaction_of_the_own_is_open_on_the_partition(scene: Scene) -> None:
+    commit(scene, NINE)
     scene.producer.begin_transaction()
     scene.write(NINE + 5)
     scene.timer.advance(20_000)
@@ -138,11 +108,8 @@ def test_nobody_is_asked_while_a_transaction_of_the_own_is_open_on_the_partition
     assert scene.times() == [5 + 1_000]
 
 
-def test_messages_of_a_separate_producer_are_waited_for_and_counted() -> None:
-    scene = Scene()
-    scene.producer.begin_transaction()
-    scene.write(NINE)
-    scene.producer.commit_transaction()
+def test_messages_of_a_separate_producer_are_waited_for_and_counted(scene: Scene) -> None:
+    commit(scene, NINE)
     scene.plain.latency = 200
     scene.timer.advance(1_000)
     assert (len(scene.producer), scene.times()) == (1, [])

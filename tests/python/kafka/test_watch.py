@@ -9,7 +9,17 @@ import pytest
 from windrow.kafka._cluster import TopicPartition
 from windrow.kafka._control import ControlMessage
 
-from .watch_scene import BACKOFF, CONFIG, END, INTERVAL, NINE, START, Scene
+from .scene import BACKOFF, CONFIG, END, NINE, START
+from .watch_scene import INTERVAL, Scene
+
+
+@pytest.fixture
+def scene() -> Scene:
+    """A watch that has seen one record in partition 0, of the time nine."""
+    made = Scene()
+    made.data(NINE)
+    made.look()
+    return made
 
 
 def test_a_partition_that_does_not_move_is_ticked_from_start_to_end() -> None:
@@ -44,10 +54,7 @@ def test_a_partition_without_data_is_reported_once_and_left_alone() -> None:
     assert scene.times(1) == [START]
 
 
-def test_a_partition_that_moves_is_never_touched() -> None:
-    scene = Scene()
-    scene.data(NINE)
-    scene.look()
+def test_a_partition_that_moves_is_never_touched(scene: Scene) -> None:
     for number in range(20):
         scene.advance(START - INTERVAL)
         scene.data(NINE + number)
@@ -57,10 +64,7 @@ def test_a_partition_that_moves_is_never_touched() -> None:
     assert scene.times() == [19 + START]
 
 
-def test_data_of_the_past_keeps_the_largest_time() -> None:
-    scene = Scene()
-    scene.data(NINE)
-    scene.look()
+def test_data_of_the_past_keeps_the_largest_time(scene: Scene) -> None:
     scene.advance(30_000)
     scene.data(NINE - 3_600_000)
     scene.advance(INTERVAL + START + INTERVAL)
@@ -94,10 +98,7 @@ def test_records_of_an_aborted_transaction_have_no_time_and_an_open_one_puts_off
     assert scene.times() == [START]
 
 
-def test_control_messages_of_others_are_no_data() -> None:
-    scene = Scene()
-    scene.data(NINE)
-    scene.look()
+def test_control_messages_of_others_are_no_data(scene: Scene) -> None:
     scene.advance(START)
     tick = ControlMessage(NINE + 10_500, 0, UUID(int=1)).headers()
     scene.data(NINE + 10_500, value=None, headers=tick)
@@ -123,10 +124,7 @@ def test_two_tickers_end_together() -> None:
     assert len(scene.broker.log("events", 0)) == last
 
 
-def test_a_new_ticker_continues_from_the_last_tick() -> None:
-    scene = Scene()
-    scene.data(NINE)
-    scene.look()
+def test_a_new_ticker_continues_from_the_last_tick(scene: Scene) -> None:
     scene.advance(60_000)
     again = scene.another()
     scene.look(again)
@@ -192,10 +190,7 @@ def test_a_dry_run_writes_nothing_and_prints_the_same() -> None:
     ]
 
 
-def test_a_send_that_fails_is_reported_and_tried_again() -> None:
-    scene = Scene()
-    scene.data(NINE)
-    scene.look()
+def test_a_send_that_fails_is_reported_and_tried_again(scene: Scene) -> None:
     scene.fails.append(TimeoutError("no answer"))
     scene.advance(START)
     assert "events-0 no tick: no answer" in scene.lines
@@ -204,10 +199,7 @@ def test_a_send_that_fails_is_reported_and_tried_again() -> None:
     assert (scene.watch.counters["failed"], scene.watch.counters["sent"]) == (1, 1)
 
 
-def test_somebody_who_writes_at_the_same_moment_is_seen() -> None:
-    scene = Scene()
-    scene.data(NINE)
-    scene.look()
+def test_somebody_who_writes_at_the_same_moment_is_seen(scene: Scene) -> None:
     scene.advance(START - INTERVAL)
     scene.cluster.before_answer = lambda: scene.data(NINE + 50_000)
     scene.advance(INTERVAL)
@@ -220,10 +212,7 @@ def test_somebody_who_writes_at_the_same_moment_is_seen() -> None:
 
 
 @pytest.mark.parametrize("what", ["all", "one"])
-def test_a_missing_answer_is_reported_once_and_requested_again(what: str) -> None:
-    scene = Scene()
-    scene.data(NINE)
-    scene.look()
+def test_a_missing_answer_is_reported_once_and_requested_again(scene: Scene, what: str) -> None:
     error = TimeoutError("no answer")
     real = scene.cluster.ends
     if what == "all":
@@ -245,3 +234,58 @@ def test_without_an_end_there_is_one_tick() -> None:
     scene.look()
     scene.advance(60_000)
     assert scene.times() == [START]
+
+
+def test_a_recreated_topic_has_the_time_of_its_new_records() -> None:
+    scene = Scene()
+    for number in range(50):
+        scene.data(NINE + 3_600_000 + number)
+    scene.look()
+    scene.advance(START)
+    assert len(scene.times()) == 1
+    scene.broker.logs.clear()
+    scene.data(NINE)  # an hour before what stood there
+    scene.advance(60_000)
+    assert scene.times() == [START, 11_000, 12_000, END]
+    assert "events-0 was recreated: it ended at offset 51, and now at 1" in scene.lines
+
+
+def test_a_recreated_topic_that_stays_empty_is_reported_as_empty(scene: Scene) -> None:
+    scene.advance(60_000)
+    scene.broker.logs.clear()
+    scene.lines.clear()
+    scene.advance(60_000)
+    assert scene.times() == []
+    assert [line for line in scene.lines if line.startswith("events-0")] == [
+        "events-0 was recreated: it ended at offset 5, and now at 0",
+        "events-0 empty: there is nothing to close",
+    ]
+
+
+def test_a_time_that_no_tick_can_hold_is_reported_and_counted_until_the_end() -> None:
+    scene = Scene()
+    scene.data(-20_000, 0)  # before 1970 for longer than the quiet time lasts
+    scene.data(1_700_000_000_000_000, 1)  # microseconds, taken for milliseconds
+    scene.data(-11_500, 2)  # until the third tick
+    scene.look()
+    scene.advance(3_600_000)
+    assert [len(scene.times(partition)) for partition in range(3)] == [0, 0, 2]
+    assert [time + NINE for time in scene.times(2)] == [500, 1_500]
+    assert (scene.watch.counters["out_of_range"], scene.watch.counters["sent"]) == (4 + 4 + 2, 2)
+    assert scene.watch.counters["failed"] == scene.watch.counters["unanswered"] == 0
+    line = "events-1 quiet, but no tick can hold its time, 1700000000000000 ms since 1970"
+    assert scene.lines.count(line) == 4
+
+
+def test_a_look_ends_on_request() -> None:
+    scene = Scene()
+    for partition in range(3):
+        scene.data(NINE, partition)
+    scene.look()
+    scene.timer.time += START
+    answers = iter([False, True])
+    everywhere = [TopicPartition("events", number) for number in range(3)]
+    scene.watch.look(everywhere, scene.timer.now(), lambda: next(answers))
+    assert [len(scene.times(partition)) for partition in range(3)] == [1, 0, 0]
+    scene.advance(INTERVAL)
+    assert [len(scene.times(partition)) for partition in range(3)] == [1, 1, 1]

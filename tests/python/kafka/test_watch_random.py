@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from ..harness.examples import usually
 from ..harness.virtual_kafka import Entry
-from .watch_scene import INTERVAL, NINE, Scene
+from .scene import NINE
+from .watch_scene import INTERVAL, Scene
 
 START, BACKOFF, ALLOWANCE = 2_000, 500, 250
 

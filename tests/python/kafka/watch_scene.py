@@ -11,14 +11,9 @@ from windrow.kafka._options import ProgressOptions
 from windrow.kafka._watch import Watch
 
 from ..harness.virtual_kafka import VirtualBroker, VirtualCluster, VirtualTimer
+from .scene import CONFIG, NINE
 
-NINE = 1_767_258_000_000
-START, BACKOFF, END, INTERVAL = 10_000, 1_000, 13_000, 500
-CONFIG = {
-    "progress.control.start.ms": START,
-    "progress.control.backoff.ms": BACKOFF,
-    "progress.control.end.ms": END,
-}
+INTERVAL = 500
 ID = UUID(int=7)
 
 
