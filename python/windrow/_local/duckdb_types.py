@@ -8,6 +8,7 @@
 | MAP, UNION, VARIANT, NULL in another type | as DuckDB hands it over | |
 | ENUM | alone as DuckDB hands it over, in other types text | equality |
 | GEOMETRY | as DuckDB hands it over | equality |
+| STRUCT, TUPLE, LIST, ARRAY | as its parts | equality, if they have it |
 | all others | as DuckDB hands it over | equality, order |
 
 DuckDB hands over a BIT with its padding, a TIMETZ without its offset, the upper half of UHUGEINT as negative numbers,
@@ -74,7 +75,8 @@ def instead(kind: Any, need: Need, written: str) -> str | None:
         return f"a type without GEOMETRY or VARIANT in a UNION: CAST({written} AS VARCHAR)" if is_lacking else None
     lacking: tuple[str, ...] = {"equality": _NO_EQUALITY, "order": _NO_ORDER, "number": _TEXT}[need]
     parts = {part.id for part in _parts(kind)}
-    if kind.id == "null" or parts.isdisjoint(lacking):
+    is_ordered_apart = need == "order" and _children(kind)  # DuckDB puts nulls in a value last, the core first
+    if kind.id == "null" or (parts.isdisjoint(lacking) and not is_ordered_apart):
         return None
     cast = _LIKE.get((kind.id, need))
     if cast is None and need == "number":

@@ -214,6 +214,17 @@ def test_numbers_that_cross_arrow_as_text_are_summed_after_the_cast_of_the_error
         )
 
 
+@pytest.mark.parametrize("value", ["{{'a': {}}}", "[{}]", "[{}]::INTEGER[1]", "[{{'a': [{}]}}]"])
+def test_values_with_nulls_in_them_are_in_the_order_of_duckdb_after_the_cast_of_the_error(value: str) -> None:
+    values = ", ".join(f"({number}, {value.format(text)})" for number, text in enumerate(("2", "NULL", "1")))
+    data = duckdb.connect().sql(f"SELECT 1 u, TIMESTAMP '2026-05-04 09:00' ts, * FROM (VALUES {values}) t(i, k)")
+    with pytest.raises(TypeError, match="max: column 'k' has type .*; allowed: a type with order: ") as error:
+        windowed(data, "u").agg(x=wr.max("k"))
+    cast = duckdb.SQLExpression(str(error.value).rpartition("order: ")[2])
+    found = windowed(data, "u").agg(most=wr.max_by("k", cast), least=wr.min_by("k", cast))
+    assert found.project("most, least").fetchall() == data.query("d", "SELECT max(k), min(k) FROM d").fetchall()
+
+
 def test_expressions_over_returned_rows_see_the_types_of_the_data() -> None:
     connection = duckdb.connect()
     data = connection.sql("SELECT '1101'::BIT b, TIMESTAMP '2026-05-04 09:00' ts")
