@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import json
 from collections.abc import Callable
@@ -43,11 +44,6 @@ def appended(held: list[int], row: Any) -> list[int]:
 LISTED = wr.aggregate(list, appended, lambda a, b: a + b, schema="array<bigint>", columns=["amount"])
 
 
-def test_count_if_is_a_count_with_a_condition() -> None:
-    assert wr.count_if("paid") == wr.count().where("paid")
-    assert by_user(sessions().agg(n=wr.count_if("paid")), "n") == {"ann": 2, "bob": 0}
-
-
 FLAGS = {
     "byte": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, None, 5, 0], pa.int8())),
     "runs": pc.run_end_encode(ORDERS["paid"].combine_chunks()),
@@ -76,25 +72,16 @@ def test_python_functions_see_the_records_that_meet_their_condition(column: str,
 
 
 def test_a_cogroup_takes_conditions_of_the_input_of_the_aggregate() -> None:
-    visits = wr.group_by(ORDERS, "user", time="ts")
-    both = wr.cogroup(orders=visits, visits=visits).windowed_by(wr.SessionWindows.with_gap("10 seconds"))
-    got = both.agg(
-        n=wr.count("orders.*").where("orders.paid"),
-        also=wr.count().where("orders.paid"),
-        total=wr.sum("orders.amount").where("orders.paid"),
-        listed=wr.aggregate(
-            list, {"orders": appended}, lambda a, b: a + b, schema="array<bigint>", columns=["orders.amount"]
-        ).where("orders.paid"),
+    listed = wr.aggregate(list, {"one": appended}, lambda a, b: a + b, schema="array<bigint>", columns=["one.amount"])
+    got = both().agg(
+        n=wr.count("one.*").where("one.paid"),
+        also=wr.count().where("one.paid"),
+        total=wr.sum("one.amount").where("one.paid"),
+        listed=listed.where("one.paid"),
     )
     assert by_user(got, "n") == by_user(got, "also") == {"ann": 2, "bob": 0}
     assert by_user(got, "total") == {"ann": 9, "bob": None}
     assert by_user(got, "listed") == {"ann": [3, 6], "bob": []}
-    for wrong in (wr.sum("orders.amount").where("visits.paid"), wr.count("orders.*").where("visits.paid")):
-        with pytest.raises(ValueError, match="columns of one input"):
-            both.agg(n=wrong)
-    adds = wr.aggregate(list, {"orders": appended, "visits": appended}, lambda a, b: a + b, schema="array<bigint>")
-    with pytest.raises(ValueError, match="allowed: a column of the one input that has an add"):
-        both.agg(n=adds.where("orders.paid"))
 
 
 def job(condition: str) -> Callable[[Any], Any]:
@@ -115,6 +102,7 @@ def test_the_plan_names_a_condition_only_where_there_is_one() -> None:
     plain, filtered = (call_of(each).plan("x") for each in (wr.sum("amount"), wr.sum("amount").where("paid")))
     assert "where" not in json.dumps(plain)
     assert filtered == {**plain, "where": "paid"}
+    assert wr.count_if("paid") == wr.count().where("paid")
 
 
 def test_a_column_of_nulls_alone_is_never_true() -> None:
@@ -138,25 +126,41 @@ def test_a_column_of_nulls_alone_is_never_true() -> None:
     }
 
 
-def test_wrong_conditions_are_refused_at_the_call() -> None:
-    with pytest.raises(TypeError, match=r"sum\(...\).where\(column=\): got 5"):
-        wr.sum("amount").where(5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="allowed: one condition; this aggregate has 'paid'"):
-        wr.sum("amount").where("paid").where("packed")
-    with pytest.raises(
-        ValueError, match=r"count\(\).where\('paid'\).where\(column=\): got 'packed'; allowed: one condition"
-    ):
+def both() -> Any:
+    inputs = {name: wr.group_by(ORDERS, "user", time="ts") for name in ("one", "two")}
+    return wr.cogroup(**inputs).windowed_by(GAP)
+
+
+REFUSED: dict[str, Callable[[], Any]] = {
+    r"TypeError: sum\(...\).where\(column=\): got 5": lambda: wr.sum("amount").where(5),
+    "ValueError: allowed: one condition; this aggregate has 'paid'": lambda: wr.sum("n").where("paid").where("packed"),
+    r"ValueError: count\(\).where\('paid'\).where\(column=\): got 'packed'; allowed: one condition": lambda: (
         wr.count_if("paid").where("packed")
-    with pytest.raises(TypeError, match=r"count\(\).where: column 'amount' has type int64; allowed: a boolean, such"):
-        sessions().agg(n=wr.count().where("amount"))
-    with pytest.raises(TypeError, match="a boolean"):
-        sessions().agg(n=LISTED.where("amount"))
-    with pytest.raises(ValueError, match=r"aggregate .n.: count_if: got 'pai'; .*did you mean 'paid'"):
-        sessions().agg(n=wr.count_if("pai"))
-    with pytest.raises(ValueError, match=r'aggregate .n.: sum\("amount"\).where: got .pai'):
-        sessions().agg(n=wr.sum("amount").where("pai"))
-    with pytest.raises(ValueError, match=r"aggregate .n.: sum: got .amoun"):
-        sessions().agg(n=wr.sum("amoun").where("paid"))
-    both = wr.cogroup(one=wr.group_by(ORDERS, "user", time="ts"), two=wr.group_by(ORDERS, "user", time="ts"))
-    with pytest.raises(ValueError, match=r'aggregate .n.: sum\("one.amount"\).where: got .one.pai'):
-        both.windowed_by(GAP).agg(n=wr.sum("one.amount").where("one.pai"))
+    ),
+    r"TypeError: count\(\).where: column 'amount' has type int64; allowed: a boolean, such": lambda: sessions().agg(
+        n=wr.count().where("amount")
+    ),
+    "TypeError: a boolean": lambda: sessions().agg(n=LISTED.where("amount")),
+    "ValueError: aggregate .n.: count_if: got 'pai'; .*did you mean 'paid'": lambda: sessions().agg(
+        n=wr.count_if("pai")
+    ),
+    r'ValueError: aggregate .n.: sum\("amount"\).where: got .pai': lambda: sessions().agg(
+        n=wr.sum("amount").where("pai")
+    ),
+    "ValueError: aggregate .n.: sum: got .amoun": lambda: sessions().agg(n=wr.sum("amoun").where("paid")),
+    r'ValueError: aggregate .n.: sum\("one.amount"\).where: got .one.pai': lambda: both().agg(
+        n=wr.sum("one.amount").where("one.pai")
+    ),
+    "ValueError: columns of one input": lambda: both().agg(n=wr.sum("one.amount").where("two.paid")),
+    "ValueError: columns of one": lambda: both().agg(n=wr.count("one.*").where("two.paid")),
+    "ValueError: allowed: a column of the one input that has an add": lambda: both().agg(
+        n=wr.aggregate(list, {"one": appended, "two": appended}, max, schema="array<bigint>").where("one.paid")
+    ),
+}
+
+
+@pytest.mark.parametrize("error", REFUSED)
+def test_wrong_conditions_are_refused_at_the_call(error: str) -> None:
+    kind, _, message = error.partition(": ")
+    with pytest.raises(getattr(builtins, kind), match=message):
+        REFUSED[error]()
