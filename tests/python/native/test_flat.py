@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pytest
 
 import windrow as wr
@@ -59,20 +56,6 @@ def test_two_columns_stand_where_the_struct_was(windows: str, op: bool, function
     assert flat.num_rows >= 3
     assert got == sorted(as_columns(nested.sort_by(order).to_pylist()), key=str)
     assert wr.counters(flat) == wr.counters(nested)
-
-
-def test_a_flat_result_can_be_written_as_csv(tmp_path: Path) -> None:
-    with pytest.raises(pa.ArrowInvalid, match="struct"):
-        pyarrow.csv.write_csv(grouped(WINDOWS["sessions"]).count(), tmp_path / "nested.csv")
-    pyarrow.csv.write_csv(grouped(WINDOWS["sessions"]).flat().count().sort_by("count"), tmp_path / "flat.csv")
-    with (tmp_path / "flat.csv").open() as lines:
-        rows = list(csv.DictReader(lines))
-    assert rows[-1] == {
-        "user": "ann",
-        "window_start": "2026-01-01 08:00:00.000Z",
-        "window_end": "2026-01-01 08:04:00.000Z",
-        "count": "2",
-    }
 
 
 @pytest.mark.parametrize("windows", WINDOWS)
