@@ -55,13 +55,9 @@ def test_sessions_of_any_gap_are_those_of_brute_force(gap: int, made: str) -> No
         "pandas": pd.Timedelta(gap, "ns"),
         "numpy": np.timedelta64(gap, "ns"),
     }
-    answer = (
-        grouped(TICKS).windowed_by(wr.SessionWindows.with_gap(lengths[made])).count().sort_by([("window", "ascending")])
-    )
-    found = zip(
-        ticks_of(answer["window"], "start"), ticks_of(answer["window"], "end"), answer["count"].to_pylist(), strict=True
-    )
-    assert sorted(found) == sessions(TICKS, gap)
+    answer = grouped(TICKS).windowed_by(wr.SessionWindows.with_gap(lengths[made])).count()
+    starts, ends = (ticks_of(answer["window"], bound) for bound in ("start", "end"))
+    assert sorted(zip(starts, ends, answer["count"].to_pylist(), strict=True)) == sessions(TICKS, gap)
 
 
 @pytest.mark.parametrize("length", [1, 99, 100, 500, 999, 1_000, 1_999])
@@ -152,25 +148,24 @@ def test_a_daily_job_continues_with_another_unit_of_lengths() -> None:
         shorter.advance(still_open, to=after, n=wr.count())
 
 
+GAP, SLIDING = wr.SessionWindows.with_gap, wr.SlidingWindows.with_time_difference
 COARSE: dict[str, Callable[[Any], Any]] = {
-    "gap": lambda data: data.windowed_by(wr.SessionWindows.with_gap("500ns")),
+    "gap": lambda data: data.windowed_by(GAP("500ns")),
     "max_gap": lambda data: data.windowed_by(wr.SessionWindows.with_dynamic_gap("gap", max_gap="500ns")),
-    "grace": lambda data: data.windowed_by(wr.SessionWindows.with_gap("5s", grace="500ns")),
-    "retention": lambda data: data.windowed_by(wr.SessionWindows.with_gap("5s", retention="5s 500ns")),
-    "max_duration": lambda data: data.windowed_by(wr.SessionWindows.with_gap("5s", max_duration="500ns")),
-    "difference": lambda data: data.windowed_by(wr.SlidingWindows.with_time_difference("500ns")),
-    "resolution": lambda data: data.windowed_by(wr.SlidingWindows.with_time_difference("5s", resolution="500ns")),
-    "every": lambda data: data.windowed_by(wr.SessionWindows.with_gap("5s")).emit("update", every="500ns"),
-    'aggregate "m": over\\(difference=\\)': lambda data: data.windowed_by(
-        wr.SlidingWindows.with_time_difference("5s")
-    ).with_columns(m=wr.count().over("500ns")),
-    'aggregate "m": over\\(delay=\\)': lambda data: data.windowed_by(
-        wr.SlidingWindows.with_time_difference("5s")
-    ).with_columns(m=wr.count().over("1s", delay="500ns")),
-    'aggregate "n": funnel\\(within=\\)': lambda data: data.windowed_by(wr.SessionWindows.with_gap("5s")).agg(
-        n=wr.funnel([1], column="n", within="500ns")
-    ),
+    "grace": lambda data: data.windowed_by(GAP("5s", grace="500ns")),
+    "retention": lambda data: data.windowed_by(GAP("5s", retention="5s 500ns")),
+    "max_duration": lambda data: data.windowed_by(GAP("5s", max_duration="500ns")),
+    "difference": lambda data: data.windowed_by(SLIDING("500ns")),
+    "resolution": lambda data: data.windowed_by(SLIDING("5s", resolution="500ns")),
+    "every": lambda data: data.windowed_by(GAP("5s")).emit("update", every="500ns"),
+    r'aggregate "m": over\(difference=\)': lambda data: over(data, wr.count().over("500ns")),
+    r'aggregate "m": over\(delay=\)': lambda data: over(data, wr.count().over("1s", delay="500ns")),
+    r'aggregate "m": funnel\(within=\)': lambda data: over(data, wr.funnel([1], column="n", within="500ns")),
 }
+
+
+def over(data: Any, aggregate: wr.Aggregate) -> Any:
+    return data.windowed_by(SLIDING("5s")).with_columns(m=aggregate)
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us"])
