@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import Any
-
-import pytest
 
 import windrow as wr
 from windrow._spark.configure import SETTINGS, setting
@@ -14,10 +13,11 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 
-class Conf:
-    """Settings that refuse to set some keys, and to tell some."""
+class Session:
+    """A session, and its settings, that refuses to set some keys, and to tell some."""
 
-    def __init__(self, values: dict[str, str], unset: set[str], untold: set[str]) -> None:
+    def __init__(self, values: dict[str, str], unset: Iterable[str] = (), untold: Iterable[str] = ()) -> None:
+        self.conf = self
         self.values, self.unset, self.untold = values, unset, untold
 
     def set(self, key: str, value: str) -> None:
@@ -29,15 +29,6 @@ class Conf:
         if key in self.untold or key not in self.values:
             raise RuntimeError(f"[CONFIG_NOT_AVAILABLE] Configuration {key} is not available.")
         return self.values[key]
-
-
-class Session:
-    """What `configure` needs of a session."""
-
-    def __init__(
-        self, values: dict[str, str] | None = None, unset: set[str] | None = None, untold: set[str] | None = None
-    ) -> None:
-        self.conf = Conf(values or {}, unset or set(), untold or set())
 
     def createDataFrame(self) -> None: ...  # noqa: N802
 
@@ -51,13 +42,13 @@ def configured(session: Session) -> tuple[dict[str, str], list[str]]:
 
 
 def test_all_settings_are_set_without_a_warning() -> None:
-    session = Session()
+    session = Session({})
     assert configured(session) == (SETTINGS, [])
-    assert session.conf.values == SETTINGS
+    assert session.values == SETTINGS
 
 
 def test_a_session_that_refuses_everything_is_named_once() -> None:
-    settings, (message,) = configured(Session(unset=set(SETTINGS), untold=set(SETTINGS)))
+    settings, (message,) = configured(Session({}, SETTINGS, SETTINGS))
     assert settings == {}
     assert all(key in message for key in SETTINGS)
     assert "CONFIG_NOT_AVAILABLE" in message
@@ -66,18 +57,17 @@ def test_a_session_that_refuses_everything_is_named_once() -> None:
 
 
 def test_what_can_be_set_is_set() -> None:
-    session = Session(unset={BYTES}, untold={BYTES})
+    session = Session({}, [BYTES], [BYTES])
     settings, (message,) = configured(session)
-    assert settings == session.conf.values == {key: value for key, value in SETTINGS.items() if key != BYTES}
+    assert settings == session.values == {key: value for key, value in SETTINGS.items() if key != BYTES}
     assert PROVIDER not in message
     assert "queries are slower" in message
 
 
 def test_a_refused_setting_that_has_the_value_is_no_problem() -> None:
-    assert configured(Session(values=dict(SETTINGS), unset=set(SETTINGS))) == (SETTINGS, [])
+    assert configured(Session(dict(SETTINGS), SETTINGS)) == (SETTINGS, [])
 
 
-@pytest.mark.parametrize(("untold", "value"), [(set[str](), "7"), ({"a"}, None)])
-def test_a_setting_is_readable_or_not(untold: set[str], value: str | None) -> None:
-    assert setting(Session(values={"a": "7"}, untold=untold), "a") == value  # type: ignore[arg-type]
-    assert setting(Session(), "b") is None  # type: ignore[arg-type]
+def test_a_setting_is_readable_or_not() -> None:
+    sessions: Any = Session({"a": "7"}), Session({"a": "7"}, untold=["a"]), Session({})
+    assert [setting(session, "a") for session in sessions] == ["7", None, None]
