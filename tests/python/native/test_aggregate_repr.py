@@ -74,10 +74,7 @@ AGGREGATES = [
     ("(sum('a') / count()).then(round, max('b'))", (wr.sum("a") / wr.count()).then(pc.round, wr.max("b"))),
     ("sum('a').then(round, schema=DataType(int64))", wr.sum("a").then(pc.round, schema="bigint")),
     ("apply(round, 'a', 'b', schema=DataType(int64))", wr.apply(pc.round, "a", "b", schema="bigint")),
-    (
-        "apply(round, 'a', schema=DataType(int64)).where('paid')",
-        wr.apply(pc.round, "a", schema="bigint").where("paid"),
-    ),
+    ("apply(round, 'a', schema=DataType(int64)).where('paid')", wr.apply(pc.round, "a", schema="bigint").where("paid")),
     ("apply(round, 'a', schema=DataType(int64)) - 1", wr.apply(pc.round, "a", schema="bigint") - 1),
 ]
 
