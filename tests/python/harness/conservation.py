@@ -27,7 +27,7 @@ import windrow as wr
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 from .micro_batch_tables import table_of
-from .scenario_queries import columns_read, micros, schemas
+from .scenario_queries import micros, named, schemas
 from .steps import LocalStream
 
 REASONS = {
@@ -124,17 +124,7 @@ def tables(
 def _named(stream: LocalStream, scenario: StreamingScenario, rows: list[Row]) -> pa.Table:
     ties = [None if (row.x or 0) % 11 == 0 else (row.x or 0) * 7 % 5 for row in rows]
     table = table_of(scenario, rows).append_column("seq", pa.array(ties, pa.int64()))
-    if stream.plan.origins is None:
-        return table
-    names, columns = columns_read(stream), dict[str, Any]()
-    for field in stream.read:
-        name, _, column = field.name.partition(".")
-        if column == "v":  # the other input has none
-            own = [row.x if name == f"input{row.input}" else None for row in rows]
-            columns[field.name] = pa.array(own, field.type)
-        else:
-            columns[field.name] = table[names.get(field.name, field.name)].cast(field.type)
-    return pa.table(columns)
+    return named(stream, table)
 
 
 def numbers_of(row: dict[str, Any]) -> Iterator[int]:

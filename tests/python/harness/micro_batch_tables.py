@@ -50,8 +50,3 @@ def table_of(scenario: StreamingScenario, rows: Sequence[Row]) -> pa.Table:
         "tick": [row.tick for row in rows],
     }
     return pa.table([pa.array(columns[field.name], field.type) for field in schema], schema)
-
-
-def tables(scenario: StreamingScenario) -> list[pa.Table]:
-    """A table for each micro-batch. It is empty for a batch without rows."""
-    return [table_of(scenario, rows) for rows in scenario.batches]

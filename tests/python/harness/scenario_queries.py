@@ -8,18 +8,26 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 import windrow as wr
 
 from ..oracle.scenario import Row
 from ..oracle.stream import Change
 from ..oracle.streaming_scenario import StreamingScenario
-from .micro_batch_player import joined, texts
 from .micro_batch_tables import schema_of, table_of
 from .steps import LocalStream
 
 ShownChange = tuple[str, str, int, int, tuple[Any, ...] | None]
 """A row: `op`, key, start, end, the values of the aggregates."""
+
+
+def texts(held: str, value: int | None) -> str:
+    return held if value is None else joined(held, str(value))
+
+
+def joined(older: str, later: str) -> str:
+    return " ".join(map(str, sorted(map(int, f"{older} {later}".split()))))
 
 
 def micros(length: int) -> str:
@@ -43,8 +51,9 @@ def definition(scenario: StreamingScenario, then: Callable[[Any, Mapping[str, An
     else:
         windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(scenario.length), **options)
     values: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v"), "all": wr.collect_list("v")}
-    if scenario.inputs > 1:  # each of these would be of one input
-        values = {"n": wr.count()}
+    if scenario.inputs > 1:  # a sum or a list is of one input
+        lists = {f"all{each}": wr.collect_list(f"input{each}.v") for each in range(scenario.inputs)}
+        values = {"n": wr.count(), **lists}
     elif scenario.values == "python":
         add = lambda held, row: texts(held, row.v)  # noqa: E731 (pickled by value)
         values = {"text": wr.aggregate(str, add, joined, schema="string", columns=["v"])}
@@ -91,10 +100,16 @@ def named(stream: LocalStream, table: pa.Table) -> pa.Table:
     """A table of a scenario in the columns that a plan reads."""
     if stream.plan.origins is None:
         return table
-    names = columns_read(stream)
-    return pa.table(
-        {name: table[names.get(name, name)].cast(stream.read.field(name).type) for name in stream.read.names}
-    )
+    names, columns = columns_read(stream), dict[str, Any]()
+    for field in stream.read:
+        name = names.get(field.name, field.name)
+        if name in table.column_names:
+            values = table[name]
+        else:  # a column of one input
+            of_input, _, column = name.partition(".")
+            values = pc.if_else(pc.equal(table["input"], int(of_input.removeprefix("input"))), table[column], None)
+        columns[field.name] = values.cast(field.type)
+    return pa.table(columns)
 
 
 def splits(draw: random.Random, scenario: StreamingScenario, rows: tuple[Row, ...]) -> list[pa.Table]:
@@ -124,13 +139,15 @@ def stream_rows(batch: pa.RecordBatch) -> Iterator[ShownChange]:
     for row, start, end in zip(batch.to_pylist(), *bounds, strict=True):
         op = row.get("op", "upsert")
         values = [value for name, value in row.items() if name not in ("k", "window", "op")]
+        if "all0" in row:  # of a cogroup, the numbers of all inputs
+            values = [row["n"], [number for numbers in values[1:] for number in numbers or ()]]
         held = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in values)
         yield op, row["k"], start, end, None if op == "delete" else held
 
 
 def shown(change: Change, inputs: int) -> ShownChange:
     values = change.values
-    return change.op, change.key, change.start, change.end, values[:1] if values and inputs > 1 else values
+    return change.op, change.key, change.start, change.end, values[::2] if values and inputs > 1 else values
 
 
 def by_key(rows: list[ShownChange]) -> dict[str, list[ShownChange]]:

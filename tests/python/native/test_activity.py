@@ -20,7 +20,7 @@ from windrow.testing import StreamDriver
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle
-from ..harness.tables import Rows, by_sessions, in_batches, records, rows_of
+from ..harness.tables import by_sessions, in_batches, records, rows_of
 from ..oracle.activity import active_runs, active_time
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
@@ -125,32 +125,6 @@ def test_each_record_has_the_active_time_of_its_session(table: pa.Table, limit: 
         else:
             assert row["runs"] <= rules
             assert row["whole"] == row["length"]
-
-
-def with_restarts(definition: Any, table: pa.Table, cuts: list[int]) -> tuple[Rows, dict[str, int]]:
-    """What a driver leaves in a table that takes its changes, with a restart after each batch; and its counters."""
-    driver, held = StreamDriver(definition, table.schema), dict[Any, Any]()
-    for batch in [*in_batches(table.combine_chunks(), cuts).to_batches(), None]:
-        for change in driver.finish() if batch is None else driver.pipe_batch(batch):
-            window = (change.key["k"],), *((bound - EPOCH) // TICK for bound in change.window)
-            held[window] = change.values
-            if change.kind == "delete":
-                del held[window]
-        driver = StreamDriver(definition, table.schema).restore(driver.snapshot())
-    return held, driver.counters
-
-
-@usually(50)
-@given(tables(), LIMITS, st.lists(st.integers(0, 60), max_size=4), st.booleans())
-def test_a_stream_with_restarts_gives_what_a_batch_gives(
-    table: pa.Table, limit: int, cuts: list[int], updates: bool
-) -> None:
-    def definition(data: Any) -> Any:
-        stream = windowed(data, grace=200)
-        return (stream.emit("update") if updates else stream).agg(**asked_for(limit))
-
-    held, counters = with_restarts(definition, table, cuts)
-    assert (held, counters["late"]) == (answers(table, limit), 0)
 
 
 @usually(40)

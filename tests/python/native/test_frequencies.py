@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import date, datetime, timedelta
 from math import inf
 from typing import Any
@@ -48,19 +47,6 @@ def test_they_are_the_same_in_a_batch_on_a_stream_and_for_each_row() -> None:
     driver = StreamDriver(frequencies, PAGES.schema).restore(driver.snapshot())
     driver.pipe_batch(PAGES.slice(3))
     assert [change.values for change in driver.finish()] == [{"top": TOP, "bins": BINS}]
-
-
-def test_sliding_windows_count_what_is_in_them() -> None:
-    windows = wr.SlidingWindows.with_time_difference("2 microseconds")
-    got = wr.group_by(PAGES, "user", time="ts").windowed_by(windows).agg(top=wr.top_k("tag", 9))
-    checked = 0
-    for row in got.to_pylist():
-        first, last = (row["window"][bound].microsecond for bound in ("start", "end"))
-        expected = Counter(TAGS[first : last + 1])
-        assert {each["item"]: each["count"] for each in row["top"]} == expected
-        assert [each["count"] for each in row["top"]] == sorted(expected.values(), reverse=True)
-        checked += 1
-    assert checked == 8
 
 
 def test_they_go_with_conditions_cogroups_and_computed_columns() -> None:

@@ -17,6 +17,7 @@ import windrow as wr
 from windrow._folds.runs import copied
 
 from ..harness.tables import by_sliding, records
+from ..oracle import vectorised
 from ..oracle.records import by_key
 from ..scenes import EIGHT
 
@@ -74,13 +75,9 @@ def test_windows_that_close_on_the_way_through_many_records_hold_the_same() -> N
     wanted = []
     for number in range(users):
         of_user = np.flatnonzero(user == number)
-        times, sums = ts[of_user], np.concatenate([[0], np.cumsum(n[of_user])])
-        rights = times[:-1][np.diff(times) <= difference + 1] + 1
-        starts = np.unique(np.concatenate([np.maximum(times - difference, 0), rights]))
-        firsts = np.searchsorted(times, starts)
-        lasts = np.searchsorted(times, starts + difference, side="right")
-        of_windows = np.column_stack([np.full(len(starts), number), starts, sums[lasts] - sums[firsts]])
-        wanted.append(of_windows[firsts < lasts])
+        starts, first, past = vectorised.windows(ts[of_user], difference, 1)
+        sums = vectorised.range_sums(n[of_user], first, past)
+        wanted.append(np.column_stack([np.full(len(starts), number), starts, sums]))
     starts = pc.struct_field(found["window"].combine_chunks(), "start").cast(pa.int64())
     made = np.column_stack([found["user"].to_numpy(), starts.to_numpy(), found["total"].to_numpy()])
     made = made[np.lexsort((made[:, 1], made[:, 0]))]

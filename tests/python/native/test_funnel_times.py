@@ -1,4 +1,4 @@
-"""`funnel_times` on streams with restarts, in daily jobs and over a length, against a search of all chains."""
+"""`funnel_times` in daily jobs and over a length, against a search of all chains; its types and errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ..harness.tables import by_sessions, records, rows_of
 from ..oracle.journeys import funnel_times
 from ..oracle.records import by_key
 from ..scenes import all_at, keyed
-from .test_activity import with_restarts
 from .test_journeys import EPOCH, FLAGS, STEPS, TICK, by_flags, by_value, tables, visits, windowed
 
 GAP = 5
@@ -63,19 +62,6 @@ def sessions(data: Any, **options: Any) -> Any:
 
 
 RULES = (st.none() | st.integers(0, 12), st.booleans())
-
-
-@usually(60)
-@given(tables(), *RULES, st.lists(st.integers(0, 20), max_size=4), st.booleans())
-def test_a_stream_with_restarts_gives_what_a_batch_gives(
-    table: pa.Table, within: int | None, strict: bool, cuts: list[int], updates: bool
-) -> None:
-    def definition(data: Any) -> Any:
-        stream = sessions(data, grace=200 * TICK)
-        return (stream.emit("update") if updates else stream).agg(**asked_for(within, strict))
-
-    held, counters = with_restarts(definition, table, cuts)
-    assert (held, counters["late"]) == (answers(table, within, strict), 0)
 
 
 @usually(40)

@@ -26,6 +26,7 @@ from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
 from ..harness.tables import (
     Call,
+    Rows,
     Windows,
     arrow,
     assert_windows,
@@ -38,7 +39,6 @@ from ..harness.tables import (
 from ..oracle.records import Record
 from ..oracle.sessions import lasting_sessions
 from ..scenes import at, keyed
-from .test_activity import with_restarts
 from .test_cut_sessions import listed
 from .test_time_casts import of_library
 
@@ -141,6 +141,17 @@ def test_oracle_every_row_comes_with_its_session(table: pa.Table, gap: int | Non
     }
     found = dict(zip(answer["id"].to_pylist(), window_bounds(answer), strict=True))
     assert found == {row: wanted.get(row, (None, None)) for row in found}
+
+
+def with_restarts(definition: Any, table: pa.Table, cuts: list[int]) -> tuple[Rows, dict[str, int]]:
+    """The final windows of a driver with a restart after each batch, and its counters."""
+    driver, held = StreamDriver(definition, table.schema), Rows()
+    for batch in [*in_batches(table.combine_chunks(), cuts).to_batches(), None]:
+        for change in driver.finish() if batch is None else driver.pipe_batch(batch):
+            window = (change.key["k"],), *((bound - datetime(1970, 1, 1)) // TICK for bound in change.window)
+            held[window] = change.values
+        driver = StreamDriver(definition, table.schema).restore(driver.snapshot())
+    return held, driver.counters
 
 
 @usually(60)

@@ -85,14 +85,6 @@ def test_a_sessions_deletes_move_with_the_row_that_waits() -> None:
     assert opened_after(*JOINED, ("bob", 44))[0] == [*emitted, ("upsert", "bob", 44, 44, 1)]
 
 
-def test_a_table_may_move_many_times() -> None:
-    _, opened = opened_after(*JOINED)
-    for _ in range(3):
-        opened = LocalStream(paced(opened), SCHEMA, shards=2).still_open()
-    (rows,) = rows_of(paced(opened), ("bob", 45))
-    assert [row[:4] for row in rows if row[0] == "delete"] == [("delete", "ann", 0, 0), ("delete", "ann", 15, 15)]
-
-
 def test_sessions_that_a_longer_gap_joins_are_deleted() -> None:
     _, opened = opened_after(("ann", 0), ("ann", 15))
     joined = [("delete", "ann", 0, 0, None), ("delete", "ann", 15, 15, None), ("upsert", "ann", 0, 15, 2)]

@@ -21,7 +21,6 @@ from windrow.testing import StreamDriver
 from ..harness.daily_jobs import half_hours, instant, pairs, picked
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, often
-from ..harness.micro_batch_player import COUNTED
 from ..harness.micro_batch_tables import TIME, table_of
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..harness.seeds import blocks
@@ -29,7 +28,7 @@ from ..harness.steps import LocalStream
 from ..harness.tables import assert_same, rows_of
 from ..oracle.ends import lasting_stream
 from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
-from ..oracle.micro_batches import MicroBatches
+from ..oracle.micro_batches import COUNTED, MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 from ..scenes import at

@@ -18,9 +18,8 @@ import pyarrow as pa
 import windrow as wr
 
 from ..harness.conservation import played
-from ..harness.micro_batch_player import COUNTED
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
-from ..oracle.micro_batches import MicroBatches
+from ..oracle.micro_batches import COUNTED, MicroBatches
 from ..oracle.streaming_scenario import Restart
 from .cluster import Cluster
 from .days import DailyJob, ends, with_clock
@@ -38,7 +37,6 @@ FLOATS = {"mean": wr.mean("v"), "spread": wr.stddev("v")}
 FUNCTIONS = {
     "told": wr.aggregate(str, lambda held, row: appended(held, row.v), appended, schema="string", columns=["v"])
 }
-COUNTERS = (*COUNTED, "ticks", "bad_ticks", "updates", "windows_closed")
 
 
 class Run:
@@ -179,7 +177,7 @@ class Run:
         if scenario.every_record and not scenario.sourced and by_key(got) != by_key([*expected]):
             raise BrokenLawError(f"the order of a key: expected {by_key([*expected])}, got {by_key(got)}")
         check_multiset(expected, got)
-        for name in COUNTERS:
+        for name in COUNTED:
             wanted, found = self.oracle.counters[name], self.cluster.counters[name]
             if found != wanted:
                 raise BrokenLawError(f"counter {name}: expected {wanted}, got {found}")
