@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -272,14 +273,8 @@ def test_sources_keep_their_own_time() -> None:
 
 
 def test_order_and_ticks() -> None:
-    data = pa.table(
-        {
-            "user": ["ann", "ann", None],
-            "ts": minute(1, 0, 30),
-            "offset": [2, 0, 1],
-            "tick": [False, None, True],
-        }
-    )
+    columns = {"user": ["ann", "ann", None], "ts": minute(1, 0, 30), "offset": [2, 0, 1], "tick": [False, None, True]}
+    data = pa.table(columns)
     windows = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds")
     fed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows)
     assert "  in time: " in wr.explain_record(fed, "ann", minute(1)[0])
@@ -306,21 +301,21 @@ def test_keys_of_several_columns_and_other_types() -> None:
     assert "which has 2 records" in wr.explain_record(nans, math.nan, "2026-01-01T09:02:00Z")
 
 
+FRAMES: dict[str, Callable[[pa.Table], Any]] = {
+    "polars": pl.from_arrow,
+    "pandas": pa.Table.to_pandas,
+    "duckdb": duckdb.from_arrow,
+    "stream": pa.Table.to_reader,
+    "chunks": lambda table: table.to_batches(max_chunksize=1),
+}
+
+
 @pytest.mark.parametrize("grace", [None, "1 hour"])
-@pytest.mark.parametrize("library", ["polars", "pandas", "duckdb", "stream", "chunks"])
+@pytest.mark.parametrize("library", FRAMES)
 def test_data_of_any_library(library: str, grace: str | None) -> None:
-    table = pa.table({"user": ["ann", "bob", "ann"], "ts": minute(0, 1, 5)})
-    frames: dict[str, Any] = {
-        "polars": lambda: pl.from_arrow(table),
-        "pandas": table.to_pandas,
-        "duckdb": lambda: duckdb.from_arrow(table),
-        "stream": table.to_reader,
-        "chunks": lambda: table.to_batches(max_chunksize=1),
-    }
+    data = FRAMES[library](pa.table({"user": ["ann", "bob", "ann"], "ts": minute(0, 1, 5)}))
     windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
-    text = wr.explain_record(
-        wr.group_by(frames[library](), "user", time="ts").windowed_by(windows), "ann", minute(5)[0]
-    )
+    text = wr.explain_record(wr.group_by(data, "user", time="ts").windowed_by(windows), "ann", minute(5)[0])
     assert "in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records" in text
 
 
@@ -334,35 +329,42 @@ def test_keys_that_are_structs_and_lists(grace: str | None) -> None:
     assert "which has 2 records" in text
 
 
-def test_what_is_wrong() -> None:
-    grouped = visits(["ann", "ann"], [0, 5])
-    windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes"))
-    with pytest.raises(TypeError, match=re.escape("windowed: got")):
-        wr.explain_record(windows.count(), "ann", AT)
-    with pytest.raises(
-        ValueError, match=r"at: got '2026-01-01 09:01:00'; allowed: the time of a record of this key; the"
-    ):
-        wr.explain_record(windows, "ann", minute(1)[0])
-    with pytest.raises(ValueError, match="it has none"):
-        wr.explain_record(windows, "eve", AT)
-    with pytest.raises(ValueError, match=re.escape("key: got None; allowed: a key with a value that is not null")):
-        wr.explain_record(windows, None, AT)
-    with pytest.raises(TypeError, match=r"key: column 'user': got 5, an int; allowed: a str \(string\)"):
-        wr.explain_record(windows, 5, AT)
-    with pytest.raises(TypeError, match="at: got 5"):
-        wr.explain_record(windows, "ann", 5)
-    with pytest.raises(ValueError, match="at: got 'noon'; allowed: a time in ISO 8601"):
-        wr.explain_record(windows, "ann", "noon")
-    with pytest.raises(ValueError, match="stream: got True; allowed: windows with a grace"):
-        wr.explain_record(windows, "ann", AT, stream=True)
-    with pytest.raises(TypeError, match="stream: got 'yes'"):
-        wr.explain_record(windows, "ann", AT, stream="yes")  # type: ignore[arg-type]
-    two = wr.cogroup(a=grouped, b=grouped).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
-    with pytest.raises(TypeError, match="windowed: got the inputs of a cogroup"):
-        wr.explain_record(two, "ann", AT)
-    many = visits(["ann"] * 50_001, [0] * 50_001).windowed_by(wr.SessionWindows.with_gap("5 minutes"))
-    with pytest.raises(ValueError, match="keys with at most 50,000 records"):
-        wr.explain_record(many, "ann", AT)
+FIVE = wr.SessionWindows.with_gap("5 minutes")
+ANN = visits(["ann", "ann"], [0, 5])
+WRONG: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
+    "a result": (ANN.windowed_by(FIVE).count(), {}, TypeError, "windowed: got"),
+    "no record": (
+        None,
+        {"at": minute(1)[0]},
+        ValueError,
+        "at: got '2026-01-01 09:01:00'; allowed: the time of a record",
+    ),
+    "no such key": (None, {"key": "eve"}, ValueError, "it has none"),
+    "a null": (None, {"key": None}, ValueError, "key: got None; allowed: a key with a value that is not null"),
+    "a key of another type": (
+        None,
+        {"key": 5},
+        TypeError,
+        "key: column 'user': got 5, an int; allowed: a str",
+    ),
+    "a number": (None, {"at": 5}, TypeError, "at: got 5"),
+    "a word": (None, {"at": "noon"}, ValueError, "at: got 'noon'; allowed: a time in ISO 8601"),
+    "a batch as a stream": (None, {"stream": True}, ValueError, "stream: got True; allowed: windows with a grace"),
+    "no truth": (None, {"stream": "yes"}, TypeError, "stream: got 'yes'"),
+    "a cogroup": (wr.cogroup(a=ANN, b=ANN).windowed_by(FIVE), {}, TypeError, "windowed: got the inputs of a cogroup"),
+    "many records": (
+        visits(["ann"] * 50_001, [0] * 50_001).windowed_by(FIVE),
+        {},
+        ValueError,
+        "keys with at most 50,000 records",
+    ),
+}
+
+
+@pytest.mark.parametrize(("windowed", "asked", "error", "says"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong(windowed: Any, asked: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        wr.explain_record(windowed or ANN.windowed_by(FIVE), **{"key": "ann", "at": AT, **asked})
 
 
 #          05:30Z     06:30Z     07:30Z       in New York 01:30, 01:30 again, 02:30

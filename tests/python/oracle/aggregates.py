@@ -92,9 +92,7 @@ def spread(rows: Sequence[Record], column: str, less: int) -> Fraction | float |
         return None
     if special(numbers) is not None:
         return math.nan
-    exact = [Fraction(number) for number in numbers]
-    middle = sum(exact, Fraction()) / len(exact)
-    return sum(((number - middle) ** 2 for number in exact), Fraction()) / (len(exact) - less)
+    return sum((each**2 for each in deviations(numbers)), Fraction()) / (len(numbers) - less)
 
 
 def variance(rows: Sequence[Record], column: str, less: int = 1) -> Any:

@@ -11,21 +11,7 @@ Step = tuple[int, frozenset[int]]
 
 def funnel(rows: Sequence[Step], steps: int, within: float = inf, *, strict: bool = False) -> int:
     """How many first steps the records got through."""
-    return _strictly(rows, within) if strict else _longest(rows, (), steps, within)
-
-
-def _longest(rows: Sequence[Step], chain: tuple[int, ...], steps: int, within: float) -> int:
-    """The length of the longest chain of distinct records that begins with these."""
-    if len(chain) == steps:
-        return steps
-    best = len(chain)
-    for place, (time, fits) in enumerate(rows):
-        if len(chain) not in fits or place in chain:
-            continue
-        if chain and (time < rows[chain[-1]][0] or time - rows[chain[0]][0] > within):
-            continue
-        best = max(best, _longest(rows, (*chain, place), steps, within))
-    return best
+    return len(funnel_times(rows, steps, within, strict=strict))
 
 
 def funnel_times(rows: Sequence[Step], steps: int, within: float = inf, *, strict: bool = False) -> list[int]:
