@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -244,14 +243,6 @@ def test_a_daily_job_continues_runs_across_midnight() -> None:
     assert second.closed.select(["busy", "runs"]).to_pylist() == [{"busy": timedelta(minutes=13), "runs": 2}]
     with pytest.raises(ValueError, match="limit"):
         sessions(visits(8)).advance(first.still_open, to=all_at(100)[0], busy=wr.active_time("1 minute"))
-
-
-def test_the_plan_of_a_query_without_active_time_does_not_change() -> None:
-    asked = {"n": wr.count(), "t": wr.active_time("1 second"), "r": wr.active_runs("0 seconds")}
-    count, active, runs = json.loads(sessions(visits(0))._plan(asked).spec.text)["aggregates"]
-    assert set(count) == {"name", "function", "columns"}
-    assert (active["limit"], active["breaks"], runs["limit"]) == (1_000_000, "cut", 0)
-    assert "breaks" not in runs
 
 
 def visits(*minutes: float) -> pa.Table:

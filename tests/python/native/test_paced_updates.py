@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 import windrow as wr
-from windrow.testing import Change as DriverChange
-from windrow.testing import StreamDriver
+from windrow.testing import Change, StreamDriver
 
 from ..harness.micro_batch_tables import table_of
 from ..harness.scenario_queries import ShownChange, definition, schemas
@@ -22,11 +20,10 @@ from ..oracle.micro_batches import MicroBatches
 from ..scenes import PAYMENTS, at
 
 
-def shown_changes(changes: list[DriverChange]) -> Iterator[ShownChange]:
-    for change in changes:
-        start, end = (round(bound.timestamp() * 1_000_000) for bound in change.window)
-        values = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in change.values.values())
-        yield change.kind, change.key["k"], start, end, None if change.kind == "delete" else values
+def shown(change: Change) -> ShownChange:
+    start, end = (round(bound.timestamp() * 1_000_000) for bound in change.window)
+    values = tuple(tuple(sorted(value)) if isinstance(value, list) else value for value in change.values.values())
+    return change.kind, change.key["k"], start, end, None if change.kind == "delete" else values
 
 
 def test_a_driver_gives_the_rows_of_micro_batches_of_one_record() -> None:
@@ -43,7 +40,7 @@ def test_a_driver_gives_the_rows_of_micro_batches_of_one_record() -> None:
         pages: dict[str, bytes | None] = {}
         for row in rows:
             expected = [(c.op, c.key, c.start, c.end, c.values) for c in oracle.push((row,))]
-            got = list(shown_changes(driver.pipe_batch(table_of(scenario, [row]))))
+            got = [*map(shown, driver.pipe_batch(table_of(scenario, [row])))]
             assert sorted(got, key=repr) == sorted(expected, key=repr), f"seed {seed}\n{scenario.line()}"
             compared += len(got)
             pages |= driver.changed_pages()
@@ -53,27 +50,29 @@ def test_a_driver_gives_the_rows_of_micro_batches_of_one_record() -> None:
     assert compared > 120
 
 
-def paced(every: Any = "10 minutes", gap: str = "5 minutes", **options: Any) -> Any:
-    def query(data: Any) -> Any:
-        windows = wr.SessionWindows.with_gap(gap, grace="1 minute")
-        return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update", every=every, **options).count()
+SESSIONS = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
 
-    return query
+
+def paced(every: Any) -> Any:
+    return lambda data: wr.group_by(data, "user", time="ts").windowed_by(SESSIONS).emit("update", every=every).count()
 
 
 def test_a_window_that_a_function_deletes_leaves_no_row_behind() -> None:
     """A delete that nothing replaces leaves at once: the state then has no trace of the window."""
 
     def nothing_of_ones(data: Any) -> Any:
-        windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
         last = wr.reduce("amount", lambda held, amount: None if amount == 1 else amount)
-        return wr.group_by(data, "user", time="ts").windowed_by(windows).emit("update", every="1 hour").agg(last=last)
+        return wr.group_by(data, "user", time="ts").windowed_by(SESSIONS).emit("update", every="1 hour").agg(last=last)
 
     driver = StreamDriver(nothing_of_ones, PAYMENTS, value="amount")
     rows = [(0, 5), (4, 6), (6, 1), (7, 9)]
     got = [driver.pipe(user="ann", ts=at(minute), amount=amount) for minute, amount in rows]
-    shown = [[(change.kind, *change.window) for change in changes] for changes in got]
-    assert shown == [[("upsert", at(0), at(0))], [], [("delete", at(0), at(0))], [("upsert", at(7), at(7))]]
+    assert [[(change.kind, *change.window) for change in changes] for changes in got] == [
+        [("upsert", at(0), at(0))],
+        [],
+        [("delete", at(0), at(0))],
+        [("upsert", at(7), at(7))],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +127,7 @@ def test_every_has_a_unit(every: Any) -> None:
 
 
 def test_every_is_of_updates_that_are_coalesced() -> None:
-    sessions = wr.group_by(PAYMENTS.empty_table(), "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
+    sessions = wr.group_by(PAYMENTS.empty_table(), "user", time="ts").windowed_by(SESSIONS)
     with pytest.raises(ValueError, match=r"every: got '1 minute'; allowed: None with emit\('close'\)"):
         sessions.emit("close", every="1 minute")
     with pytest.raises(ValueError, match="every: got '1 minute'; allowed: None with every_record=True"):

@@ -58,13 +58,6 @@ def test_sessions_of_any_gap_equal_the_oracle(table: pa.Table, gap: int) -> None
 
 
 @usually(60)
-@given(events("us"), st.integers(1, 30))
-def test_sliding_windows_of_any_difference_equal_the_oracle(table: pa.Table, difference: int) -> None:
-    windows = wr.SlidingWindows.with_time_difference(difference * ADD, resolution=ADD)
-    check(table, windows, by_sliding(difference, 1))
-
-
-@usually(60)
 @given(events("us"), st.integers(1, 8), st.integers(1, 6))
 def test_sliding_windows_of_any_resolution_equal_the_oracle(table: pa.Table, steps: int, resolution: int) -> None:
     windows = wr.SlidingWindows.with_time_difference(steps * resolution * ADD, resolution=resolution * ADD)
