@@ -40,13 +40,20 @@ _CASTS = Casts(
     equals="{0} = '{1}'",
     words="CAST({0} AS INTERVAL)",
 )
+_VIEW = "windrow_data"
+_DROP = f"DROP VIEW IF EXISTS {_VIEW}"
 _DURATION = """
     CASE WHEN extract(year FROM {0}) = 0 AND extract(month FROM {0}) = 0
     THEN coalesce(TRY(epoch_us({0})), CASE WHEN extract(day FROM {0}) > 0 THEN 9223372036854775807 ELSE -1 END) END
 """
 """The microseconds of an INTERVAL, at most those of 64 bits; null if it has months, whose length is not fixed."""
 
-_VIEW = "windrow_data"
+_COLLATION = f"""
+    SELECT count(DISTINCT text) FILTER (place IN (1, 2)) < 2, count(DISTINCT text) FILTER (place IN (1, 3)) < 2,
+        max(text) FILTER (place IN (1, 4)) <> 'a'
+    FROM (SELECT text, 0 AS place FROM {_VIEW} UNION ALL VALUES ('a', 1), ('A', 2), ('á', 3), ('B', 4))
+"""
+"""Whether a collation ignores case, ignores accents, or has another order than bytes. No type shows it."""
 _RELATION = (
     "a relation of a connection that reads Arrow tables (SET python_enable_replacements = true), or what "
     "relation.to_arrow_table() returns"
@@ -118,7 +125,8 @@ class RelationColumns(Columns):
         return duckdb_relation(self._relation, rows, kinds)
 
     def instead(self, position: int, need: Need, written: str) -> str | None:
-        return instead(self.dtype(position), need, written)
+        collated = self._without_collation(position, need, written) if self.dtype(position).id == "varchar" else None
+        return instead(self.dtype(position), need, written) if collated is None else collated
 
     def duration_of(self, position: int) -> ColumnExpression | None:
         is_interval = self.dtype(position).id == "interval"
@@ -126,6 +134,19 @@ class RelationColumns(Columns):
 
     def listed(self, kind: Any, function: str) -> Any:
         return listed(kind, function)
+
+    def _without_collation(self, position: int, need: Need, written: str) -> str | None:
+        """What is allowed in place of text with a collation; None for other text, and if nothing compares it."""
+        if need not in ("equality", "order"):
+            return None
+        nothing = self._relation.project(f"#{position + 1} AS text").limit(0)
+        ((has_no_case, has_no_accents, has_order),) = nothing.query(_VIEW, _COLLATION).fetchall()
+        nothing.query(_VIEW, _DROP)
+        if not (has_no_case or has_no_accents or (has_order and need == "order")):
+            return None
+        text = f"strip_accents({written})" if has_no_accents else written
+        text = f"lower({text})" if has_no_case else text
+        return f"text without a collation: {text} COLLATE C"
 
     def _projected(self, positions: Sequence[int]) -> Any:
         """Some columns in the types that cross Arrow, by position, as two columns may have one name."""
@@ -156,7 +177,7 @@ def duckdb_relation(relation: Any, rows: pa.Table, kinds: Kinds) -> Any:
     windrow_result_rows = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])  # noqa: F841
     try:
         result = relation.query(_VIEW, f"SELECT {', '.join(columns)} FROM windrow_result_rows")
-        relation.query(_VIEW, f"DROP VIEW IF EXISTS {_VIEW}")  # before DuckDB 2 the view of the data stays
+        relation.query(_VIEW, _DROP)  # before DuckDB 2 the view of the data stays
         return result
     except Exception as error:
         if type(error).__name__ != "CatalogException":

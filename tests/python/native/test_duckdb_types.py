@@ -225,6 +225,34 @@ def test_values_with_nulls_in_them_are_in_the_order_of_duckdb_after_the_cast_of_
     assert found.project("most, least").fetchall() == data.query("d", "SELECT max(k), min(k) FROM d").fetchall()
 
 
+@pytest.mark.parametrize("collation", ["nocase", "noaccent", "nocase.noaccent", "de.nocase"])
+def test_text_with_a_collation_has_the_groups_of_duckdb_after_the_cast_of_the_error(collation: str) -> None:
+    connection = duckdb.connect()
+    connection.execute(f"""
+        CREATE TABLE data AS SELECT 1 u, TIMESTAMP '2026-05-04 09:00' ts,
+            unnest(['a', 'A', 'á', 'B']) COLLATE {collation} k
+    """)
+    data = connection.table("data")
+    with pytest.raises(
+        TypeError, match="keys: column 'k' has type VARCHAR; allowed: text without a collation: "
+    ) as error:
+        windowed(data, "k")
+    cast = duckdb.SQLExpression(str(error.value).rpartition("collation: ")[2])
+    groups = windowed(data, cast).agg(n=wr.count()).project("n").fetchall()
+    assert sorted(groups) == sorted(connection.sql("SELECT count(*) FROM data GROUP BY k").fetchall())
+    for query in (wr.count_distinct("k"), wr.min("k")):
+        with pytest.raises(TypeError, match="column 'k' has type VARCHAR; allowed: text without a collation: "):
+            windowed(data, "u").agg(x=query)
+    assert windowed(data, "u").agg(x=wr.collect_list("k")).project("x").fetchall() == [(["a", "A", "á", "B"],)]
+
+
+def test_a_collation_that_only_orders_is_refused_only_where_order_counts() -> None:
+    data = duckdb.connect().sql("SELECT 1 u, TIMESTAMP '2026-05-04 09:00' ts, unnest(['a', 'B']) COLLATE de k")
+    assert len(windowed(data, "k").agg(n=wr.count_distinct("k"))) == 2
+    with pytest.raises(TypeError, match='max: .* allowed: text without a collation: "k" COLLATE C$'):
+        windowed(data, "u").agg(x=wr.max("k"))
+
+
 def test_expressions_over_returned_rows_see_the_types_of_the_data() -> None:
     connection = duckdb.connect()
     data = connection.sql("SELECT '1101'::BIT b, TIMESTAMP '2026-05-04 09:00' ts")
