@@ -56,6 +56,18 @@ impl Lists<'_, '_> {
             _ => 0..0,
         }
     }
+
+    /// The range of each row, which is the same in other columns of the same lists.
+    ///
+    /// # Errors
+    ///
+    /// The lists of another column differ in length.
+    pub fn ranges(&self, others: &[Self]) -> Result<impl Iterator<Item = Range<usize>>> {
+        if others.iter().any(|other| other.offsets != self.offsets) {
+            return Err(Error::Internal("the lists of a state differ in length"));
+        }
+        Ok((1..self.offsets.len()).map(move |end| self.range(end - 1)))
+    }
 }
 
 /// A column: values and validity. Without validity, no row is null.

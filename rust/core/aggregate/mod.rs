@@ -11,7 +11,7 @@
 //! | [`state`] | the state of one slot, and the aggregate that follows from it |
 //! | [`argument`] | what an aggregate takes from a row |
 //! | [`column`](mod@column), [`bytes`], [`validity`], [`scalar`] | values in columns |
-//! | [`numeric`], [`total`], [`distance`], `double_double`, `power_of_two`, [`float_order`] | arithmetic on values |
+//! | [`numeric`], [`total`], [`distance`], [`moments`], `double_double`, `power_of_two`, [`float_order`] | arithmetic on values |
 //! | `value_counts`, `code_counts`, `value_dictionary`, `distinct_values`, [`composite`] | distinct values and their counts |
 //! | `row_value` | the value of one row |
 //! | [`funnel_steps`], [`funnel_chains`] | which rows are steps of a funnel, and how far they get |
@@ -40,6 +40,7 @@ pub(crate) mod float_order;
 pub(crate) mod funnel_chains;
 pub(crate) mod funnel_steps;
 pub(crate) mod list_values;
+pub(crate) mod moments;
 pub(crate) mod numeric;
 pub(crate) mod row_spans;
 pub(crate) mod total;
@@ -240,14 +241,12 @@ fn common_len(states: &[Column<'_>]) -> Result<usize> {
     }
 }
 
-/// The `N` state columns, and the number of rows that all of them have.
-fn state_columns<'b, 'a, const N: usize>(
-    states: &'b [Column<'a>],
-) -> Result<(&'b [Column<'a>; N], usize)> {
-    let columns = states
+/// The `N` state columns, which have one number of rows.
+fn state_columns<'b, 'a, const N: usize>(states: &'b [Column<'a>]) -> Result<&'b [Column<'a>; N]> {
+    common_len(states)?;
+    states
         .try_into()
-        .map_err(|_| Error::Internal("an aggregate got the wrong number of state columns"))?;
-    Ok((columns, common_len(states)?))
+        .map_err(|_| Error::Internal("an aggregate got the wrong number of state columns"))
 }
 
 /// The numbers of rows in a state column. A number that no query reaches is damage, and might

@@ -54,13 +54,20 @@ impl<V: Scalar> RowValue<V> {
 
     /// Reads what `save` wrote.
     pub(super) fn load(columns: &[Column<'_>]) -> Result<Vec<Option<Self>>> {
-        let ([times, seq_nos, values], len) = state_columns(columns)?;
+        let [times, seq_nos, values] = state_columns(columns)?;
+        let row = Self::reader([times, seq_nos, values])?;
+        Ok((0..times.len()).map(row).collect())
+    }
+
+    /// Reads the rows of columns that `save` wrote.
+    pub(super) fn reader(
+        [times, seq_nos, values]: [&Column<'_>; 3],
+    ) -> Result<impl Fn(usize) -> Option<Self>> {
         let (ticks, numbers, view) = (i64::view(times)?, i64::view(seq_nos)?, V::view(values)?);
-        let load = |row: usize| {
+        Ok(move |row| {
             let position = (Time(i64::at(ticks, row)), i64::at(numbers, row) as u64);
             let value = values.is_valid(row).then(|| V::at(view, row));
             times.is_valid(row).then(|| Self::new(position, value))
-        };
-        Ok((0..len).map(load).collect())
+        })
     }
 }

@@ -82,6 +82,16 @@ pub trait Scalar: Clone + Default + Send + Sync + std::fmt::Debug + 'static {
         }
         Ok(())
     }
+    /// The optional values of a column, as [`Self::column`] takes them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::view`].
+    fn values<'a>(column: &'a Column<'_>) -> Result<impl Iterator<Item = Option<Self::Ref<'a>>>> {
+        let values = Self::view(column)?;
+        let value = move |row| column.is_valid(row).then(|| Self::at(values, row));
+        Ok((0..column.len()).map(value))
+    }
     /// A new column of optional values.
     fn column<'r>(values: impl Iterator<Item = Option<Self::Ref<'r>>>) -> Column<'static>;
 }

@@ -1,6 +1,8 @@
 //! The values of a window and how often each occurs: the state of `percentile`, `median`, `mode` and
 //! others. Both zeros count as 0.0, and all NaNs as one value.
 
+use std::ops::Range;
+
 use super::argument::{Argument, Value};
 use super::code_counts::CodeCounts;
 use super::column::{Column, Values};
@@ -8,7 +10,7 @@ use super::row_spans::RowSpans;
 use super::scalar::Scalar;
 use super::value_dictionary::Dictionary;
 use super::{InputRows, row_counts, state_columns, sweep};
-use crate::core::error::{Error, Result};
+use crate::core::error::Result;
 
 /// Ascending values without repeats, and a tail of values that may be among them or repeat.
 #[derive(Clone, Debug, Default)]
@@ -106,33 +108,22 @@ impl<V: Scalar> ValueCounts<V> {
 
     /// Reads what [`Self::save`] wrote.
     pub(super) fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([values, counts], len) = state_columns(columns)?;
+        let [values, counts] = state_columns(columns)?;
         let (values, counts) = (values.lists()?, counts.lists()?);
         let (view, numbers) = (V::view(values.elements)?, row_counts(counts.elements)?);
-        let mut states = Vec::with_capacity(len);
-        for row in 0..len {
-            let (elements, counts) = (values.range(row), counts.range(row));
-            if elements.len() != counts.len() {
-                return Err(Error::Internal(
-                    "the values and counts of a state differ in length",
-                ));
-            }
-            let counts = numbers.get(counts);
-            let counts = counts.ok_or(Error::Internal("a list of counts is out of range"))?;
-            let pairs = elements.zip(counts);
-            let counted = pairs.filter(|(_, count)| **count > 0);
+        let counted = |element: usize| {
+            let count = numbers.get(element).filter(|count| **count > 0)?;
+            Some((V::from_ref(V::canonical(V::at(view, element))), *count))
+        };
+        let state = |own: Range<usize>| {
             let mut state = Self {
-                counts: counted
-                    .map(|(element, count)| {
-                        (V::from_ref(V::canonical(V::at(view, element))), *count)
-                    })
-                    .collect(),
+                counts: own.filter_map(counted).collect(),
                 sorted: 0,
             };
             state.sort();
-            states.push(state);
-        }
-        Ok(states)
+            state
+        };
+        Ok(values.ranges(&[counts])?.map(state).collect())
     }
 
     /// Calls `emit` with the counts of the codes of each span's values, and with a function that gives

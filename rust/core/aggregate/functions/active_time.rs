@@ -2,6 +2,8 @@
 //! runs. A run ends where the next row begins more than the limit after the latest end so far. The column, if
 //! there is one, has the end of each row. 0 without rows.
 
+use std::ops::Range;
+
 use crate::core::aggregate::argument::Bounds;
 use crate::core::aggregate::column::{Column, Values};
 use crate::core::aggregate::function::{AggregateFunction, Breaks, FunctionCall, resolved};
@@ -248,37 +250,28 @@ impl State for ActiveState {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([starts, ends, limits], len) = state_columns(columns)?;
+        let [starts, ends, limits] = state_columns(columns)?;
         let (starts, ends, limits) = (starts.lists()?, ends.lists()?, i64::view(limits)?);
         let (from, to) = (i64::view(starts.elements)?, i64::view(ends.elements)?);
-        let mut states = Vec::with_capacity(len);
-        for row in 0..len {
-            let (own, of_ends) = (starts.range(row), ends.range(row));
-            if own.len() != of_ends.len() {
-                return Err(Error::Internal("the lists of active runs differ in length"));
-            }
-            let run = |(start, end)| Run {
-                start: Time(i64::at(from, start)),
-                end: Time(i64::at(to, end)),
-            };
-            let limit = u64::try_from(i64::at(limits, row)).map(Span);
+        let state = |(runs, &limit): (Range<usize>, &i64)| {
+            let limit = u64::try_from(limit).map(Span);
             let limit =
                 limit.map_err(|_| Error::Internal("the limit of active runs is negative"))?;
             let mut state = Self {
                 limit,
                 ..Self::default()
             };
-            for run in own.zip(of_ends).map(run) {
+            for run in runs {
+                let (start, end) = (Time(i64::at(from, run)), Time(i64::at(to, run)));
                 let is_first = state.last == Run::NONE;
-                let is_apart =
-                    run.start > state.last.end && run.start.since(state.last.end) > limit;
-                if run.end < run.start || !is_first && !is_apart {
+                let is_apart = start > state.last.end && start.since(state.last.end) > limit;
+                if end < start || !is_first && !is_apart {
                     return Err(Error::Internal("active runs are not in order"));
                 }
-                state.push(run);
+                state.push(Run { start, end });
             }
-            states.push(state);
-        }
-        Ok(states)
+            Ok(state)
+        };
+        starts.ranges(&[ends])?.zip(limits).map(state).collect()
     }
 }

@@ -117,16 +117,13 @@ impl<V: Scalar> State for ApproxCountDistinctState<V> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([column], len) = state_columns(columns)?;
-        let bytes = Box::<[u8]>::view(column)?;
-        let state = |row: usize| {
-            if !column.is_valid(row) {
-                return Ok(Self::default());
-            }
-            HllSketch::deserialize(bytes.get(row))
-                .map(|sketch| Self::new(Some(sketch)))
+        let [column] = state_columns(columns)?;
+        let state = |bytes: Option<&[u8]>| {
+            let sketch = bytes.map(HllSketch::deserialize).transpose();
+            sketch
+                .map(Self::new)
                 .map_err(|_| Error::Internal("a state holds no sketch of distinct values"))
         };
-        (0..len).map(state).collect()
+        Box::<[u8]>::values(column)?.map(state).collect()
     }
 }

@@ -134,9 +134,7 @@ impl<V: Integer, O: BitOperation> State for BitsState<V, O> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([column], len) = state_columns(columns)?;
-        let values = V::view(column)?;
-        let bits = |row| column.is_valid(row).then(|| V::at(values, row));
-        Ok((0..len).map(|row| Self::new(bits(row))).collect())
+        let [column] = state_columns(columns)?;
+        Ok(V::values(column)?.map(Self::new).collect())
     }
 }

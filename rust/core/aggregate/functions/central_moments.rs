@@ -1,8 +1,7 @@
 //! `skewness(column)` and `kurtosis(column)` of a population: null without values or equal values; NaN if
 //! a value is NaN or infinite.
 //!
-//! Sums of the powers of distances from one of the window's own values, as in
-//! [`variance`](super::variance):
+//! From [`Moments`]:
 //!
 //! ```text
 //!   S₁ = Σ (x - c) … S₄ = Σ (x - c)⁴       M₂ = n S₂ - S₁²       M₃ = n² S₃ - 3 n S₁ S₂ + 2 S₁³
@@ -10,22 +9,21 @@
 //!   kurtosis = M₄ / M₂² - 3
 //! ```
 //!
-//! Distances are divided by a power of two above the largest of them, so that no power leaves the
-//! range of floats. Smaller distances lose only bits far below the last bit of the largest one.
+//! Distances are divided by a power of two above the largest of them.
 
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::Column;
 use crate::core::aggregate::distance::Distance;
 use crate::core::aggregate::double_double::DoubleDouble;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
 };
-use crate::core::aggregate::power_of_two::{exponent_of, exponents};
+use crate::core::aggregate::moments::{Moments, above};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
+use crate::core::aggregate::state_columns;
 use crate::core::aggregate::value_type::dispatch_number;
-use crate::core::aggregate::{row_counts, state_columns};
 use crate::core::error::Result;
 
 /// Which measure of shape.
@@ -38,7 +36,7 @@ pub(crate) enum Shape {
 }
 
 /// `skewness` or `kurtosis` of a column.
-pub(crate) type CentralMoments<V> = StateVec<CentralMomentsState<V>>;
+pub(crate) type CentralMoments<V> = StateVec<Moments<V, 4>>;
 
 /// `skewness(column)`: `float64`.
 pub(crate) static SKEWNESS: AggregateFunction =
@@ -55,162 +53,83 @@ fn resolve(call: &FunctionCall<'_>, shape: Shape) -> Result<ResolvedFunction> {
     )))
 }
 
-/// Count, center, and sums of powers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CentralMomentsState<V> {
-    count: i64,
-    /// A value of the window. If a value is not a number, it is such a value.
-    center: V,
-    /// Distances are divided by 2 to this.
-    exponent: i32,
-    /// The sums of distances, of their squares, cubes and fourth powers.
-    sums: [DoubleDouble; 4],
-}
-
-fn integer(value: i64) -> DoubleDouble {
-    DoubleDouble::from_integer(value.into())
-}
-
 fn total<const N: usize>(terms: [DoubleDouble; N]) -> DoubleDouble {
     let mut total = DoubleDouble::default();
     terms.into_iter().for_each(|term| total.merge(term));
     total.normal()
 }
 
-impl<V: Distance> CentralMomentsState<V> {
-    /// The exponent of the sums; none if all distances are zero.
-    fn exponent(&self) -> Option<i32> {
-        let [_, squares, ..] = self.sums;
-        (squares.high != 0.0).then_some(self.exponent)
+fn result<V: Distance>(state: &Moments<V, 4>, shape: Shape) -> Option<f64> {
+    if state.count <= 0 {
+        return None;
     }
-
-    /// Divides by a power of two that is not below the current one.
-    fn raise(&mut self, exponent: Option<i32>) {
-        let exponent = exponent.unwrap_or_default();
-        let mut shift = 0;
-        for sum in &mut self.sums {
-            shift += self.exponent - exponent;
-            *sum = sum.times_power_of_two(shift);
-        }
-        self.exponent = exponent;
+    if !state.center.is_number() {
+        return Some(f64::NAN);
     }
-
-    fn result(&self, shape: Shape) -> Option<f64> {
-        if self.count <= 0 {
-            return None;
-        }
-        if !self.center.is_number() {
-            return Some(f64::NAN);
-        }
-        self.exponent()?;
-        let ([s1, s2, s3, s4], n) = (self.sums.map(DoubleDouble::normal), integer(self.count));
-        let square = s1.times(s1);
-        let m2 = n.times(s2).minus(square);
-        if m2.value() <= 0.0 {
-            return None;
-        }
-        let times = |number: i64, terms: &[DoubleDouble]| {
-            terms
-                .iter()
-                .fold(integer(number), |product, &term| product.times(term))
-        };
-        Some(match shape {
-            Shape::Skewness => {
-                let m3 = total([
-                    times(1, &[n, n, s3]),
-                    times(-3, &[n, s1, s2]),
-                    times(2, &[square, s1]),
-                ]);
-                m3.value() / m2.value() / m2.value().sqrt()
-            }
-            Shape::Kurtosis => {
-                let m4 = total([
-                    times(1, &[n, n, n, s4]),
-                    times(-4, &[n, n, s1, s3]),
-                    times(6, &[n, square, s2]),
-                    times(-3, &[square, square]),
-                    // less 3 M₂², before anything is rounded
-                    times(-3, &[m2, m2]),
-                ]);
-                m4.value() / m2.value() / m2.value()
-            }
-        })
+    let ([s1, s2, s3, s4], n) = (state.sums, state.number());
+    let (square, m2) = (s1.times(s1), state.spread());
+    if m2.value() <= 0.0 {
+        return None;
     }
+    let times = |number: i64, terms: &[DoubleDouble]| {
+        let number = DoubleDouble::from_integer(number.into());
+        let terms = terms.iter();
+        terms.fold(number, |product, &term| product.times(term))
+    };
+    Some(match shape {
+        Shape::Skewness => {
+            let m3 = total([
+                times(1, &[n, n, s3]),
+                times(-3, &[n, s1, s2]),
+                times(2, &[square, s1]),
+            ]);
+            m3.value() / m2.value() / m2.value().sqrt()
+        }
+        Shape::Kurtosis => {
+            let m4 = total([
+                times(1, &[n, n, n, s4]),
+                times(-4, &[n, n, s1, s3]),
+                times(6, &[n, square, s2]),
+                times(-3, &[square, square]),
+                // less 3 M₂², before anything is rounded
+                times(-3, &[m2, m2]),
+            ]);
+            m4.value() / m2.value() / m2.value()
+        }
+    })
 }
 
-impl<V: Distance> State for CentralMomentsState<V> {
+impl<V: Distance> State for Moments<V, 4> {
     type Options = Shape;
     type Argument = Value<V>;
 
     fn add(&mut self, _shape: &Shape, value: V) {
-        if self.count == 0 || !value.is_number() {
-            self.center = value;
-        }
-        self.count += 1;
-        if !self.center.is_number() {
-            return;
-        }
-        let distance = exponent_of(value.distance(self.center).high);
-        if distance > self.exponent() {
-            self.raise(distance);
-        }
-        let distance = value.distance_over(self.center, self.exponent).normal();
-        let square = distance.times(distance);
-        let powers = [
-            distance,
-            square,
-            square.times(distance),
-            square.times(square),
-        ];
-        for (sum, power) in self.sums.iter_mut().zip(powers) {
-            sum.merge(power);
+        if self.count(value) {
+            let distance = self.divide(value, above);
+            self.add_distance(distance);
         }
     }
 
     fn merge(&mut self, other: &Self) {
-        if self.count == 0 {
-            *self = *other;
-            return;
-        }
-        if other.count == 0 {
-            return;
-        }
-        self.count += other.count;
-        if !other.center.is_number() {
-            self.center = other.center;
-        }
-        if !self.center.is_number() {
+        if !self.count_all(other) {
             return;
         }
         let mut other = *other;
-        let shift = exponent_of(other.center.distance(self.center).high);
-        let exponent = self.exponent().max(other.exponent()).max(shift);
-        self.raise(exponent);
-        other.raise(exponent);
-        // With t = o - c: Σ (x - c)² = Σ (x - o)² + 2 t Σ (x - o) + n t², and so on.
-        let shift = other
-            .center
-            .distance_over(self.center, self.exponent)
-            .normal();
-        let mut powers = [DoubleDouble::from_integer(1); 5];
-        let mut power = DoubleDouble::from_integer(1);
-        for slot in powers.iter_mut().skip(1) {
-            power = power.times(shift);
-            *slot = power;
-        }
-        let [s1, s2, s3, s4] = other.sums.map(DoubleDouble::normal);
-        let theirs = [integer(other.count), s1, s2, s3, s4];
-        const BINOMIALS: [[i64; 5]; 4] = [
-            [1, 1, 0, 0, 0],
-            [1, 2, 1, 0, 0],
-            [1, 3, 3, 1, 0],
-            [1, 4, 6, 4, 1],
-        ];
-        for (order, (sum, row)) in self.sums.iter_mut().zip(BINOMIALS).enumerate() {
-            let descending = powers.iter().take(order + 2).rev();
-            for ((binomial, term), power) in row.into_iter().zip(theirs).zip(descending) {
-                sum.merge(integer(binomial).times(term).times(*power));
+        let shift = self.align(&mut other, above);
+        // Powers of x - c = (x - o) + (o - c), in as many steps as the highest power: each adds to a
+        // power the one below times o - c (Horner).
+        let (mut below, mut sums) = (other.number(), other.sums);
+        for place in 0..sums.len() {
+            let mut lower = below;
+            for sum in sums.iter_mut().skip(place) {
+                let own = *sum;
+                sum.merge(shift.times(lower));
+                lower = own;
             }
+            below = sums.get(place).copied().unwrap_or_default();
+        }
+        for (sum, other) in self.sums.iter_mut().zip(sums) {
+            sum.merge(other);
         }
     }
 
@@ -218,47 +137,17 @@ impl<V: Distance> State for CentralMomentsState<V> {
         &shape: &Shape,
         states: impl Iterator<Item = &'s Self> + Clone,
     ) -> Result<Column<'static>> {
-        Ok(f64::column(states.map(|state| state.result(shape))))
+        Ok(f64::column(states.map(|state| result(state, shape))))
     }
 
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        let integers =
-            |field: fn(&Self) -> i64| Column::new(Values::Int(states.clone().map(field).collect()));
-        let floats = |field: fn(&DoubleDouble) -> f64| {
-            (0..4).map({
-                let states = states.clone();
-                move |place| {
-                    let sum = |state: &Self| state.sums.get(place).map_or(0.0, field);
-                    Column::new(Values::Float(states.clone().map(sum).collect()))
-                }
-            })
-        };
-        let mut columns = vec![
-            integers(|state| state.count),
-            V::column(states.clone().map(|state| Some(state.center))),
-            integers(|state| state.exponent.into()),
-        ];
-        columns.extend(floats(|sum| sum.high));
-        columns.extend(floats(|sum| sum.low));
-        columns
+        let (head, [[a, e], [b, f], [c, g], [d, h]]) = Self::save(states);
+        head.into_iter().chain([a, b, c, d, e, f, g, h]).collect()
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([counts, centers, exponent_column, floats @ ..], _) = state_columns::<11>(columns)?;
-        let (counts, centers) = (row_counts(counts)?, V::view(centers)?);
-        let exponents = exponents(exponent_column)?;
-        let floats = floats.iter().map(f64::view).collect::<Result<Vec<_>>>()?;
-        let float = |place: usize, row| floats.get(place).map_or(0.0, |view| f64::at(view, row));
-        let states = counts.into_iter().zip(exponents).enumerate();
-        let state = |(row, (count, exponent))| Self {
-            count,
-            center: V::at(centers, row),
-            exponent,
-            sums: std::array::from_fn(|place| DoubleDouble {
-                high: float(place, row),
-                low: float(place + 4, row),
-            }),
-        };
-        Ok(states.map(state).collect())
+        let [count, center, exponent, a, b, c, d, e, f, g, h] = state_columns(columns)?;
+        let sums = [[a, e], [b, f], [c, g], [d, h]];
+        Self::load(([count, center, exponent], sums))
     }
 }

@@ -1,18 +1,20 @@
 //! `collect_list(column)`: all values by event time, ties by arrival; an empty list without values, as in
 //! Spark. Nulls are left out unless the query keeps them.
 
+use std::ops::Range;
+
 use crate::core::aggregate::argument::{Argument, PositionedValue, Value};
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
 use crate::core::aggregate::list_values::ListValues;
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::row_spans::RowSpans;
+use crate::core::aggregate::row_value::RowValue;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
 use crate::core::aggregate::value_type::dispatch_kind;
 use crate::core::aggregate::{InputRows, RowPosition, RowSpan, state_columns};
-use crate::core::error::{Error, Result};
-use crate::core::time::Time;
+use crate::core::error::Result;
 
 /// `collect_list(column)`. The option is whether nulls are kept.
 pub(crate) type CollectList<V> = StateVec<CollectListState<V>>;
@@ -35,20 +37,7 @@ pub(crate) static COLLECT_LIST: AggregateFunction = AggregateFunction {
 
 /// Values with the positions of their rows, in any order; sorted when they are read.
 #[derive(Clone, Debug)]
-pub(crate) struct CollectListState<V: Scalar>(Vec<Item<V>>);
-
-#[derive(Clone, Debug)]
-pub(super) struct Item<V> {
-    position: RowPosition,
-    value: V,
-    valid: bool,
-}
-
-impl<V: Scalar> Item<V> {
-    pub(super) fn get(&self) -> Option<V::Ref<'_>> {
-        self.valid.then(|| self.value.get())
-    }
-}
+pub(crate) struct CollectListState<V: Scalar>(Vec<RowValue<V>>);
 
 impl<V: Scalar> Default for CollectListState<V> {
     fn default() -> Self {
@@ -59,7 +48,7 @@ impl<V: Scalar> Default for CollectListState<V> {
 /// The items of states, list after list, each sorted; and where each list starts.
 pub(super) fn sorted<'s, V: Scalar>(
     states: impl Iterator<Item = &'s CollectListState<V>>,
-) -> (Vec<i64>, Vec<&'s Item<V>>) {
+) -> (Vec<i64>, Vec<&'s RowValue<V>>) {
     let (mut offsets, mut items) = (vec![0], Vec::new());
     for state in states {
         let start = items.len();
@@ -73,7 +62,7 @@ pub(super) fn sorted<'s, V: Scalar>(
     (offsets, items)
 }
 
-fn values<V: Scalar>(items: &[&Item<V>]) -> Column<'static> {
+fn values<V: Scalar>(items: &[&RowValue<V>]) -> Column<'static> {
     V::column(items.iter().map(|item| item.get()))
 }
 
@@ -92,11 +81,7 @@ impl<V: Scalar> State for CollectListState<V> {
     #[inline]
     fn add(&mut self, &keep_nulls: &bool, (position, value): (RowPosition, Option<V::Ref<'_>>)) {
         if value.is_some() || keep_nulls {
-            self.0.push(Item {
-                position,
-                value: value.map(V::from_ref).unwrap_or_default(),
-                valid: value.is_some(),
-            });
+            self.0.push(RowValue::new(position, value));
         }
     }
 
@@ -114,39 +99,17 @@ impl<V: Scalar> State for CollectListState<V> {
 
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
         let (offsets, items) = sorted(states);
-        let times = i64::column(items.iter().map(|item| Some(item.position.0.0)));
-        let seq_nos = i64::column(items.iter().map(|item| Some(item.position.1 as i64)));
-        vec![
-            Column::list(offsets.clone(), times),
-            Column::list(offsets.clone(), seq_nos),
-            Column::list(offsets, values(&items)),
-        ]
+        RowValue::save(items.into_iter().map(Some))
+            .map(|column| Column::list(offsets.clone(), column))
+            .into()
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([times, seq_nos, values], len) = state_columns(columns)?;
+        let [times, seq_nos, values] = state_columns(columns)?;
         let (times, seq_nos, values) = (times.lists()?, seq_nos.lists()?, values.lists()?);
-        let (ticks, numbers, view) = (
-            i64::view(times.elements)?,
-            i64::view(seq_nos.elements)?,
-            V::view(values.elements)?,
-        );
-        let mut states = Vec::with_capacity(len);
-        for row in 0..len {
-            let (times, seq_nos, own) = (times.range(row), seq_nos.range(row), values.range(row));
-            if times.len() != own.len() || seq_nos.len() != own.len() {
-                return Err(Error::Internal(
-                    "the lists of a collect_list's state differ in length",
-                ));
-            }
-            let item = |((time, seq_no), value)| Item {
-                position: (Time(i64::at(ticks, time)), i64::at(numbers, seq_no) as u64),
-                value: V::from_ref(V::at(view, value)),
-                valid: values.elements.is_valid(value),
-            };
-            states.push(Self(times.zip(seq_nos).zip(own).map(item).collect()));
-        }
-        Ok(states)
+        let row = RowValue::reader([times, seq_nos, values].map(|lists| lists.elements))?;
+        let state = |own: Range<usize>| Self(own.filter_map(&row).collect());
+        Ok(times.ranges(&[seq_nos, values])?.map(state).collect())
     }
 
     fn list_values(

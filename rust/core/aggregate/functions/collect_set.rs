@@ -2,6 +2,8 @@
 //! that the result does not depend on the order of rows. Both zeros count as 0.0, and all NaNs as one
 //! value.
 
+use std::ops::Range;
+
 use crate::core::aggregate::argument::{Argument, Value};
 use crate::core::aggregate::column::Column;
 use crate::core::aggregate::function::{AggregateFunction, resolved};
@@ -121,19 +123,19 @@ impl<V: Scalar> State for CollectSetState<V> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([lists], len) = state_columns(columns)?;
+        let [lists] = state_columns(columns)?;
         let lists = lists.lists()?;
         let view = V::view(lists.elements)?;
-        let state = |row: usize| {
-            let values = lists
-                .range(row)
-                .map(|element| V::from_ref(V::canonical(V::at(view, element))))
-                .collect();
-            let mut state = Self { values, sorted: 0 };
+        let value = |element| V::from_ref(V::canonical(V::at(view, element)));
+        let state = |own: Range<usize>| {
+            let mut state = Self {
+                values: own.map(value).collect(),
+                sorted: 0,
+            };
             state.sort();
             state
         };
-        Ok((0..len).map(state).collect())
+        Ok(lists.ranges(&[])?.map(state).collect())
     }
 
     fn list_values((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<ListValues> {

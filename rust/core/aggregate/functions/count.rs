@@ -53,7 +53,7 @@ impl State for CountState {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([counts], _) = state_columns(columns)?;
+        let [counts] = state_columns(columns)?;
         Ok(row_counts(counts)?.into_iter().map(Self).collect())
     }
 

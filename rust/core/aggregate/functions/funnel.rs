@@ -1,7 +1,9 @@
 //! `funnel(condition, ...)`, and `funnel(column)` with a value for each step: how many steps of an ordered
 //! funnel the rows got through, 0 without rows; `funnel_times`: the times of these steps.
 
+use std::iter::repeat;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use crate::core::aggregate::argument::Argument;
 use crate::core::aggregate::column::{Column, Values};
@@ -269,43 +271,37 @@ impl<S: StepCriterion> State for FunnelState<S> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([times, steps, ties, complete], len) = state_columns(columns)?;
+        let [times, steps, ties, complete] = state_columns(columns)?;
         let (times, steps, complete) = (times.lists()?, steps.lists()?, i64::view(complete)?);
         let (ticks, bits) = (i64::view(times.elements)?, i64::view(steps.elements)?);
         let ties = ties.lists()?;
         let numbers = i64::view(ties.elements)?;
-        let mut states = Vec::with_capacity(len);
-        for row in 0..len {
-            let (own, of_steps, of_ties) = (times.range(row), steps.range(row), ties.range(row));
-            let has_ties = !of_ties.is_empty();
-            if own.len() != of_steps.len() || has_ties && own.len() != of_ties.len() {
-                return Err(Error::Internal(
-                    "the lists of a funnel's state differ in length",
-                ));
+        let state = |(nth, (own, &is_complete)): (usize, (Range<usize>, &i64))| {
+            let of_ties = ties.range(nth);
+            if !of_ties.is_empty() && own.len() != of_ties.len() {
+                return Err(Error::Internal("the ties of a funnel's state lack rows"));
             }
-            let step_row = |(nth, (time, steps)): (usize, (usize, usize))| {
-                let tie = of_ties.start + nth;
-                let steps = u32::try_from(i64::at(bits, steps));
+            let ties = numbers.get(of_ties).unwrap_or_default().iter();
+            let ties = ties.map(|tie| tie.cast_unsigned()).chain(repeat(0));
+            let row = |(row, tie)| {
+                let steps = u32::try_from(i64::at(bits, row));
                 Ok(StepRow {
-                    time: Time(i64::at(ticks, time)),
-                    tie: if has_ties {
-                        i64::at(numbers, tie).cast_unsigned()
-                    } else {
-                        0
-                    },
+                    time: Time(i64::at(ticks, row)),
+                    tie,
                     steps: steps.map_err(|_| Error::Internal("a funnel has too many steps"))?,
                 })
             };
-            let rows = own.zip(of_steps).enumerate().map(step_row);
-            let rows: Vec<StepRow> = rows.collect::<Result<_>>()?;
-            states.push(Self {
+            let rows: Vec<StepRow> = own.zip(ties).map(row).collect::<Result<_>>()?;
+            Ok(Self {
                 searched: rows.len(),
                 rows,
-                is_complete: i64::at(complete, row) == 1,
+                is_complete: is_complete == 1,
                 steps: PhantomData,
-            });
-        }
-        Ok(states)
+            })
+        };
+        let lists = [steps];
+        let states = times.ranges(&lists)?.zip(complete).enumerate();
+        states.map(state).collect()
     }
 
     fn list_values(

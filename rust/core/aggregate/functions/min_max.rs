@@ -110,13 +110,12 @@ impl<V: Scalar, const MAX: bool> State for MinMaxState<V, MAX> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([column], len) = state_columns(columns)?;
-        let values = V::view(column)?;
-        let state = |row: usize| Self {
-            value: V::from_ref(V::at(values, row)),
-            seen: column.is_valid(row),
+        let [column] = state_columns(columns)?;
+        let state = |value: Option<V::Ref<'_>>| Self {
+            seen: value.is_some(),
+            value: value.map(V::from_ref).unwrap_or_default(),
         };
-        Ok((0..len).map(state).collect())
+        Ok(V::values(column)?.map(state).collect())
     }
 
     fn sweep((): &(), rows: InputRows<'_>, spans: RowSpans<'_>) -> Result<Column<'static>> {

@@ -110,15 +110,15 @@ impl<V: Numeric> State for ProductState<V> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([mantissas, exponents], len) = state_columns(columns)?;
-        let (view, exponents) = (f64::view(mantissas)?, i64::view(exponents)?);
-        let state = |row: usize| {
+        let [mantissas, exponents] = state_columns(columns)?;
+        let states = f64::values(mantissas)?.zip(i64::view(exponents)?);
+        let state = |(mantissa, &exponent): (Option<f64>, &i64)| {
             let mut state = Self::default();
-            if mantissas.is_valid(row) {
-                state.multiply(f64::at(view, row), i64::at(exponents, row));
+            if let Some(mantissa) = mantissa {
+                state.multiply(mantissa, exponent);
             }
             state
         };
-        Ok((0..len).map(state).collect())
+        Ok(states.map(state).collect())
     }
 }

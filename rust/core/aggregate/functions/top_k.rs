@@ -135,7 +135,7 @@ impl<V: Scalar> State for TopKState<V> {
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([_, _, nulls], _) = state_columns::<3>(columns)?;
+        let [_, _, nulls] = state_columns::<3>(columns)?;
         let counts = columns.get(..2).unwrap_or_default();
         let states = ValueCounts::load(counts)?
             .into_iter()

@@ -1,36 +1,31 @@
 //! `variance`, `var_pop`, `stddev`, `stddev_pop`: null without values, and for a sample over one
 //! value (as Spark 4); NaN if a value is NaN or infinite.
 //!
-//! Sums of distances from one of the window's own values `c`, and of their squares:
+//! From [`Moments`]:
 //!
 //! ```text
 //!   S = Σ (x - c)      Q = Σ (x - c)²      variance = (n Q - S S) / (n (n - 1))
 //! ```
 //!
-//! `(c - mean)²` is at most `n` times the variance for any mean, so the subtraction loses
-//! at most a factor of `n`, far less than `DoubleDouble` keeps beyond rule 6.6. Equal values give
-//! exactly 0. Where squares would leave the range of floats, distances are divided by a power of
-//! two above the largest of them. Smaller distances lose only bits far below the last bit of its
-//! square.
+//! Where squares would leave the range of floats, distances are divided by a power of two above the
+//! largest of them.
 
 use std::ops::Range;
 
 use crate::core::aggregate::argument::Value;
-use crate::core::aggregate::column::{Column, Values};
+use crate::core::aggregate::column::Column;
 use crate::core::aggregate::distance::Distance;
 use crate::core::aggregate::double_double::DoubleDouble;
 use crate::core::aggregate::function::{
     AggregateFunction, FunctionCall, ResolvedFunction, resolved,
 };
-use crate::core::aggregate::power_of_two::{
-    exponent_of, exponents, power_of_two, times_power_of_two,
-};
+use crate::core::aggregate::moments::{Moments, above};
+use crate::core::aggregate::power_of_two::{power_of_two, times_power_of_two};
 use crate::core::aggregate::result_type::ResultType;
 use crate::core::aggregate::scalar::Scalar;
 use crate::core::aggregate::state::{State, StateVec};
-use crate::core::aggregate::total::Total;
+use crate::core::aggregate::state_columns;
 use crate::core::aggregate::value_type::dispatch_number;
-use crate::core::aggregate::{row_counts, state_columns};
 use crate::core::error::Result;
 
 /// Which measure of spread.
@@ -46,7 +41,7 @@ pub(crate) struct Spread {
 }
 
 /// `variance`, `var_pop`, `stddev` or `stddev_pop` of a column.
-pub(crate) type Variance<V> = StateVec<Moments<V>>;
+pub(crate) type Variance<V> = StateVec<Moments<V, 2>>;
 
 /// `variance(column)`: `float64`.
 pub(crate) static VARIANCE: AggregateFunction =
@@ -74,18 +69,6 @@ fn resolve(call: &FunctionCall<'_>, population: bool, root: bool) -> Result<Reso
     )))
 }
 
-/// Count, center and sums.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Moments<V> {
-    count: i64,
-    /// A value of the window. If a value is not a number, it is such a value.
-    center: V,
-    /// Distances are divided by 2 to this.
-    exponent: i32,
-    sum: DoubleDouble,
-    squares: DoubleDouble,
-}
-
 /// The sizes of distances that need no division: the sum of 2^48 of their squares, times 2^48, is
 /// within the range of floats.
 const MIDDLE: Range<f64> = power_of_two(-400)..power_of_two(450);
@@ -99,157 +82,85 @@ fn is_middle(distance: DoubleDouble) -> bool {
 /// The exponent of the power of two that divides a distance; none for zero, which any power
 /// divides.
 fn divisor_of(distance: DoubleDouble) -> Option<i32> {
-    let exponent = exponent_of(distance.high)?;
+    let exponent = above(distance)?;
     Some(if is_middle(distance) { 0 } else { exponent })
 }
 
-impl<V: Distance> Moments<V> {
-    /// Adds a distance that is divided like the sums.
-    #[inline]
-    fn add_distance(&mut self, distance: DoubleDouble) {
-        self.sum.merge(distance);
-        self.squares.merge(distance.times(distance));
-    }
-
-    /// Adds a value whose distance or sums are outside of [`MIDDLE`].
-    #[cold]
-    #[inline(never)]
-    fn add_extreme(&mut self, value: V) {
-        if self.center.is_number() {
-            let exponent = divisor_of(value.distance(self.center));
-            self.raise(self.exponent().max(exponent));
-            self.add_distance(value.distance_over(self.center, self.exponent));
-        }
-    }
-
-    /// The exponent of the sums; none if all distances are zero.
-    fn exponent(&self) -> Option<i32> {
-        let zero = self.sum.high == 0.0 && self.squares.high == 0.0;
-        (!zero).then_some(self.exponent)
-    }
-
-    /// Divides by a power of two that is not below the current one.
-    fn raise(&mut self, exponent: Option<i32>) {
-        let exponent = exponent.unwrap_or_default();
-        let shift = self.exponent - exponent;
-        self.sum = self.sum.times_power_of_two(shift);
-        self.squares = self.squares.times_power_of_two(2 * shift);
-        self.exponent = exponent;
-    }
-
-    fn result(&self, spread: &Spread) -> Option<f64> {
-        let count = self.count;
-        let divisor = if spread.population {
-            count
-        } else {
-            count.saturating_sub(1)
-        };
-        if count <= 0 || divisor <= 0 {
-            return None;
-        }
-        if !self.center.is_number() {
-            return Some(f64::NAN);
-        }
-        let squares = DoubleDouble::from_integer(count.into()).times(self.squares);
-        let difference = squares.minus(self.sum.times(self.sum)).value();
-        let quotient = difference / count as f64 / divisor as f64;
-        let variance = if quotient < 0.0 { 0.0 } else { quotient };
-        Some(if spread.root {
-            times_power_of_two(variance.sqrt() / spread.scale, self.exponent)
-        } else {
-            let variance = variance / spread.scale / spread.scale;
-            times_power_of_two(variance, 2 * self.exponent)
-        })
+/// Adds a value whose distance or sums are outside of [`MIDDLE`].
+#[cold]
+#[inline(never)]
+fn add_extreme<V: Distance>(state: &mut Moments<V, 2>, value: V) {
+    if state.center.is_number() {
+        let distance = state.divide(value, divisor_of);
+        state.add_distance(distance);
     }
 }
 
-impl<V: Distance> State for Moments<V> {
+fn result<V: Distance>(state: &Moments<V, 2>, spread: &Spread) -> Option<f64> {
+    let count = state.count;
+    let divisor = if spread.population {
+        count
+    } else {
+        count.saturating_sub(1)
+    };
+    if count <= 0 || divisor <= 0 {
+        return None;
+    }
+    if !state.center.is_number() {
+        return Some(f64::NAN);
+    }
+    let quotient = state.spread().value() / count as f64 / divisor as f64;
+    let variance = if quotient < 0.0 { 0.0 } else { quotient };
+    Some(if spread.root {
+        times_power_of_two(variance.sqrt() / spread.scale, state.exponent)
+    } else {
+        let variance = variance / spread.scale / spread.scale;
+        times_power_of_two(variance, 2 * state.exponent)
+    })
+}
+
+impl<V: Distance> State for Moments<V, 2> {
     type Options = Spread;
     type Argument = Value<V>;
 
     #[inline]
     fn add(&mut self, _spread: &Spread, value: V) {
-        if self.count == 0 || !value.is_number() {
-            self.center = value;
-        }
-        self.count += 1;
+        self.count(value);
         let distance = value.distance(self.center);
         if V::EXTREMES && (self.exponent != 0 || !is_middle(distance)) {
-            self.add_extreme(value);
+            add_extreme(self, value);
         } else {
             self.add_distance(distance);
         }
     }
 
     fn merge(&mut self, other: &Self) {
-        if self.count == 0 {
-            *self = *other;
-            return;
-        }
-        if other.count == 0 {
-            return;
-        }
-        self.count += other.count;
-        if !other.center.is_number() {
-            self.center = other.center;
-        }
-        if !self.center.is_number() {
+        if !self.count_all(other) {
             return;
         }
         let mut other = *other;
-        let mut shift = other.center.distance(self.center);
-        if V::EXTREMES {
-            let exponent = self.exponent().max(other.exponent()).max(divisor_of(shift));
-            self.raise(exponent);
-            other.raise(exponent);
-            shift = other.center.distance_over(self.center, self.exponent);
-        }
-        // Σ (x - c)² = Σ (x - o)² + 2 (o - c) Σ (x - o) + n (o - c)²
-        let shifts = shift.times(DoubleDouble::from_integer(other.count.into()));
-        let mut factor = shifts;
-        factor.merge(other.sum.scaled(2.0));
-        self.sum.merge(other.sum);
-        self.sum.merge(shifts);
-        self.squares.merge(other.squares);
-        self.squares.merge(shift.times(factor));
+        let shift = if V::EXTREMES {
+            self.align(&mut other, divisor_of)
+        } else {
+            other.center.distance(self.center)
+        };
+        self.merge_sums(&other, shift);
     }
 
     fn lower<'s>(
         spread: &Spread,
         states: impl Iterator<Item = &'s Self> + Clone,
     ) -> Result<Column<'static>> {
-        Ok(f64::column(states.map(|state| state.result(spread))))
+        Ok(f64::column(states.map(|state| result(state, spread))))
     }
 
     fn save<'s>(states: impl Iterator<Item = &'s Self> + Clone) -> Vec<Column<'static>> {
-        let integers =
-            |field: fn(&Self) -> i64| Column::new(Values::Int(states.clone().map(field).collect()));
-        let mut columns = vec![
-            integers(|state| state.count),
-            V::column(states.clone().map(|state| Some(state.center))),
-            integers(|state| state.exponent.into()),
-        ];
-        columns.extend(DoubleDouble::save(states.clone().map(|state| &state.sum)));
-        columns.extend(DoubleDouble::save(states.map(|state| &state.squares)));
-        columns
+        let (head, sums) = Self::save(states);
+        head.into_iter().chain(sums.into_iter().flatten()).collect()
     }
 
     fn load(columns: &[Column<'_>]) -> Result<Vec<Self>> {
-        let ([counts, centers, exponent_column, sums @ ..], _) = state_columns::<7>(columns)?;
-        let (counts, centers) = (row_counts(counts)?, V::view(centers)?);
-        let exponents = exponents(exponent_column)?;
-        let (sums, squares) = sums.split_at(2);
-        let sums = DoubleDouble::load(sums)?
-            .into_iter()
-            .zip(DoubleDouble::load(squares)?);
-        let states = counts.into_iter().zip(exponents).zip(sums).enumerate();
-        let state = |(row, ((count, exponent), (sum, squares)))| Self {
-            count,
-            center: V::at(centers, row),
-            exponent,
-            sum,
-            squares,
-        };
-        Ok(states.map(state).collect())
+        let [count, center, exponent, a, b, c, d] = state_columns(columns)?;
+        Self::load(([count, center, exponent], [[a, b], [c, d]]))
     }
 }
