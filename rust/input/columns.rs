@@ -24,8 +24,8 @@ use crate::plan::source_column::SourceColumn;
 pub(crate) struct QueryColumns {
     /// The key columns, in the types of the batch.
     pub keys: Vec<ArrayRef>,
-    /// The time column, in its declared type.
-    pub time: ArrayRef,
+    /// The time of each row in ticks.
+    pub time: Int64Array,
     /// The end of each row.
     pub ends: Option<EndColumn>,
     /// Which rows are ticks.
@@ -84,11 +84,11 @@ impl QueryColumns {
                 .iter()
                 .map(|key| reader.checked(key))
                 .collect::<Result<_>>()?,
-            time: reader.cast(&columns.time, query.time.data_type())?,
+            time: ticks(&reader.cast(&columns.time, query.time.data_type())?)?,
             ends: columns
                 .end
                 .as_ref()
-                .map(|end| EndColumn::read(&reader.cast(end, query.time.data_type())?))
+                .map(|end| ticks(&reader.cast(end, query.time.data_type())?).map(EndColumn))
                 .transpose()?,
             ticks: columns
                 .tick
@@ -127,13 +127,6 @@ impl QueryColumns {
         })
     }
 
-    /// The times in ticks, with the nulls of the time column.
-    pub(crate) fn times(time: &ArrayRef) -> Result<Int64Array> {
-        Ok(convert::canonical(time)?
-            .as_primitive::<Int64Type>()
-            .clone())
-    }
-
     /// The inputs in the form that aggregates take.
     pub(crate) fn canonical_inputs(query: &Query, inputs: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
         query
@@ -143,6 +136,12 @@ impl QueryColumns {
             .map(|(input, array)| input.canonical(array))
             .collect()
     }
+}
+
+/// Times in ticks, with their nulls.
+fn ticks(times: &ArrayRef) -> Result<Int64Array> {
+    let times = convert::canonical(times)?;
+    Ok(times.as_primitive::<Int64Type>().clone())
 }
 
 /// The columns of one batch. Each is checked at most once.

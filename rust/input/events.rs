@@ -7,7 +7,7 @@ use arrow_select::take::take;
 
 use super::columns::QueryColumns;
 use super::end_column::{EndColumn, bad_end};
-use super::gap_column::{self, GapColumn};
+use super::gap_column::{GapColumn, bad_gap};
 use super::rule_columns::RuleColumns;
 use crate::array::convert;
 use crate::core::aggregate::SeqNo;
@@ -109,7 +109,7 @@ impl EventBatch {
         Ok(Self {
             sort_keys,
             ids,
-            times: QueryColumns::times(&columns.time)?,
+            times: columns.time,
             ends: columns.ends,
             ticks: columns.ticks,
             gaps: columns.gaps,
@@ -190,7 +190,7 @@ impl EventBatch {
                 time,
             });
         }
-        let (gap, end) = (self.gap(row, query)?, self.end(row, query)?);
+        self.check(row, query)?;
         // The record advances the time of this input and is judged by it.
         let input = input
             .filter(|_| {
@@ -203,8 +203,11 @@ impl EventBatch {
         Ok(Event::Record(Record {
             key: self.name(row),
             time,
-            end,
-            gap,
+            end: match &self.ends {
+                Some(ends) => ends.value(row),
+                None => time,
+            },
+            gap: self.gaps.as_ref().and_then(|gaps| gaps.value(row)),
             input,
             source: source.unwrap_or(SOURCE),
             rule: self.rules.rule(row),
@@ -231,40 +234,20 @@ impl EventBatch {
             .is_some_and(|values| row < values.len() && values.is_null(row))
     }
 
-    /// The gap of a row, in ticks of the time column.
-    fn gap(&self, row: usize, query: &Query) -> Result<Option<i64>> {
-        let Some(gaps) = &self.gaps else {
-            return Ok(None);
-        };
-        match self.time(row) {
-            Some(time)
-                if query.invalid_gap == InvalidValue::Error
-                    && !gaps.is_good(row)
-                    && self.name(row).is_some() =>
-            {
-                Err(gap_column::bad_gap(query, &self.keys, row, time)?)
-            }
-            _ => Ok(gaps.value(row)),
-        }
-    }
-
-    /// The end of a row: its time if the query has no ends.
-    fn end(&self, row: usize, query: &Query) -> Result<Option<Time>> {
-        let Some(ends) = &self.ends else {
-            return Ok(self.time(row));
+    /// Refuses a record with a bad gap or a bad end, if the query says so and nothing else excludes it.
+    fn check(&self, row: usize, query: &Query) -> Result<()> {
+        let refuses = [query.invalid_gap, query.invalid_end].map(|it| it == InvalidValue::Error);
+        let is_kept = refuses != [false; 2] && self.name(row).is_some() && self.tie(row).is_some();
+        let Some(time) = self.time(row).filter(|_| is_kept) else {
+            return Ok(());
         };
         let has_bad_gap = self.gaps.as_ref().is_some_and(|gaps| !gaps.is_good(row));
-        match self.time(row) {
-            Some(time)
-                if query.invalid_end == InvalidValue::Error
-                    && !has_bad_gap
-                    && !ends.is_good(row, time)
-                    && self.name(row).is_some()
-                    && self.tie(row).is_some() =>
-            {
-                Err(bad_end(query, &self.keys, row, time)?)
-            }
-            _ => Ok(ends.value(row)),
+        let has_bad_end = |ends: &EndColumn| !ends.is_good(row, time);
+        let has_bad_end = self.ends.as_ref().is_some_and(has_bad_end);
+        match (has_bad_gap, has_bad_end, refuses) {
+            (true, _, [true, _]) => Err(bad_gap(query, &self.keys, row, time)?),
+            (false, true, [_, true]) => Err(bad_end(query, &self.keys, row, time)?),
+            _ => Ok(()),
         }
     }
 

@@ -14,7 +14,6 @@ use crate::core::operator::record::EffectiveGap;
 use crate::core::session::session_windows::Gap;
 use crate::core::time::{Span, Time};
 use crate::plan::query::Query;
-use crate::plan::spec::InvalidValue;
 use crate::plan::window_lengths::{WindowLengths, per_second};
 
 /// The gaps of a batch's rows.
@@ -43,28 +42,6 @@ impl GapColumn {
     /// Whether the gap of a row is valid.
     pub(crate) fn is_good(&self, row: usize) -> bool {
         self.gap.of(self.value(row)) != EffectiveGap::Bad
-    }
-
-    /// Excludes rows with an invalid gap from `kept`, or refuses them if the query says so.
-    pub(crate) fn exclude_bad(
-        &self,
-        query: &Query,
-        keys: &[ArrayRef],
-        time: &ArrayRef,
-        kept: &mut BooleanBuffer,
-        counters: &mut ReadCounters,
-    ) -> Result<()> {
-        let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), |row| self.is_good(row));
-        let bad = &*kept & &!&good;
-        if let (InvalidValue::Error, Some(row)) = (query.invalid_gap, bad.set_indices().next()) {
-            let time = convert::canonical(time)?
-                .as_primitive::<Int64Type>()
-                .value(row);
-            return Err(bad_gap(query, keys, row, Time(time))?);
-        }
-        counters.bad_gaps += bad.count_set_bits() as u64;
-        *kept = good;
-        Ok(())
     }
 
     /// The effective gaps of the `kept` rows, all of which have a valid gap.

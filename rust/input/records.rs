@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
 use arrow_buffer::{BooleanBuffer, ScalarBuffer};
 use arrow_select::concat::concat;
 use arrow_select::filter::FilterBuilder;
 use arrow_select::take::take;
 
 use super::columns::QueryColumns;
+use super::end_column::bad_end;
+use super::gap_column::bad_gap;
 use super::read_counters::ReadCounters;
 use super::rule_columns::RuleColumns;
 use crate::array::compact::compact;
@@ -20,12 +22,13 @@ use crate::array::convert;
 use crate::array::true_values::are_true;
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::column::Column;
-use crate::core::error::Result;
+use crate::core::error::{Error, Result};
 use crate::core::session::session_windows::Gap;
 use crate::core::sort;
 use crate::core::time::{Span, Time};
 use crate::core::window::Extent;
 use crate::plan::query::{Query, QueryOutput};
+use crate::plan::spec::InvalidValue;
 
 /// Rows with a key and a time.
 pub(crate) struct Records {
@@ -76,14 +79,21 @@ impl Records {
             output,
             ..
         } = QueryColumns::read(query, batch)?;
-        let data = records(&time, ticks.as_ref());
+        let times = Time::slice(time.values());
+        let own = |row: usize| times.get(row).copied().unwrap_or_default();
+        let data = records(time.len(), ticks.as_ref());
         let mut kept = keep(&keys, &time, &data, &rules, counters);
         if let Some(gaps) = &gaps {
-            gaps.exclude_bad(query, &keys, &time, &mut kept, counters)?;
+            let refused = |row| bad_gap(query, &keys, row, own(row));
+            let is_good = |row| gaps.is_good(row);
+            counters.bad_gaps += exclude(&mut kept, query.invalid_gap, is_good, refused)?;
         }
-        let ends = ends
-            .map(|ends| ends.in_effect(query, &keys, &time, &mut kept, counters))
-            .transpose()?;
+        if let Some(ends) = ends.as_ref().filter(|ends| !ends.are_all_good(times)) {
+            let refused = |row| bad_end(query, &keys, row, own(row));
+            let is_good = |row| ends.is_good(row, own(row));
+            counters.bad_ends += exclude(&mut kept, query.invalid_end, is_good, refused)?;
+        }
+        let ends = ends.map(|ends| ends.of(&kept));
         let gaps = gaps.map(|gaps| gaps.in_effect(&kept, counters));
         if matches!(query.output_kind, QueryOutput::RowsWithWindows { .. }) {
             kept = data; // excluded records are returned too
@@ -109,7 +119,7 @@ impl Records {
             .try_for_each(|cogroup| cogroup.check_rows(&inputs))?;
         Ok(Self {
             keys: pick_all(&keys)?,
-            times: Arc::new(QueryColumns::times(&pick(&time)?)?),
+            times: pick(&(Arc::new(time) as ArrayRef))?,
             ends: ends.unwrap_or_default(),
             gaps,
             marks,
@@ -260,17 +270,33 @@ impl Records {
 }
 
 /// Which rows are records, not ticks.
-fn records(time: &ArrayRef, ticks: Option<&BooleanArray>) -> BooleanBuffer {
+fn records(rows: usize, ticks: Option<&BooleanArray>) -> BooleanBuffer {
     match ticks {
         Some(ticks) => !&are_true(ticks),
-        None => BooleanBuffer::new_set(time.len()),
+        None => BooleanBuffer::new_set(rows),
     }
+}
+
+/// Excludes rows from `kept`, or refuses the first of them if the query says so. Returns their number.
+fn exclude(
+    kept: &mut BooleanBuffer,
+    invalid: InvalidValue,
+    is_good: impl Fn(usize) -> bool,
+    refused: impl Fn(usize) -> Result<Error>,
+) -> Result<u64> {
+    let good = &*kept & &BooleanBuffer::collect_bool(kept.len(), is_good);
+    let bad = &*kept & &!&good;
+    if let (InvalidValue::Error, Some(row)) = (invalid, bad.set_indices().next()) {
+        return Err(refused(row)?);
+    }
+    *kept = good;
+    Ok(bad.count_set_bits() as u64)
 }
 
 /// Which rows have a key, a time, and a tie if rows have ties. `data` marks the records.
 fn keep(
     keys: &[ArrayRef],
-    time: &ArrayRef,
+    time: &Int64Array,
     data: &BooleanBuffer,
     rules: &RuleColumns,
     counters: &mut ReadCounters,

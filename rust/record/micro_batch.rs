@@ -129,7 +129,6 @@ impl Operator {
             return Ok(false);
         };
         let columns = QueryColumns::read(&self.state.query, batch)?;
-        let times = QueryColumns::times(&columns.time)?;
-        Ok(times.iter().flatten().any(|time| Time(time) < close))
+        Ok(columns.time.iter().flatten().any(|time| Time(time) < close))
     }
 }

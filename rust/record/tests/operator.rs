@@ -304,6 +304,20 @@ fn a_bad_gap_fails_by_name_where_that_was_asked() {
 }
 
 #[test]
+fn a_record_without_a_tie_is_left_out_and_not_refused_for_its_gap() {
+    let windows =
+        r#"{"kind":"session","gap_column":"gap","longest_gap":20,"invalid_gap":"error","most":4}"#;
+    let mut operator = operator(&spec(windows, r#","grace":0,"tie":"x""#));
+    let untied = Event {
+        value: None,
+        gap: Some(0),
+        ..event("a", 1, 1)
+    };
+    operator.push(&batch(&[untied])).unwrap();
+    assert_eq!(operator.counters().null_ties, 1);
+}
+
+#[test]
 fn a_sliding_window_that_cannot_be_shown_is_an_overflow() {
     let latest = i64::MAX - 1;
     let records = [event("a", latest - 9, 1), event("a", latest, 2)];
