@@ -11,7 +11,7 @@ use super::operator::{Operator, RESTORE};
 use super::saved_windows;
 use super::state_part::StatePart;
 use super::window_pages;
-use super::windows::Windows;
+use super::windows::{Windows, dispatch_windows};
 use crate::core::error::Result;
 use crate::core::operator::window_operator::Closing;
 use crate::core::time::{Span, Time};
@@ -19,7 +19,7 @@ use crate::input::events::SOURCE;
 use crate::state::page::{ChangedPage, Label, PageKind, PageName, broken};
 use crate::state::segment_table::Layout;
 use crate::state::snapshot::Snapshot;
-use crate::state::source_time::SourceTime;
+use crate::state::source_time::{SourceTime, seen};
 use crate::state::stored_windows::StoredWindows;
 use crate::state::touched::Touched;
 
@@ -56,9 +56,9 @@ impl Operator {
         // Drop hidden windows first, so that changed pages hold the same windows as a full snapshot
         // (rules 1.7).
         let (windows, mut states) = self.state.at_rest();
-        windows.drop_hidden(&mut states);
+        dispatch_windows!(windows, |own| own.drop_hidden(&mut states));
         let changed = saved_windows::write(&self.state, &mut self.snapshot)?;
-        self.state.windows.mark_clean();
+        dispatch_windows!(&mut self.state.windows, |own| own.store_mut().mark_clean());
         self.snapshot.finish(changed, &self.state.clock())
     }
 
@@ -98,7 +98,9 @@ impl Operator {
             return Ok(None);
         }
         let state = &self.state;
-        let closing = state.windows.closing(clock.progress, &latest, progress);
+        let (saved_times, latest, last) = (clock.progress, seen(&latest), seen(progress));
+        let closing =
+            dispatch_windows!(&state.windows, |own| own.closing(saved_times, latest, last));
         let mut touched = Touched::new(&saved.table, closing);
         for from in (0..keys.num_rows()).step_by(KEYS) {
             let some = keys.slice(from, KEYS.min(keys.num_rows() - from));
@@ -233,14 +235,15 @@ impl Operator {
                 parts.push(page);
                 continue;
             }
-            state.windows.reserve(page.len().saturating_mul(left)); // pages have similar lengths
+            let rows = page.len().saturating_mul(left); // pages have similar lengths
+            dispatch_windows!(&mut state.windows, |own| own.store_mut().reserve(rows));
             window_pages::read(state, &page)?;
         }
         if !parts.is_empty() {
             window_pages::join(state, &parts)?;
         }
         if is_own {
-            state.windows.mark_clean(); // nothing differs from the saved state
+            dispatch_windows!(&mut state.windows, |own| own.store_mut().mark_clean()); // nothing differs from the saved state
         }
         Ok(())
     }
@@ -258,7 +261,7 @@ impl Operator {
             window_pages::read(state, &page)?;
         }
         snapshot.read_more(&ids)?;
-        state.windows.mark_clean();
+        dispatch_windows!(&mut state.windows, |own| own.store_mut().mark_clean());
         if self.touched_by_due().is_empty() {
             Ok(())
         } else {

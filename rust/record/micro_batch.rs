@@ -9,10 +9,11 @@ use super::changes::Changes;
 use super::judgement::Judgement;
 use super::operator::Operator;
 use super::state_part::StatePart;
+use super::windows::dispatch_windows;
 use crate::core::error::{Error, Result};
 use crate::core::time::Time;
 use crate::input::columns::QueryColumns;
-use crate::state::source_time::SourceTime;
+use crate::state::source_time::{SourceTime, seen};
 
 impl Operator {
     /// Pushes the records of a micro-batch, moves stream time by `progress`, and closes windows.
@@ -93,7 +94,7 @@ impl Operator {
 
     /// Starts a micro-batch. The close times follow the current grace.
     pub(super) fn begin_micro_batch(&mut self) -> Changes {
-        self.state.windows.catch_up_time();
+        dispatch_windows!(&mut self.state.windows, |own| own.catch_up_time());
         self.new_changes()
     }
 
@@ -115,9 +116,11 @@ impl Operator {
         changes: &mut Changes,
     ) -> Result<()> {
         let (windows, mut states) = self.state.at_rest();
-        windows.observe(progress);
-        windows.close(&mut states, changes)?;
-        windows.emit_due(&mut states, changes)?;
+        dispatch_windows!(windows, |own| {
+            own.observe_together(seen(progress));
+            own.close(own.time().slowest(), &mut states, changes)?;
+            own.emit_due(&mut states, changes)?;
+        });
         self.state.updates += changes.updates();
         Ok(())
     }

@@ -21,10 +21,11 @@ use super::open_reader::OpenReader;
 use super::open_rows;
 use super::operator::{Operator, RESTORE};
 use super::window_pages;
-use super::windows::Windows;
+use super::windows::{Windows, dispatch_windows};
 use crate::core::error::{Error, Result};
 use crate::core::operator::counters::Counters;
 use crate::core::operator::stream_time::{Progress, Source};
+use crate::core::operator::window_operator::WindowKind;
 use crate::core::time::{Span, Time};
 use crate::input::events::{self, SOURCE};
 use crate::plan::continuation::Continuation;
@@ -77,7 +78,8 @@ impl Operator {
     /// so do the close times: a record that was late is late again.
     fn resume_clock(&mut self, clock: &OpenClock, longer: Span, by_source: bool) {
         let windows = &self.state.windows;
-        let (own, unit) = (windows.time().progress().len(), windows.unit());
+        let unit = dispatch_windows!(windows, |own| own.kind.unit());
+        let own = windows.time().progress().len();
         let floored = |time: Time| time.floor(unit).unwrap_or(Time::MIN);
         let later = |close: i64| Time(close).saturating_add(longer);
         let slowest = OpenInput {
@@ -130,10 +132,11 @@ impl Operator {
         if clock.close_by.is_some() {
             let closed = std::mem::replace(&mut saved.closed, Time::MIN);
             self.state.resume(saved.clone());
-            self.state.windows.catch_up_time();
+            dispatch_windows!(&mut self.state.windows, |own| own.catch_up_time());
             let windows = &self.state.windows;
             // A shorter grace may close windows of the table. The next micro-batch emits them.
-            saved.closed = closed.min(windows.due());
+            let close = windows.time().slowest().close;
+            saved.closed = closed.min(dispatch_windows!(windows, |own| own.kind.due_before(close)));
             let closes = windows.time().progress().iter().map(|input| input.close);
             let with_close = |(input, close): (Progress, Time)| Progress {
                 close: close.min(input.close),
@@ -196,7 +199,7 @@ impl Operator {
     ) -> Result<(Vec<RecordBatch>, OpenClock)> {
         self.check_whole()?;
         let (windows, mut states) = self.state.at_rest();
-        windows.drop_hidden(&mut states);
+        dispatch_windows!(windows, |own| own.drop_hidden(&mut states));
         let fingerprint = self.snapshot.fingerprint.of_open_windows();
         let state = &self.state;
         let saved = state.clock();
@@ -224,15 +227,12 @@ impl Operator {
             specification: fingerprint.text,
         };
         let kept = state.windows.needed();
-        let batches = match &state.windows {
-            Windows::Sessions(sessions) => {
-                open_rows::write(state, sessions.store(), kept, &mut clock)?
-            }
-            Windows::Sliding(sliding) => {
-                open_rows::write(state, sliding.store(), kept, &mut clock)?
-            }
-            Windows::Cut(sessions) => open_rows::write(state, sessions.store(), kept, &mut clock)?,
-        };
+        let batches = dispatch_windows!(&state.windows, |own| open_rows::write(
+            state,
+            own.store(),
+            kept,
+            &mut clock
+        ))?;
         Ok((batches, clock))
     }
 }

@@ -15,7 +15,7 @@ use super::state_part::StatePart;
 use super::state_store::StateStore;
 use super::store_query::{self, KeyRange, StoreQuery};
 use super::user_function::UserFunction;
-use super::windows::Windows;
+use super::windows::{Windows, dispatch_windows};
 use crate::core::error::{Error, Result};
 use crate::core::interrupt::Interrupt;
 use crate::core::operator::counters::Counters;
@@ -213,11 +213,11 @@ impl Operator {
     fn push_rows(&mut self, batch: &RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut changes = self.new_changes();
         let (windows, mut states) = self.state.at_rest();
-        windows.catch_up(&mut states, &mut changes)?;
+        dispatch_windows!(windows, |own| own.catch_up(&mut states, &mut changes))?;
         self.add_rows(batch, &Judgement::Arrival, &mut changes)?;
         self.left_out = changes.left_out.take();
         let (windows, mut states) = self.state.at_rest();
-        windows.emit_due(&mut states, &mut changes)?;
+        dispatch_windows!(windows, |own| own.emit_due(&mut states, &mut changes))?;
         self.state.updates += changes.updates();
         change_batch::write(changes, &mut self.state)
     }
@@ -273,7 +273,7 @@ impl Operator {
                 judgement,
                 interrupt,
             };
-            windows.add_in_bulk(&query, &mut context)
+            dispatch_windows!(windows, |own| bulk::add(own, &query, &mut context))
         })
     }
 
@@ -321,7 +321,13 @@ impl Operator {
                 } => {
                     states.at = CurrentRecord::default();
                     changes.note_tick(row, time);
-                    return windows.tick(input, source, time, &mut states, changes);
+                    return dispatch_windows!(windows, |own| own.tick(
+                        input,
+                        source,
+                        time,
+                        &mut states,
+                        changes
+                    ));
                 }
                 Event::Record(record) => record,
             };
@@ -352,7 +358,7 @@ impl Operator {
     fn close_all(&mut self) -> Result<Vec<RecordBatch>> {
         let mut changes = Changes::new(true);
         let (windows, mut states) = self.state.at_rest();
-        windows.finish(&mut states, &mut changes)?;
+        dispatch_windows!(windows, |own| own.finish(&mut states, &mut changes))?;
         change_batch::write(changes, &mut self.state)
     }
 
@@ -364,7 +370,8 @@ impl Operator {
 
     /// The number of open windows, including unread runs.
     pub fn windows_open(&self) -> u64 {
-        self.state.windows.open() as u64 + self.snapshot.unread()
+        let open = dispatch_windows!(&self.state.windows, |own| own.store().open());
+        open as u64 + self.snapshot.unread()
     }
 
     /// Stream time, in ticks of the time column: the smallest over all inputs.

@@ -3,7 +3,7 @@
 use super::state_store::StateStore;
 use super::window_pages;
 use super::window_row::WindowRow;
-use super::windows::Windows;
+use super::windows::dispatch_windows;
 use crate::core::error::Result;
 use crate::core::store::{SegmentId, StoreKey, WindowTable};
 use crate::core::window::Extent;
@@ -18,11 +18,11 @@ type Entries<'s, E> = Vec<(StoreKey, &'s E)>;
 /// Writes the runs in which a window has changed since the store was marked clean. Writes all
 /// windows if nothing is saved yet.
 pub(super) fn write(state: &StateStore, snapshot: &mut Snapshot) -> Result<ChangedPages> {
-    match &state.windows {
-        Windows::Sessions(sessions) => write_changed(state, sessions.store(), snapshot),
-        Windows::Sliding(sliding) => write_changed(state, sliding.store(), snapshot),
-        Windows::Cut(sessions) => write_changed(state, sessions.store(), snapshot),
-    }
+    dispatch_windows!(&state.windows, |own| write_changed(
+        state,
+        own.store(),
+        snapshot
+    ))
 }
 
 fn write_changed<E: WindowRow>(

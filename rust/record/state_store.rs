@@ -8,7 +8,7 @@ use arrow_select::nullif::nullif;
 
 use super::operator_states::{OperatorStates, save};
 use super::user_function::UserFunction;
-use super::windows::Windows;
+use super::windows::{Windows, dispatch_windows};
 use crate::core::aggregate::SeqNo;
 use crate::core::aggregate::accumulators::Accumulators;
 use crate::core::aggregate::batch_states::BatchStates;
@@ -119,7 +119,7 @@ impl StateStore {
             null_values: self.null_values,
             updates: self.updates,
             overflows: self.overflows + self.query.overflows(),
-            ..*self.windows.counters()
+            ..*dispatch_windows!(&self.windows, |own| own.counters())
         }
     }
 
@@ -127,7 +127,7 @@ impl StateStore {
     pub(crate) fn clock(&self) -> Clock {
         Clock {
             progress: self.windows.time().progress().to_vec(),
-            closed: self.windows.closed(),
+            closed: dispatch_windows!(&self.windows, |own| own.store().closed()),
             seq_nos: self.seq_nos,
             counters: self.counters(),
         }
@@ -139,8 +139,9 @@ impl StateStore {
         self.null_values = clock.counters.null_values;
         self.updates = clock.counters.updates;
         self.overflows = clock.counters.overflows;
-        self.windows
-            .resume(clock.progress, clock.closed, clock.counters);
+        dispatch_windows!(&mut self.windows, |own| {
+            own.resume(clock.progress, clock.closed, clock.counters);
+        });
     }
 
     /// The results of slots, a column per aggregate. `keys`, `windows` and `ends` are parallel

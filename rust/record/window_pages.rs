@@ -9,7 +9,7 @@ use arrow_select::take::take;
 use super::operator_states::save;
 use super::state_store::{StateStore, key_columns};
 use super::window_row::WindowRow;
-use super::windows::Windows;
+use super::windows::{Windows, dispatch_windows};
 use crate::array::convert;
 use crate::array::halves::in_halves;
 use crate::batch::sessions::SessionTable;
@@ -111,11 +111,9 @@ pub(super) fn read(state: &mut StateStore, page: &StoredWindows) -> Result<()> {
     let names = state.sort_keys.of(page.keys())?;
     let slots = load(state, page)?;
     let difference = state.difference();
-    match &mut state.windows {
-        Windows::Sessions(sessions) => put_all(sessions, &names, page, &slots, difference),
-        Windows::Sliding(sliding) => put_all(sliding, &names, page, &slots, difference),
-        Windows::Cut(sessions) => put_all(sessions, &names, page, &slots, difference),
-    }
+    dispatch_windows!(&mut state.windows, |own| put_all(
+        own, &names, page, &slots, difference
+    ))
 }
 
 fn put_all<K: WindowKind<Entry: WindowRow>>(

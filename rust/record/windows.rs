@@ -2,17 +2,15 @@
 
 use arrow_schema::TimeUnit;
 
-use super::bulk::{self, BatchContext};
 use super::changes::Changes;
 use super::judgement::Judgement;
 use super::operator_states::OperatorStates;
 use crate::core::error::{Error, Result};
 use crate::core::operator::change::Emit;
-use crate::core::operator::counters::Counters;
 use crate::core::operator::pace::Pace;
 use crate::core::operator::record::{Record, RecordOutcome};
-use crate::core::operator::stream_time::{Progress, Source, StreamTime};
-use crate::core::operator::window_operator::{Closing, WindowKind};
+use crate::core::operator::stream_time::StreamTime;
+use crate::core::operator::window_operator::WindowKind;
 use crate::core::session::cut_operator::{CutOperator, CutWindows};
 use crate::core::session::session_operator::SessionOperator;
 use crate::core::session::session_windows::{Gap, SessionWindows};
@@ -23,7 +21,6 @@ use crate::input::events;
 use crate::plan::query::Query;
 use crate::plan::spec::{Spec, WindowSpec};
 use crate::plan::window_lengths::{WindowLengths, to_ticks};
-use crate::state::source_time::{SourceTime, seen};
 
 /// Segment length for sessions with unbounded dynamic gaps, in microseconds: 3 hours.
 const SEGMENT: i64 = 3 * 3_600_000_000;
@@ -39,16 +36,17 @@ pub(crate) enum Windows {
     Cut(CutOperator),
 }
 
-/// Makes the same call on either kind.
-macro_rules! either {
-    ($either:expr, $windows:ident => $call:expr) => {
-        match $either {
-            Windows::Sessions($windows) => $call,
-            Windows::Sliding($windows) => $call,
-            Windows::Cut($windows) => $call,
+/// Makes the same call on each kind of windows.
+macro_rules! dispatch_windows {
+    ($windows:expr, |$own:ident| $call:expr) => {
+        match $windows {
+            $crate::record::windows::Windows::Sessions($own) => $call,
+            $crate::record::windows::Windows::Sliding($own) => $call,
+            $crate::record::windows::Windows::Cut($own) => $call,
         }
     };
 }
+pub(super) use dispatch_windows;
 
 impl Windows {
     /// Creates an empty store of the query's kind of windows. Each of `inputs` inputs has its own
@@ -142,14 +140,6 @@ impl Windows {
         }
     }
 
-    pub(crate) fn catch_up(
-        &mut self,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-    ) -> Result<()> {
-        either!(self, windows => windows.catch_up(states, out))
-    }
-
     /// Pushes a record, which is judged in order.
     pub(crate) fn push(
         &mut self,
@@ -159,7 +149,7 @@ impl Windows {
         out: &mut Changes,
     ) -> Result<RecordOutcome> {
         let row = record.row as usize;
-        either!(self, windows => {
+        dispatch_windows!(self, |windows| {
             let before = windows.time().slowest();
             judgement.observe(windows, row);
             let moved = windows.time().slowest() != before;
@@ -181,117 +171,17 @@ impl Windows {
         })
     }
 
-    pub(crate) fn tick(
-        &mut self,
-        input: Option<usize>,
-        source: Option<Source>,
-        time: Option<Time>,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-    ) -> Result<()> {
-        either!(self, windows => windows.tick(input, source, time, states, out))
-    }
-
-    pub(crate) fn add_in_bulk(
-        &mut self,
-        query: &Query,
-        context: &mut BatchContext<'_, '_>,
-    ) -> Result<()> {
-        either!(self, windows => bulk::add(windows, query, context))
-    }
-
-    /// Applies the current grace to the close times. Closes no window.
-    pub(crate) fn catch_up_time(&mut self) {
-        either!(self, windows => windows.catch_up_time());
-    }
-
-    /// What a micro-batch closes, if time moves from the saved progress to `times`, one after the
-    /// other, and then to `progress`.
-    pub(crate) fn closing(
-        &self,
-        saved: Vec<Progress>,
-        times: &[SourceTime],
-        progress: &[SourceTime],
-    ) -> Closing {
-        either!(self, windows => windows.closing(saved, seen(times), seen(progress)))
-    }
-
-    /// Moves stream time to the times of the sources. Closes no window.
-    pub(crate) fn observe(&mut self, progress: &[SourceTime]) {
-        either!(self, windows => windows.observe_together(seen(progress)));
-    }
-
-    /// Closes the windows that are due.
-    pub(crate) fn close(
-        &mut self,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-    ) -> Result<()> {
-        either!(self, windows => windows.close(windows.time().slowest(), states, out))
-    }
-
-    /// Emits the windows that may leave at the pace of the query.
-    pub(crate) fn emit_due(
-        &mut self,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-    ) -> Result<()> {
-        either!(self, windows => windows.emit_due(states, out))
-    }
-
     /// The pace of updates, if they have one.
     pub(crate) fn pace(&self) -> Option<&Pace> {
-        either!(self, windows => windows.pace())
-    }
-
-    pub(crate) fn finish(
-        &mut self,
-        states: &mut OperatorStates<'_>,
-        out: &mut Changes,
-    ) -> Result<()> {
-        either!(self, windows => windows.finish(states, out))
-    }
-
-    /// Drops all closed, hidden windows.
-    pub(crate) fn drop_hidden(&mut self, states: &mut OperatorStates<'_>) {
-        either!(self, windows => windows.drop_hidden(states));
-    }
-
-    pub(crate) fn counters(&self) -> &Counters {
-        either!(self, windows => windows.counters())
+        dispatch_windows!(self, |windows| windows.pace())
     }
 
     pub(crate) fn time(&self) -> &StreamTime {
-        either!(self, windows => windows.time())
-    }
-
-    /// The number of open stored windows.
-    pub(crate) fn open(&self) -> usize {
-        either!(self, windows => windows.store().open())
-    }
-
-    /// Reserves memory for windows.
-    pub(crate) fn reserve(&mut self, rows: usize) {
-        either!(self, windows => windows.store_mut().reserve(rows));
-    }
-
-    /// Windows due before this are closed and emitted.
-    pub(crate) fn closed(&self) -> Time {
-        either!(self, windows => windows.store().closed())
+        dispatch_windows!(self, |windows| windows.time())
     }
 
     pub(crate) fn segment_width(&self) -> i64 {
-        either!(self, windows => windows.store().segment_width())
-    }
-
-    /// The unit to which stream time is floored.
-    pub(crate) fn unit(&self) -> Span {
-        either!(self, windows => windows.kind.unit())
-    }
-
-    /// Windows due before this are closed at stream time.
-    pub(crate) fn due(&self) -> Time {
-        either!(self, windows => windows.kind.due_before(windows.time().slowest().close))
+        dispatch_windows!(self, |windows| windows.store().segment_width())
     }
 
     /// Closed windows due before this have no effect on later ones. `retention` keeps some of them for
@@ -315,16 +205,6 @@ impl Windows {
             Self::Sessions(sessions) => sessions.join_touching(states),
             Self::Sliding(_) | Self::Cut(_) => Ok(()),
         }
-    }
-
-    /// Marks all segments as clean. From now on, changes are recorded.
-    pub(crate) fn mark_clean(&mut self) {
-        either!(self, windows => windows.store_mut().mark_clean());
-    }
-
-    /// Restores stream time, the time up to which windows are closed, and the counters.
-    pub(crate) fn resume(&mut self, progress: Vec<Progress>, closed: Time, counters: Counters) {
-        either!(self, windows => windows.resume(progress, closed, counters));
     }
 }
 
