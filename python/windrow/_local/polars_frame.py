@@ -101,7 +101,13 @@ class PolarsColumns(Columns):
         return [*self._names, *self._expressions]
 
     def schema(self, positions: Sequence[int]) -> pa.Schema:
-        return _reader(self._collected(positions, 0)).schema
+        try:
+            return _reader(self._collected(positions, 0)).schema
+        except pa.ArrowInvalid as error:
+            if "128" not in str(error):
+                raise
+            cast = "cast(pl.String) keeps all digits, cast(pl.Decimal(38, 0)) up to 38 of them"
+            raise pa.ArrowTypeError(f"Arrow has no integers of 128 bits: {cast}") from error
 
     def stream(self, positions: Sequence[int]) -> Any:
         # pyarrow accepts the old form of Null columns that Polars sends, and passes on the new form.

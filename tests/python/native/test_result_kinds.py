@@ -179,6 +179,18 @@ def test_the_types_of_lists_are_those_that_pyarrow_has() -> None:
     assert len(LIST_TYPES) == (5 if hasattr(pa, "ListViewType") else 3)
 
 
+@pytest.mark.parametrize("kind", [pl.Int128, pl.UInt128], ids=str)
+def test_wide_integers_of_polars_are_values_after_the_cast_of_the_error(kind: Any) -> None:
+    data = pl.DataFrame(ROWS).with_columns(v=pl.Series([2**100] * 5, dtype=kind))
+    for expression in ("v", pl.col("v") + 1):
+        for polars_frame in (data, data.lazy()):
+            with pytest.raises((TypeError, ValueError), match=r"Arrow has no integers of 128 bits: cast\(pl.String\)"):
+                sessions(polars_frame).agg(x=wr.first(expression))
+    cast = wr.first(pl.col("v").cast(pl.String))
+    assert sessions(data).agg(x=cast)["x"].unique().to_list() == [str(2**100)]
+    assert sessions(data, pl.col("v").cast(pl.Decimal(38, 0)).alias("w")).count()["w"].unique().to_list() == [2**100]
+
+
 # DuckDB
 
 
