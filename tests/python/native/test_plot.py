@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import itertools
 import json
 import re
-import subprocess
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,8 +26,8 @@ from windrow.plot import _style as style
 from ..oracle.records import Record
 from ..oracle.sessions import sessions
 from ..oracle.sliding import sliding
+from .test_site import ROOT, tool
 
-ROOT = Path(__file__).resolve().parents[3]
 NINE = datetime(2026, 5, 4, 9)
 FIVE = wr.SessionWindows.with_gap("5 minutes")
 
@@ -115,12 +114,9 @@ def test_no_bar_covers_another() -> None:
     windows = wr.SlidingWindows.with_time_difference("10 minutes")
     found = boxes(shown(events(SCATTERED), windows, ["ann", "bob"]))
     assert len(found) >= 12
-    for place, one in enumerate(found):
-        for other in found[:place]:
-            apart = one.x1 < other.x0 or other.x1 < one.x0
-            assert (
-                apart or max(one.y0, one.y1) < min(other.y0, other.y1) or max(other.y0, other.y1) < min(one.y0, one.y1)
-            )
+    for one, other in itertools.combinations(found, 2):
+        apart = one.x1 < other.x0 or other.x1 < one.x0
+        assert apart or one.ymax < other.ymin or other.ymax < one.ymin
 
 
 def test_what_a_picture_says() -> None:
@@ -173,17 +169,13 @@ def test_late_records_and_close_times_of_a_stream() -> None:
     gap 5, grace 1      ann 0, bob 12: stream time; ann 5 is late, ann 6 is on the bound
     ```
     """
-    table, windows = (
-        events([("ann", 0), ("bob", 12), ("ann", 5), ("ann", 6)]),
-        wr.SessionWindows.with_gap("5 minutes", grace="1 minute"),
-    )
+    table = events([("ann", 0), ("bob", 12), ("ann", 5), ("ann", 6)])
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
     picture = shown(table, windows, "ann")
     assert late_marks(picture) == [5]
     assert caps(picture) == [5, 6, 11, 12, 12]  # gap and close time of 0 and of 6, and the stream time that 5 met
-    assert {
-        "late event, and the stream time when it came",
-        "the window closes when stream time passes this",
-    } <= set(texts(picture))
+    said = {"late event, and the stream time when it came", "the window closes when stream time passes this"}
+    assert said <= set(texts(picture))
     batch = shown(table, windows, "ann", stream=False)
     assert late_marks(batch) == []
     assert bars(batch) == [(0, 6)]
@@ -276,30 +268,19 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
         shown(events(SCATTERED), FIVE, "ann")
 
 
-def test_the_package_imports_no_matplotlib() -> None:
-    code = "import sys, windrow; windrow.plot.timeline; print('matplotlib' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
-
-
 @pytest.fixture
 def pictures(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """`tools/pictures.py`, as a module."""
     monkeypatch.syspath_prepend(ROOT / "tools")
-    spec = importlib.util.spec_from_file_location("pictures", ROOT / "tools" / "pictures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return tool("pictures")
 
 
 def test_the_pictures_of_the_docs_are_made_by_this_package(pictures: ModuleType, tmp_path: Path) -> None:
     pictures.main(tmp_path)
     assert set(pictures.PICTURES) == {path.name for path in (ROOT / "docs" / "pictures").iterdir()}
     for name in pictures.PICTURES:
-        assert (tmp_path / name).read_text() == (ROOT / "docs" / "pictures" / name).read_text(), (
-            f"{name}: make pictures"
-        )
+        drawn = (tmp_path / name).read_text()
+        assert drawn == (ROOT / "docs" / "pictures" / name).read_text(), f"{name}: make pictures"
 
 
 def test_every_picture_is_on_a_page_with_a_text_that_says_what_one_sees(pictures: ModuleType) -> None:
