@@ -51,30 +51,21 @@ def test_a_wheel_that_may_be_published(name: str, module: str, tmp_path: Path) -
     assert checked(tmp_path, name, module) == (0, f"wheel: no breach in {name}\n")
 
 
+OWN = "a path of the machine that built it: "
+OF_MODULE = f"{OWN}windrow/_native.abi3.so: /someone/.cargo/registry/src/arrow/lib.rs"
+BUILT = "path+file:///build/pywindrow#windrow"
+OLDER = "its tag is not manylinux_2_28 or older"
+
+
 @pytest.mark.parametrize(
     ("name", "module", "points", "message"),
     [
-        (
-            LINUX,
-            "GLIBC_2.17",
-            f"{POINTS}path+file:///build/pywindrow#windrow",
-            "a path of the machine that built it: pywindrow-0.1.0.dist-info/entry_points.txt: file:///build/pywindrow#windrow",
-        ),
+        (LINUX, "GLIBC_2.17", f"{POINTS}{BUILT}", f"{OWN}pywindrow-0.1.0.dist-info/entry_points.txt: {BUILT[5:]}"),
         (LINUX, "GLIBC_2.29", POINTS, "the module asks for glibc 2.29, newer than 2.28"),
-        (LINUX.replace("2_28", "2_34"), "GLIBC_2.17", POINTS, "its tag is not manylinux_2_28 or older"),
-        (LINUX.replace("manylinux_2_28", "linux"), "GLIBC_2.17", POINTS, "its tag is not manylinux_2_28 or older"),
-        (
-            LINUX,
-            f"\0{MACHINE}\0",
-            POINTS,
-            "a path of the machine that built it: windrow/_native.abi3.so: /someone/.cargo/registry/src/arrow/lib.rs",
-        ),
-        (
-            LINUX,
-            f"unwrap{MACHINE}",
-            POINTS,
-            "a path of the machine that built it: windrow/_native.abi3.so: /someone/.cargo/registry/src/arrow/lib.rs",
-        ),
+        (LINUX.replace("2_28", "2_34"), "GLIBC_2.17", POINTS, OLDER),
+        (LINUX.replace("manylinux_2_28", "linux"), "GLIBC_2.17", POINTS, OLDER),
+        (LINUX, f"\0{MACHINE}\0", POINTS, OF_MODULE),
+        (LINUX, f"unwrap{MACHINE}", POINTS, OF_MODULE),
         (LINUX, "GLIBC_2.17", "", "the command windrow is not among its entry points"),
     ],
 )
