@@ -168,13 +168,7 @@ DAYS: dict[str, dict[str, Any]] = {
     "rows": {"user": [7, 7], "ts": [0, 20], "page": ["x", "y"], "paid": [True, None], "price": [1.5, None]},
     "no value": {"user": [7], "ts": [40], "page": [None], "paid": [None], "price": [None]},
     "no row": {"user": [], "ts": [], "page": [], "paid": [], "price": []},
-    "rows again": {
-        "user": [7, 8],
-        "ts": [60, 65],
-        "page": ["z", "x"],
-        "paid": [True, True],
-        "price": [None, 2.0],
-    },
+    "rows again": {"user": [7, 8], "ts": [60, 65], "page": ["z", "x"], "paid": [True, True], "price": [None, 2.0]},
 }
 
 

@@ -235,10 +235,7 @@ def test_inputs_of_a_cogroup_name_themselves_in_expressions() -> None:
 def test_without_keys_all_records_are_one_series(case: tuple[Any, dict[str, Any]]) -> None:
     data, of = case
     answer = wr.group_by(data, time=of["ts"]).windowed_by(GAP).agg(n=wr.count(), total=wr.sum("amount"))
-    assert sorted(tuple(row.values()) for row in rows(answer)) == [
-        ((at(0), at(7)), 5, 22),
-        ((at(30), at(30)), 1, 2),
-    ]
+    assert sorted(tuple(row.values()) for row in rows(answer)) == [((at(0), at(7)), 5, 22), ((at(30), at(30)), 1, 2)]
 
 
 def test_a_series_in_every_form() -> None:

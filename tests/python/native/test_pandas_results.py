@@ -257,15 +257,11 @@ def test_many_columns_are_added_at_once_and_the_frame_keeps_what_is_its_own() ->
     assert answer["n_1"].tolist() == [1, 2, 1]
     pd.testing.assert_frame_equal(answer.iloc[:, :4], data)
     for names in (["user", "ts", "amount", 7], pd.CategoricalIndex(["user", "ts", "amount", "other"])):
-        named = query_of(data.set_axis(names, axis=1)).with_columns(n=wr.count())
+        named = sessions(data.set_axis(names, axis=1)).with_columns(n=wr.count())
         assert list(named.columns) == [*names, "window", "n"]
     flagged = data.iloc[:, :3].reset_index(drop=True).set_flags(allows_duplicate_labels=False)
-    assert not query_of(flagged).with_columns(n=wr.count()).flags.allows_duplicate_labels
-    assert query_of(data[:0]).with_columns(n=wr.count()).shape == (0, 6)
-
-
-def query_of(data: pd.DataFrame) -> wr.WindowedData[pd.DataFrame]:
-    return wr.group_by(data, "user", time="ts").windowed_by(GAP)
+    assert not sessions(flagged).with_columns(n=wr.count()).flags.allows_duplicate_labels
+    assert sessions(data[:0]).with_columns(n=wr.count()).shape == (0, 6)
 
 
 @pytest.mark.parametrize("mixed", [True, False])
