@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from pyspark.sql.pandas.utils import require_minimum_pandas_version
 
 import windrow as wr
+from windrow._spark.environment import OLDEST
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -80,15 +81,12 @@ def extra() -> dict[str, Requirement]:
     return {Requirement(line).name: Requirement(line) for line in extras["spark"]}
 
 
-def test_the_extra_asks_for_the_pyspark_that_works() -> None:
-    from windrow._spark.environment import OLDEST
-
+def test_the_extra_allows_what_works_and_what_is_pinned_here() -> None:
     assert str(extra()["pyspark"].specifier) == f">={OLDEST[0]}.{OLDEST[1]}"
-
-
-def test_the_extra_allows_the_pandas_of_the_oldest_pyspark() -> None:
-    assert "2.0.3" in extra()["pandas"].specifier
+    assert "2.0.3" in extra()["pandas"].specifier  # that of the oldest PySpark
     assert "1.5.3" not in extra()["pandas"].specifier
+    for name, requirement in extra().items():
+        assert metadata.version(name) in requirement.specifier
 
 
 @pytest.mark.parametrize("version", ["2.2.0", "2.3.3", "3.0.0", "3.1.1"])
@@ -104,8 +102,3 @@ def test_the_extra_allows_the_pandas_that_pyspark_takes_without_a_word(
         except (ImportError, FutureWarning):
             taken = False
     assert (version in extra()["pandas"].specifier) is taken
-
-
-def test_what_is_pinned_here_is_allowed_by_the_extra() -> None:
-    for name, requirement in extra().items():
-        assert metadata.version(name) in requirement.specifier
