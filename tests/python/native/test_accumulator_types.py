@@ -53,7 +53,7 @@ def appended(held: Any, row: Any) -> Any:
     return held
 
 
-MAP = "map<string, bigint>"
+MAP, SEEN = "map<string, bigint>", "n bigint, seen array<bigint>"
 ACCUMULATORS: dict[str, tuple[Any, ...]] = {
     "dict": (dict, got, united, MAP),
     "Counter": (Counter, counted, lambda one, other: one + other, MAP),
@@ -68,13 +68,13 @@ ACCUMULATORS: dict[str, tuple[Any, ...]] = {
         lambda: (0, ()),
         lambda held, row: (held[0] + 1, (*held[1], row.n)),
         lambda one, other: (one[0] + other[0], one[1] + other[1]),
-        "n bigint, seen array<bigint>",
+        SEEN,
     ),
     "named tuple": (
         lambda: Stats(0, []),
         lambda held, row: Stats(held.n + 1, [*held.seen, row.n]),
         lambda one, other: Stats(one.n + other.n, one.seen + other.seen),
-        "n bigint, seen array<bigint>",
+        SEEN,
     ),
     "a set inside": (
         lambda: {"seen": set(), "by": {}},
@@ -143,17 +143,10 @@ def test_a_restart_changes_no_reduction(column: str) -> None:
 
 
 def test_a_float_is_rounded_after_each_record() -> None:
-    table = pa.table(
-        {
-            "k": ["a"] * 3,
-            "ts": [at_second(0), at_second(1), at_second(2)],
-            "x": pa.array([1.0, 2.0**-24, 2.0**-24], pa.float32()),
-        }
-    )
-    made = (
-        wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=wr.reduce("x", lambda one, other: one + other))
-    )
-    assert made["x"].to_pylist() == [1.0]
+    x = pa.array([1.0, 2.0**-24, 2.0**-24], pa.float32())
+    table = pa.table({"k": ["a"] * 3, "ts": [at_second(second) for second in range(3)], "x": x})
+    total = wr.reduce("x", lambda one, other: one + other)
+    assert wr.group_by(table, "k", time="ts").windowed_by(SESSIONS).agg(x=total)["x"].to_pylist() == [1.0]
 
 
 # What a restart would change is refused
@@ -162,44 +155,14 @@ def test_a_float_is_rounded_after_each_record() -> None:
 @pytest.mark.parametrize(
     ("init", "held", "schema", "message"),
     [
-        (
-            lambda: None,
-            (1, [2]),
-            "n bigint, seen array<bigint>",
-            r"result: got \(1, \[2\]\), a tuple; allowed: a dict of n, seen",
-        ),
-        (
-            lambda: (0, ()),
-            (1, ((2, 3),)),
-            "n bigint, s array<array<bigint>>",
-            r"result\.s\[0\]: got \(2, 3\), a tuple; .* a list",
-        ),
-        (
-            lambda: (0, []),
-            Stats(1, []),
-            "n bigint, seen array<bigint>",
-            "result: got Stats.*, a Stats; allowed: a tuple of n, seen",
-        ),
-        (
-            lambda: Stats(0, []),
-            (1, []),
-            "n bigint, seen array<bigint>",
-            "result: got .*, a tuple; allowed: a Stats of n, seen",
-        ),
-        (
-            list,
-            [(1, "a")],
-            "array<struct<n: bigint, w: string>>",
-            r"result\[0\]: got \(1, 'a'\), a tuple; allowed: a dict of n, w",
-        ),
-        (dict, {"a": {1}}, "map<string, array<bigint>>", r"result\['a'\]: got \{1\}, a set; allowed: a list"),
-        (dict, {"seen": {1}}, "seen array<bigint>", r"result\.seen: got \{1\}, a set; allowed: a list"),
-        (
-            lambda: {"seen": None},
-            {"seen": {1}},
-            "seen array<bigint>",
-            r"result\.seen: got \{1\}, a set; allowed: a list",
-        ),
+        (lambda: None, (1, [2]), SEEN, r"result: got \(1, \[2\]\), a tuple; allowed: a dict of n, seen"),
+        (lambda: (0, ()), (1, ((2,),)), "n int, s array<array<int>>", r"result\.s\[0\]: got \(2,\), a tuple; .*list"),
+        (lambda: (0, []), Stats(1, []), SEEN, "result: got Stats.*, a Stats; allowed: a tuple of n, seen"),
+        (lambda: Stats(0, []), (1, []), SEEN, "result: got .*, a tuple; allowed: a Stats of n, seen"),
+        (list, [(1, 2)], "array<struct<n: int, w: int>>", r"result\[0\]: got \(1, 2\), a tuple; allowed: a dict"),
+        (dict, {"a": {1}}, "map<string, array<int>>", r"result\['a'\]: got \{1\}, a set; allowed: a list"),
+        (dict, {"seen": {1}}, "seen array<int>", r"result\.seen: got \{1\}, a set; allowed: a list"),
+        (lambda: {"seen": None}, {"seen": {1}}, "seen array<int>", r"result\.seen: got \{1\}, a set; allowed: a list"),
         (dict, {"n": 1}, "n bigint, m bigint", "result: got {'n': 1}; allowed: all of the names n, m"),
         (dict, Counter("a"), MAP, r"result: got Counter\(.*\), a Counter; allowed: a dict"),
         (Counter, {"a": 1}, MAP, "result: got {'a': 1}, a dict; allowed: a Counter"),
