@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
 import windrow as wr
-from windrow.testing import Change, StreamDriver
+from windrow.testing import StreamDriver
 
-from ..scenes import EIGHT, at
+from ..scenes import at
 
 SCHEMA = pa.schema(
     {
@@ -42,17 +41,6 @@ def of(windows: Any = SESSIONS, every: bool | None = None, **stream: Any) -> Cal
 
 def driven(windows: Any = SESSIONS, every: bool | None = None, **stream: Any) -> StreamDriver:
     return StreamDriver(of(windows, every, **({"source": "partition"} | stream)), SCHEMA)
-
-
-def minutes(time: datetime) -> float:
-    return (time - EIGHT) / timedelta(minutes=1)
-
-
-def change_counts(changes: list[Change]) -> list[tuple[Any, ...]]:
-    """Kind, user, bounds in minutes, and the number of records."""
-    return [
-        (change.kind, change.key["user"], *map(minutes, change.window), change.values.get("n")) for change in changes
-    ]
 
 
 def table(*rows: tuple[Any, ...]) -> pa.Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
@@ -24,29 +23,22 @@ DYNAMIC = SessionWindows.with_dynamic_gap(
     "pause", grace="1 hour", max_gap="2 days", invalid_gap="error", retention="3 days"
 )
 SLIDING = SlidingWindows.with_time_difference("10 minutes", grace="1 minute", resolution="1 second")
+gap: Any = SessionWindows.with_gap
+within: Any = SlidingWindows.with_time_difference
 
 
-def test_sessions_hold_microseconds() -> None:
+def own(column: Any = "pause", *given: Any, **options: Any) -> Any:
+    return SessionWindows.with_dynamic_gap(column, *given, **options)
+
+
+def test_windows_hold_microseconds() -> None:
     assert (SESSIONS.gap, SESSIONS.grace, SESSIONS.retention) == (300_000_000, 3_600_000_000, 86_400_000_000)
-
-
-def test_windows_of_dynamic_gaps_hold_microseconds_and_the_column() -> None:
     assert DYNAMIC.gap == DynamicGap("pause", max_gap=172_800_000_000, invalid="error")
     assert (DYNAMIC.grace, DYNAMIC.retention) == (3_600_000_000, 259_200_000_000)
-    assert SessionWindows.with_dynamic_gap("pause").gap == DynamicGap("pause", max_gap=None, invalid="drop")
-    assert repr(DYNAMIC) == (
-        "SessionWindows.with_dynamic_gap('pause', grace='1 hour', max_gap='2 days', invalid_gap='error', "
-        "retention='3 days')"
-    )
-
-
-def test_sliding_windows_hold_microseconds() -> None:
+    assert own().gap == DynamicGap("pause", max_gap=None, invalid="drop")
     assert (SLIDING.difference, SLIDING.grace, SLIDING.resolution) == (600_000_000, 60_000_000, 1_000_000)
-    assert SlidingWindows.with_time_difference("1 second").resolution is None
-
-
-def test_words_and_timedeltas_make_the_same_windows() -> None:
-    assert SessionWindows.with_gap(timedelta(minutes=5)) == SessionWindows.with_gap("300 seconds")
+    assert within("1 second").resolution is None
+    assert gap(timedelta(minutes=5)) == gap("300 seconds")
 
 
 @pytest.mark.parametrize("windows", [SESSIONS, DYNAMIC, SLIDING, SessionWindows.with_dynamic_gap("'\"")])
@@ -56,6 +48,13 @@ def test_windows_are_values(windows: Windows) -> None:
     assert eval(repr(windows)) == windows
     with pytest.raises(FrozenInstanceError):
         windows.grace = 0  # type: ignore[misc]
+
+
+def test_windows_show_the_call_that_makes_them() -> None:
+    assert repr(DYNAMIC) == (
+        "SessionWindows.with_dynamic_gap('pause', grace='1 hour', max_gap='2 days', invalid_gap='error', "
+        "retention='3 days')"
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,154 +70,106 @@ def test_a_call_of_the_class_makes_no_windows(kind: Any, way: str) -> None:
             kind(*arguments)
 
 
-@pytest.mark.parametrize("gap", ["-1 second", "1 month", "soon", f"{LONGEST + 1} microseconds"])
-def test_a_gap_that_is_no_length_is_refused(gap: str) -> None:
-    with pytest.raises(ValueError, match=f"gap: got '{gap}'"):
-        SessionWindows.with_gap(gap)
-    with pytest.raises(ValueError, match=f"difference: got '{gap}'"):
-        SlidingWindows.with_time_difference(gap)
+@pytest.mark.parametrize("length", ["-1 second", "1 month", "soon", f"{LONGEST + 1} microseconds"])
+def test_a_gap_that_is_no_length_is_refused(length: str) -> None:
+    with pytest.raises(ValueError, match=f"gap: got '{length}'"):
+        gap(length)
+    with pytest.raises(ValueError, match=f"difference: got '{length}'"):
+        within(length)
 
 
-def test_a_bare_number_is_refused_everywhere() -> None:
-    bare: Any = 5
-    for argument, call in [
-        ("gap", lambda: SessionWindows.with_gap(bare)),
-        ("grace", lambda: SessionWindows.with_gap("1 second", grace=bare)),
-        ("grace", lambda: SessionWindows.with_dynamic_gap("pause", grace=bare)),
-        ("max_gap", lambda: SessionWindows.with_dynamic_gap("pause", max_gap=bare)),
-        ("difference", lambda: SlidingWindows.with_time_difference(bare)),
-        ("resolution", lambda: SlidingWindows.with_time_difference("1 second", resolution=bare)),
-        ("retention", lambda: SessionWindows.with_gap("1 second", retention=bare)),
-    ]:
-        with pytest.raises(TypeError, match=f"{argument}: got 5, an int"):
-            call()
+TYPES: list[tuple[Callable[[], object], str]] = [
+    (lambda: gap(5), "gap: got 5, an int"),
+    (lambda: gap("1 second", grace=5), "grace: got 5, an int"),
+    (lambda: gap("1 second", retention=5), "retention: got 5, an int"),
+    (lambda: own(grace=5), "grace: got 5, an int"),
+    (lambda: own(max_gap=5), "max_gap: got 5, an int"),
+    (lambda: own(5), "column: got 5, an int; allowed: the name of a column"),
+    (lambda: within(5), "difference: got 5, an int"),
+    (lambda: within("1 second", resolution=5), "resolution: got 5, an int"),
+    (
+        lambda: gap("5 minutes", "1 hour"),
+        r"SessionWindows.with_gap: got '1 hour' by position; allowed: options by name, such as grace='1 hour'$",
+    ),
+    (
+        lambda: within("10 minutes", "5 minutes"),
+        r"SlidingWindows.with_time_difference: got '5 minutes' by position; .* grace='5 minutes'; .* hopping",
+    ),
+    (
+        lambda: within("10 minutes", None, "1 second"),
+        r"got None, '1 second' by position; allowed: options by name, such as grace=None, resolution='1 second'$",
+    ),
+    (
+        lambda: own("pause", "1 hour", "2 days", "error", 5),
+        r"got '1 hour', '2 days', 'error', 5 by position; .* grace='1 hour', max_gap='2 days', invalid",
+    ),
+    (lambda: own(max_gaps="1 hour"), r"with_dynamic_gap: got max_gaps='1 hour'; .*did you mean 'max_gap'\?"),
+]
+LAST, MORE = f"{LONGEST - 1} microseconds", "2 microseconds"
+HALF, STEP = f"{LONGEST // 2} microseconds", "1 microsecond"
+VALUES: list[tuple[Callable[[], object], str]] = [
+    (lambda: gap("1 second", grace="-1 second"), "grace: got '-1 second'; allowed: a duration of zero or more"),
+    (lambda: within("1 second", grace="-1 second"), "grace: got '-1 second'"),
+    (lambda: own(grace="-1 second"), "grace: got '-1 second'"),
+    (lambda: own(""), "column: got ''; allowed: the name of a column"),
+    (lambda: own(max_gap="0 seconds"), "max_gap: got '0 seconds'; allowed: a"),
+    (lambda: own(invalid_gap="fail"), "invalid_gap: got 'fail'; allowed: 'drop' or 'error'"),
+    (lambda: own(invalid_gap=None), "invalid_gap: got None"),
+    # The sums of two lengths
+    (lambda: gap(LAST, grace=MORE), r"grace: .*gap \+ grace of at most"),
+    (lambda: own(max_gap=LAST, grace=MORE), r"grace: .*max_gap \+ grace of at most"),
+    (lambda: within(HALF, grace=MORE, resolution=STEP), "grace: got"),
+    (lambda: within(f"{LONGEST // 2 + 1} microseconds", resolution=STEP), "difference: got"),
+    # Multiples of the resolution
+    (
+        lambda: within("1500 microseconds", resolution="1 millisecond"),
+        "difference: .*a multiple of the resolution, 1 millisecond",
+    ),
+    (
+        lambda: within("2 seconds", grace="1500 milliseconds", resolution="1 second"),
+        "grace: got '1500 milliseconds'.*a multiple of the resolution, 1 second",
+    ),
+    # The least retention
+    (
+        lambda: gap("5 minutes", grace="1 hour", retention="3899999999 microseconds"),
+        r"retention: .*at least 1 hour 5 minutes, which is gap \+ grace",
+    ),
+    (lambda: gap("5 minutes", retention="1 minute"), "at least 5 minutes"),
+    (
+        lambda: own(grace="1 hour", max_gap="2 hours", retention="10799999999 microseconds"),
+        r"at least 3 hours, which is max_gap \+ grace",
+    ),
+    (
+        lambda: own(retention="2 hours"),
+        r"retention: got '2 hours'; allowed: at least 1 day, which is max_gap \+ grace",
+    ),
+    (
+        lambda: within("10 minutes", grace="1 minute", retention="20 minutes 59 seconds"),
+        r"retention: .*at least 21 minutes, which is 2 x difference \+ grace",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: SessionWindows.with_gap("5 minutes", "1 hour"),
-            r"SessionWindows.with_gap: got '1 hour' by position; allowed: options by name, such as grace='1 hour'$",
-        ),
-        (
-            lambda: SlidingWindows.with_time_difference("10 minutes", "5 minutes"),
-            r"SlidingWindows.with_time_difference: got '5 minutes' by position; .* grace='5 minutes'; .* hopping",
-        ),
-        (
-            lambda: SlidingWindows.with_time_difference("10 minutes", None, "1 second"),
-            r"got None, '1 second' by position; allowed: options by name, such as grace=None, resolution='1 second'$",
-        ),
-        (
-            lambda: SessionWindows.with_dynamic_gap("pause", "1 hour", "2 days", "error", 5),
-            r"got '1 hour', '2 days', 'error', 5 by position; .* grace='1 hour', max_gap='2 days', invalid",
-        ),
-    ],
-)
-def test_options_go_by_name(call: Callable[[], object], message: str) -> None:
+@pytest.mark.parametrize(("make", "message"), TYPES, ids=[message for _, message in TYPES])
+def test_numbers_positions_and_names_that_are_no_options_are_refused(make: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
-        call()
+        make()
 
 
-def test_the_longest_gap_is_no_retention() -> None:
-    with pytest.raises(
-        ValueError, match=r"retention: got '2 hours'; allowed: at least 1 day, which is max_gap \+ grace"
-    ):
-        SessionWindows.with_dynamic_gap("pause", retention="2 hours")
+@pytest.mark.parametrize(("make", "message"), VALUES, ids=[message for _, message in VALUES])
+def test_lengths_that_do_not_go_together_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
-def test_for_an_unknown_option_the_error_offers_the_closest() -> None:
-    windows: Any = SessionWindows
-    with pytest.raises(TypeError, match=r"with_dynamic_gap: got max_gaps='1 hour'; .*did you mean 'max_gap'\?"):
-        windows.with_dynamic_gap("pause", max_gaps="1 hour")
-
-
-def test_grace_may_be_zero_and_not_negative() -> None:
-    assert SessionWindows.with_gap("1 second", grace="0 seconds").grace == 0
-    with pytest.raises(ValueError, match="grace: got '-1 second'; allowed: a duration of zero or more"):
-        SessionWindows.with_gap("1 second", grace="-1 second")
-    with pytest.raises(ValueError, match="grace: got '-1 second'"):
-        SlidingWindows.with_time_difference("1 second", grace="-1 second")
-
-
-def test_gap_and_grace_together_stay_representable() -> None:
-    gap = f"{LONGEST - 1} microseconds"
-    assert SessionWindows.with_gap(gap, grace="1 microsecond").grace == 1
-    with pytest.raises(ValueError, match=r"grace: .*gap \+ grace of at most"):
-        SessionWindows.with_gap(gap, grace="2 microseconds")
-
-
-def test_longest_gap_and_grace_together_stay_representable() -> None:
-    longest = f"{LONGEST - 1} microseconds"
-    assert SessionWindows.with_dynamic_gap("pause", grace="1 microsecond", max_gap=longest).grace == 1
-    with pytest.raises(ValueError, match=r"grace: .*max_gap \+ grace of at most"):
-        SessionWindows.with_dynamic_gap("pause", grace="2 microseconds", max_gap=longest)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"column": ""}, ValueError, "column: got ''; allowed: the name of a column"),
-        ({"column": 5}, TypeError, "column: got 5, an int; allowed: the name of a column"),
-        (
-            {"column": "pause", "max_gap": "0 seconds"},
-            ValueError,
-            "max_gap: got '0 seconds'; allowed: a",
-        ),
-        ({"column": "pause", "grace": "-1 second"}, ValueError, "grace: got '-1 second'"),
-        ({"column": "pause", "invalid_gap": "fail"}, ValueError, "invalid_gap: got 'fail'; allowed: 'drop' or 'error'"),
-        ({"column": "pause", "invalid_gap": None}, ValueError, "invalid_gap: got None"),
-    ],
-)
-def test_a_dynamic_gap_that_makes_no_sense_is_refused(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        SessionWindows.with_dynamic_gap(**arguments)
-
-
-def test_sessions_of_a_dynamic_gap_are_kept_for_the_longest_gap_and_grace_at_least() -> None:
-    windows = functools.partial(SessionWindows.with_dynamic_gap, "pause", grace="1 hour", max_gap="2 hours")
-    assert windows(retention="3 hours").retention == 10_800_000_000
-    with pytest.raises(ValueError, match=r"at least 3 hours, which is max_gap \+ grace"):
-        windows(retention="10799999999 microseconds")
-
-
-def test_twice_the_difference_and_grace_together_stay_representable() -> None:
-    half = f"{LONGEST // 2} microseconds"
-    made = SlidingWindows.with_time_difference(half, grace="1 microsecond", resolution="1 microsecond")
-    assert made.grace == 1
-    with pytest.raises(ValueError, match="grace: got"):
-        SlidingWindows.with_time_difference(half, grace="2 microseconds", resolution="1 microsecond")
-    with pytest.raises(ValueError, match="difference: got"):
-        SlidingWindows.with_time_difference(f"{LONGEST // 2 + 1} microseconds", resolution="1 microsecond")
-
-
-def test_difference_and_grace_are_multiples_of_the_resolution() -> None:
-    for difference, grace, argument in (("1500 microseconds", None, "difference"), ("2 seconds", "1 day", None)):
-        if argument is None:
-            assert SlidingWindows.with_time_difference(difference, grace=grace).grace == 86_400_000_000
-            continue
-        with pytest.raises(ValueError, match=f"{argument}: .*a multiple of the resolution, 1 millisecond"):
-            SlidingWindows.with_time_difference(difference, grace=grace, resolution="1 millisecond")
-    with pytest.raises(ValueError, match="grace: got '1500 milliseconds'.*a multiple of the resolution, 1 second"):
-        SlidingWindows.with_time_difference("2 seconds", grace="1500 milliseconds", resolution="1 second")
-
-
-def test_sessions_are_kept_for_gap_and_grace_at_least() -> None:
-    windows = functools.partial(SessionWindows.with_gap, "5 minutes", grace="1 hour")
-    assert windows(retention="65 minutes").retention == 3_900_000_000
-    with pytest.raises(ValueError, match=r"retention: .*at least 1 hour 5 minutes, which is gap \+ grace"):
-        windows(retention="3899999999 microseconds")
-    with pytest.raises(ValueError, match="at least 5 minutes"):
-        SessionWindows.with_gap("5 minutes", retention="1 minute")
-
-
-def test_sliding_windows_are_kept_for_twice_the_difference_and_grace_at_least() -> None:
-    windows = functools.partial(SlidingWindows.with_time_difference, "10 minutes", grace="1 minute")
-    assert windows(retention="21 minutes").retention == 1_260_000_000
-    with pytest.raises(ValueError, match=r"retention: .*at least 21 minutes, which is 2 x difference \+ grace"):
-        windows(retention="20 minutes 59 seconds")
+def test_lengths_on_their_bounds_are_taken() -> None:
+    assert gap("1 second", grace="0 seconds").grace == 0
+    assert gap(LAST, grace=STEP).grace == own(grace=STEP, max_gap=LAST).grace == 1
+    assert within(HALF, grace=STEP, resolution=STEP).grace == 1
+    assert within("2 seconds", grace="1 day").grace == 86_400_000_000
+    assert gap("5 minutes", grace="1 hour", retention="65 minutes").retention == 3_900_000_000
+    assert own(grace="1 hour", max_gap="2 hours", retention="3 hours").retention == 10_800_000_000
+    assert within("10 minutes", grace="1 minute", retention="21 minutes").retention == 1_260_000_000
 
 
 def windowed(unit: Any, windows: Windows) -> Any:
@@ -228,75 +179,51 @@ def windowed(unit: Any, windows: Windows) -> Any:
 
 LONGEST_NS = timedelta(microseconds=(2**63 - 1) // 1_000)
 TICK = timedelta(microseconds=1)
+BEYOND = LONGEST_NS + TICK
+SECOND = "allowed: at least 1 second, as the time column 'ts' counts in seconds"
+UNITS: list[tuple[str, Any, str]] = [
+    (
+        "s",
+        within("10 seconds", resolution="1 millisecond"),
+        "resolution: got '1 millisecond'; allowed: a multiple of 1 second, as the time column 'ts' counts in "
+        'seconds: resolution="1 second"',
+    ),
+    ("ms", within("1 second", resolution=TICK), "resolution: got '1 microsecond'; .*resolution=\"1 millisecond\""),
+    ("s", within("1500 milliseconds"), "difference: got '1 second 500 .*; allowed: a multiple of 1 second, as"),
+    ("s", within("10 seconds", grace="1500 milliseconds"), "grace: got '1 second 500 .*: a multiple of 1 second, as"),
+    ("ns", gap(BEYOND), "gap: got '15250 weeks .*; allowed: at most 15250 weeks"),
+    ("ns", gap("1 day", grace=BEYOND), "grace: got '15250 weeks"),
+    ("ns", gap("1 day", retention=BEYOND), "retention: got '15250 weeks"),
+    ("ns", own(max_gap=BEYOND), "max_gap: got '15250 weeks"),
+    ("s", gap("999 milliseconds", grace="1 minute"), f"gap: got '999 milliseconds'; {SECOND}"),
+    ("ms", gap(TICK), "gap: got '1 microsecond'; allowed: at least 1 millisecond"),
+    ("s", own(max_gap="999 milliseconds"), f"max_gap: got '999 milliseconds'; {SECOND}"),
+]
 
 
-@pytest.mark.parametrize(
-    ("unit", "windows", "message"),
-    [
-        (
-            "s",
-            SlidingWindows.with_time_difference("10 seconds", resolution="1 millisecond"),
-            "resolution: got '1 millisecond'; allowed: a multiple of 1 second, as the time column 'ts' counts in "
-            'seconds: resolution="1 second"',
-        ),
-        (
-            "ms",
-            SlidingWindows.with_time_difference("1 second", resolution="1 microsecond"),
-            "resolution: got '1 microsecond'; .*resolution=\"1 millisecond\"",
-        ),
-        (
-            "s",
-            SlidingWindows.with_time_difference("1500 milliseconds"),
-            "difference: got '1 second 500 milliseconds'; allowed: a multiple of 1 second, as",
-        ),
-        (
-            "s",
-            SlidingWindows.with_time_difference("10 seconds", grace="1500 milliseconds"),
-            "grace: got '1 second 500 milliseconds'; allowed: a multiple of 1 second, as",
-        ),
-        ("ns", SessionWindows.with_gap(LONGEST_NS + TICK), "gap: got '15250 weeks .*; allowed: at most 15250 weeks"),
-        ("ns", SessionWindows.with_gap("1 day", grace=LONGEST_NS + TICK), "grace: got '15250 weeks"),
-        ("ns", SessionWindows.with_gap("1 day", retention=LONGEST_NS + TICK), "retention: got '15250 weeks"),
-        (
-            "ns",
-            SessionWindows.with_dynamic_gap("pause", max_gap=LONGEST_NS + TICK),
-            "max_gap: got '15250 weeks",
-        ),
-        (
-            "s",
-            SessionWindows.with_gap("999 milliseconds", grace="1 minute"),
-            "gap: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in seconds",
-        ),
-        ("ms", SessionWindows.with_gap(TICK), "gap: got '1 microsecond'; allowed: at least 1 millisecond"),
-        (
-            "s",
-            SessionWindows.with_dynamic_gap("pause", max_gap="999 milliseconds"),
-            "max_gap: got '999 milliseconds'; allowed: at least 1 second, as the time column 'ts' counts in s",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("unit", "windows", "message"), UNITS)
 def test_a_length_that_the_time_column_cannot_count_is_refused(unit: Any, windows: Windows, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         windowed(unit, windows)
 
 
-@pytest.mark.parametrize(
-    ("unit", "windows"),
-    [
-        ("s", SlidingWindows.with_time_difference("10 seconds", resolution="1 second")),
-        ("s", SlidingWindows.with_time_difference("10 seconds", grace="3 seconds")),
-        ("ms", SlidingWindows.with_time_difference("1 millisecond")),
-        ("us", SlidingWindows.with_time_difference(TICK)),
-        ("us", SlidingWindows.with_time_difference(TICK, resolution=TICK)),
-        ("ns", SlidingWindows.with_time_difference(TICK, resolution=TICK)),
-        ("s", SessionWindows.with_gap("1 second")),
-        ("s", SessionWindows.with_gap("1999 milliseconds")),
-        ("us", SessionWindows.with_gap(TICK)),
-        ("ns", SessionWindows.with_gap(TICK)),
-        ("ns", SessionWindows.with_gap(LONGEST_NS)),
-        ("us", SessionWindows.with_gap(LONGEST_NS + TICK)),
-        ("s", SessionWindows.with_dynamic_gap("pause", max_gap="1 second")),
-    ],
-)
+COUNTED: list[tuple[str, Any]] = [
+    ("s", within("10 seconds", resolution="1 second")),
+    ("s", within("10 seconds", grace="3 seconds")),
+    ("ms", within("1 millisecond")),
+    ("us", within(TICK)),
+    ("us", within(TICK, resolution=TICK)),
+    ("ns", within(TICK, resolution=TICK)),
+    ("s", gap("1 second")),
+    ("s", gap("1999 milliseconds")),
+    ("us", gap(TICK)),
+    ("ns", gap(TICK)),
+    ("ns", gap(LONGEST_NS)),
+    ("us", gap(BEYOND)),
+    ("s", own(max_gap="1 second")),
+]
+
+
+@pytest.mark.parametrize(("unit", "windows"), COUNTED)
 def test_a_length_that_the_time_column_counts_is_taken(unit: Any, windows: Windows) -> None:
     assert windowed(unit, windows).count().num_rows <= 1

@@ -15,7 +15,7 @@ import windrow as wr
 from ..harness.cogroups import assert_cogroup, counts, of_input
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
-from ..harness.tables import Call, Windows, by_dynamic_gap, by_sessions, by_sliding, in_batches, rows_of
+from ..harness.tables import Windows, by_sessions, by_sliding, in_batches, rows_of
 
 US = pa.timestamp("us")
 NAMES = ("clicks", "orders", "visits")
@@ -78,25 +78,6 @@ def test_aggregates_of_inputs_equal_the_oracle(name: str, kind: str) -> None:
     check()
 
 
-@usually(40)
-@given(inputs(FAMILIES["duration"], NAMES), st.integers(1, 30))
-def test_records_of_all_inputs_bring_their_own_gaps(tables: dict[str, pa.Table], longest: int) -> None:
-    kept = wr.SessionWindows.with_dynamic_gap("gap", max_gap=timedelta(microseconds=longest))
-    gaps = [timedelta(microseconds=gap) for gap in range(-1, 9)] + [None]
-    tables = {
-        name: table.append_column(
-            "gap", pa.array([gaps[row % len(gaps)] for row in range(len(table))], pa.duration("us"))
-        )
-        for name, table in tables.items()
-    }
-    aggregates = {
-        **counts(NAMES),
-        **of_input("visits", {"longest": Call("max", ("gap",)), "last": Call("last", ("by",))}),
-    }
-    result = cogrouped(tables, kept).agg(**{name: aggregate.build(wr) for name, aggregate in aggregates.items()})
-    assert_cogroup(rows_of(result, ["k"]), tables, ["k"], by_dynamic_gap("gap", longest), aggregates)
-
-
 CLICKS = pa.table(
     {
         "k": pa.array(["ann", "ann", "bob", None]),
@@ -121,14 +102,6 @@ def orders(data: Any = ORDERS, time: str = "at", **options: Any) -> Any:
 
 def both(windows: Any = GAP) -> Any:
     return wr.cogroup(clicks=clicks(), orders=orders()).windowed_by(windows)
-
-
-def test_a_tick_of_one_input_is_no_record() -> None:
-    ticked = ORDERS.set_column(3, "tick", pa.array([True, None]))
-    grouped = wr.cogroup(clicks=clicks(), orders=orders(ticked, tick="tick")).windowed_by(GAP)
-    result = grouped.agg(n=wr.count(), orders=wr.count("orders.*"))
-    assert sorted(result["n"].to_pylist()) == [1, 1, 2]
-    assert result.schema.metadata[b"windrow.ticks"] == b"1"
 
 
 def test_keys_may_be_called_as_the_time_is_elsewhere() -> None:
@@ -226,132 +199,116 @@ def test_strings_and_bytes_of_every_layout_are_one_type_of_keys(layouts: list[pa
     assert sorted(zip(result["n"].to_pylist(), result["last"].to_pylist(), strict=True)) == [(3, 1), (3, 1)]
 
 
-REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
-    "no input": (lambda: wr.cogroup(), ValueError, r"inputs: got \(\); allowed: two or more"),
-    "one input": (lambda: wr.cogroup(clicks=clicks()), ValueError, r"inputs: got \('clicks',\)"),
-    "a dot": (
-        lambda: wr.cogroup(**{"a.b": clicks(), "c": clicks()}),
-        ValueError,
-        "inputs: got 'a.b'; allowed: Python names",
-    ),
-    "not grouped": (
-        lambda: wr.cogroup(clicks=clicks(), orders=ORDERS),
-        TypeError,
-        "orders: got .*allowed: what group_by",
-    ),
-    "cogrouped": (
-        lambda: wr.cogroup(clicks=clicks(), orders=wr.cogroup(a=clicks(), b=clicks())),
-        TypeError,
-        "orders: got .*CogroupedData",
-    ),
-    "other keys": (
-        lambda: wr.cogroup(clicks=clicks(), orders=wr.group_by(ORDERS, "amount", time="at")),
+def joined(**inputs: Any) -> Any:
+    return wr.cogroup(**{"clicks": clicks(), **inputs})
+
+
+OTHER_KEYS, OTHER_TIMES = pa.array([1, 2]), pa.array([1, 2], pa.timestamp("ms"))
+JOINED: list[tuple[Any, type[Exception], str]] = [
+    (lambda: wr.cogroup(), ValueError, r"inputs: got \(\); allowed: two or more"),
+    (lambda: joined(), ValueError, r"inputs: got \('clicks',\)"),
+    (lambda: joined(**{"a.b": clicks()}), ValueError, "inputs: got 'a.b'; allowed: Python names"),
+    (lambda: joined(orders=ORDERS), TypeError, "orders: got .*allowed: what group_by"),
+    (lambda: joined(orders=joined(a=clicks())), TypeError, "orders: got .*CogroupedData"),
+    (
+        lambda: joined(orders=wr.group_by(ORDERS, "amount", time="at")),
         ValueError,
         r"orders: keys: got \('amount',\); allowed: the keys of clicks, 'k'",
     ),
-    "other types of keys": (
-        lambda: wr.cogroup(clicks=clicks(), orders=orders(ORDERS.set_column(0, "k", pa.array([1, 2])))),
+    (
+        lambda: joined(orders=orders(ORDERS.set_column(0, "k", OTHER_KEYS))),
         TypeError,
         "orders: column 'k' has type int64; allowed: string, the type of column 'k' of clicks",
     ),
-    "other types of time": (
-        lambda: wr.cogroup(
-            clicks=clicks(), orders=orders(ORDERS.set_column(1, "at", pa.array([1, 2], pa.timestamp("ms"))))
-        ),
+    (
+        lambda: joined(orders=orders(ORDERS.set_column(1, "at", OTHER_TIMES))),
         TypeError,
         r"orders: column 'at' has type timestamp\[ms\]; allowed: timestamp\[us\]",
     ),
-    "some sources": (
+    (
         lambda: wr.cogroup(clicks=clicks(source="a.b"), orders=orders()),
         ValueError,
         "orders: source: got .*; allowed: as many columns as clicks has, 1",
     ),
-    "some orders": (
-        lambda: wr.cogroup(clicks=clicks(), orders=orders(order="amount")),
+    (
+        lambda: joined(orders=orders(order="amount")),
         ValueError,
         "orders: order: got 'amount'; allowed: one for all inputs or for none; clicks has None",
     ),
-    "other stream times": (
-        lambda: wr.cogroup(clicks=clicks(), orders=orders(stream_time="slowest")),
-        ValueError,
-        "orders: stream_time: got 'slowest'",
-    ),
-    "a key like a column": (
+    (lambda: joined(orders=orders(stream_time="slowest")), ValueError, "orders: stream_time: got 'slowest'"),
+    (
         lambda: wr.cogroup(a=wr.group_by(CLICKS, "a.b", time="ts"), b=wr.group_by(CLICKS, "a.b", time="ts")),
         ValueError,
         "keys: got 'a.b'; allowed: names that do not start with an input's",
     ),
-    "a gap of one input": (
-        lambda: both(wr.SessionWindows.with_dynamic_gap("amount")),
+]
+GAPS: list[tuple[str, type[Exception], str]] = [
+    ("amount", ValueError, "clicks: column: got 'amount'; allowed: a column of the data"),
+    ("k", TypeError, "clicks: column: column 'k' has type string; allowed: a duration"),
+    ("clicks.a.b", ValueError, "column: got 'clicks.a.b'; allowed: a column that every input has"),
+]
+
+
+def fold(add: Any, *columns: str, merge: Any = max) -> Any:
+    return wr.aggregate(int, add, merge, schema="bigint", columns=columns)
+
+
+AGGREGATES: list[tuple[Any, type[Exception], str]] = [
+    (
+        wr.sum("amount"),
         ValueError,
-        "clicks: column: got 'amount'; allowed: a column of the data",
+        "sum: got 'amount'; allowed: a column of the data .did you mean 'orders.amount'.., ",
     ),
-    "a gap that is none": (
-        lambda: both(wr.SessionWindows.with_dynamic_gap("k")),
-        TypeError,
-        "clicks: column: column 'k' has type string; allowed: a duration",
-    ),
-    "a gap by input": (
-        lambda: both(wr.SessionWindows.with_dynamic_gap("clicks.a.b")),
+    (wr.sum("orders.a.b"), ValueError, "sum: got 'orders.a.b'"),
+    (wr.sum("orders.*"), ValueError, r"sum: got 'orders.\*'"),
+    (wr.count("visits.*"), ValueError, r"count: got 'visits.\*'"),
+    (
+        wr.min_by("clicks.a.b", by="orders.amount"),
         ValueError,
-        "column: got 'clicks.a.b'; allowed: a column that every input has",
+        r"min_by: got \('clicks.a.b', 'orders.amount'\); allowed: columns of one input",
     ),
-    "a bare column": (
-        lambda: both().agg(n=wr.sum("amount")),
+    (wr.sum("clicks.a.b"), TypeError, 'sum: column "clicks.a.b" has type'),
+    (
+        fold(max, "clicks.a.b", "orders.amount"),
         ValueError,
-        ".n.: sum: got 'amount'; allowed: a column of the data .did you mean 'orders.amount'.., which has 'clicks.k', ",
-    ),
-    "another column": (lambda: both().agg(n=wr.sum("orders.a.b")), ValueError, ".n.: sum: got 'orders.a.b'"),
-    "all of a sum": (lambda: both().agg(n=wr.sum("orders.*")), ValueError, r".n.: sum: got 'orders.\*'"),
-    "all of nothing": (lambda: both().agg(n=wr.count("visits.*")), ValueError, r".n.: count: got 'visits.\*'"),
-    "two inputs": (
-        lambda: both().agg(n=wr.min_by("clicks.a.b", by="orders.amount")),
-        ValueError,
-        r"aggregate .n.: min_by: got \('clicks.a.b', 'orders.amount'\); allowed: columns of one input",
-    ),
-    "a type": (lambda: both().agg(n=wr.sum("clicks.a.b")), TypeError, '"n": sum: column "clicks.a.b" has type'),
-    "one function of two inputs": (
-        lambda: both().agg(n=wr.aggregate(int, max, max, schema="bigint", columns=["clicks.a.b", "orders.amount"])),
-        ValueError,
-        ".n.: aggregate.add=.: got 'one function and columns of 2 inputs'; allowed: a function for each input, such as "
+        "aggregate.add=.: got 'one function and columns of 2 inputs'; allowed: a function for each input, such as "
         "{'clicks': add, 'orders': add}",
     ),
-    "one function of no columns": (
-        lambda: both().agg(n=wr.aggregate(int, max, max, schema="bigint")),
+    (fold(max), ValueError, "aggregate.add=.: got 'one function and columns of 0 inputs'"),
+    (fold({"visits": max}), ValueError, "aggregate.add=.: got 'visits'; allowed: the inputs 'clicks', 'orders'"),
+    (
+        fold({"orders": max}, "clicks.a.b"),
         ValueError,
-        "got 'one function and columns of 0 inputs'",
+        "aggregate.columns=.: got 'clicks.a.b'; allowed: columns of inputs that have an add, 'orders'",
     ),
-    "a function of no input": (
-        lambda: both().agg(n=wr.aggregate(int, {"visits": max}, max, schema="bigint")),
-        ValueError,
-        "aggregate .n.: aggregate.add=.: got 'visits'; allowed: the inputs 'clicks', 'orders'",
-    ),
-    "a column without a function": (
-        lambda: both().agg(n=wr.aggregate(int, {"orders": max}, max, schema="bigint", columns=["clicks.a.b"])),
-        ValueError,
-        "aggregate .n.: aggregate.columns=.: got 'clicks.a.b'; allowed: columns of inputs that have an add, 'orders'",
-    ),
-    "functions of one input": (
-        lambda: clicks().windowed_by(GAP).agg(n=wr.aggregate(int, {"clicks": max}, max, schema="bigint")),
-        TypeError,
-        "aggregate .n.: aggregate.add=.: got .*; allowed: one function, as there is one input",
-    ),
-    "no function": (lambda: wr.aggregate(int, {}, max, schema="bigint"), ValueError, "aggregate.add=.: got {}"),
-    "not functions": (
-        lambda: wr.aggregate(int, {"a": 1}, max, schema="bigint"),
-        TypeError,
-        "aggregate.add=.: got 1, an int",
-    ),
-    "sessions without merge": (
-        lambda: both().agg(n=wr.aggregate(int, {"orders": max}, schema="bigint")),
-        ValueError,
-        "aggregate.*without merge",
-    ),
-}
+    (fold({"orders": max}, merge=None), ValueError, "got .aggregate.*without merge"),
+]
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_wrong_is_named_at_the_call(case: str) -> None:
-    call, kind, message = REFUSED[case]
+@pytest.mark.parametrize(("make", "kind", "message"), JOINED, ids=[message for *_, message in JOINED])
+def test_inputs_that_do_not_go_together_are_named(make: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        call()
+        make()
+
+
+@pytest.mark.parametrize(("column", "kind", "message"), GAPS)
+def test_a_gap_that_some_input_does_not_have_is_named(column: str, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        both(wr.SessionWindows.with_dynamic_gap(column))
+
+
+@pytest.mark.parametrize(("aggregate", "kind", "message"), AGGREGATES, ids=[message for *_, message in AGGREGATES])
+def test_an_aggregate_of_no_input_or_of_two_is_named(aggregate: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=f".n.: {message}"):
+        both().agg(n=aggregate)
+
+
+def test_functions_by_input_are_functions_and_for_several_inputs() -> None:
+    with pytest.raises(
+        TypeError, match="aggregate .n.: aggregate.add=.: got .*; allowed: one function, as there is one"
+    ):
+        clicks().windowed_by(GAP).agg(n=fold({"clicks": max}))
+    with pytest.raises(ValueError, match="aggregate.add=.: got {}"):
+        fold({})
+    with pytest.raises(TypeError, match="aggregate.add=.: got 1, an int"):
+        fold({"a": 1})

@@ -86,42 +86,36 @@ def counted(rows: list[dict[str, Any]]) -> Counter[str]:
     return Counter(repr(sorted(row.items())) for row in rows)
 
 
-@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
+def drawn(rows: list[Made], random: Any) -> tuple[Any, Any]:
+    """The cogroup of both inputs, their rows in any order, and the records of both as one input."""
+    *inputs, union = tables(rows)
+    taken = [each.take(pa.array(random.sample(range(len(each)), len(each)), pa.int64())) for each in inputs]
+    return both(*taken), wr.group_by(union, "user", time="ts", tie="offset")
+
+
 @usually(80)
 @given(st.lists(MADE, max_size=30), st.randoms(use_true_random=False), st.booleans())
 def test_records_of_all_inputs_go_by_time_and_tie(rows: list[Made], random: Any, sliding: bool) -> None:
-    clicks, orders, union = tables(rows)
-    shuffled = [
-        each.take(pa.array(random.sample(range(each.num_rows), each.num_rows), pa.int64())) for each in (clicks, orders)
-    ]
+    inputs, union = drawn(rows, random)
+    ours, theirs = (aggregates(columns) for columns in ({}, COLUMNS))
+    of_inputs: Any = windows_of("clicks.out")
+    of_union: Any = windows_of("out")
     if sliding:
-        windows: Any = wr.SlidingWindows.with_time_difference("2 seconds")
-        found, wanted = (aggregates(columns) for columns in ({}, COLUMNS))
-        for each in (found, wanted):
-            del each["why"]
-        answer = both(*shuffled).windowed_by(windows).agg(**found)
-        expected = wr.group_by(union, "user", time="ts", tie="offset").windowed_by(windows).agg(**wanted)
-    else:
-        answer = both(*shuffled).windowed_by(windows_of("clicks.out")).agg(**aggregates({}))
-        tied = wr.group_by(union, "user", time="ts", tie="offset").windowed_by(windows_of("out"))
-        expected = tied.agg(**aggregates(COLUMNS))
+        of_inputs = of_union = wr.SlidingWindows.with_time_difference("2 seconds")
+        del ours["why"], theirs["why"]
+    answer, expected = inputs.windowed_by(of_inputs).agg(**ours), union.windowed_by(of_union).agg(**theirs)
     assert counted(answer.to_pylist()) == counted(expected.to_pylist())
     assert wr.counters(answer)["null_ties"] == wr.counters(expected)["null_ties"]
 
 
-@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
 @usually(40)
 @given(st.lists(MADE, max_size=24), st.randoms(use_true_random=False))
 def test_every_record_knows_its_place_among_the_records_of_all_inputs(rows: list[Made], random: Any) -> None:
-    clicks, orders, union = tables(rows)
-    aggregates = {"place": wr.position(), "number": wr.session_number(), "why": wr.ended_by()}
-    shuffled = [
-        each.take(pa.array(random.sample(range(each.num_rows), each.num_rows), pa.int64())) for each in (clicks, orders)
-    ]
-    answer = both(*shuffled).windowed_by(windows_of("clicks.out")).with_columns(**aggregates)
-    tied = wr.group_by(union, "user", time="ts", tie="offset").windowed_by(windows_of("out"))
-    expected = tied.with_columns(**aggregates)
-    names = ["v", *aggregates]
+    inputs, union = drawn(rows, random)
+    places = {"place": wr.position(), "number": wr.session_number(), "why": wr.ended_by()}
+    answer = inputs.windowed_by(windows_of("clicks.out")).with_columns(**places)
+    expected = union.windowed_by(windows_of("out")).with_columns(**places)
+    names = ["v", *places]
     assert counted(answer.select(names).to_pylist()) == counted(expected.select(names).to_pylist())
 
 
@@ -163,29 +157,21 @@ def test_a_record_of_any_input_without_a_tie_is_left_out() -> None:
     assert [row["n"] for row in rows if row["op"] == "upsert"] == [1]
 
 
-@pytest.mark.parametrize(
-    ("ties", "error", "says"),
-    [
-        (
-            ("offset", None),
-            ValueError,
-            "orders: tie: got None; allowed: one for all inputs or for none; clicks has 'offset'",
-        ),
-        ((None, "seq"), ValueError, "orders: tie: got 'seq'; allowed: one for all inputs or for none; clicks has None"),
-        (
-            ("offset", "v"),
-            TypeError,
-            "orders: column 'v' has type int64; allowed: int32, the type of column 'offset' of",
-        ),
-        (("offset", "none"), ValueError, "tie: got 'none'"),
-    ],
-)
-def test_each_input_has_a_tie_of_the_same_type(ties: tuple[Any, Any], error: type[Exception], says: str) -> None:
+WRONG: list[tuple[str | None, str | None, type[Exception], str]] = [
+    ("offset", None, ValueError, "orders: tie: got None; allowed: one for all inputs or for none; clicks has 'offset'"),
+    (None, "seq", ValueError, "orders: tie: got 'seq'; allowed: one for all inputs or for none; clicks has None"),
+    ("offset", "v", TypeError, "orders: column 'v' has type int64; allowed: int32, the type of column 'offset' of"),
+    ("offset", "none", ValueError, "tie: got 'none'"),
+]
+
+
+@pytest.mark.parametrize(("offset", "seq", "error", "says"), WRONG)
+def test_each_input_has_a_tie_of_the_same_type(offset: Any, seq: Any, error: type[Exception], says: str) -> None:
     clicks, orders, _ = tables([("ann", 0, 1, False, True), ("ann", 0, 2, False, False)])
     with pytest.raises(error, match=says):
         wr.cogroup(
-            clicks=wr.group_by(clicks, "user", time="ts", tie=ties[0]),
-            orders=wr.group_by(orders, "user", time="paid", tie=ties[1]),
+            clicks=wr.group_by(clicks, "user", time="ts", tie=offset),
+            orders=wr.group_by(orders, "user", time="paid", tie=seq),
         )
 
 

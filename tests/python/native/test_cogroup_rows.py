@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import polars as pl
@@ -18,11 +17,10 @@ from ..harness.families import often, some
 from ..harness.tables import arrow, in_batches, ticks, window_bounds
 from ..oracle.cogroup import InputRecord, together
 from ..oracle.records import Record, by_key
-from ..oracle.row_windows import RowWindows, of_dynamic_sessions, of_sessions, of_sliding
+from ..oracle.row_windows import RowWindows
 from ..scenes import all_at
+from .test_with_columns import kinds
 
-TICK = timedelta(microseconds=1)
-LONGEST = 9
 Row = tuple[int | None, int | None, int | None, bool]
 Tables = dict[str, pa.Table]
 
@@ -123,29 +121,13 @@ def total(values: Any) -> int | None:
     return sum(held) if held else None
 
 
-@usually(60)
-@given(inputs(), st.integers(1, 12))
-def test_sessions_of_all_inputs_equal_the_oracle(drawn: tuple[Tables, dict[str, str]], gap: int) -> None:
-    windows = wr.SessionWindows.with_gap(gap * TICK)
-    check(*drawn, cogrouped(*drawn, windows).with_columns(**AGGREGATES), of_sessions(gap))
-
-
-@usually(40)
-@given(inputs())
-def test_sessions_of_own_gaps_equal_the_oracle(drawn: tuple[Tables, dict[str, str]]) -> None:
-    windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=LONGEST * TICK)
-    oracle = of_dynamic_sessions(lambda record: record.values["gap"], LONGEST)
-    check(*drawn, cogrouped(*drawn, windows).with_columns(**AGGREGATES), oracle)
-
-
-@usually(60)
-@given(inputs(), st.integers(1, 8), st.integers(1, 4))
-def test_sliding_windows_end_at_the_records_of_any_input(
-    drawn: tuple[Tables, dict[str, str]], steps: int, resolution: int
+@usually(160)
+@given(inputs(), kinds())
+def test_each_record_has_the_window_of_the_oracle(
+    drawn: tuple[Tables, dict[str, str]], kind: tuple[Any, RowWindows]
 ) -> None:
-    difference = steps * resolution
-    windows = wr.SlidingWindows.with_time_difference(difference * TICK, resolution=resolution * TICK)
-    check(*drawn, cogrouped(*drawn, windows).with_columns(**AGGREGATES), of_sliding(difference, resolution))
+    windows, oracle = kind
+    check(*drawn, cogrouped(*drawn, windows).with_columns(**AGGREGATES), oracle)
 
 
 CLICKS = pa.table({"user": ["ann", "bob", "ann", None], "ts": all_at(0, 1, 3, 4), "url": ["/", "/a", "/b", "/c"]})

@@ -32,18 +32,6 @@ def driven(kind: pa.DataType = MICROS, now: Any = NOON, **options: Any) -> Strea
     return StreamDriver(of(**options), SCHEMA.set(1, pa.field("ts", kind)), wall_clock=now)
 
 
-def test_what_is_set_aside_moves_no_time() -> None:
-    driver = driven()
-    driver.pipe(user="ann", ts=NOON)
-    driver.pipe(user="bob", ts=NOON.replace(year=2062))
-    driver.tick(NOON.replace(year=2062))
-    driver.pipe(user="ann", ts=NOON + MICRO)
-    assert driver.stream_time == NOON + MICRO
-    counted = {"records": 2, "late": 0, "ahead": 1, "ticks": 0, "bad_ticks": 1, "windows_open": 1}
-    assert driver.counters | counted == driver.counters
-    assert driver.dropped == 0
-
-
 def test_the_wall_clock_is_moved_by_durations_and_to_times() -> None:
     driver = driven()
     late = NOON + 3 * HOUR
@@ -55,18 +43,8 @@ def test_the_wall_clock_is_moved_by_durations_and_to_times() -> None:
     assert driver.stream_time == late
 
 
-def test_no_time_at_all_is_ahead_of_none() -> None:
-    """A record ahead is counted as that alone, even if it lacks more; a null time is no time ahead."""
-    driver = driven()
-    driver.pipe(ts=NOON + 2 * HOUR)
-    driver.pipe(user="ann")
-    driver.tick(None)
-    counted = {"ahead": 1, "null_keys": 0, "null_times": 1, "bad_ticks": 1, "records": 0}
-    assert driver.counters | counted == driver.counters
-
-
-def test_a_batch_loses_the_rows_that_are_ahead() -> None:
-    rows = [
+def test_rows_that_are_ahead_are_counted_as_that_alone_and_move_no_time() -> None:
+    rows: list[dict[str, Any]] = [
         {"user": "ann", "ts": NOON},
         {"user": "ann", "ts": NOON + 2 * HOUR},
         {"user": "bob"},
@@ -74,12 +52,15 @@ def test_a_batch_loses_the_rows_that_are_ahead() -> None:
         {"ts": NOON + 3 * HOUR, "beat": False},
         {"user": "ann", "ts": NOON + MICRO},
     ]
-    data = pa.Table.from_pylist(rows, SCHEMA)
-    for cut in (None, 1, 4):
-        driver = driven()
-        driver.pipe_batch(data, rows=cut)
-        counted = {"records": 2, "ahead": 2, "bad_ticks": 1, "null_times": 1, "ticks": 0, "null_keys": 0}
+    whole, cut, single = driven(), driven(), driven()
+    whole.pipe_batch(pa.Table.from_pylist(rows, SCHEMA))
+    cut.pipe_batch(pa.Table.from_pylist(rows, SCHEMA), rows=4)
+    for row in rows:
+        single.pipe(**row)
+    for driver in (whole, cut, single):
+        counted = {"records": 2, "ahead": 2, "bad_ticks": 1, "null_times": 1, "ticks": 0, "null_keys": 0, "late": 0}
         assert driver.counters | counted == driver.counters
+        assert (driver.stream_time, driver.dropped) == (NOON + MICRO, 1)
         assert driver.sessions.all()["count"].to_pylist() == [2]
 
 
@@ -168,52 +149,38 @@ def test_a_wall_clock_without_a_limit_sets_nothing_aside() -> None:
     assert "driver" not in driver.changed_pages()
 
 
-REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "no wall clock": (lambda: driven(now=None), ValueError, r"wall_clock: got None; allowed: .*has max_ahead"),
-    "no wall clock to move": (
-        lambda: driven(now=None, max_ahead=None).advance_wall_clock("1 hour"),
-        ValueError,
-        r"wall_clock: got None; allowed: .*StreamDriver\(",
-    ),
-    "a number of a wall clock": (lambda: driven(now=5), TypeError, "wall_clock: got 5, an int; allowed: a datetime"),
-    "a zone": (
-        lambda: driven(now=NOON.replace(tzinfo=UTC)),
-        ValueError,
-        "wall_clock: got .*; allowed: a datetime without a zone",
-    ),
-    "back": (
-        lambda: driven().advance_wall_clock(NOON - MICRO),
-        ValueError,
-        "duration_or_time: got .*; allowed: a duration, or a time that is not before that of the clock",
-    ),
-    "back by a duration": (
-        lambda: driven().advance_wall_clock(-MICRO),
-        ValueError,
-        "duration_or_time: got .*; allowed: a duration of zero or more",
-    ),
-    "a number to move by": (lambda: driven().advance_wall_clock(5), TypeError, "duration_or_time: got 5, an int"),  # type: ignore[arg-type]
-    "nothing to move by": (lambda: driven().advance_wall_clock(None), ValueError, "duration_or_time: got None"),  # type: ignore[arg-type]
-    "words that are no duration": (
-        lambda: driven().advance_wall_clock("noon"),
-        ValueError,
-        "duration_or_time: got 'noon'; allowed: words such as",
-    ),
-    "a limit without a unit": (
-        lambda: driven(max_ahead=5),
-        TypeError,
-        r"duration: got 5, an int; allowed: .*\(a bare number has no unit\)",
-    ),
-    "a negative limit": (
-        lambda: driven(max_ahead="-1 hour"),
-        ValueError,
-        "duration: got '-1 hour'; allowed: a duration of zero or more",
-    ),
-    "a limit of months": (lambda: driven(max_ahead="1 month"), ValueError, "duration: got '1 month'; allowed: weeks"),
-}
+WRONG_CLOCKS: list[tuple[Any, Any, str]] = [
+    (None, "1 hour", r"wall_clock: got None; allowed: .*has max_ahead"),
+    (NOON.replace(tzinfo=UTC), "1 hour", "wall_clock: got .*; allowed: a datetime without a zone"),
+    (NOON, "-1 hour", "duration: got '-1 hour'; allowed: a duration of zero or more"),
+    (NOON, "1 month", "duration: got '1 month'; allowed: weeks"),
+]
+WRONG_MOVES: list[tuple[Any, str]] = [
+    (NOON - MICRO, "got .*; allowed: a duration, or a time that is not before that of the clock"),
+    (-MICRO, "got .*; allowed: a duration of zero or more"),
+    (None, "got None"),
+    ("noon", "got 'noon'; allowed: words such as"),
+]
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_wrong_arguments_are_refused(case: str) -> None:
-    make, error, message = REFUSED[case]
-    with pytest.raises(error, match=message):
-        make()
+@pytest.mark.parametrize(("now", "max_ahead", "message"), WRONG_CLOCKS)
+def test_a_wrong_clock_or_limit_is_refused(now: Any, max_ahead: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        driven(now=now, max_ahead=max_ahead)
+
+
+@pytest.mark.parametrize(("step", "message"), WRONG_MOVES)
+def test_a_wrong_move_of_the_clock_is_refused(step: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^duration_or_time: {message}"):
+        driven().advance_wall_clock(step)
+
+
+def test_numbers_are_no_clocks_and_a_clock_that_is_none_does_not_move() -> None:
+    with pytest.raises(TypeError, match="wall_clock: got 5, an int; allowed: a datetime"):
+        driven(now=5)
+    with pytest.raises(TypeError, match=r"duration: got 5, an int; allowed: .*\(a bare number has no unit\)"):
+        driven(max_ahead=5)
+    with pytest.raises(TypeError, match="duration_or_time: got 5, an int"):
+        driven().advance_wall_clock(5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"wall_clock: got None; allowed: .*StreamDriver\("):
+        driven(now=None, max_ahead=None).advance_wall_clock("1 hour")

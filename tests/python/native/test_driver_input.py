@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -39,11 +38,7 @@ def with_ts(kind: pa.DataType) -> StreamDriver:
 
 
 def naive() -> StreamDriver:
-    return with_ts(pa.timestamp("ms"))
-
-
-def pipe(**cells: Any) -> Any:
-    return naive().pipe(**(ROW | cells))
+    return StreamDriver(sessions, SCHEMA)
 
 
 def table(**columns: pa.Array[Any]) -> pa.Table:
@@ -52,127 +47,112 @@ def table(**columns: pa.Array[Any]) -> pa.Table:
     return pa.table(plain | columns)
 
 
-def batch(**columns: pa.Array[Any]) -> Any:
-    return naive().pipe_batch(table(**columns))
-
-
-def cut(rows: Any, count: int = 3) -> Any:
-    return naive().pipe_batch(pa.concat_tables([SCHEMA.empty_table(), *[table()] * count]), rows=rows)
-
-
 FINE = NOON + timedelta(microseconds=999)
 EAST = NOON.replace(tzinfo=UTC)
-REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "finer than the unit": (lambda: pipe(ts=FINE), ValueError, "record: column 'ts': got .*; allowed: .* in whole ms"),
-    "a tick finer than the unit": (lambda: naive().tick(FINE), ValueError, "time: got .*; allowed: .* in whole ms"),
-    "a number for a time": (lambda: pipe(ts=5), TypeError, "record: column 'ts': got 5, an int; allowed: a datetime"),
-    "a number for a tick": (lambda: naive().tick(5), TypeError, "time: got 5, an int; allowed: a datetime without"),
-    "words for a tick": (lambda: naive().tick("12:00"), TypeError, "time: got '12:00', a str; allowed: a datetime"),
-    "a zone": (lambda: pipe(ts=EAST), ValueError, "record: column 'ts': got .*; allowed: a datetime without a zone"),
-    "a tick with a zone": (lambda: naive().tick(EAST), ValueError, "time: got .*; allowed: a datetime without a zone"),
-    "a tick with a long zone": (
-        lambda: naive().tick(FINE.replace(tzinfo=timezone(timedelta(hours=-7), "the zone of a name that is long"))),
-        ValueError,
-        r"time: got 2026-\d\d-\d\d \d\d:00:00.000999-07:00; allowed: a datetime without a zone",
-    ),
-    "a list for a tick": (
-        lambda: naive().tick([NOON] * 1_000),
-        TypeError,
-        r"time: got \[datetime.datetime\(2026, .* and 3\d,\d{3} more characters, a list; allowed: a datetime",
-    ),
-    "a dict of lines for a tick": (
-        lambda: naive().tick({"frame": pd.DataFrame({"a": range(2)}), "more": "x" * 120}),
-        TypeError,
-        "time: got a dict; allowed: a datetime",
-    ),
-    "no zone": (
-        lambda: with_ts(ZONED).pipe(**ROW),
-        ValueError,
-        "record: column 'ts': got .*; allowed: a datetime with a zone",
-    ),
-    "a tick without a zone": (
-        lambda: with_ts(ZONED).tick(NOON),
-        ValueError,
-        "time: got .*; allowed: a datetime with a",
-    ),
-    "a number for a key": (lambda: pipe(user=7), TypeError, "record: column 'user': got 7, an int; allowed: a str"),
-    "no UTF-8": (lambda: pipe(user="\ud800"), ValueError, r"record: column 'user': got '\\ud800'; allowed: a value of"),
-    "a fraction": (lambda: pipe(amount=1.5), TypeError, "record: column 'amount': got 1.5, a float; allowed: an int"),
-    "too large": (lambda: pipe(amount=128), ValueError, "record: column 'amount': got 128; allowed: an int from -128"),
-    "inside a list": (
-        lambda: pipe(spans=[5]),
-        TypeError,
-        r"record: column 'spans'\[0\]: got 5, an int; allowed: a time",
-    ),
-    "beyond nanoseconds": (
-        lambda: with_ts(pa.timestamp("ns")).tick(datetime(9999, 1, 1)),
-        ValueError,
-        "time: got datetime.datetime.9999, .*; allowed: a value of timestamp.ns.",
-    ),
-    "no batch": (lambda: cut(0), ValueError, "rows: got 0; allowed: one row or more in a batch"),
-    "a negative batch": (lambda: cut([2, -1]), ValueError, "rows: got -1; allowed: one row or more in a batch"),
-    "half a row": (lambda: cut(2.5), TypeError, "rows: got 2.5, a float; allowed: a whole number"),
-    "half a row of several": (lambda: cut([1, 2.5]), TypeError, "rows: got 2.5, a float; allowed: a whole number"),
-    "rows in words": (lambda: cut("ab"), TypeError, "rows: got 'ab', a str; allowed: a whole number"),
-    "a truth of rows": (lambda: cut(True), TypeError, "rows: got True, a bool; allowed: a whole number"),
-    "rows of no data": (lambda: cut(-1, 0), ValueError, "rows: got -1; allowed: one row or more in a batch"),
-    "value is no name": (
-        lambda: StreamDriver(sessions, SCHEMA, value=5),
-        TypeError,
-        "value: got 5, an int; allowed: th",
-    ),  # type: ignore[arg-type]
-    "no input of this name": (lambda: naive().pipe(["a"]), ValueError, r"input: got \['a'\]; allowed: none"),  # type: ignore[arg-type]
-    "a column twice": (
-        lambda: naive().pipe_batch(table().append_column("user", pa.array(["bob"]))),
-        ValueError,
-        "data: got 'user'; allowed: a name that only one column has; 2 columns",
-    ),
-    "numbers for times": (
-        lambda: batch(ts=pa.array([5])),
-        TypeError,
-        "data: column 'ts' has type int64; allowed: timestamp.ms., the declared type",
-    ),
-    "words for times": (
-        lambda: batch(ts=pa.array(["2026-01-01"])),
-        TypeError,
-        "data: column 'ts' has type string; all",
-    ),
-    "days for times": (lambda: batch(ts=pa.array([NOON.date()])), TypeError, "data: column 'ts' has type date32"),
-    "times with a zone": (
-        lambda: batch(ts=pa.array([EAST])),
-        TypeError,
-        "data: column 'ts' has type timestamp.us, tz=",
-    ),
-    "times without a zone": (
-        lambda: with_ts(ZONED).pipe_batch(table()),
-        TypeError,
-        "data: column 'ts' has type timestamp.ms.; allowed: timestamp.ms, tz=Europe/Berlin., the declared type",
-    ),
-    "times that are finer": (
-        lambda: batch(ts=pa.array([FINE])),
-        ValueError,
-        "data: column 'ts' has values that timest",
-    ),
-    "numbers for keys": (
-        lambda: batch(user=pa.array([7])),
-        TypeError,
-        "data: column 'user' has type int64; allowed: s",
-    ),
-    "numbers that are larger": (
-        lambda: batch(amount=pa.array([128])),
-        ValueError,
-        "data: column 'amount' has values t",
-    ),
-    "fractions": (lambda: batch(amount=pa.array([0.5])), ValueError, "data: column 'amount' has values that int8 does"),
-    "truths for numbers": (lambda: batch(amount=pa.array([True])), TypeError, "data: column 'amount' has type bool"),
-}
+LONG_ZONE = timezone(timedelta(hours=-7), "the zone of a name that is long")
+FRAME = {"frame": pd.DataFrame({"a": range(2)}), "more": "x" * 120}
+NO_ZONE, ZONE = "allowed: a datetime without a zone", "allowed: a datetime with a zone"
+CELLS: list[tuple[str, Any, type[Exception], str]] = [
+    ("ts", FINE, ValueError, ": got .*; allowed: .* in whole ms"),
+    ("ts", 5, TypeError, ": got 5, an int; allowed: a datetime"),
+    ("ts", EAST, ValueError, f": got .*; {NO_ZONE}"),
+    ("user", 7, TypeError, ": got 7, an int; allowed: a str"),
+    ("user", "\ud800", ValueError, r": got '\\ud800'; allowed: a value of"),
+    ("amount", 1.5, TypeError, ": got 1.5, a float; allowed: an int"),
+    ("amount", 128, ValueError, ": got 128; allowed: an int from -128"),
+    ("spans", [5], TypeError, r"\[0\]: got 5, an int; allowed: a time"),
+]
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_named(case: str) -> None:
-    call, kind, message = REFUSED[case]
-    with pytest.raises(kind, match=message):
-        call()
+@pytest.mark.parametrize(("name", "value", "kind", "message"), CELLS)
+def test_a_value_of_a_record_that_does_not_fit_is_named(
+    name: str, value: Any, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=f"record: column '{name}'{message}"):
+        naive().pipe(**(ROW | {name: value}))
+
+
+LIST = r"got \[datetime.datetime\(2026, .* and 3\d,\d{3} more characters, a list; allowed: a datetime"
+TICKS: list[tuple[Any, type[Exception], str]] = [
+    (FINE, ValueError, "got .*; allowed: .* in whole ms"),
+    (5, TypeError, "got 5, an int; allowed: a datetime without"),
+    ("12:00", TypeError, "got '12:00', a str; allowed: a datetime"),
+    (EAST, ValueError, f"got .*; {NO_ZONE}"),
+    (FINE.replace(tzinfo=LONG_ZONE), ValueError, rf"got 2026-\d\d-\d\d \d\d:00:00.000999-07:00; {NO_ZONE}"),
+    ([NOON] * 1_000, TypeError, LIST),
+    (FRAME, TypeError, "got a dict; allowed: a datetime"),
+]
+
+
+@pytest.mark.parametrize(("time", "kind", "message"), TICKS, ids=[message for *_, message in TICKS])
+def test_a_time_of_a_tick_that_does_not_fit_is_named(time: Any, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=f"^time: {message}"):
+        naive().tick(time)
+
+
+def test_times_of_a_column_with_a_zone_or_of_nanoseconds_have_theirs() -> None:
+    with pytest.raises(ValueError, match=f"record: column 'ts': got .*; {ZONE}"):
+        with_ts(ZONED).pipe(**ROW)
+    with pytest.raises(ValueError, match=f"time: got .*; {ZONE}"):
+        with_ts(ZONED).tick(NOON)
+    with pytest.raises(ValueError, match="time: got datetime.datetime.9999, .*; allowed: a value of timestamp.ns."):
+        with_ts(pa.timestamp("ns")).tick(datetime(9999, 1, 1))
+    with pytest.raises(
+        TypeError, match=r"has type timestamp\[ms\]; allowed: timestamp\[ms, tz=Europe/Berlin\], the decl"
+    ):
+        with_ts(ZONED).pipe_batch(table())
+
+
+ONE_OR_MORE, WHOLE = "allowed: one row or more in a batch", "allowed: a whole number"
+CUTS: list[tuple[Any, int, type[Exception], str]] = [
+    (0, 3, ValueError, f"got 0; {ONE_OR_MORE}"),
+    ([2, -1], 3, ValueError, f"got -1; {ONE_OR_MORE}"),
+    (-1, 0, ValueError, f"got -1; {ONE_OR_MORE}"),
+    (2.5, 3, TypeError, f"got 2.5, a float; {WHOLE}"),
+    ([1, 2.5], 3, TypeError, f"got 2.5, a float; {WHOLE}"),
+    ("ab", 3, TypeError, f"got 'ab', a str; {WHOLE}"),
+    (True, 3, TypeError, f"got True, a bool; {WHOLE}"),
+]
+
+
+@pytest.mark.parametrize(("rows", "count", "kind", "message"), CUTS)
+def test_lengths_of_batches_that_cannot_be_are_named_before_any_is_taken(
+    rows: Any, count: int, kind: type[Exception], message: str
+) -> None:
+    driver = naive()
+    with pytest.raises(kind, match=f"^rows: {message}"):
+        driver.pipe_batch(pa.concat_tables([SCHEMA.empty_table(), *[table()] * count]), rows=rows)
+    assert driver.counters["records"] == 0
+
+
+COLUMNS: list[tuple[str, pa.Array[Any], type[Exception], str]] = [
+    ("ts", pa.array([5]), TypeError, "has type int64; allowed: timestamp.ms., the declared type"),
+    ("ts", pa.array(["2026-01-01"]), TypeError, "has type string; all"),
+    ("ts", pa.array([NOON.date()]), TypeError, "has type date32"),
+    ("ts", pa.array([EAST]), TypeError, "has type timestamp.us, tz="),
+    ("ts", pa.array([FINE]), ValueError, "has values that timest"),
+    ("user", pa.array([7]), TypeError, "has type int64; allowed: s"),
+    ("amount", pa.array([128]), ValueError, "has values t"),
+    ("amount", pa.array([0.5]), ValueError, "has values that int8 does"),
+    ("amount", pa.array([True]), TypeError, "has type bool"),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "kind", "message"), COLUMNS)
+def test_a_column_that_does_not_fit_is_named(
+    name: str, values: pa.Array[Any], kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=f"data: column '{name}' {message}"):
+        naive().pipe_batch(table(**{name: values}))
+
+
+def test_what_is_no_name_or_twice_there_is_named() -> None:
+    with pytest.raises(TypeError, match="value: got 5, an int; allowed: th"):
+        StreamDriver(sessions, SCHEMA, value=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"input: got \['a'\]; allowed: none"):
+        naive().pipe(["a"])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="data: got 'user'; allowed: a name that only one column has; 2 columns"):
+        naive().pipe_batch(table().append_column("user", pa.array(["bob"])))
 
 
 def test_a_record_goes_over_as_it_is() -> None:
@@ -235,10 +215,3 @@ def test_batches_are_cut_until_the_data_ends(rows: Any, updates: list[int]) -> N
 
     changes = StreamDriver(updating, SCHEMA).pipe_batch(pa.concat_tables([table()] * 5), rows=rows)
     assert [change.values["n"] for change in changes] == updates
-
-
-def test_an_error_in_a_later_batch_comes_before_any_is_taken() -> None:
-    driver = naive()
-    with pytest.raises(TypeError, match="rows: got 'x'"):
-        driver.pipe_batch(pa.concat_tables([table()] * 3), rows=[1, "x"])  # type: ignore[list-item]
-    assert driver.counters["records"] == 0

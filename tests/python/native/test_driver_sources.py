@@ -1,4 +1,4 @@
-"""Several sources in a driver: each with its own time and windows, or all by the slowest (rules 1.4, 5.2)."""
+"""Several sources in a driver, and their pages: each with its own time, or all by the slowest (rules 1.4, 5.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from ..harness.sources import (
     SCHEMA,
     SESSIONS,
     SLIDING,
-    change_counts,
     cogrouped,
     driven,
     feeds,
@@ -34,19 +33,13 @@ from ..harness.sources import (
 from ..scenes import at
 
 
-def test_a_tick_without_a_source_is_one_of_every_source_that_is_known() -> None:
+def test_a_source_is_known_by_a_record_or_by_a_tick_of_its_own() -> None:
     driver = driven()
     assert driver.tick(at(50)) == []
     assert (driver.stream_time, driver.stream_times, driver.counters["ticks"]) == (None, {}, 0)
     driver.pipe(user="bob", ts=at(30), partition=1)
-    driver.pipe(user="ann", ts=at(0), partition=0)
-    assert change_counts(driver.tick(at(40))) == [("final", "bob", 30.0, 30.0, 1), ("final", "ann", 0.0, 0.0, 1)]
-    assert driver.stream_times == {(1,): at(40), (0,): at(40)}
-    assert driver.counters["ticks"] == 2
-    driver.pipe(user="ann", ts=at(0), partition=2)  # a source that is new starts without a time
-    assert (driver.counters["late"], driver.stream_time) == (0, at(0))
-    driver.tick(at(60), source=3)  # and a tick makes one known
-    assert driver.stream_times[(3,)] == at(60)
+    driver.tick(at(60), source=3)
+    assert (driver.stream_time, driver.stream_times) == (at(30), {(1,): at(30), (3,): at(60)})
 
 
 def test_null_is_the_source_of_a_record_and_every_source_of_a_tick() -> None:
@@ -75,18 +68,6 @@ def test_a_source_has_the_values_of_all_its_columns() -> None:
         (None, 0): at(0),
         ("a", None): at(3),
     }
-
-
-def test_a_batch_gives_its_changes_in_the_order_of_its_rows() -> None:
-    finals = [("final", "ann", 0.0, 0.0, 1)] * 2 + [("final", "bob", 9.0, 9.0, 1), ("final", "bob", 20.0, 20.0, 1)]
-    whole = driven()
-    assert change_counts(whole.pipe_batch(ROWS)) == finals
-    assert whole.stream_times == {(0,): at(41), (1,): at(30), (2,): at(40)}
-    assert whole.counters | {"windows_open": 2, "records": 6, "ticks": 2, "windows_closed": 4} == whole.counters
-    for rows in (1, 2, 3):
-        cut = driven()
-        assert change_counts(cut.pipe_batch(ROWS, rows=rows)) == finals
-        assert cut.counters == whole.counters
 
 
 def test_a_failure_in_one_source_stops_all_until_a_restore() -> None:
@@ -231,50 +212,34 @@ def test_a_record_without_an_order_is_refused_and_a_tick_without_one_is_not() ->
     assert driver.stream_times == {(0,): at(5)}
 
 
-REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "an order beside the slowest": (
-        lambda: driven(order="offset", stream_time="slowest"),
-        ValueError,
-        "order: got 'offset'; allowed: None with stream_time=",
-    ),
-    "a source of a tick without sources": (
-        lambda: StreamDriver(of(), SCHEMA).tick(at(0), source=0),
-        ValueError,
-        "source: got 0; allowed: none: the definition names no source columns",
-    ),
-    "a source of another type": (
-        lambda: driven().tick(at(0), source="0"),
-        TypeError,
-        "source: column 'partition': got '0', a str; allowed: an int",
-    ),
-    "half a source": (
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: driven(order="offset", stream_time="slowest"), "order: got 'offset'; allowed: None with stream_time="),
+    (lambda: StreamDriver(of(), SCHEMA).tick(at(0), source=0), "source: got 0; allowed: none: the definition names no"),
+    (
         lambda: driven(source=("topic", "partition")).tick(at(0), source="a"),
-        ValueError,
         "source: got 'a'; allowed: a tuple of the values of 'topic', 'partition'",
     ),
-    "a source of a record of another type": (
-        lambda: driven().pipe(user="ann", ts=at(0), partition="0"),
-        TypeError,
-        "record: column 'partition': got '0', a str; allowed: an int",
-    ),
-    "data without its source": (
+    (
         lambda: driven().pipe_batch(ROWS.drop_columns("partition")),
-        ValueError,
         "data: got 'partition'; allowed: a column of the data",
     ),
-    "sources of other types": (
-        lambda: cogrouped(orders=ORDERS.set(2, pa.field("partition", pa.string()))),
-        TypeError,
-        "orders: column 'partition' has type string; allowed: int32, the type of column 'part' of clicks",
-    ),
-}
+]
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_wrong_arguments_are_refused(case: str) -> None:
-    make, error, message = REFUSED[case]
-    with pytest.raises(error, match=message):
-        make()
+@pytest.mark.parametrize(("call", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_wrong_sources_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_sources_of_another_type_are_refused() -> None:
+    with pytest.raises(TypeError, match="source: column 'partition': got '0', a str; allowed: an int"):
+        driven().tick(at(0), source="0")
+    with pytest.raises(TypeError, match="record: column 'partition': got '0', a str; allowed: an int"):
+        driven().pipe(user="ann", ts=at(0), partition="0")
+    says = "orders: column 'partition' has type string; allowed: int32, the type of column 'part' of clicks"
+    with pytest.raises(TypeError, match=says):
+        cogrouped(orders=ORDERS.set(2, pa.field("partition", pa.string())))
 
 
 @pytest.mark.parametrize("kind", [pa.float64(), pa.timestamp("us"), pa.list_(pa.int32()), pa.bool_(), pa.null()])
@@ -324,3 +289,97 @@ def test_interleaved_rows_have_the_sources_of_their_inputs() -> None:
     assert driver.stream_times == {(0,): at(9), (1,): None, (None,): None}
     again = cogrouped().restore(driver.snapshot())
     assert (again.stream_times, again.sessions.all()) == (driver.stream_times, driver.sessions.all())
+
+
+def state(driver: StreamDriver) -> dict[str, bytes]:
+    """The pages of a driver that has saved none before, by name."""
+    return {name: page for name, page in driver.changed_pages().items() if page is not None}
+
+
+@pytest.mark.parametrize("stream_time", ["source", "slowest"])
+def test_changed_pages_continue_from_each_other(stream_time: str) -> None:
+    driver = driven(stream_time=stream_time)
+    held: dict[str, bytes] = {}
+    for row in ROWS.to_pylist():
+        driver.pipe(**row)
+        for name, page in driver.changed_pages().items():
+            if page is None:
+                del held[name]
+            else:
+                held[name] = page
+        again = driven(stream_time=stream_time).restore(held.values())
+        assert sorted(driver.snapshot()) == sorted(held.values())
+        assert (again.stream_times, again.counters) == (driver.stream_times, driver.counters)
+    assert again.pipe(user="ann", ts=at(43), partition=0) == driver.pipe(user="ann", ts=at(43), partition=0)
+    assert again.finish() == driver.finish()
+
+
+def test_pages_tell_their_source() -> None:
+    driver = driven()
+    driver.pipe(user="ann", ts=at(0), partition=7)
+    driver.pipe(user="bob", ts=at(0), partition=None)
+    pages = state(driver)
+    assert {"driver", "0/head", "1/head"} < set(pages)
+    listed = pa.ipc.open_stream(pages["driver"])
+    assert listed.schema.metadata[b"windrow.page"] == b"driver"
+    assert listed.read_all().to_pydict() == {"partition": [7, None]}
+    head = pa.ipc.open_stream(pages["1/head"]).read_all().to_pylist()
+    assert [row["source"] for row in head] == [1]
+    assert pa.ipc.open_stream(head[0]["page"]).read_all().column_names == ["input", "source", "time"]
+
+
+def test_the_pages_of_a_driver_without_sources_are_those_of_its_operator() -> None:
+    driver = StreamDriver(of(), SCHEMA)
+    driver.pipe(user="ann", ts=at(0))
+    assert "driver" not in state(driver)
+    assert pa.ipc.open_stream(driver.snapshot()[0]).schema.metadata[b"windrow.page"] == b"head"
+    assert driver.stream_times == {(): at(0)}
+
+
+def test_the_sources_of_the_slowest_stay_distinct_after_a_restart() -> None:
+    driver = driven(stream_time="slowest")
+    driver.pipe(user="ann", ts=at(0), partition=5)
+    driver.pipe(user="ann", ts=at(3), partition=4)
+    again = driven(stream_time="slowest").restore(driver.snapshot())
+    assert again.stream_times == {(5,): at(0), (4,): at(3)}
+    again.pipe(user="bob", ts=at(20), partition=4)  # first after the restart, and second before it
+    assert (again.stream_time, again.stream_times) == (at(0), {(5,): at(0), (4,): at(20)})
+
+
+@pytest.mark.parametrize("stream_time", ["source", "slowest"])
+def test_pages_that_are_damaged_or_missing_are_refused(stream_time: str) -> None:
+    driver = driven(stream_time=stream_time)
+    driver.pipe_batch(ROWS)
+    pages = driver.snapshot()
+    drawn = random.Random(1)
+    for number, page in enumerate(pages):
+        others = [*pages[:number], *pages[number + 1 :]]
+        with pytest.raises(ValueError, match="page"):
+            driven(stream_time=stream_time).restore(others)
+        for place in [*drawn.sample(range(len(page)), 20), 0, 8, len(page) - 1]:
+            damaged = bytearray(page)
+            damaged[place] ^= 1 << drawn.randrange(8)
+            with pytest.raises(ValueError, match="page|schema|Arrow|IPC|message|state"):
+                driven(stream_time=stream_time).restore([*others, bytes(damaged)])
+    with pytest.raises(ValueError, match="page"):
+        driven(stream_time=stream_time).restore([*pages, pages[0]])
+
+
+@pytest.mark.parametrize(
+    ("saved", "restored"),
+    [
+        ({"source": "partition"}, {"source": None}),
+        ({"source": None}, {"source": "partition"}),
+        ({"source": "partition"}, {"source": "topic"}),
+        ({"source": "partition"}, {"source": ["partition", "topic"]}),
+        ({"source": "partition"}, {"stream_time": "slowest"}),
+        ({"stream_time": "slowest"}, {"stream_time": "source"}),
+        ({"stream_time": "slowest"}, {"source": None}),
+        ({"source": None}, {"stream_time": "slowest"}),
+    ],
+)
+def test_pages_of_other_sources_are_refused(saved: dict[str, Any], restored: dict[str, Any]) -> None:
+    driver = driven(**saved)
+    driver.pipe(user="ann", ts=at(0), partition=1)
+    with pytest.raises(ValueError, match="belongs to another query\n(source|stream_time) was|page of the driver"):
+        driven(**restored).restore(driver.snapshot())

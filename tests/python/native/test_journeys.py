@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import inf
@@ -258,10 +257,3 @@ def test_a_bad_path_is_an_error_at_the_call(call: Any, error: type[Exception], w
 
 def of(aggregate: wr.Aggregate) -> Any:
     return windowed(visits([(0, "view")], n=[0])).agg(steps=aggregate)
-
-
-def test_the_plan_of_a_query_without_a_funnel_does_not_change() -> None:
-    plan = windowed(visits([(0, "view")]))._plan({"n": wr.count(), "f": wr.funnel(STEPS, column="event")})
-    count, funnel_call = json.loads(plan.spec.text)["aggregates"]
-    assert set(count) == {"name", "function", "columns"}
-    assert funnel_call["funnel"] == {"values": STEPS, "within": None, "strict": False}

@@ -133,19 +133,6 @@ def test_the_states_of_an_aggregate_are_stored_once_for_all_frames() -> None:
     assert abs(grown[1] - grown[0]) < 200
 
 
-def test_a_restart_may_change_over_and_add_frames_of_what_is_stored() -> None:
-    stream = stream_of({"n": wr.count().over("1 minute"), "last": wr.last("url").over("2 minutes")})
-    stream.push([clicks(("ann", 0, "/"), ("ann", 3, "/a"))])
-    stream.aggregates = {
-        "five": wr.count().over("5 minutes", closed="left"),
-        "last": wr.last("url").over("5 minutes", delay="1 minute"),
-        "all": wr.count(),
-    }
-    stream.define(stream.definition)
-    (row,) = stream.push([clicks(("ann", 4, "/b"))])
-    assert (row["five"], row["last"], row["all"]) == (2, "/a", 3)
-
-
 def test_a_restart_with_another_aggregate_or_other_windows_is_refused() -> None:
     stream = stream_of({"n": wr.count().over("1 minute")})
     stream.push([clicks(("ann", 0, "/"))])
