@@ -194,13 +194,15 @@ def _is_stored(kind: Any) -> bool:
         if is_nested:
             raise pa.ArrowTypeError("Arrow has lists for categories that are tuples")
         return isinstance(categories.dtype, pd.IntervalDtype | pd.PeriodDtype | pd.DatetimeTZDtype)
-    return isinstance(kind, pd.IntervalDtype)
+    return isinstance(kind, pd.IntervalDtype | pd.SparseDtype)
 
 
 def _stored(column: Any) -> Any:
-    """Geometries, intervals, or categories of pandas' own types, as their storage in Arrow."""
+    """Geometries, intervals, sparse values, or categories of pandas' own types, as their storage in Arrow."""
     import pandas as pd
 
+    if isinstance(column.dtype, pd.SparseDtype):
+        return column.sparse.to_dense()
     if str(column.dtype) == "geometry":
         import geopandas
 

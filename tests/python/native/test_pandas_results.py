@@ -95,6 +95,19 @@ def test_windows_of_pandas_have_timestamps_of_any_unit_and_zone(unit: str, zone:
     assert plain(flat["window_start"]) == [times[0], times[1], None, times[0], times[4]]
 
 
+@pytest.mark.parametrize("values", [[0, 0, 1, 0, 1], [0.5, None, 0.5, None, 2.0], [True, False, True, True, False]])
+def test_sparse_columns_are_keys_and_values(values: list[Any]) -> None:
+    data = frame(v=pd.arrays.SparseArray(values))
+    dense = frame(v=values)
+    for answer in (
+        lambda f: sessions(f, "v").agg(n=wr.count()),
+        lambda f: sessions(f).agg(f=wr.first("v"), m=wr.max("v")),
+    ):
+        found = answer(data)
+        assert all(found[name].dtype == data["v"].dtype for name in {"v", "f", "m"} & {*found})
+        pd.testing.assert_frame_equal(found.astype(dict(answer(dense).dtypes)), answer(dense))
+
+
 def test_keys_and_chosen_values_have_the_dtype_of_their_column() -> None:
     data = frame(
         user=pd.Categorical(ROWS["user"], categories=["zoe", "bob", "ann"]),
