@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 import windrow as wr
@@ -181,24 +182,17 @@ def test_a_type_of_duckdb_comes_back_whole_or_is_refused_with_a_cast(kind: str) 
 
 
 def test_the_functions_that_need_an_order_are_those_of_the_core() -> None:
-    import pyarrow as pa
-
     ordered = pa.DictionaryArray.from_arrays(pa.array([0]), pa.array(["a"]), ordered=True)
     data = pa.table({"k": ordered, "i": [1], "ts": pa.array([0], pa.timestamp("us"))})
-    for name in ("min", "max", "mode", "count_distinct", "collect_set", "path", "approx_count_distinct"):
-        _check_order(data, name, getattr(wr, name)("k"))
-    for name in ("min_by", "max_by"):
-        _check_order(data, name, getattr(wr, name)("i", "k"))
-    _check_order(data, "top_k", wr.top_k("k", 1))
-
-
-def _check_order(data: Any, function: str, call: Any) -> None:
-    query = wr.group_by(data, time="ts").windowed_by(GAP)
-    if function in RANKS:
-        with pytest.raises(TypeError, match="order"):
-            query.agg(x=call)
-    else:
-        assert query.agg(x=call).num_rows == 1
+    names = ("min", "max", "mode", "count_distinct", "collect_set", "path", "approx_count_distinct")
+    calls = {name: getattr(wr, name)("k") for name in names}
+    calls |= {name: getattr(wr, name)("i", "k") for name in ("min_by", "max_by")} | {"top_k": wr.top_k("k", 1)}
+    for name, call in calls.items():
+        if name in RANKS:
+            with pytest.raises(TypeError, match="order"):
+                windowed(data).agg(x=call)
+        else:
+            assert windowed(data).agg(x=call).num_rows == 1
 
 
 def test_numbers_that_cross_arrow_as_text_are_summed_after_the_cast_of_the_error() -> None:
