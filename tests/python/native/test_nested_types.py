@@ -1,0 +1,251 @@
+"""Columns of random nested types, in any layout that Arrow has: values come back whole, and equal ones are one key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import windrow as wr
+from windrow.testing import StreamDriver
+
+from ..harness.examples import usually
+from ..scenes import all_at, at
+
+GAP = wr.SessionWindows.with_gap("5 minutes", grace="1 minute")
+SLIDING = wr.SlidingWindows.with_time_difference("5 minutes")
+TEXTS = ["a", "b", "", "a text that is longer than a view holds"]
+LEAF = "leaf"
+LEAVES: list[tuple[pa.DataType, list[Any]]] = [
+    (pa.string(), TEXTS),
+    (pa.large_string(), TEXTS),
+    (pa.binary(), [text.encode() for text in TEXTS]),
+    (pa.int64(), [0, 1, -(2**63)]),
+    (pa.decimal128(20, 2), [Decimal("0.01"), Decimal("-9.99")]),
+    (pa.duration("ms"), [timedelta(0), timedelta(days=-1)]),
+    (pa.timestamp("ms", "UTC"), [datetime(2026, 1, 1, tzinfo=UTC), datetime(1969, 1, 1, tzinfo=UTC)]),
+]
+LISTS = {
+    "list": (pa.ListArray, pa.int32()),
+    "large list": (pa.LargeListArray, pa.int64()),
+    "list view": (pa.ListViewArray, pa.int32()),
+    "large list view": (pa.LargeListViewArray, pa.int64()),
+}
+PACKED = ["dictionary", "runs"]
+KEYS = [LEAF, "struct", "list", "large list", "fixed-size list", *PACKED, "view", "list view", "large list view"]
+VALUES = [*KEYS, "map", "extension"]
+DEEPEST = 3
+
+
+class Marked(pa.ExtensionType):
+    """An extension over a struct."""
+
+    def __init__(self) -> None:
+        super().__init__(pa.struct([("x", pa.string())]), "test.marked")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, _storage: pa.DataType, _serialized: bytes) -> Marked:
+        return cls()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _known() -> Iterator[None]:
+    pa.register_extension_type(Marked())
+    yield
+    pa.unregister_extension_type("test.marked")
+
+
+@st.composite
+def columns(draw: st.DrawFn, rows: int, kinds: list[str], depth: int = DEEPEST) -> pa.Array[Any]:
+    """Values of a random type. They may begin and end within their buffers."""
+    before, after = draw(st.integers(0, 2)), draw(st.integers(0, 1))
+    count = before + rows + after
+    kind = draw(st.sampled_from(kinds if depth else [LEAF]))
+    within = kinds
+    if kind in PACKED:  # pyarrow reads nested ones of plain values only
+        within = [each for each in kinds if each not in PACKED] if depth == DEEPEST else [LEAF]
+
+    def drawn(values: list[Any], length: int = count) -> list[Any]:
+        return draw(st.lists(st.sampled_from(values), min_size=length, max_size=length))
+
+    def inner(length: int) -> pa.Array[Any]:
+        return draw(columns(length, within, depth - 1))
+
+    def offsets(type: pa.DataType = pa.int32()) -> pa.Array[Any]:  # noqa: B008
+        return pa.array([0, *accumulate(drawn(draw(st.sampled_from([[0], [0, 1, 2]]))))], type)
+
+    def made() -> Any:
+        mask = pa.array(drawn([False, False, True]), pa.bool_())
+        if kind == LEAF:
+            of, values = draw(st.sampled_from(LEAVES))
+            return pa.array(drawn([None, *values]), of)
+        if kind == "view":
+            return pa.array(drawn([None, *TEXTS])).cast(draw(st.sampled_from([pa.string_view(), pa.binary_view()])))
+        if kind == "struct":
+            return pa.StructArray.from_arrays([inner(count), inner(count)], ["x", "y"], mask=mask)
+        if "list view" in kind:
+            of, numbers = LISTS[kind]
+            starts, sizes = (pa.array(drawn([0, 1, 2]), numbers) for _ in range(2))
+            return of.from_arrays(starts, sizes, inner(4), mask=mask)
+        if kind in LISTS:
+            of, numbers = LISTS[kind]
+            ends = offsets(numbers)
+            return of.from_arrays(ends, inner(ends[-1].as_py()), mask=mask)
+        if kind == "fixed-size list":
+            return pa.FixedSizeListArray.from_arrays(inner(2 * count), 2, mask=mask)
+        if kind == "map":
+            ends = offsets()
+            names = pa.array([f"k{place}" for place in range(ends[-1].as_py())], pa.string())
+            return pa.MapArray.from_arrays(
+                ends, draw(st.sampled_from([names, names.dictionary_encode()])), inner(len(names))
+            )
+        if kind == "dictionary":
+            index, ordered = draw(st.sampled_from([pa.int8(), pa.uint16(), pa.int64()])), draw(st.booleans())
+            return pa.DictionaryArray.from_arrays(pa.array(drawn([None, 0, 1, 2]), index), inner(3), ordered=ordered)
+        if kind == "runs":
+            ends = pa.array(accumulate(drawn([1, 2])), draw(st.sampled_from([pa.int16(), pa.int32(), pa.int64()])))
+            return pa.RunEndEncodedArray.from_arrays(ends, inner(count))
+        return pa.ExtensionArray.from_storage(
+            Marked(), pa.array([{"x": text} for text in drawn(TEXTS)], Marked().storage_type)
+        )
+
+    return made()[before : before + rows]
+
+
+def tables(kinds: list[str]) -> st.SearchStrategy[pa.Table]:
+    """A record a minute of one key, in one batch or in several."""
+
+    def table(values: pa.Array[Any], size: int) -> pa.Table:
+        rows = pa.table(
+            {
+                "k": pa.array(["a"] * len(values), pa.string()),
+                "ts": pa.array(all_at(*range(len(values))), pa.timestamp("us")),
+                "v": values,
+            }
+        )
+        return pa.Table.from_batches(rows.to_batches(max_chunksize=size), rows.schema)
+
+    drawn = st.sampled_from([0, 1, 2, 4, 5]).flatmap(lambda rows: columns(rows, kinds))
+    return st.builds(table, drawn, st.integers(1, 5))
+
+
+CHOSEN = {
+    "n": wr.count(),
+    "first": wr.first("v", ignore_nulls=True),
+    "last": wr.last("v", ignore_nulls=True),
+    "all": wr.collect_list("v"),
+}
+FOLD = {"fold": wr.reduce("v", lambda _, other: other)}
+
+
+@usually(100)
+@given(tables(VALUES))
+def test_values_come_back_whole(table: pa.Table) -> None:
+    kind, shown = table.schema.field("v").type, table["v"].to_pylist()
+    known = [value for value in shown if value is not None]
+    first, last = known[:1] or [None], known[-1:] or [None]
+    chosen = CHOSEN | ({} if "extension" in str(kind) else FOLD)  # functions take no nested ones
+    whole = {"n": len(shown), "first": first[0], "last": last[0], "all": known, "fold": last[0]}
+
+    def asked(data: Any) -> Any:
+        return wr.group_by(data, "k", time="ts").windowed_by(GAP).agg(**chosen)
+
+    windowed = wr.group_by(table, "k", time="ts").windowed_by(GAP)
+    result, reader = asked(table), windowed.to_reader(**chosen)
+    driver = StreamDriver(asked, table.schema)
+    driver.pipe_batch(table, rows=1)
+    driver.finish()
+    for found in (result, reader.read_all(), asked(table.to_reader()), driver.read_table()):
+        found.validate(full=True)
+        assert found.select(list(chosen)).to_pylist() == [{name: whole[name] for name in chosen}] * bool(shown)
+    assert reader.schema.equals(result.schema)
+    if pa.types.is_nested(kind):
+        assert "dictionary" not in str(result.schema.field("all").type)
+    updates = windowed.flat().emit("update")
+    assert updates.to_reader(**chosen).schema.equals(updates.agg(**chosen).schema)
+    if "run_end" not in str(kind):
+        grouped = wr.group_by(table, "k", time="ts")
+        both = wr.cogroup(a=grouped, b=grouped).windowed_by(GAP).agg(last=wr.last("a.v", ignore_nulls=True))
+        assert both["last"].to_pylist() == last * bool(shown)
+    tagged = windowed.with_columns(n=wr.count())
+    assert tagged["v"].to_pylist() == shown
+    assert layout(tagged.schema.field("v").type) == layout(kind)
+
+
+@usually(100)
+@given(tables(KEYS))
+def test_keys_are_grouped_by_their_values(table: pa.Table) -> None:
+    kind, grouped = table.schema.field("v").type, wr.group_by(table, "v", time="ts")
+    counts = Counter(str(value) for value in table["v"].to_pylist() if value is not None)
+    windowed = grouped.windowed_by(GAP)
+    whole, reader = (made(n=wr.count(), first=wr.first("v")) for made in (windowed.agg, windowed.to_reader))
+    assert reader.schema.equals(whole.schema)
+    for found in (whole, reader.read_all()):
+        found.validate(full=True)
+        assert {str(row["v"]): row["n"] for row in found.to_pylist()} == counts
+        assert found["first"].to_pylist() == found["v"].to_pylist()
+        assert layout(found.schema.field("v").type) == layout(kind)
+    both = wr.cogroup(a=grouped, b=grouped).windowed_by(GAP).count()
+    assert {str(row["v"]): row["count"] for row in both.to_pylist()} == {key: 2 * n for key, n in counts.items()}
+    assert {str(key) for key in grouped.windowed_by(SLIDING).count()["v"].to_pylist()} == set(counts)
+    if "dictionary" in str(kind).partition("<")[2]:  # a daily job takes dictionaries alone
+        return
+    first = windowed.advance(None, to=at(3), n=wr.count())
+    after = wr.group_by(table[:0], "v", time="ts").windowed_by(GAP)
+    second = after.advance(first.still_open, to=at(60), n=wr.count())
+    assert {str(row["v"]): row["n"] for each in (first, second) for row in each.closed.to_pylist()} == counts
+
+
+def layout(kind: pa.DataType) -> str:
+    """The outermost layout of a type in a result, which has no views of text and bytes."""
+    return str(kind).partition("<")[0].replace("string_view", "large_string").replace("binary_view", "large_binary")
+
+
+def runs(values: pa.Array[Any]) -> pa.Array[Any]:
+    """Two rows, two rows and a row."""
+    made: pa.Array[Any] = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4, 5], pa.int32()), values)
+    return made
+
+
+def test_a_record_of_an_encoded_key_is_explained() -> None:
+    names, lists = pa.array(["a", "b", None]), pa.array([["a"], [], ["b"], None, ["a"]], pa.list_view(pa.string()))
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 3, 4], pa.int8()), lists)
+    for column in (runs(names), lists, pa.StructArray.from_arrays([runs(names)], ["x"]), coded):
+        table = pa.table({"ts": all_at(*range(5)), "v": column})
+        windowed = wr.group_by(table, "v", time="ts").windowed_by(GAP)
+        assert "08:00" in wr.explain_record(windowed, column[0].as_py(), at(0))
+
+
+def test_zeros_and_nans_of_runs_are_one_key_each() -> None:
+    table = pa.table({"ts": all_at(*range(5)), "v": runs(pa.array([0.0, -0.0, float("nan")]))})
+    result = wr.group_by(table, "v", time="ts").windowed_by(GAP).count()
+    assert {str(row["v"]): row["count"] for row in result.to_pylist()} == {"0.0": 4, "nan": 1}
+
+
+def test_runs_of_int16_may_have_more_rows_in_a_result() -> None:
+    count, ends = 40_000, pa.array(range(1, 20_001), pa.int16())
+    parts = [
+        pa.RunEndEncodedArray.from_arrays(ends, pa.array(range(start, start + 20_000))) for start in (0, count // 2)
+    ]
+    table = pa.table({"ts": pa.array([at(0)] * count, pa.timestamp("us")), "v": pa.chunked_array(parts)})
+    query = wr.group_by(table, "v", time="ts").windowed_by(GAP)
+    for result in (query.count(), query.to_reader(n=wr.count()).read_all()):
+        result.validate(full=True)
+        assert sorted(result["v"].to_pylist()) == list(range(count))
+
+
+def test_times_are_not_decoded_and_the_error_says_so() -> None:
+    table = pa.table({"ts": runs(pa.array(all_at(0, 1, 2))), "v": range(5)})
+    with pytest.raises(TypeError, match="time: column 'ts' has type run_end_encoded<.*; allowed: a timestamp"):
+        wr.group_by(table, "v", time="ts")
