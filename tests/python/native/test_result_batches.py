@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -149,12 +148,16 @@ def test_another_library_reads_it_batch_by_batch(tmp_path: Path) -> None:
     frame = pl.from_arrow(sessions().to_reader(n=wr.count()))
     assert isinstance(frame, pl.DataFrame)
     assert sorted(frame["n"]) == [1, 1, 2]
-    reader = sessions().to_reader(n=wr.count())
+    categories = EVENTS.set_column(0, "user", EVENTS["user"].dictionary_encode())
+    reader = sessions(categories).to_reader(n=wr.count())
     with pq.ParquetWriter(tmp_path / "sessions.parquet", reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)
     written = pq.read_table(tmp_path / "sessions.parquet")
-    assert sorted(written["n"].to_pylist()) == [1, 1, 2]
+    assert sorted(zip(written["user"].to_pylist(), written["n"].to_pylist(), strict=True))[:2] == [
+        ("ann", 1),
+        ("ann", 2),
+    ]
     assert wr.counters(written)["null_keys"] == 1
 
 
@@ -184,43 +187,75 @@ def test_records_in_no_order_that_fill_many_blocks_are_merged_in_the_order_of_ti
     assert result["n"].to_numpy().tolist() == (ends - starts + 1).tolist()
 
 
-PEAK = """
-import re
-import numpy as np
-import pyarrow as pa
-import windrow as wr
-from windrow._executor import blocks
+# What a reader raises while a query reads it
 
-blocks._TOGETHER = BLOCKS
-ROWS, BATCHES = 1 << 16, 160
-schema = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us"))])
-
-def batches():
-    for number in range(BATCHES):
-        times = pa.array((np.arange(ROWS) + number * ROWS) * 1000).cast(pa.timestamp("us"))
-        yield pa.record_batch([pa.array(np.arange(ROWS) % KEYS), times], schema=schema)
-
-def peak():
-    # Not ru_maxrss, which a child inherits from its parent.
-    return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
-
-reader = pa.RecordBatchReader.from_batches(schema, batches())
-query = wr.group_by(reader, "key", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("1 second"))
-before = peak()
-windows = sum(batch.num_rows for batch in query.to_reader(n=wr.count()))
-print(windows, peak() - before)
-"""
+SCHEMA = pa.schema([("key", pa.int64()), ("ts", pa.timestamp("us")), ("x", pa.int64())])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("keys", "together", "share"),
-    [(5, 128, 0.75), (4999, 128, 0.75), pytest.param(5, 10_000, 1, id="blocks as Spark brings them")],
-)
-def test_memory_holds_less_than_the_result(keys: int, together: int, share: float) -> None:
-    source = PEAK.replace("KEYS", str(keys)).replace("BLOCKS", str(together))
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
-    windows, peak = map(int, done.stdout.split())
-    result = windows * 32 // 1024  # a key, two bounds and a count of eight bytes each
-    assert windows > 10_000_000
-    assert peak < share * result, f"{peak} KiB, where the result has {result}"
+class OwnError(Exception):
+    """An exception of the user's own."""
+
+
+def failing(raised: BaseException, batches: int) -> pa.RecordBatchReader:
+    """A reader that raises after this many batches."""
+
+    def made() -> Iterator[pa.RecordBatch]:
+        for number in range(batches):
+            times = pa.array([number], pa.timestamp("us"))
+            yield pa.record_batch([pa.array([1]), times, pa.array([2])], schema=SCHEMA)
+        raise raised
+
+    return pa.RecordBatchReader.from_batches(SCHEMA, made())
+
+
+def by_key(data: Any) -> Any:
+    return wr.group_by(data, "key", time="ts").windowed_by(WINDOWS["sessions"][0])
+
+
+def cogroup(data: Any) -> Any:
+    table = pa.table([[1], pa.array([5], pa.timestamp("us")), [3]], schema=SCHEMA)
+    inputs = {name: wr.group_by(side, "key", time="ts") for name, side in (("left", table), ("right", data))}
+    return wr.cogroup(**inputs).windowed_by(GAP).agg(n=wr.count())
+
+
+def nested(data: Any) -> Any:
+    """A struct in a struct, whose batches are copied on their way (`windrow._executor.batches.rebased_stream`)."""
+    inner = pa.struct([pa.field("a", pa.struct([pa.field("b", pa.int64())]))])
+    schema = pa.schema([*SCHEMA, pa.field("s", inner)])
+
+    def widened() -> Iterator[pa.RecordBatch]:
+        for batch in data:
+            structs = pa.array([{"a": {"b": 1}}] * batch.num_rows, inner)
+            yield pa.RecordBatch.from_arrays([*batch.columns, structs], schema=schema)
+
+    reader = pa.RecordBatchReader.from_batches(schema, widened())
+    return by_key(reader).agg(s=wr.first("s"))
+
+
+QUERIES: dict[str, Callable[[Any], Any]] = {
+    "built in": lambda data: by_key(data).agg(x=wr.sum("x")),
+    "Python function": lambda data: by_key(data).agg(x=wr.reduce("x", max)),
+    "in batches": lambda data: by_key(data).to_reader(x=wr.sum("x")).read_all(),
+    "cogroup": cogroup,
+    "nested": nested,
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("batches", [0, 1, 200])
+@pytest.mark.parametrize("raised", [KeyboardInterrupt(), OwnError("no more"), SystemExit(3), StopAsyncIteration()])
+def test_an_exception_of_a_reader_comes_out_as_the_object_that_was_raised(
+    query: str, batches: int, raised: BaseException
+) -> None:
+    cause = raised.__cause__
+    with pytest.raises(type(raised)) as caught:
+        QUERIES[query](failing(raised, batches))
+    assert caught.value is raised
+    assert caught.value.__cause__ is cause
+    assert caught.value.__context__ is None
+
+
+def test_an_error_of_the_query_is_not_taken_for_one_of_the_reader() -> None:
+    large = pa.table([[1, 1], pa.array([1, 1], pa.timestamp("us")), [2**63 - 1, 1]], schema=SCHEMA)
+    with pytest.raises(OverflowError, match="x"):
+        QUERIES["built in"](large.to_reader())
