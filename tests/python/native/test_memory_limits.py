@@ -97,42 +97,13 @@ CLICKS = pa.table({"user": ["ann"] * 3, "ts": all_at(0, 1, 2), "x": [1, 2, None]
 SLIDING = wr.SlidingWindows.with_time_difference("5 minutes")
 
 
-def lists(column: str) -> pa.Table:
-    return wr.group_by(CLICKS, "user", time="ts").windowed_by(SLIDING).agg(x=wr.collect_list(column))
-
-
-@pytest.mark.parametrize(
-    ("column", "size"),
-    [
-        # windows of 1, 2 and 3 records that end at one, and of 2 and 1 that begin behind one: 9 values
-        ("ts", 72),
-        # 3 values of 8 bytes, one of them null: 16 bytes for 3 rows are 6 for each, rounded up
-        ("x", 54),
-    ],
-)
-def test_lists_of_sliding_windows_are_refused_with_their_size(
-    column: str, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(local_query, "free_memory", lambda: size)
-    assert lists(column).num_rows == 5
-    monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
-    printed = "the lists of 5 windows have 9 values, 0 MiB, where 0 MiB are free; allowed: .* over, .* to_reader"
-    with pytest.raises(MemoryError, match=printed):
-        lists(column)
-    windowed = wr.group_by(CLICKS, "user", time="ts").windowed_by(SLIDING)
-    assert windowed.agg(x=wr.count(column), y=wr.percentile("x", [0.5, 1])).num_rows == 5
-    sessions = wr.group_by(CLICKS, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
-    assert sessions.agg(x=wr.collect_list(column)).num_rows == 1
-    assert windowed.to_reader(x=wr.collect_list(column)).read_all().num_rows == 5
-    # lists that go to a function alone are made for some windows at a time
-    assert windowed.agg(x=wr.apply(pc.list_value_length, column, schema="int")).num_rows == 5
-    with pytest.raises(MemoryError, match="windows have"):
-        windowed.agg(x=wr.collect_list(column), n=wr.apply(pc.list_value_length, "ts", schema="int"))
-
-
 @pytest.mark.parametrize(
     ("aggregate", "values", "size"),
     [
+        # windows of 1, 2 and 3 records that end at one, and of 2 and 1 that begin behind one: 9 values
+        (wr.collect_list("ts"), 9, 72),
+        # 3 values of 8 bytes, one of them null: 16 bytes for 3 rows are 6 for each, rounded up
+        (wr.collect_list("x"), 9, 54),
         (wr.collect_set("ts"), 9, 72),
         # of 9 values 3 are null
         (wr.collect_set("x"), 6, 36),
@@ -156,10 +127,17 @@ def test_every_list_of_overlapping_windows_is_refused_with_its_size(
     monkeypatch.setattr(local_query, "free_memory", lambda: size)
     assert windowed.agg(x=aggregate).num_rows == 5
     monkeypatch.setattr(local_query, "free_memory", lambda: size - 1)
-    with pytest.raises(MemoryError, match=f"the lists of 5 windows have {values} values"):
+    printed = f"the lists of 5 windows have {values} values, 0 MiB, where 0 MiB are .*; allowed: .* over, .* to_reader"
+    with pytest.raises(MemoryError, match=printed):
         windowed.agg(x=aggregate)
     # what goes to a function alone is made for some windows at a time
-    assert windowed.agg(n=aggregate.then(pc.list_value_length)).num_rows == 5
+    applied = wr.apply(pc.list_value_length, "ts", schema="int")
+    for alone in (aggregate.then(pc.list_value_length), applied):
+        assert windowed.agg(n=alone).num_rows == 5
+    with pytest.raises(MemoryError, match="windows have"):
+        windowed.agg(x=aggregate, n=applied)
+    assert windowed.agg(x=wr.count("x"), y=wr.percentile("x", [0.5, 1])).num_rows == 5
+    assert windowed.to_reader(x=aggregate).read_all().num_rows == 5
     sessions = wr.group_by(table, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("1 hour"))
     assert sessions.agg(x=aggregate).num_rows == 1
 
