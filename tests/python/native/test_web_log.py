@@ -64,10 +64,7 @@ def hits(shared: Path) -> Any:
 def test_the_sessions_of_a_web_log_are_those_of_sql(hits: Any) -> None:
     visits = wr.group_by(hits.table("hits"), "visitor", time="ts").windowed_by(wr.SessionWindows.with_gap("30 minutes"))
     sessions = visits.agg(
-        hits=wr.count(),
-        length=wr.window_length(),
-        steps=wr.funnel(STEPS, within="10 minutes"),
-        path=wr.path("page"),
+        hits=wr.count(), length=wr.window_length(), steps=wr.funnel(STEPS, within="10 minutes"), path=wr.path("page")
     )
     theirs = hits.sql(f"""{SQL}
         SELECT visitor, count(*), max(ts) - min(ts),
