@@ -5,10 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
 
 import windrow as wr
@@ -58,19 +55,6 @@ def test_python_functions_get_the_values_of_all_dictionaries(count: int) -> None
     assert sorted(found["v"].to_pylist()) == sorted(
         f"{chunk}-{value}" for chunk in range(count) for value in range(120)
     )
-
-
-def test_categories_of_parquet_row_groups_and_of_two_files_are_read(tmp_path: Any) -> None:
-    names = [f"name {number:03}" for number in range(240)]
-    for file, part in (("a", names[:120]), ("b", names[120:])):
-        frame = pd.DataFrame({"v": pd.Categorical(part * 10), "ts": pd.to_datetime([EIGHT] * 1200), "user": 1})
-        pq.write_table(pa.Table.from_pandas(frame), tmp_path / f"{file}.parquet", row_group_size=120)
-    table = ds.dataset(tmp_path).to_table()
-    narrow = pa.dictionary(pa.int8(), pa.string())
-    parts = [pa.array(chunk.to_pylist()).dictionary_encode().cast(narrow) for chunk in table["v"].chunks]
-    table = table.set_column(table.column_names.index("v"), "v", pa.chunked_array(parts))
-    found = wr.group_by(table, "v", time="ts").windowed_by(GAP).count()
-    assert dict(zip(found["v"].to_pylist(), found["count"].to_pylist(), strict=True)) == dict.fromkeys(names, 10)
 
 
 def test_a_driver_takes_batches_with_dictionaries_of_their_own() -> None:

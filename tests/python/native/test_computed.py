@@ -363,13 +363,6 @@ def test_parts_that_are_asked_for_are_computed_once_and_names_do_not_collide() -
     assert both.column_names == ["user", "window", "r", "R: SUM(amount)", "op"]
 
 
-def test_no_rows_have_the_same_columns() -> None:
-    got = sessions(ORDERS.slice(0, 0)).agg(
-        n=wr.count() * 2, s=wr.apply(lambda v: pc.list_value_length(v), "amount", schema="int")
-    )
-    assert (got.num_rows, got.schema.field("n").type, got.schema.field("s").type) == (0, pa.int64(), pa.int32())
-
-
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64(), pa.dictionary(pa.int8(), pa.string())], ids=str)
 def test_a_key_or_an_aggregate_called_op_says_nothing_of_a_row(kind: pa.DataType) -> None:
     ops = pa.array([1, 2, 3], kind) if kind == pa.int64() else pa.array(["insert", "delete", "left_out"]).cast(kind)

@@ -161,10 +161,3 @@ def test_a_condition_of_times_or_lists_has_no_expression() -> None:
     for column in ("at", "list", "day"):
         with pytest.raises(TypeError, match=rf"count_if: column '{column}' has type .*; allowed: a boolean$"):
             windowed.agg(x=wr.count_if(column))
-
-
-def test_an_empty_table_or_a_column_of_nulls_is_a_condition_that_is_never_true() -> None:
-    empty = frame("pyarrow", ["no"] * 3).slice(0, 0)
-    assert wr.group_by(empty, time="at").windowed_by(GAP).agg(x=wr.count_if("s.flag"), y=wr.max("s.flag")).num_rows == 0
-    nulls = frame("pyarrow", pa.nulls(3))
-    assert total(wr.group_by(nulls, time="at").windowed_by(GAP).agg(x=wr.count_if("s.flag")), "x") == 0
