@@ -19,6 +19,8 @@ UPDATES = replace(DAILY_GRACE, emit={})
 EVERY_5 = replace(DAILY_GRACE, emit={"every": ms(5)})
 NO_GRACE = Query(sessions(5, grace=0))
 LONGER_WITHOUT_GRACE = Query(sessions(10, grace=0))
+OF_EACH = {"n": wr.count(), "clicks": wr.count("clicks.*")}
+INPUTS = Query(sessions(5, grace=0), OF_EACH, inputs=("clicks", "orders"))
 
 CASES = [
     case(
@@ -190,5 +192,19 @@ CASES = [
         counters late=1
         """,
         then=LONGER_WITHOUT_GRACE,
+    ),
+    case(
+        "1.9, 1.10, 5.1",
+        "runs of a cogroup, and a stream that goes on with what they left open",
+        INPUTS,
+        """
+        clicks:ann 0, clicks:ann 50, orders:ann 55, to 60   → ann 0..0 n=1 clicks=1
+        clicks:bob 62, orders:ann 60, to 65                 → nothing
+        stream
+        orders:bob 66                           → nothing
+        clicks:tick 70, orders:tick 70          → ann 50..60 n=3 clicks=1
+        clicks:tick 72, orders:tick 72          → bob 62..66 n=2 clicks=1
+        counters late=0
+        """,
     ),
 ]

@@ -1,22 +1,29 @@
-"""Daily jobs: however a history is cut into days, the runs give the windows of one query over all of it (rules 1.9)."""
+"""Daily jobs: however a history is cut into days, the runs give the windows of one query over all of it (rules 1.9),
+over frames of every library, and with the options of a query.
+"""
 
 from __future__ import annotations
 
+import io
+import operator
 import random
 from datetime import timedelta
 from typing import Any
 
+import duckdb
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
 
-from ..harness.daily_jobs import days, half_hours, pairs, played
+from ..harness.daily_jobs import days, half_hours, instant, pairs, played, shown_windows
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, often, some
-from ..harness.tables import Call, assert_same, assert_windows, by_sessions, by_sliding, rows_of
+from ..harness.tables import Call, arrow, assert_same, assert_windows, by_sessions, by_sliding, rows_of, window_bounds
 from ..oracle.micro_batches import MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
@@ -35,12 +42,20 @@ AGGREGATES = {
 BUILT = {name: each.build(wr) for name, each in AGGREGATES.items()}
 
 
+WINDOWS: dict[str, Any] = {
+    "session": wr.SessionWindows.with_gap,
+    "sliding": wr.SlidingWindows.with_time_difference,
+}
+LAST = 10**6 + 101
+"""After all records of a history."""
+
+
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[pa.Table, list[int]]:
-    """Up to 40 records of three keys, and the ends of days; the last end is after all records or before some."""
+def histories(draw: st.DrawFn, whole: bool = False) -> tuple[pa.Table, list[int]]:
+    """Up to 40 records of three keys, some without a key or a time unless they are `whole`, and the ends of days."""
     around = draw(st.sampled_from([0, 10**6, -(10**6)]))
-    time = st.integers(-25, 80).map(lambda at: around + at)
-    rows = draw(some(st.tuples(often(time), often(st.integers(1, 3))), 40))
+    time, key = st.integers(-25, 80).map(lambda at: around + at), st.integers(1, 3)
+    rows = draw(some(st.tuples(time, key) if whole else st.tuples(often(time), often(key)), 40))
     ends = sorted(draw(st.lists(st.integers(-30, 100), min_size=1, max_size=5)))
     return keyed([key for _, key in rows], [time for time, _ in rows]), [around + end for end in ends]
 
@@ -54,14 +69,12 @@ def check(cut: tuple[pa.Table, list[int]], windows: Any, oracle: Any) -> None:
     assert_windows(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), history, ["k"], oracle, AGGREGATES)
 
 
-@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
 @usually(150)
 @given(histories(), st.integers(1, 12), st.integers(0, 9))
 def test_sessions_of_days_are_those_of_the_history(cut: tuple[pa.Table, list[int]], gap: int, grace: int) -> None:
     check(cut, wr.SessionWindows.with_gap(gap * TICK, grace=grace * TICK), by_sessions(gap))
 
 
-@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
 @usually(150)
 @given(histories(), st.integers(1, 9), st.integers(0, 4), st.integers(1, 3))
 def test_sliding_windows_of_days_are_those_of_the_history(
@@ -73,8 +86,7 @@ def test_sliding_windows_of_days_are_those_of_the_history(
     check(cut, windows, by_sliding(steps * unit, unit))
 
 
-@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
-@pytest.mark.parametrize("kind", ["session", "sliding"])
+@pytest.mark.parametrize("kind", WINDOWS)
 @pytest.mark.parametrize("late", ["drop", "emit"])
 def test_late_records_are_those_of_a_micro_batch(kind: str, late: Any) -> None:
     """A run is a micro-batch that ends with a tick: brute force over rules 1.2, with records of earlier days."""
@@ -82,69 +94,58 @@ def test_late_records_are_those_of_a_micro_batch(kind: str, late: Any) -> None:
     for seed in range(25):
         rng = random.Random(f"{kind} {late} {seed}")
         length, grace = rng.randint(1, 6), rng.randint(0, 4)
-        scenario = StreamingScenario(kind, length, grace, emit="close", late=late)
-        oracle = MicroBatches(scenario)
-        made: Any = wr.SessionWindows.with_gap if kind == "session" else wr.SlidingWindows.with_time_difference
-        windows, opened, end = made(length * TICK, grace=grace * TICK), None, 10**6
+        oracle = MicroBatches(StreamingScenario(kind, length, grace, emit="close", late=late))
+        windows, opened, end = WINDOWS[kind](length * TICK, grace=grace * TICK), None, 10**6
         late_rows = 0
         for _ in range(4):
-            start, end = end, end + rng.randint(0, 15)
-            rows = [(rng.randint(end - 25, end - 1), rng.choice("ab")) for _ in range(rng.randint(0, 8))]
-            batch = [Row(key, time, 1) for time, key in rows]
-            changes = oracle.push([*batch, Row(None, end, tick=True)])
-            table = keyed([ord(key) for _, key in rows], [time for time, _ in rows])
+            end += rng.randint(0, 15)
+            rows = [(rng.choice("ab"), rng.randint(end - 25, end - 1)) for _ in range(rng.randint(0, 8))]
+            changes = oracle.push([*(Row(key, time, 1) for key, time in rows), Row(None, end, tick=True)])
+            table = keyed([ord(key) for key, _ in rows], [time for _, time in rows])
             run = wr.group_by(table, "k", time="ts").windowed_by(windows).late(late)
-            result = run.advance(opened, to=pa.scalar(end, pa.timestamp("us")).as_py(), n=wr.count())
-            opened = result.still_open
-            shown = result.closed.to_pylist()
-            got = sorted((row.get("op", "upsert"), row["k"], *ticks(row["window"]), row["n"]) for row in shown)
-            expected = sorted(
-                (change.op, ord(change.key), change.start, change.end, (change.values or (0,))[0]) for change in changes
-            )
-            assert got == expected, f"seed {seed}, day {start} to {end}"
-            late_rows += wr.counters(result.closed)["late"]
+            closed, opened = run.advance(opened, to=instant(end, pa.timestamp("us")), n=wr.count())
+            ops = closed["op"].to_pylist() if late == "emit" else ["upsert"] * closed.num_rows
+            got = zip(ops, closed["k"].to_pylist(), window_bounds(closed), closed["n"].to_pylist(), strict=True)
+            expected = [
+                (change.op, ord(change.key), (change.start, change.end), (change.values or (0,))[0])
+                for change in changes
+            ]
+            assert sorted(got) == sorted(expected), f"seed {seed}, up to {end}"
+            late_rows += wr.counters(closed)["late"]
         assert late_rows == oracle.counters["late"]
         seen += late_rows
     assert seen > 20
 
 
-def ticks(window: dict[str, Any]) -> tuple[int, int]:
-    start, end = (pa.scalar(window[bound], pa.timestamp("us")).value for bound in ("start", "end"))
-    return start, end
+def check_continued(history: pa.Table, ends: list[int], windowed: Any, aggregates: dict[str, Any]) -> None:
+    """The windows of runs up to each end are those of one query over the history. The last run has all the rest."""
+    *parts, rest = days(history, ends)
+    parts[-1] = pa.concat_tables([parts[-1], rest])
+    closed, still_open = played(parts, ends, windowed, aggregates)
+    got, whole = pa.concat_tables([*closed, still_open]), windowed(history).agg(**aggregates)
+    unordered = [name for name in aggregates if name.startswith("collect")]
+    assert_same(rows_of(got, ["k"]), rows_of(whole, ["k"]), unordered)
+    assert got.schema.types == whole.schema.types
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("kind", ["session", "sliding"])
+@pytest.mark.parametrize("kind", WINDOWS)
 def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:
     family = FAMILIES[name]
+    aggregates = {name: each.build(wr) for name, each in family.aggregates().items()}
 
     @usually(4)
-    @given(st.data())
-    def days_of(data: st.DataObject) -> None:
-        rows = data.draw(st.lists(st.tuples(st.integers(0, 40), often(family.values)), min_size=1, max_size=16))
+    @given(st.lists(st.tuples(st.integers(0, 40), often(family.values)), min_size=1, max_size=16))
+    def days_of(rows: list[tuple[int, Any]]) -> None:
         by = pa.array(range(len(rows)), pa.int64())
         flags = pa.array([number % 3 > 0 for number in range(len(rows))])
-        history = keyed(
-            [1] * len(rows),
-            [time for time, _ in rows],
-            x=pa.array([x for _, x in rows], family.type),
-            by=by,
-            flag=flags,
-        )
-        made: Any = wr.SessionWindows.with_gap if kind == "session" else wr.SlidingWindows.with_time_difference
-        aggregates = {name: each.build(wr) for name, each in family.aggregates().items()}
+        values = pa.array([x for _, x in rows], family.type)
+        history = keyed([1] * len(rows), [time for time, _ in rows], x=values, by=by, flag=flags)
 
         def windowed(day: Any) -> Any:
-            return wr.group_by(day, "k", time="ts").windowed_by(made(5 * TICK))
+            return wr.group_by(day, "k", time="ts").windowed_by(WINDOWS[kind](5 * TICK))
 
-        ends = [12, 13, 25, 60]
-        *parts, _ = days(history, ends)
-        closed, still_open = played(parts, ends, windowed, aggregates)
-        whole = windowed(history).agg(**aggregates)
-        got = pa.concat_tables([*closed, still_open])
-        unordered = [each for each in aggregates if each.startswith("collect")]
-        assert_same(rows_of(got, ["k"]), rows_of(whole, ["k"]), unordered)
-        assert got.schema.types == whole.schema.types
+        check_continued(history, [12, 13, 25, 60], windowed, aggregates)
 
     days_of()
 
@@ -168,40 +169,25 @@ def test_a_run_that_is_repeated_gives_the_same_rows() -> None:
     assert two[0].rows.equals(two[1].rows)
 
 
-def test_grace_and_late_policy_may_change_between_days() -> None:
-    one = half_hours(pairs(("ann", 0))).advance(None, to=at(20), n=wr.count())
-    two = half_hours(pairs(), grace="1 hour").late("emit").advance(one.still_open, to=at(31), n=wr.count())
-    assert two.closed.num_rows == 0
-    three = half_hours(pairs(("ann", 25)), grace="30 minutes").shards(7)
-    three = three.advance(two.still_open, to=at(86), n=wr.count())
-    assert [row["n"] for row in three.closed.to_pylist()] == [2]
-
-
 @usually(60)
-@given(histories(), st.data())
+@given(histories(whole=True), st.data())
 def test_dynamic_gaps_of_days_are_those_of_the_history(cut: tuple[pa.Table, list[int]], data: st.DataObject) -> None:
     history, ends = cut
-    history = history.filter(history["ts"].is_valid()).filter(history.filter(history["ts"].is_valid())["k"].is_valid())
-    lengths = data.draw(st.lists(st.integers(1, 20), min_size=history.num_rows, max_size=history.num_rows))
+    lengths = data.draw(st.lists(st.integers(1, 20), min_size=len(history), max_size=len(history)))
     history = history.append_column("gap", pa.array(lengths, pa.int64()).cast(pa.duration("us")))
 
     def windowed(day: Any) -> Any:
         return wr.group_by(day, "k", time="ts").windowed_by(wr.SessionWindows.with_dynamic_gap("gap"))
 
-    *parts, rest = days(history, ends)
-    parts[-1] = pa.concat_tables([parts[-1], rest])
-    closed, still_open = played(parts, ends, windowed, BUILT)
-    whole = windowed(history).agg(**BUILT)
-    assert_same(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), rows_of(whole, ["k"]))
+    check_continued(history, ends, windowed, BUILT)
 
 
 @usually(60)
-@given(histories(), st.integers(1, 10), st.integers(3, 20), st.booleans())
+@given(histories(whole=True), st.integers(1, 10), st.integers(3, 20), st.booleans())
 def test_cut_sessions_of_days_are_those_of_the_history(
     cut: tuple[pa.Table, list[int]], gap: int, longest: int, ends_too: bool
 ) -> None:
     history, ends = cut
-    history = history.filter(history["ts"].is_valid()).filter(history.filter(history["ts"].is_valid())["k"].is_valid())
     history = history.append_column("out", pa.array([number % 4 == 0 for number in range(history.num_rows)]))
     options: dict[str, Any] = {"end_when": "out"} if ends_too else {}
 
@@ -209,11 +195,7 @@ def test_cut_sessions_of_days_are_those_of_the_history(
         windows = wr.SessionWindows.with_gap(gap * TICK, max_duration=longest * TICK, **options)
         return wr.group_by(day, "k", time="ts").windowed_by(windows)
 
-    ends = [*ends, max([*ends, *(history["ts"].cast(pa.int64()).to_pylist())]) + 1]
-    *parts, _ = days(history, ends)
-    closed, still_open = played(parts, ends, windowed, BUILT)
-    whole = windowed(history).agg(**BUILT)
-    assert_same(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), rows_of(whole, ["k"]))
+    check_continued(history, [*ends, LAST], windowed, BUILT)
 
 
 def test_a_record_that_would_move_cuts_is_refused_and_named() -> None:
@@ -234,28 +216,177 @@ def joined_ids(values: list[int], row: Any) -> list[int]:
 
 
 @usually(60)
-@given(histories(), st.integers(1, 10), st.sampled_from(["session", "sliding"]))
+@given(histories(whole=True), st.integers(1, 10), st.sampled_from(list(WINDOWS)))
 def test_python_functions_continue(cut: tuple[pa.Table, list[int]], length: int, kind: str) -> None:
     history, ends = cut
-    history = history.filter(history["ts"].is_valid()).filter(history.filter(history["ts"].is_valid())["k"].is_valid())
-    sliding = kind == "sliding"
-    made: Any = wr.SlidingWindows.with_time_difference if sliding else wr.SessionWindows.with_gap
-
-    def merge(one: list[int], other: list[int]) -> list[int]:
-        return one + other
-
+    merge = operator.add if kind == "session" else None
     aggregates = {
-        "ids": wr.aggregate(list, joined_ids, None if sliding else merge, columns=["id"], schema="array<bigint>"),
+        "ids": wr.aggregate(list, joined_ids, merge, columns=["id"], schema="array<bigint>"),
         "most": wr.reduce("id", max),
         "n": wr.count(),
         "double": wr.sum("id") * 2,
     }
 
     def windowed(day: Any) -> Any:
-        return wr.group_by(day, "k", time="ts").windowed_by(made(length * TICK))
+        return wr.group_by(day, "k", time="ts").windowed_by(WINDOWS[kind](length * TICK))
 
-    ends = [*ends, max([*ends, *(history["ts"].cast(pa.int64()).to_pylist())]) + 1]
+    check_continued(history, [*ends, LAST], windowed, aggregates)
+
+
+def through_parquet(opened: pa.Table) -> pa.Table:
+    file = io.BytesIO()
+    pq.write_table(opened, file)
+    file.seek(0)
+    return pq.read_table(file)
+
+
+def through_duckdb(opened: pa.Table) -> Any:
+    connection = duckdb.connect()
+    connection.register("given", opened)
+    connection.execute("CREATE TABLE kept AS SELECT *, 1 AS day FROM given ORDER BY random()")
+    return connection.table("kept")
+
+
+TRIPS = {
+    "Parquet": through_parquet,
+    "pandas": lambda opened: opened.to_pandas(),
+    "Polars": pl.from_arrow,
+    "DuckDB": through_duckdb,
+}
+
+
+@pytest.mark.parametrize("trip", TRIPS.values(), ids=TRIPS)
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+@pytest.mark.parametrize("kind", ["session", "sliding"])
+def test_open_windows_survive_a_round_trip(trip: Any, zone: str | None, kind: str) -> None:
+    rng = random.Random(5)
+    rows = [(rng.randint(0, 90), rng.choice(["ann", "bob", "ä", ""]), rng.randint(-5, 2**62)) for _ in range(80)]
+    history = pa.table(
+        {
+            "user": [user for _, user, _ in rows],
+            "id": pa.array([number for _, _, number in rows], pa.int64()),
+            "ts": pa.array([time * 60_000_000 for time, _, _ in rows], pa.int64()).cast(pa.timestamp("us", zone)),
+            "x": [number / 7 for _, _, number in rows],
+        }
+    )
+    made: Any = wr.SessionWindows.with_gap if kind == "session" else wr.SlidingWindows.with_time_difference
+
+    def windowed(day: Any) -> Any:
+        return wr.group_by(day, "user", "id", time="ts").windowed_by(made("5 minutes", grace="2 minutes"))
+
+    aggregates = {"n": wr.count(), "low": wr.min("x"), "ids": wr.collect_list("id")}
+    ends = [minute * 60_000_000 for minute in (20, 21, 60, 95)]
     *parts, _ = days(history, ends)
-    closed, still_open = played(parts, ends, windowed, aggregates)
+    closed, still_open = played(parts, ends, windowed, aggregates, trip)
     whole = windowed(history).agg(**aggregates)
-    assert_same(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), rows_of(whole, ["k"]))
+    assert_same(rows_of(pa.concat_tables([*closed, still_open]), ["user", "id"]), rows_of(whole, ["user", "id"]))
+
+
+FRAMES = {
+    "pandas": lambda table: table.to_pandas(),
+    "Polars": pl.from_arrow,
+    "lazy Polars": lambda table: pl.from_arrow(table).lazy(),
+    "DuckDB": lambda table: duckdb.connect().from_arrow(table),
+    "reader": lambda table: table.to_reader(),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_run_gives_frames_of_the_kind_of_the_data(name: str) -> None:
+    frame = FRAMES[name]
+    first = pa.table({"user": ["ann", "ann", "bob"], "ts": [at(0), at(55), at(10)], "amount": [1.5, 2.0, 4.0]})
+    second = pa.table({"user": ["ann", "bob"], "ts": [at(70), at(100)], "amount": [8.0, 16.0]})
+
+    def run(day: Any, opened: Any, minutes: float) -> Any:
+        windowed = wr.group_by(day, "user", time="ts").windowed_by(wr.SessionWindows.with_gap("30 minutes"))
+        return windowed.advance(opened, to=at(minutes), spend=wr.sum("amount"))
+
+    one = run(frame(first), None, 60)
+    two = run(frame(second), one.still_open, 140)
+    if name != "reader":
+        for part in (*one, one.rows):
+            assert type(part) is type(frame(first))
+    closed, still_open = two
+    spend = sorted(row["spend"] for part in (one.closed, closed) for row in arrow(part).to_pylist())
+    assert spend == [1.5, 4.0, 10.0, 16.0]
+    assert arrow(still_open).num_rows == 1  # the clock row
+    rows = arrow(two.rows)
+    assert rows.num_rows == arrow(closed).num_rows + 1
+    assert rows.column_names == ["user", "window", "spend", "stream_time", "state", "status"]
+
+
+def test_a_query_without_keys_and_with_flat_bounds_continues() -> None:
+    def run(day: pa.Table, opened: Any, minutes: float) -> Any:
+        windowed = wr.group_by(day, time="ts").windowed_by(wr.SessionWindows.with_gap("30 minutes")).flat()
+        return windowed.advance(opened, to=at(minutes), n=wr.count())
+
+    one = run(pairs(("ann", 0), ("bob", 20)), None, 30)
+    assert one.still_open.column_names == ["window_start", "window_end", "n", "stream_time", "state"]
+    two = run(pairs(("ann", 40)), one.still_open, 120)
+    assert two.closed.to_pylist() == [{"window_start": at(0), "window_end": at(40), "n": 3}]
+
+
+def half_hours_by(key: str, day: pa.Table, opened: Any, minutes: float, *, flat: bool) -> Any:
+    grouped = wr.group_by(day.rename_columns([key, "ts"]), key, time="ts")
+    windowed = grouped.windowed_by(wr.SessionWindows.with_gap("30 minutes"))
+    return (windowed.flat() if flat else windowed).advance(opened, to=at(minutes), n=wr.count())
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_a_query_continues_the_table_of_one_that_differs_in_flat(flat: bool) -> None:
+    one = half_hours_by("user", pairs(("ann", 0), ("ann", 20)), None, 30, flat=flat)
+    two = half_hours_by("user", pairs(("ann", 40)), one.still_open, 120, flat=not flat)
+    (row,) = two.closed.to_pylist()
+    bounds = [*row["window"].values()] if flat else [row["window_start"], row["window_end"]]
+    assert (row["user"], bounds, row["n"]) == ("ann", [at(0), at(40)], 3)
+
+
+@pytest.mark.parametrize(("key", "flat", "lost"), [("window", True, "window_end"), ("window_end", False, "window")])
+def test_a_key_with_the_name_of_bounds_is_never_taken_for_them(key: str, flat: bool, lost: str) -> None:
+    one = half_hours_by(key, pairs(("ann", 0), ("bob", 20)), None, 40, flat=flat)
+    two = half_hours_by(key, pairs(("bob", 45)), one.still_open, 120, flat=flat)
+    assert [(row[key], row["n"]) for row in [*one.closed.to_pylist(), *two.closed.to_pylist()]] == [
+        ("ann", 1),
+        ("bob", 2),
+    ]
+    with pytest.raises(ValueError, match=f"allowed: one that has '{lost}'"):
+        half_hours_by(key, pairs(("bob", 40)), one.still_open.drop_columns([lost]), 120, flat=flat)
+
+
+def test_conditions_ticks_and_left_out_records() -> None:
+    day = pa.table(
+        {
+            "user": ["ann", "ann", None, "ann"],
+            "ts": pa.array([at(0), at(5), at(1), at(300)], pa.timestamp("us")),
+            "paid": [True, False, True, True],
+            "tick": [False, False, False, True],
+        }
+    )
+    windowed = wr.group_by(day, "user", time="ts", tick="tick").windowed_by(wr.SessionWindows.with_gap("30 minutes"))
+    with pytest.warns(wr.LeftOut):
+        run = windowed.advance(None, to=at(10), n=wr.count(), paid=wr.count().where("paid"))
+    assert [(row["n"], row["paid"]) for row in shown_windows(run.still_open).to_pylist()] == [(2, 1)]
+    counted = wr.counters(run.closed)
+    assert (counted["records"], counted["null_keys"], counted["ticks"], counted["windows_open"]) == (3, 1, 1, 1)
+
+
+@pytest.mark.parametrize("late", ["drop", "emit"])
+def test_an_observation_takes_the_counters(late: Any) -> None:
+    seen = wr.Observation()
+    half_hours(pairs(("ann", 0))).late(late).observe(seen).advance(None, to=at(60), n=wr.count())
+    assert (seen.get["records"], seen.get["windows"], seen.get["late"], seen.get["windows_open"]) == (1, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("to", "zone", "ticks"),
+    [
+        ("2026-05-05", None, 1777939200),
+        ("2026-05-05 00:00:00", "Europe/Berlin", 1777932000),
+        ("2026-05-05T00:00:00Z", "Europe/Berlin", 1777939200),
+        ("2026-05-05T02:00:00+02:00", "UTC", 1777939200),
+    ],
+)
+def test_a_bare_time_is_in_the_zone_of_the_column(to: str, zone: str | None, ticks: int) -> None:
+    day = pa.table({"user": pa.array([], pa.string()), "ts": pa.array([], pa.timestamp("s", zone))})
+    run = half_hours(day).advance(None, to=to, n=wr.count())
+    assert run.still_open["stream_time"].cast(pa.int64()).to_pylist() == [ticks]

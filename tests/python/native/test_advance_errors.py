@@ -62,33 +62,34 @@ def test_the_table_is_read_as_it_was_written() -> None:
     assert advanced(OPEN).still_open.num_rows == 4
 
 
-@pytest.mark.parametrize(
-    ("table", "says"),
-    [
-        (changed(OPEN, BOB, user="ann"), r"the row of user = ann, window .*: its key, its window or its `state` was"),
-        (
-            changed(OPEN, BOB, window={"start": at(1), "end": at(9)}),
-            r"user = bob, window \[2026-01-01T08:01:00, 2026-01-01T08:09:00\]: its key, its window or its `state` was",
-        ),
-        (changed(OPEN, BOB, window=None), r"a row of user = bob without a window: its key, its window or its"),
-        (changed(OPEN, BOB, state=OPEN["state"][0].as_py()), "its key, its window or its `state` was changed"),
-        (changed(OPEN, BOB, state=OPEN["state"][BOB].as_py()[:-1]), "its key, its window or its `state` was changed"),
-        (changed(OPEN, BOB, state=b"WR"), "its `state` is damaged or cut off"),
-        (changed(OPEN, BOB, state=b""), "its `state` is damaged or cut off"),
-        (changed(OPEN, BOB, state=b"another value"), "was not written by windrow"),
-        (changed(OPEN, BOB, state=None), r"user = bob: it has no `state`: a closed window"),
-        (changed(OPEN, BOB, n=7), r"the row of user = bob: 'n' is 7, and its `state` has 1"),
-        (changed(OPEN, BOB, spend=None), r"the row of user = bob: 'spend' is null, and its `state` has 2"),
-        (without(OPEN, BOB), r"the table has 2 rows besides the clock row, which says 3: 1 are missing"),
-        (pa.concat_tables([OPEN, OPEN[BOB : BOB + 1]]), r"the row of user = bob, window .*: it appears twice"),
-        (without(OPEN, place_of(OPEN, None)), "got 3 rows and no clock row"),
-        (OPEN[:0], "got 0 rows and no clock row"),
-        (
-            changed(OPEN, place_of(OPEN, None), stream_time=at(30)),
-            "the clock row cannot be read: its `stream_time` was changed",
-        ),
-    ],
-)
+CLOCK = place_of(OPEN, None)
+NINE_PAST = {"start": at(1), "end": at(9)}
+CHANGED = "its key, its window or its `state` was changed"
+DAMAGED = "its `state` is damaged or cut off"
+TABLES: list[tuple[pa.Table, str]] = [
+    (changed(OPEN, BOB, user="ann"), f"the row of user = ann, window .*: {CHANGED}"),
+    (
+        changed(OPEN, BOB, window=NINE_PAST),
+        rf"user = bob, window \[2026-01-01T08:01:00, 2026-01-01T08:09:00\]: {CHANGED}",
+    ),
+    (changed(OPEN, BOB, window=None), f"a row of user = bob without a window: {CHANGED}"),
+    (changed(OPEN, BOB, state=OPEN["state"][0].as_py()), CHANGED),
+    (changed(OPEN, BOB, state=OPEN["state"][BOB].as_py()[:-1]), CHANGED),
+    (changed(OPEN, BOB, state=b"WR"), DAMAGED),
+    (changed(OPEN, BOB, state=b""), DAMAGED),
+    (changed(OPEN, BOB, state=b"another value"), "was not written by windrow"),
+    (changed(OPEN, BOB, state=None), "user = bob: it has no `state`: a closed window"),
+    (changed(OPEN, BOB, n=7), "the row of user = bob: 'n' is 7, and its `state` has 1"),
+    (changed(OPEN, BOB, spend=None), "the row of user = bob: 'spend' is null, and its `state` has 2"),
+    (without(OPEN, BOB), "the table has 2 rows besides the clock row, which says 3: 1 are missing"),
+    (pa.concat_tables([OPEN, OPEN[BOB : BOB + 1]]), "the row of user = bob, window .*: it appears twice"),
+    (without(OPEN, CLOCK), "got 3 rows and no clock row"),
+    (OPEN[:0], "got 0 rows and no clock row"),
+    (changed(OPEN, CLOCK, stream_time=at(30)), "the clock row cannot be read: its `stream_time` was changed"),
+]
+
+
+@pytest.mark.parametrize(("table", "says"), TABLES, ids=[says for _, says in TABLES])
 def test_a_table_that_was_changed_is_refused(table: pa.Table, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         advanced(table, 30)
@@ -117,95 +118,78 @@ def test_a_time_before_the_earlier_one_is_refused() -> None:
         windowed().advance(OPEN, to="2026-01-01 08:19:59.999999", n=wr.count(), spend=wr.sum("amount"))
 
 
-@pytest.mark.parametrize(
-    ("run", "says"),
-    [
-        (
-            lambda: windowed(gap="29 minutes").advance(OPEN, to=at(30), n=wr.count(), spend=wr.sum("amount")),
-            "gap was 30 minutes, is 29 minutes",
-        ),
-        (
-            lambda: advanced(OPEN, 30, n=wr.count(), spend=wr.max("amount")),
-            r"the aggregate \"spend\" was sum\('amount'\), is max\('amount'\)",
-        ),
-        (
-            lambda: windowed(DAY.rename_columns(["who", "ts", "amount"]), key="who").advance(
-                OPEN.rename_columns(["who", *OPEN.column_names[1:]]), to=at(30), n=wr.count(), spend=wr.sum("amount")
-            ),
-            "keys were",
-        ),
-        (
-            lambda: (
-                wr.group_by(DAY, "user", time="ts")
-                .windowed_by(wr.SlidingWindows.with_time_difference("30 minutes"))
-                .advance(OPEN, to=at(30), n=wr.count(), spend=wr.sum("amount"))
-            ),
-            "windows were sessions, are sliding windows",
-        ),
-    ],
-)
-def test_open_windows_of_another_query_are_refused_with_the_difference(run: Callable[[], Any], says: str) -> None:
+WHO = ["who", "ts", "amount"]
+SLIDING = wr.group_by(DAY, "user", time="ts").windowed_by(wr.SlidingWindows.with_time_difference("30 minutes"))
+OTHERS: list[tuple[Any, pa.Table, Any, str]] = [
+    (windowed(gap="29 minutes"), OPEN, wr.sum("amount"), "gap was 30 minutes, is 29 minutes"),
+    (windowed(), OPEN, wr.max("amount"), r"the aggregate \"spend\" was sum\('amount'\), is max\('amount'\)"),
+    (
+        windowed(DAY.rename_columns(WHO), key="who"),
+        OPEN.rename_columns(["who", *OPEN.column_names[1:]]),
+        wr.sum("amount"),
+        "keys were",
+    ),
+    (SLIDING, OPEN, wr.sum("amount"), "windows were sessions, are sliding windows"),
+]
+
+
+@pytest.mark.parametrize(("query", "opened", "spend", "says"), OTHERS, ids=[says for *_, says in OTHERS])
+def test_open_windows_of_another_query_are_refused_with_the_difference(
+    query: Any, opened: pa.Table, spend: Any, says: str
+) -> None:
     with pytest.raises(ValueError, match=rf"open: the open windows are of another query: .*{says}"):
-        run()
+        query.advance(opened, to=at(30), n=wr.count(), spend=spend)
 
 
-@pytest.mark.parametrize(
-    ("run", "error", "says"),
-    [
-        (lambda: advanced(OPEN.drop_columns("state"), 30), ValueError, "open: .* allowed: one that has 'state'"),
-        (lambda: advanced(OPEN.drop_columns("user"), 30), ValueError, "one that has 'user'"),
-        (
-            lambda: advanced(as_type("stream_time", pa.string()), 30),
-            TypeError,
-            r"^open: column 'stream_time' has type string; allowed: timestamp\[us\], as in the query",
-        ),
-        (
-            lambda: advanced(as_type("stream_time", pa.int64()), 30),
-            TypeError,
-            "^open: column 'stream_time' has type int64",
-        ),
-        (
-            lambda: advanced(OPEN.set_column(5, "state", pa.array(["WR"] * 4)), 30),
-            TypeError,
-            "^open: column 'state' has type string; allowed: binary",
-        ),
-        (lambda: advanced(as_type("window", TEXTS), 30), TypeError, "^open: column 'window.start' has type string"),
-        (
-            lambda: advanced(OPEN.set_column(1, "window", pa.array([{"from": 1}] * 4)), 30),
-            TypeError,
-            "^open: column 'window' has type struct<from: int64>; allowed: a struct of `start` and `end`",
-        ),
-        (lambda: advanced("yesterday", 30), ValueError, "open: got 'yesterday'; .*; there is no such file or folder"),
-        (
-            lambda: advanced(advanced(None), 30),
-            TypeError,
-            "open: got a Run; allowed: its still_open, which is the table",
-        ),
-        (
-            lambda: windowed().emit("update").advance(None, to=at(1), n=wr.count()),
-            ValueError,
-            r"^emit: got 'update'; allowed: emit\('close'\) in advance: a run gives each .*still_open has",
-        ),
-        (
-            lambda: windowed().advance(None, to=at(1), n=wr.count(), why=wr.ended_by()),
-            ValueError,
-            r"^aggregate \"why\": got 'ended_by\(\)'; allowed: sessions with a rule, such as max_records=:",
-        ),
-        (lambda: windowed().advance(None, to=at(1), state=wr.count()), ValueError, "aggregates: got 'state'"),
-        (lambda: windowed().advance(None, to=at(1), Status=wr.count()), ValueError, "aggregates: got 'Status'"),
-        (
-            lambda: windowed(DAY.rename_columns(["source", "ts", "amount"]), key="source").advance(None, to=at(1)),
-            ValueError,
-            "keys: got 'source'",
-        ),
-        (lambda: windowed().advance(None, to=5, n=wr.count()), TypeError, "to: got 5"),
-        (lambda: windowed().advance(None, to="May", n=wr.count()), ValueError, "to: got 'May'"),
-        (lambda: windowed().advance(None, to="2026-05-05T00:00Z", n=wr.count()), ValueError, "a time without a zone"),
-        (lambda: windowed().advance(None, to=at(1)), ValueError, "aggregates: got none"),
-        (lambda: windowed().advance(None, wr.count(), to=at(1)), TypeError, "aggregates by name"),
-    ],
-)
-def test_wrong_arguments_are_refused_at_the_call(run: Callable[[], Any], error: type[Exception], says: str) -> None:
+def first(query: Any = None, **options: Any) -> Any:
+    """A first run."""
+    return (windowed() if query is None else query).advance(None, **({"to": at(1), "n": wr.count()} | options))
+
+
+STATES, BOUNDS = pa.array(["WR"] * 4), pa.array([{"from": 1}] * 4)
+VALUES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: advanced(OPEN.drop_columns("state"), 30), "open: .* allowed: one that has 'state'"),
+    (lambda: advanced(OPEN.drop_columns("user"), 30), "one that has 'user'"),
+    (lambda: advanced("yesterday", 30), "open: got 'yesterday'; .*; there is no such file or folder"),
+    (
+        lambda: first(windowed().emit("update")),
+        r"^emit: got 'update'; allowed: emit\('close'\) in advance: a run gives each .*still_open has",
+    ),
+    (
+        lambda: first(why=wr.ended_by()),
+        r"^aggregate \"why\": got 'ended_by\(\)'; allowed: sessions with a rule, such as max_records=:",
+    ),
+    (lambda: first(state=wr.count()), "aggregates: got 'state'"),
+    (lambda: first(Status=wr.count()), "aggregates: got 'Status'"),
+    (lambda: first(windowed(DAY.rename_columns(["source", *WHO[1:]]), key="source")), "keys: got 'source'"),
+    (lambda: first(to="May"), "to: got 'May'"),
+    (lambda: first(to="2026-05-05T00:00Z"), "a time without a zone"),
+    (lambda: windowed().advance(None, to=at(1)), "aggregates: got none"),
+]
+TYPES: list[tuple[Callable[[], Any], str]] = [
+    (
+        lambda: advanced(as_type("stream_time", pa.string()), 30),
+        r"^open: column 'stream_time' has type string; allowed: timestamp\[us\], as in the query",
+    ),
+    (lambda: advanced(as_type("stream_time", pa.int64()), 30), "^open: column 'stream_time' has type int64"),
+    (
+        lambda: advanced(OPEN.set_column(5, "state", STATES), 30),
+        "^open: column 'state' has type string; allowed: binary",
+    ),
+    (lambda: advanced(as_type("window", TEXTS), 30), "^open: column 'window.start' has type string"),
+    (
+        lambda: advanced(OPEN.set_column(1, "window", BOUNDS), 30),
+        "^open: column 'window' has type struct<from: int64>; allowed: a struct of `start` and `end`",
+    ),
+    (lambda: advanced(advanced(None), 30), "open: got a Run; allowed: its still_open, which is the table"),
+    (lambda: first(to=5), "to: got 5"),
+    (lambda: windowed().advance(None, wr.count(), to=at(1)), "aggregates by name"),
+]
+WRONG = [*((ValueError, *each) for each in VALUES), *((TypeError, *each) for each in TYPES)]
+
+
+@pytest.mark.parametrize(("error", "run", "says"), WRONG, ids=[says for *_, says in WRONG])
+def test_wrong_arguments_are_refused_at_the_call(error: type[Exception], run: Callable[[], Any], says: str) -> None:
     with pytest.raises(error, match=says):
         run()
 

@@ -8,17 +8,17 @@ day 2                            └┄┄ 00:10 ── 09:00   a wider one, or 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import permutations
 from typing import Any
 
 import duckdb
-import pandas
 import pandas as pd
 import polars as pl
-import pyarrow
 import pyarrow as pa
 import pytest
 
@@ -123,14 +123,11 @@ def test_layouts_of_text_may_change(kinds: tuple[pa.DataType, ...]) -> None:
     assert run_days(tables, "pyarrow", TEXTS) == always
 
 
-def test_a_session_goes_on_where_keys_have_grown_and_types_of_results_widen() -> None:
-    first = windowed(day(1, pa.int32(), pa.int32())).advance(None, to=ENDS[1], most=wr.max("x"), n=wr.count())
-    second = windowed(day(2, pa.int64(), pa.int64())).advance(
-        first.still_open, to=ENDS[2], most=wr.max("x"), n=wr.count()
-    )
-    types = second.closed.schema
-    assert (types.field("user").type, types.field("most").type) == (pa.int64(), pa.int64())
-    assert second.closed.filter(pa.compute.equal(second.closed["user"], 1))["n"].to_pylist() == [4]
+def test_the_types_of_keys_and_results_widen() -> None:
+    most = {"most": wr.max("x"), "n": wr.count()}
+    first = windowed(day(1, pa.int32(), pa.int32())).advance(None, to=ENDS[1], **most)
+    second = windowed(day(2, pa.int64(), pa.int64())).advance(first.still_open, to=ENDS[2], **most)
+    assert [second.closed.schema.field(name).type for name in ("user", "most")] == [pa.int64()] * 2
     assert arrow(second.still_open).schema.field("user").type == pa.int64()
 
 
@@ -158,44 +155,34 @@ def test_rules_that_compare_columns_see_no_change_where_only_the_type_has_grown(
 
 def read_csv(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     """A frame as pandas reads it: one empty field makes floats of integers."""
-    import io
-
     lines = [",".join("" if value is None else str(value) for value in row) for row in rows]
     return pd.read_csv(io.StringIO("\n".join(["user,ts,x,seq", *lines])), parse_dates=["ts"])
 
 
-LATE, EARLY, MORNING = "2026-05-04 23:50:00", "2026-05-05 00:05:00", "2026-05-05 09:00:00"
+def without(place: int, *row: Any) -> tuple[Any, ...]:
+    """A row with one empty field."""
+    return (*row[:place], None, *row[place + 1 :])
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["floats later", "floats first"])
-@pytest.mark.parametrize("column", ["user", "x", "seq"])
-def test_integers_beside_an_empty_field_of_pandas_are_integers(column: str, reverse: bool) -> None:
-    whole, other = [(7, LATE, 1, 1)], [(7, EARLY, 2, 2), (8, MORNING, 5, 3)]
-    place = ["user", "", "x", "seq"].index(column)
-    empty = [*other[1]]
-    empty[place] = None
-    days = [whole, [other[0], tuple(empty)]]
+@pytest.mark.parametrize(("column", "place"), [("user", 0), ("x", 2), ("seq", 3)])
+def test_integers_beside_an_empty_field_of_pandas_are_integers(column: str, place: int, reverse: bool) -> None:
+    """One of the days has a record with an empty field, in a session of its own."""
+    days = [[(7, "2026-05-04 23:50:00", 1, 1)], [(7, "2026-05-05 00:05:00", 2, 2)]]
     if reverse:
-        missing = [7, LATE, 1, 1]
-        missing[1] = "2026-05-04 08:00:00"
-        missing[place] = None
-        days = [[*whole, tuple(missing)], other]
-    tie = "seq" if column == "seq" else None
+        days[0].append(without(place, 7, "2026-05-04 08:00:00", 1, 1))
+    else:
+        days[1].append(without(place, 8, "2026-05-05 09:00:00", 5, 3))
     still_open = None
-    with pytest.warns(wr.LeftOut) if column != "x" else _no_warning():
+    with pytest.warns(wr.LeftOut) if column != "x" else nullcontext():
         for rows_of_day, to in zip(days, ("2026-05-05", "2026-05-06"), strict=True):
-            query = wr.group_by(read_csv(rows_of_day), "user", time="ts", tie=tie).windowed_by(GAP).flat()
+            grouped = wr.group_by(read_csv(rows_of_day), "user", time="ts", tie="seq" if column == "seq" else None)
+            query = grouped.windowed_by(GAP).flat()
             closed, still_open = query.advance(still_open, to=to, n=wr.count(), total=wr.sum("x"), last=wr.last("x"))
     [row] = [row for row in closed.to_dict("records") if row["user"] == 7]
     assert (row["n"], row["total"], row["last"]) == (2, 3, 2)
     if not reverse:
         assert all(pd.api.types.is_integer_dtype(closed[name]) for name in ("user", "total", "last"))
-
-
-def _no_warning() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()
 
 
 REFUSED: dict[str, tuple[pa.Array[Any], pa.Array[Any]]] = {
@@ -220,17 +207,15 @@ def test_another_type_is_refused_with_the_column_and_a_cast_that_works(library: 
     before, after = (day(number, pa.int64()).set_column(2, "x", kind) for number, kind in ((1, was), (2, now)))
     first = windowed(LIBRARIES[library](before)).advance(None, to=ENDS[1], n=wr.count(), most=wr.max("x"))
     data = LIBRARIES[library](after)
-    with pytest.raises(
-        ValueError, match=r"^open: column 'x' was .+ in the run before, and is .* now; allowed: "
-    ) as refused:
+    says = r"^open: column 'x' was .+ in the run before, and is .* now; allowed: "
+    with pytest.raises(ValueError, match=says) as refused:
         windowed(data).advance(first.still_open, to=ENDS[2], n=wr.count(), most=wr.max("x"))
     cast = str(refused.value).partition("of the same kind: ")[2].removesuffix("; or None to begin anew")
     assert cast
-    known = {"table": data, "frame": data, "pyarrow": pyarrow, "pandas": pandas, "pl": pl}
     if library == "duckdb":
         made = data.project(f'"user", ts, {cast} AS x, y')
     else:
-        made = eval(cast, known)
+        made = eval(cast, {"table": data, "frame": data, "pyarrow": pa, "pandas": pd, "pl": pl})
         if library == "polars":
             made = data.with_columns(made)
         elif library == "pandas":
@@ -252,18 +237,18 @@ def test_floats_that_are_no_integers_are_refused(fraction: float) -> None:
     assert len(rows(windowed(frame).advance(first.still_open, to=ENDS[2], total=wr.sum("y")))) == 4
 
 
-def test_a_changed_key_of_a_widened_table_is_found() -> None:
-    first = windowed(day(1, pa.int32(), pa.int32())).advance(None, to=ENDS[1], n=wr.count())
-    table = first.still_open.set_column(
-        0, "user", pa.array([user and user + 5 for user in first.still_open["user"].to_pylist()], pa.int32())
-    )
-    with pytest.raises(ValueError, match="its key, its window or its `state` was changed"):
-        windowed(day(2, pa.int64(), pa.int64())).advance(table, to=ENDS[2], n=wr.count())
-    wide = first.still_open.set_column(
-        0, "user", pa.array([user and user + 2**40 for user in first.still_open["user"].to_pylist()], pa.int64())
-    )
-    with pytest.raises(ValueError, match="a key does not fit the type that it had"):
-        windowed(day(2, pa.int64(), pa.int64())).advance(wide, to=ENDS[2], n=wr.count())
+@pytest.mark.parametrize(
+    ("more", "kind", "says"),
+    [
+        (5, pa.int32(), "its key, its window or its `state` was changed"),
+        (2**40, pa.int64(), "a key does not fit the type that it had"),
+    ],
+)
+def test_a_changed_key_of_a_widened_table_is_found(more: int, kind: pa.DataType, says: str) -> None:
+    table = windowed(day(1, pa.int32(), pa.int32())).advance(None, to=ENDS[1], n=wr.count()).still_open
+    keys = pa.array([user and user + more for user in table["user"].to_pylist()], kind)
+    with pytest.raises(ValueError, match=says):
+        windowed(day(2, pa.int64(), pa.int64())).advance(table.set_column(0, "user", keys), to=ENDS[2], n=wr.count())
 
 
 _LATER = [pa.array([1]), pa.array(["a"]), pa.array([[1]]), pa.array([Decimal("1.5")]), pa.array([MIDNIGHT])]
