@@ -1,14 +1,19 @@
-"""Sessions with `longest` and `ends` are the oracle's: in this process, through Spark's two steps, in order of time."""
+"""Sessions with `max_duration` and `end_when` are the oracle's on every way; their errors, texts and explanations."""
 
 from __future__ import annotations
 
 import functools
 import operator
+import pickle
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import example, given
@@ -17,14 +22,15 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow._inspection.query import trace
 from windrow._native import Query
+from windrow.plot import timeline
 
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle, blocks, folded_after_a_shuffle, merged
-from ..harness.tables import in_batches, rows_of, ticks, window_bounds
+from ..harness.tables import arrow, in_batches, rows_of, ticks, window_bounds
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
-from ..scenes import keyed
+from ..scenes import all_at, at, keyed
 
 TICK = timedelta(microseconds=1)
 Row = tuple[int | None, int | None, int | None, bool | None]
@@ -36,27 +42,14 @@ def listed(held: list[int], row: Any) -> list[int]:
     return [*held, row.id]
 
 
-AGGREGATES = {
-    "n": wr.count(),
-    "ids": wr.collect_list("id"),
-    "total": wr.sum("v"),
-    "odd": wr.count().where("odd"),
-    "last": wr.last("v"),
-    "mean": wr.sum("v") / wr.count(),
-}
-FOLDED = {
-    "n": wr.count(),
-    "ids": wr.aggregate(list, listed, operator.add, schema="array<bigint>", columns=["id"]),
-    "least": wr.reduce("v", min),
-}
+AGGREGATES = {"ids": wr.collect_list("id")}
+FOLDED = {"ids": wr.aggregate(list, listed, operator.add, schema="array<bigint>", columns=["id"])}
 
 
 def table_of(rows: list[Row], cuts: list[int]) -> pa.Table:
     """Records of a key, a time, a gap in ticks and whether they end their session; their arrival is the id."""
     keys, times, gaps, ends = ([row[place] for row in rows] for place in range(4))
-    values = pa.array([row * row % 31 for row in range(len(rows))], pa.int64())
-    odd = pa.array([row % 2 == 1 for row in range(len(rows))], pa.bool_())
-    return in_batches(keyed(keys, times, gaps=gaps, out=pa.array(ends, pa.bool_()), v=values, odd=odd), cuts)
+    return in_batches(keyed(keys, times, gaps=gaps, out=pa.array(ends, pa.bool_())), cuts)
 
 
 @st.composite
@@ -67,7 +60,8 @@ def tables(draw: st.DrawFn) -> pa.Table:
     return table_of(draw(some(row, 40)), draw(st.lists(st.integers(0, 40), max_size=4)))
 
 
-RULES = st.tuples(st.integers(1, 15) | st.none(), st.integers(1, 40) | st.none(), st.booleans())
+LONGEST = st.integers(1, 40) | st.sampled_from([None, 2**63 - 1])
+RULES = st.tuples(st.integers(1, 15) | st.none(), LONGEST, st.booleans())
 
 
 def windows_of(rule: Rule) -> wr.SessionWindows:
@@ -79,37 +73,26 @@ def windows_of(rule: Rule) -> wr.SessionWindows:
     return wr.SessionWindows.with_gap(gap * TICK, max_duration=limit, end_when=column)
 
 
-def expected(table: pa.Table, rule: Rule) -> dict[tuple[Any, int, int], list[Record]]:
+def expected(table: pa.Table, rule: Rule) -> dict[tuple[Any, int, int], list[int]]:
+    """The ids of the records of each session, in the order of time, ties as they came."""
     gap, longest, ends = rule
-    columns = zip(*(table[name].to_pylist() for name in ("k", "out", "v")), strict=True)
-    gaps = table["gap"].cast(pa.int64()).to_pylist()
+    columns = (table["k"].to_pylist(), ticks(table["ts"]), ticks(table["gap"]), table["out"].to_pylist())
     rows = [
-        Record((key,), at, row, {"gap": gaps[row], "out": out, "v": v})
-        for row, (at, (key, out, v)) in enumerate(zip(ticks(table["ts"]), columns, strict=True))
+        Record((key,), at, row, {"gap": own if gap is None else gap, "out": ends and out})
+        for row, (key, at, own, out) in enumerate(zip(*columns, strict=True))
     ]
     of = functools.partial(
         cut_sessions,
-        gap_of=lambda record: record.values["gap"] if gap is None else gap,
+        gap_of=lambda record: record.values["gap"],
         longest=longest,
-        ends=lambda record: ends and record.values["out"],
+        ends=lambda record: record.values["out"],
     )
-    return {(key, *bounds): members for key, own in by_key(rows).items() for *bounds, members in of(own)}
+    found = ((key, *session) for key, own in by_key(rows).items() for session in of(own))
+    return {(key, start, end): [record.arrival for record in members] for key, start, end, members in found}
 
 
-def check(answer: pa.Table, wanted: dict[Any, list[Record]]) -> None:
-    """The windows and aggregates of the oracle; lists in the order of time, ties as they came."""
-    got = rows_of(answer, ["k"])
-    assert got.keys() == wanted.keys()
-    for window, members in wanted.items():
-        found, values = got[window], [record.values["v"] for record in members]
-        assert found["n"] == len(members)
-        assert found["ids"] == [record.arrival for record in members]
-        if "total" in found:
-            assert (found["total"], found["last"]) == (sum(values), values[-1])
-            assert found["odd"] == sum(record.arrival % 2 for record in members)
-            assert found["mean"] == pytest.approx(sum(values) / len(values))
-        else:
-            assert found["least"] == min(values)
+def check(answer: pa.Table, wanted: dict[Any, list[int]]) -> None:
+    assert {window: values["ids"] for window, values in rows_of(answer, ["k"]).items()} == wanted
 
 
 def windowed(data: Any, windows: Any) -> Any:
@@ -129,61 +112,19 @@ def test_oracle_sessions_and_aggregates_on_every_way(table: pa.Table, rule: Rule
     check(folded_after_a_shuffle(grouped._plan(FOLDED), table, cuts), wanted)
 
 
-@usually(50)
-@given(tables(), RULES, st.lists(st.integers(0, 40), max_size=4), st.randoms(use_true_random=False))
-def test_oracle_every_row_with_its_session(table: pa.Table, rule: Rule, cuts: list[int], random: Any) -> None:
-    order = list(range(table.num_rows))
-    random.shuffle(order)
-    shuffled = table.take(pa.array(order, pa.int64()))
-    wanted = {
-        record.arrival: (start, end, sorted(member.arrival for member in members))
-        for (_, start, end), members in expected(table, rule).items()
-        for record in members
-    }
-    aggregates = {"n": wr.count(), "ids": wr.collect_list("id"), "window_id": wr.window_id()}
-    grouped = windowed(shuffled, windows_of(rule))
-    here = grouped.with_columns(**aggregates)
-    assert here.select(table.column_names).replace_schema_metadata(None).equals(shuffled)
-    query = Query.rows_with_windows(grouped._plan(aggregates, rows=True).spec.text, shuffled.schema)
-    numbers = set()
-    for answer in (here, merged(query, blocks(query, shuffled, cuts))):
-        assert sorted(answer["id"].to_pylist()) == list(range(table.num_rows))
-        for row, (start, end) in zip(_plain(answer), window_bounds(answer), strict=True):
-            left_out = (None, None, None)
-            ids = None if row["ids"] is None else sorted(row["ids"])
-            assert (start, end, ids) == wanted.get(row["id"], left_out)
-            assert row["n"] == (None if ids is None else len(ids))
-            numbers.add((row["k"] if ids else None, start, row["window_id"]))
-    assert len({number for *_, number in numbers}) == len(numbers)
-
-
-def _plain(answer: pa.Table) -> list[dict[str, Any]]:
-    """The rows without times, some of which Python has no `datetime` for."""
-    return answer.select(["k", "id", "n", "ids", "window_id"]).to_pylist()
-
-
-@usually(20)
-@given(tables(), RULES)
-def test_a_length_that_no_session_reaches_changes_nothing(table: pa.Table, rule: Rule) -> None:
-    gap = rule[0]
-    plain = windowed(table, windows_of((gap, None, False))).agg(**AGGREGATES)
-    cut_nowhere = windowed(table, windows_of((gap, 2**63 - 1, False))).agg(**AGGREGATES)
-    assert rows_of(cut_nowhere, ["k"]) == rows_of(plain, ["k"])
-
-
 def naive(keys: list[int], times: list[int], outs: list[bool], gap: int, longest: int) -> dict[Any, int]:
     """Key, start and end of each session with its count, by a loop over sorted rows."""
     found: dict[Any, int] = {}
     last, start, count, ended, key = 0, 0, 0, True, None
-    for own, at, out in sorted(zip(keys, times, outs, strict=True)):
-        is_new = own != key or (at != last and (ended or at - last > gap or at - start > longest))
+    for own, moment, out in sorted(zip(keys, times, outs, strict=True)):
+        is_new = own != key or (moment != last and (ended or moment - last > gap or moment - start > longest))
         if is_new:
             if count:
                 found[key, start, last] = count
-            key, start, count, ended = own, at, 0, False
-        elif at != last:
+            key, start, count, ended = own, moment, 0, False
+        elif moment != last:
             ended = False
-        last, count, ended = at, count + 1, ended or out
+        last, count, ended = moment, count + 1, ended or out
     found[key, start, last] = count
     return found
 
@@ -229,17 +170,164 @@ def counts(answer: pa.Table) -> dict[Any, int]:
 @usually(40)
 @given(tables(), RULES)
 def test_oracle_the_trace_has_the_same_windows(table: pa.Table, rule: Rule) -> None:
-    wanted = expected(table, rule)
-    grouped = windowed(table, windows_of(rule))
-    for key in {key for (key,), *_ in wanted}:
-        found = timeline_windows(grouped, key)
-        assert found == {
-            (start, end, frozenset(record.arrival for record in members))
-            for ((own,), start, end), members in wanted.items()
-            if own == key
-        }
+    wanted = {(key, *bounds): frozenset(ids) for ((key,), *bounds), ids in expected(table, rule).items()}
+    found = {}
+    for key in {key for key, *_ in wanted}:
+        traced = trace(None, windowed(table, windows_of(rule)), [key], None, 1_000, argument="key")
+        found |= {(key, window.start, window.end): window.rows for window in traced.windows}
+    assert found == wanted
 
 
-def timeline_windows(grouped: Any, key: int) -> set[tuple[int, int, frozenset[int]]]:
-    found = trace(None, grouped, [key], None, 1_000, argument="key")
-    return {(window.start, window.end, window.rows) for window in found.windows}
+CLICKS = pa.table(
+    {
+        "user": ["ann"] * 5 + ["bob"],
+        "ts": all_at(0, 4, 8, 12, 13, 1),
+        "logout": [False, False, None, True, False, True],
+        "url": ["/", "/a", "/b", "/c", "/d", "/"],
+    }
+)
+CUT = wr.SessionWindows.with_gap("5 minutes", max_duration="10 minutes", end_when="logout")
+SESSIONS = [
+    ("ann", *all_at(0, 8), 3),
+    ("ann", *all_at(12, 12), 1),
+    ("ann", *all_at(13, 13), 1),
+    ("bob", *all_at(1, 1), 1),
+]
+
+
+def shown(answer: pa.Table) -> list[tuple[Any, ...]]:
+    rows = ((row["user"], row["window"]["start"], row["window"]["end"], row["n"]) for row in answer.to_pylist())
+    return sorted(rows)
+
+
+LIBRARIES: dict[str, Callable[[], Any]] = {
+    "pyarrow": lambda: CLICKS,
+    "batches": lambda: CLICKS.to_batches(max_chunksize=2),
+    "polars": lambda: pl.from_arrow(CLICKS),
+    "lazy": lambda: pl.from_arrow(CLICKS).lazy(),
+    "duckdb": lambda: duckdb.from_arrow(CLICKS),
+    "pandas": lambda: pd.DataFrame(CLICKS.drop_columns("logout").to_pydict()).assign(
+        logout=pd.array(CLICKS["logout"].to_pylist(), dtype="boolean")
+    ),
+    "dictionary": lambda: CLICKS.set_column(0, "user", CLICKS["user"].dictionary_encode()),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_any_library_gives_the_same(library: str) -> None:
+    data = LIBRARIES[library]()
+    assert shown(arrow(wr.group_by(data, "user", time="ts").windowed_by(CUT).agg(n=wr.count()))) == SESSIONS
+
+
+def test_a_cogroup_is_cut_by_a_column_of_one_input_also_with_python_functions() -> None:
+    orders = pa.table({"user": ["ann", "ann"], "paid": all_at(3, 11), "amount": [30, 40], "logout": [True, True]})
+    both = wr.cogroup(clicks=wr.group_by(CLICKS, "user", time="ts"), orders=wr.group_by(orders, "user", time="paid"))
+    windows = wr.SessionWindows.with_gap("5 minutes", max_duration="11 minutes", end_when="clicks.logout")
+    wanted = [("ann", *all_at(0, 11), 5), *SESSIONS[1:]]
+    for most in (wr.max("orders.amount"), wr.reduce("orders.amount", max)):
+        answer = both.windowed_by(windows).agg(n=wr.count(), most=most)
+        assert shown(answer) == wanted
+        assert sorted(answer["most"].to_pylist(), key=str) == [40, None, None, None]
+    with pytest.raises(ValueError, match=r"end_when: got 'logout'.*'clicks\.logout'"):
+        both.windowed_by(wr.SessionWindows.with_gap("5 minutes", end_when="logout"))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_a_length_counts_in_ticks_rounded_down(unit: str) -> None:
+    per = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    times = pa.array([0, per, 2 * per], pa.int64()).cast(pa.timestamp(unit))
+    grouped = wr.group_by(pa.table({"user": ["ann"] * 3, "ts": times}), "user", time="ts")
+    two = timedelta(seconds=2)
+    for longest, sizes in ((two - TICK, [1, 2]), (two, [3]), (two + TICK, [3])):
+        windows = wr.SessionWindows.with_gap("1 second", max_duration=longest)
+        assert sorted(grouped.windowed_by(windows).count()["count"].to_pylist()) == sizes
+    short = wr.SessionWindows.with_gap("1 second", max_duration=TICK)
+    if unit in ("s", "ms"):
+        with pytest.raises(
+            ValueError, match=r"max_duration: got '1 microsecond'; allowed: at least 1 (milli)?second, as"
+        ):
+            grouped.windowed_by(short)
+    else:
+        assert grouped.windowed_by(short).count().num_rows == 3
+
+
+WITH_GAP, DYNAMIC = wr.SessionWindows.with_gap, wr.SessionWindows.with_dynamic_gap
+FAR = WITH_GAP("1 second", max_duration=timedelta(days=200_000))
+CLICKED = wr.group_by(CLICKS, "user", time="ts")
+OF_NANOSECONDS = wr.group_by(CLICKS.set_column(1, "ts", CLICKS["ts"].cast(pa.timestamp("ns"))), "user", time="ts")
+
+
+def refused(error: type[Exception], words: str, call: Callable[[], Any]) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_wrong_arguments_are_errors_at_the_call() -> None:
+    refused(ValueError, "max_duration: got '0 seconds'", lambda: WITH_GAP("1 second", max_duration="0 seconds"))
+    refused(TypeError, "max_duration: got 30, an int", lambda: WITH_GAP("1 second", max_duration=30))  # type: ignore[arg-type]
+    refused(ValueError, "max_duration: got '1 month'", lambda: DYNAMIC("pause", max_duration="1 month"))
+    refused(ValueError, "end_when: got ''", lambda: WITH_GAP("1 second", end_when=""))
+    refused(TypeError, "end_when: got True, a bool", lambda: DYNAMIC("pause", end_when=True))  # type: ignore[arg-type]
+    refused(TypeError, "grace='1 hour', max_duration='2 hours'", lambda: WITH_GAP("1 second", "1 hour", "2 hours"))  # type: ignore[arg-type]
+    refused(TypeError, "did you mean 'max_duration'", lambda: DYNAMIC("pause", max_durtion="1 hour"))  # type: ignore[call-arg]
+    out, url = WITH_GAP("1 second", end_when="out"), WITH_GAP("1 second", end_when="url")
+    refused(ValueError, "end_when: got 'out'.*'logout'", lambda: CLICKED.windowed_by(out))
+    boolean = "end_when: column 'url' has type string; allowed: a boolean, such as"
+    refused(TypeError, boolean, lambda: CLICKED.windowed_by(url))
+    at_most = "max_duration: got '28571 weeks 3 days'; allowed: at most 15250 weeks"
+    refused(ValueError, at_most, lambda: OF_NANOSECONDS.windowed_by(FAR))
+
+
+def test_windows_show_the_call_that_makes_them_and_are_values() -> None:
+    dynamic = wr.SessionWindows.with_dynamic_gap("pause", max_gap="1 hour", max_duration="2 hours", end_when="out")
+    made = "SessionWindows.with_dynamic_gap('pause', max_gap='1 hour', max_duration='2 hours', end_when='out')"
+    assert repr(dynamic) == made
+    assert repr(CUT) == "SessionWindows.with_gap('5 minutes', max_duration='10 minutes', end_when='logout')"
+    assert eval(repr(CUT), {"SessionWindows": wr.SessionWindows}) == CUT
+    assert wr.SessionWindows.with_gap("5 minutes", end_when=pl.col("logout")).rules.end_when == "logout"
+    assert pickle.loads(pickle.dumps(CUT)) == CUT != wr.SessionWindows.with_gap("5 minutes")
+    kept = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds", max_duration="1 hour", retention="1 day")
+    assert (kept.rules.max_duration, kept.retention) == (3_600_000_000, 86_400_000_000)
+
+
+def test_what_an_explanation_does_not_take_is_refused_with_the_reason() -> None:
+    ended = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", end_when="logout")
+    grouped = CLICKED.windowed_by(ended)
+    reason = "stream: got True; allowed: False or None for sessions with rules"
+    refused(ValueError, reason, lambda: wr.explain_record(grouped, "ann", at(0), stream=True))
+    assert "closes" not in wr.explain_record(grouped, "ann", at(0))  # as a batch
+    full = CLICKED.windowed_by(wr.SessionWindows.with_gap("5 minutes", max_records=2))
+    refused(ValueError, "windowed: max_records: got 2", lambda: wr.explain_record(full, "ann", at(0)))
+
+
+def test_it_explains_what_ended_a_session() -> None:
+    explained = functools.partial(wr.explain_record, CLICKED.windowed_by(CUT), "ann")
+    too_long = "4 minutes away, at most the gap of 5 minutes, but its session would be longer than 10 minutes"
+    logout = "1 minute away, at most the gap of 5 minutes, but 'logout' is true at 2026-01-01 08:12:00, which ends its"
+    assert f"next record: 2026-01-01 08:12:00, {too_long}: the session ends here" in explained(at(8))
+    assert f"previous record: 2026-01-01 08:08:00, {too_long}: the session starts here" in explained(at(12))
+    assert f"next record: 2026-01-01 08:13:00, {logout} session: the session ends here" in explained(at(12))
+    assert f"previous record: 2026-01-01 08:12:00, {logout} session: the session starts here" in explained(at(13))
+    assert "next record: 2026-01-01 08:04:00, 4 minutes away, at most the gap of 5 minutes: one session" in explained(
+        at(0)
+    )
+
+
+def test_it_explains_what_ended_a_session_of_own_gaps() -> None:
+    gaps = pa.array([timedelta(minutes=minutes) for minutes in (60, 2, 2, 60, 1, 1)])
+    table = CLICKS.append_column("pause", gaps)
+    windows = wr.SessionWindows.with_dynamic_gap("pause", max_duration="10 minutes", end_when="logout")
+    explained = functools.partial(wr.explain_record, wr.group_by(table, "user", time="ts").windowed_by(windows), "ann")
+    first = "that of 2026-01-01 08:00:00 with its gap of 1 hour reaches to 2026-01-01 09:00:00"
+    too_long = "but its session would be longer than 10 minutes"
+    assert f"next record: 2026-01-01 08:12:00; {first}, {too_long}: the session ends here" in explained(at(8))
+    assert f"previous record: {first}, {too_long}: the session starts here" in explained(at(12))
+    ended = "but 'logout' is true at 2026-01-01 08:12:00, which ends its session"
+    assert f"{ended}: the session ends here" in explained(at(12))
+
+
+def test_a_picture_has_the_sessions_and_no_closing_times() -> None:
+    windows = wr.SessionWindows.with_gap("5 minutes", grace="1 minute", max_duration="10 minutes", end_when="logout")
+    drawn = timeline(CLICKS, CLICKED.windowed_by(windows), ["ann"])
+    assert "max_duration='10 minutes', end_when='logout'" in drawn.svg
+    assert "closes" not in drawn.svg

@@ -15,10 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
+from windrow._native import Query
 from windrow.testing import StreamDriver
 
 from ..harness.examples import usually
-from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
+from ..harness.shuffle import after_a_shuffle, blocks, folded_after_a_shuffle, merged
 from ..oracle.session_rules import Row, Rules, Session, sessions
 from .test_cut_sessions import listed
 
@@ -154,14 +155,15 @@ def own(rows: list[Row]) -> list[Row]:
     return [replace(row) for row in rows]
 
 
-@usually(100)
-@given(rows_of_stream(), rules_of_stream(), st.integers(1, 4), st.lists(st.integers(0, 30), max_size=3))
+@usually(140)
+@given(rows_of_stream(), rules_of_stream(), st.integers(1, 4), st.lists(st.integers(0, 30), max_size=3), st.booleans())
 def test_oracle_batches_give_the_sessions_of_the_rules(
-    rows: list[Row], rules: Rules, shards: int, cuts: list[int]
+    rows: list[Row], rules: Rules, shards: int, cuts: list[int], tied: bool
 ) -> None:
-    rows = own(rows)
+    """Without a tie, records of one time stay together."""
+    rows = [replace(row, tie=row.tie if tied else 0) for row in rows]
     table, expected = table_of(rows, pa.timestamp("us")), wanted(rows, sessions(rows, rules))
-    windowed = grouped(table, rows).windowed_by(windows_of(rules)).shards(shards)
+    windowed = grouped(table, rows, "seq" if tied else None).windowed_by(windows_of(rules)).shards(shards)
     answer = windowed.agg(**AGGREGATES)
     assert shown(answer) == expected
     assert len(set(answer["number"].to_pylist())) == answer.num_rows
@@ -172,37 +174,32 @@ def test_oracle_batches_give_the_sessions_of_the_rules(
     assert shown(folded_after_a_shuffle(windowed._plan(folded), table, cuts)) == expected
 
 
-@usually(60)
-@given(rows_of_stream(), rules_of_stream(), st.randoms(use_true_random=False))
-def test_oracle_without_a_tie_records_of_one_time_stay_together(rows: list[Row], rules: Rules, random: Any) -> None:
-    rows = [replace(row, tie=0) for row in rows]
-    table, expected = table_of(rows, pa.timestamp("us")), wanted(rows, sessions(rows, rules))
-    order = list(range(len(rows)))
-    random.shuffle(order)
-    for data in (table, table.take(pa.array(order, pa.int64()))):
-        windowed = grouped(data, rows, tie=None).windowed_by(windows_of(rules))
-        assert shown(windowed.agg(**AGGREGATES)) == expected
-
-
 @usually(40)
 @given(rows_of_stream(), rules_of_stream(), st.randoms(use_true_random=False))
 def test_oracle_every_row_with_its_session_and_place(rows: list[Row], rules: Rules, random: Any) -> None:
     rows = [replace(row, tie=place) for place, row in enumerate(rows)]
     random.shuffle(rows)
     table = table_of(rows, pa.timestamp("us"))
-    answer = (
-        grouped(table, rows)
-        .windowed_by(windows_of(rules))
-        .with_columns(place_in=wr.position(), number=wr.session_number(), why=wr.ended_by(), path=wr.path("seq"))
-    )
-    found = {row["seq"]: (row["place_in"], row["number"], row["why"], row["path"]) for row in answer.to_pylist()}
+    windowed = grouped(table, rows).windowed_by(windows_of(rules))
+    aggregates = {
+        "position": wr.position(),
+        "number": wr.session_number(),
+        "why": wr.ended_by(),
+        "path": wr.path("seq"),
+    }
+    here = windowed.with_columns(**aggregates)
+    assert here.select(table.column_names).replace_schema_metadata(None).equals(table)
+    query = Query.rows_with_windows(windowed._plan(aggregates, rows=True).spec.text, table.schema)
     expected, of_key = {}, Counter[str]()
     for session in sessions(rows, rules):
         of_key[session.key] += 1
         ties = [row.tie for row in session.rows]
         for place, row in enumerate(session.rows, start=1):
             expected[row.tie] = (place, of_key[session.key], session.ended_by, ties)
-    assert found == expected
+    for answer in (here, merged(query, blocks(query, table, random.choices(range(30), k=2)))):
+        found = [(row["seq"], *(row[name] for name in aggregates)) for row in answer.to_pylist()]
+        assert len(found) == len(rows)
+        assert {seq: tuple(values) for seq, *values in found} == expected
 
 
 @usually(60)
@@ -222,13 +219,9 @@ def test_oracle_days_end_where_a_clock_says_so_when_summer_time_begins_and_ends(
 
 
 def test_a_session_that_ended_in_the_clocks_second_hour_is_the_one_before_it() -> None:
-    zone, at = "Europe/Madrid", [datetime(2026, 10, 24, hour) for hour in (23,)]
-    at += [datetime(2026, 10, 25, 0, minute) for minute in (0, 30)] + [
-        datetime(2026, 10, 25, 1),
-        datetime(2026, 10, 25, 1, 30),
-    ]
-    table = pa.table({"user": ["ann"] * 5, "ts": pa.array(at, pa.timestamp("us", "UTC"))})
-    windows = wr.SessionWindows.with_gap("3 hours", cut_at="02:30", zone=zone)  # 02:30 comes at 00:30 and at 01:30 UTC
+    times = [datetime(2026, 10, 24, 23), *(datetime(2026, 10, 25, *at) for at in ((0, 0), (0, 30), (1, 0), (1, 30)))]
+    table = pa.table({"user": ["ann"] * 5, "ts": pa.array(times, pa.timestamp("us", "UTC"))})
+    windows = wr.SessionWindows.with_gap("3 hours", cut_at="02:30", zone="Europe/Madrid")  # 00:30 and 01:30 UTC
     answer = wr.group_by(table, "user", time="ts").windowed_by(windows).agg(n=wr.count(), why=wr.ended_by())
     assert sorted(zip(answer["n"].to_pylist(), answer["why"].to_pylist(), strict=True)) == [(2, "cut_at"), (3, "open")]
 
@@ -278,7 +271,6 @@ def final_sessions(found: list[Session], rules: Rules, close: int) -> list[Sessi
     return final
 
 
-@pytest.mark.filterwarnings("ignore::windrow.LeftOut")
 @usually(60)
 @given(rows_of_stream(), rules_of_stream(), st.integers(0, 12), st.lists(st.integers(0, 60), max_size=4), st.data())
 def test_oracle_runs_of_a_daily_job_with_a_grace_give_the_sessions_of_all_records(
@@ -336,27 +328,22 @@ def test_a_zoned_time_needs_a_zone_and_a_tie_is_an_integer() -> None:
         sliding.agg(why=wr.ended_by())
 
 
-def test_python_functions_over_sliding_windows_refuse_a_tie() -> None:
-    windows = wr.SlidingWindows.with_time_difference("1 minute")
-    table = pa.table({"user": ["ann"], "ts": [datetime(2026, 1, 1)], "seq": [1]})
-    grouped = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows)
-    assert grouped.agg(n=wr.first("seq")).num_rows == 1
-    with pytest.raises(ValueError, match="tie: got 'seq'; allowed: None, or sessions: aggregate \"n\" is a Python"):
-        grouped.agg(n=wr.reduce("seq", max))
-
-
 def test_a_stream_refuses_updates_a_retention_and_an_end_without_rules() -> None:
-    def driver(windows: Any, emit: str = "close", **options: Any) -> StreamDriver:
-        return StreamDriver(
-            lambda data: wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(**options),  # type: ignore[arg-type]
-            SCHEMA,
-        )
+    plain: dict[str, Any] = {"gap": "1 minute", "grace": "1 minute"}
+    for options, emit, aggregate, message in (
+        (
+            {"max_records": 2},
+            "update",
+            wr.count(),
+            r"emit: got 'update'; allowed: emit\('close'\) for sessions with rules",
+        ),
+        ({"max_records": 2, "retention": "1 hour"}, "close", wr.count(), "retention: got '1 hour'; allowed: None"),
+        ({}, "close", wr.ended_by(), "ended_by"),
+    ):
+        windows = wr.SessionWindows.with_gap(**plain, **options)
 
-    ruled = wr.SessionWindows.with_gap("1 minute", max_records=2, grace="1 minute")
-    with pytest.raises(ValueError, match="emit: got 'update'; allowed: emit\\('close'\\) for sessions with rules"):
-        driver(ruled, "update", n=wr.count())
-    kept = wr.SessionWindows.with_gap("1 minute", max_records=2, grace="1 minute", retention="1 hour")
-    with pytest.raises(ValueError, match="retention"):
-        driver(kept, n=wr.count())
-    with pytest.raises(ValueError, match="ended_by"):
-        driver(wr.SessionWindows.with_gap("1 minute", grace="1 minute"), why=wr.ended_by())
+        def query(data: Any, windows: Any = windows, emit: Any = emit, aggregate: Any = aggregate) -> Any:
+            return wr.group_by(data, "user", time="ts").windowed_by(windows).emit(emit).agg(x=aggregate)
+
+        with pytest.raises(ValueError, match=message):
+            StreamDriver(query, SCHEMA)
