@@ -146,7 +146,7 @@ PATCHES = [
         "_executor/stream/start.py",
         "pages.index.inputs[-1] |= inputs",
         "pass",
-        "native/test_start_from.py::test_each_source_keeps_its_time_with_the_slowest_source[50]",
+        f"{STEPS}[50]",
     ),
     Patch(
         "_executor/stream/query.py",

@@ -1,5 +1,5 @@
 """A stream that begins with the open windows of a history gives what one gives whose first micro-batch is the history
-(rules 1.10).
+(rules 1.10); what cannot begin with them.
 """
 
 from __future__ import annotations
@@ -7,38 +7,32 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import windrow as wr
+from windrow import state
 from windrow.testing import StreamDriver
 
-from ..harness.daily_jobs import half_hours, instant, pairs, picked
-from ..harness.examples import usually
-from ..harness.families import FAMILIES, often
+from ..harness.daily_jobs import half_hours, instant, pairs
 from ..harness.micro_batch_tables import TIME, table_of
 from ..harness.scenario_queries import ShownChange, by_key, definition, named, schemas, shown, splits, stream_rows
 from ..harness.seeds import blocks
 from ..harness.steps import LocalStream
-from ..harness.tables import assert_same, rows_of
 from ..oracle.ends import lasting_stream
-from ..oracle.micro_batch_generator import paced_scenario, streaming_scenario
+from ..oracle.micro_batch_generator import streaming_scenario
 from ..oracle.micro_batches import COUNTED, MicroBatches
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 from ..scenes import at
 
-pytestmark = pytest.mark.filterwarnings("ignore::windrow.LeftOut")
-
 SEEDS, TOGETHER = 600, 50
 COUNTERS = (*COUNTED, "ticks", "bad_ticks", "updates", "windows_closed")
 SCHEMA = pa.schema({"user": pa.string(), "ts": pa.timestamp("us")})
-TICK = timedelta(microseconds=1)
 
 
 def history_of(scenario: StreamingScenario, draw: random.Random) -> tuple[list[Row], int]:
@@ -119,98 +113,6 @@ def test_the_history_of_records_that_last_is_the_first_micro_batch(first: int) -
     assert sum(check(lasting_stream(seed), seed) for seed in range(first, first + TOGETHER)) > TOGETHER // 2
 
 
-def check_moved(scenario: StreamingScenario, seed: int) -> int:
-    """Plays a scenario, and moves its windows to another stream before each micro-batch, which may have another pace.
-
-    Returns how many moves there were.
-    """
-    scenario = dataclasses.replace(scenario, until=None, restarts=())
-    if (scenario.sourced and not scenario.slowest) or (scenario.inputs > 1 and scenario.values == "python"):
-        return 0
-    draw, moved, oracle = random.Random(seed), 0, MicroBatches(scenario)
-    stream = LocalStream(definition(scenario), schemas(scenario), shards=2, seed=seed)
-    for number, rows in enumerate(scenario.batches):
-        opened = stream.still_open() if rows and stream.stream_time is not None else None
-        if opened is not None:
-
-            def begun(windowed: Any, values: Mapping[str, Any], opened: pa.Table = opened) -> Any:
-                return windowed.start_from(opened).agg(**values)
-
-            if scenario.every is not None:
-                oracle.restart(every=draw.choice([scenario.every, 1, 3 * scenario.length]))
-            query = definition(oracle.scenario, begun)
-            stream = LocalStream(query, schemas(scenario), shards=draw.choice([1, 2, 5]), seed=seed)
-            moved += 1
-        expected = [shown(change, scenario.inputs) for change in oracle.push(rows)]
-        if not rows:
-            continue
-        tables = [named(stream, table) for table in splits(draw, scenario, rows)]
-        got = [row for batch in stream.push_batches(tables) for row in stream_rows(batch)]
-        assert sorted(got, key=repr) == sorted(expected, key=repr), f"seed {seed}, batch {number}\n{scenario.line()}"
-    return moved
-
-
-@pytest.mark.parametrize("first", blocks(SEEDS // 2, TOGETHER))
-def test_windows_move_from_stream_to_stream(first: int) -> None:
-    seeds = range(first, first + TOGETHER)
-    assert sum(check_moved(streaming_scenario(seed), seed) for seed in seeds) > TOGETHER // 2
-
-
-@pytest.mark.parametrize("first", blocks(SEEDS // 2, TOGETHER))
-def test_each_source_keeps_its_time_with_the_slowest_source(first: int) -> None:
-    seeds = range(first, first + TOGETHER)
-    slowest = {"sourced": True, "stream_time": "slowest", "ordered": False, "every_record": False}
-    scenarios = [dataclasses.replace(streaming_scenario(seed), **slowest) for seed in seeds]
-    assert sum(map(check_moved, scenarios, seeds)) > TOGETHER
-
-
-@pytest.mark.parametrize("first", blocks(SEEDS // 2, TOGETHER))
-def test_rows_that_wait_move_with_their_windows(first: int) -> None:
-    seeds = range(first, first + TOGETHER)
-    assert sum(check_moved(paced_scenario(seed), seed) for seed in seeds) > TOGETHER
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("kind", ["session", "sliding"])
-def test_every_aggregate_of_every_type_continues(name: str, kind: str) -> None:
-    """A driver that begins with the open windows gives the other windows of one batch."""
-    family = FAMILIES[name]
-
-    @usually(3)
-    @given(st.data())
-    def played(data: st.DataObject) -> None:
-        rows = data.draw(st.lists(st.tuples(st.integers(0, 40), often(family.values)), min_size=1, max_size=16))
-        rows.sort(key=lambda row: row[0])
-        columns = {
-            "k": pa.array([1] * len(rows), pa.int64()),
-            "ts": pa.array([time for time, _ in rows], pa.int64()).cast(pa.timestamp("us")),
-            "id": pa.array(range(len(rows)), pa.int64()),
-            "x": pa.array([x for _, x in rows], family.type),
-            "by": pa.array(range(len(rows)), pa.int64()),
-            "flag": pa.array([number % 3 > 0 for number in range(len(rows))]),
-        }
-        whole, aggregates = pa.table(columns), {name: each.build(wr) for name, each in family.aggregates().items()}
-        windows: Any = wr.SessionWindows.with_gap(5 * TICK, grace=timedelta(0))
-        if kind == "sliding":
-            windows = wr.SlidingWindows.with_time_difference(5 * TICK, grace=timedelta(0), resolution=TICK)
-
-        def windowed(data: Any) -> Any:
-            return wr.group_by(data, "k", time="ts").windowed_by(windows)
-
-        to = data.draw(st.integers(0, 45))
-        places = [number for number, (time, _) in enumerate(rows) if time < to]
-        after = [number for number in range(len(rows)) if number not in places]
-        run = windowed(picked(whole, places)).advance(None, to=instant(to, pa.timestamp("us")), **aggregates)
-        driver = StreamDriver(lambda data: windowed(data).start_from(run.still_open).agg(**aggregates), whole.schema)
-        driver.pipe_batch(picked(whole, after))
-        driver.finish()
-        got = pa.concat_tables([run.closed, driver.read_table().cast(run.closed.schema)])
-        unordered = [each for each in aggregates if each.startswith("collect")]
-        assert_same(rows_of(got, ["k"]), rows_of(windowed(whole).agg(**aggregates), ["k"]), unordered)
-
-    played()
-
-
 def sessions_of(data: Any) -> Any:
     return half_hours(data, grace="10 minutes")
 
@@ -267,16 +169,12 @@ def test_a_run_between_two_queries_with_a_pace_gives_no_deletes() -> None:
 @pytest.mark.parametrize("kind", ["polars", "pandas", "reader", "parquet"])
 def test_the_table_may_be_of_any_kind(kind: str, tmp_path: Any) -> None:
     opened: Any = opened_at(60, ("ann", 30), ("bob", 50))
-    if kind == "polars":
-        opened = pytest.importorskip("polars").from_arrow(opened).lazy()
-    elif kind == "pandas":
-        opened = opened.to_pandas()
-    elif kind == "reader":
-        opened = opened.to_reader()
-    else:
-        pq = pytest.importorskip("pyarrow.parquet")
+    if kind == "parquet":
         pq.write_table(opened, tmp_path / "open.parquet")
         opened = pq.read_table(tmp_path / "open.parquet")
+    else:
+        lazy = pl.from_arrow(opened).lazy()
+        opened = {"polars": lazy, "pandas": opened.to_pandas(), "reader": opened.to_reader()}[kind]
     driver = begun_with(opened)
     assert [final.key["user"] for final in driver.tick(at(91))] == ["ann", "bob"]
 
@@ -291,4 +189,173 @@ def test_the_resolution_of_the_history_is_that_of_the_stream() -> None:
 
     with pytest.raises(ValueError, match="another query.*resolution"):
         StreamDriver(sliding, SCHEMA)
-    assert isinstance(at(0), datetime)
+
+
+def test_another_history_over_a_state_is_refused_and_named() -> None:
+    """The state knows with which open windows it began; a query without any continues it."""
+
+    def query(opened: Any) -> Any:
+        return lambda data: (sessions_of(data) if opened is None else sessions_of(data).start_from(opened)).count()
+
+    one = sessions_of(pairs(("ann", 30))).advance(None, to=at(60), count=wr.count()).still_open
+    stream = LocalStream(query(one), SCHEMA, shards=2)
+    stream.push([pairs(("ann", 60))])
+    stream.define(query(None))
+    stream.push([pairs(("ann", 62))])
+    stream.define(query(one))
+    stream.shipment["start"] = "another one"
+    with pytest.raises(ValueError, match="start_from was 'the history', is 'another one'"):
+        stream.push([pairs(("ann", 62))])
+    stream.define(query(one))
+    assert [row["count"] for row in stream.push([pairs(("bob", 200))])] == [3]
+
+
+def test_a_driver_refuses_a_state_of_another_history() -> None:
+    """As a stream of Spark does. A driver without a history continues any state, and the state keeps its own."""
+    one, other = (opened_at(minutes, ("ann", 30)) for minutes in (60, 61))
+    states: dict[str, Any] = {"one": begun_with(one).snapshot()}
+    plain = StreamDriver(lambda data: sessions_of(data).agg(n=wr.count()), SCHEMA)
+    states["none"] = plain.snapshot()
+    states["continued"] = plain.restore(states["one"]).snapshot()
+    assert begun_with(one).restore(states["continued"]).stream_time == at(60)
+    for name, was in (("one", "the open windows up to 2026-01-01 09:00:00 .*"), ("none", "none")):
+        says = f"state: it belongs to another query\nstart_from was '?{was}, is 'the open windows up to .* 09:01:00 "
+        with pytest.raises(ValueError, match=says):
+            begun_with(other).restore(states[name])
+    with pytest.raises(ValueError, match="start_from was 'the open windows up to .* 09:00:00"):
+        begun_with(other).restore(states["continued"])
+    with pytest.raises(ValueError, match="start_from was none"):
+        begun_with(one).restore(plain.restore(states["none"]).snapshot())
+
+
+def test_a_state_that_began_without_a_history_takes_none() -> None:
+    stream = LocalStream(lambda data: sessions_of(data).count(), SCHEMA, shards=2)
+    stream.push([pairs(("ann", 61))])
+    stream.shipment["start"] = "the history"
+    with pytest.raises(ValueError, match="start_from was none, is 'the history'"):
+        stream.push([pairs(("ann", 62))])
+    stream.states.clear()
+    with pytest.raises(ValueError, match="start_from was none, is 'the history'"):
+        stream.push([pairs(("ann", 62))])
+
+
+def damaged() -> dict[str, Any]:
+    whole = opened_at(60, ("ann", 30), ("bob", 50))
+    states = [state and state[:-1] + bytes([state[-1] ^ 1]) for state in whole["state"].to_pylist()]
+    longer = wr.SessionWindows.with_gap("31 minutes")
+    foreign = wr.group_by(pairs(), "user", time="ts").windowed_by(longer).advance(None, to=at(60), n=wr.count())
+    return {
+        "was changed": whole.set_column(whole.column_names.index("state"), "state", pa.array(states, pa.binary())),
+        "no clock row": whole.filter(whole["stream_time"].is_null()),
+        "another query": foreign.still_open,
+    }
+
+
+@pytest.mark.parametrize("reason", list(damaged()))
+def test_a_damaged_table_is_refused(reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        begun_with(damaged()[reason])
+    with pytest.raises(ValueError, match=reason):
+        LocalStream(lambda data: sessions_of(data).start_from(damaged()[reason]).agg(n=wr.count()), SCHEMA)
+
+
+def test_what_cannot_begin_with_a_history_is_refused() -> None:
+    opened = opened_at(60, ("ann", 30))
+    with pytest.raises(TypeError, match=r"start_from: got a batch; allowed: a streaming DataFrame \(a batch continues"):
+        sessions_of(pairs()).start_from(opened)
+    for wrong in (None, 5, [opened["user"]], wr.Run(opened, opened, opened)):
+        with pytest.raises(TypeError, match="open: got"):
+            begun_with(wrong)
+
+    def reserved(data: Any) -> Any:
+        return sessions_of(data).start_from(opened).agg(state=wr.count())
+
+    with pytest.raises(ValueError, match="aggregates: got 'state'; allowed: any name but state, source, stream_time"):
+        StreamDriver(reserved, SCHEMA)
+    with pytest.raises(ValueError, match=r"with_columns: got 'start_from\(...\)'; allowed: agg"):
+        StreamDriver(lambda data: sessions_of(data).start_from(opened).with_columns(n=wr.count()), SCHEMA)
+
+
+OF_SOURCES = pa.schema({"user": pa.string(), "ts": pa.timestamp("us"), "topic": pa.string(), "part": pa.int32()})
+WINDOWS = wr.SessionWindows.with_gap("30 minutes", grace="10 minutes")
+
+
+def sourced(data: Any, **options: Any) -> Any:
+    return wr.group_by(data, "user", time="ts", source=["topic", "part"], **options)
+
+
+def slowest(data: Any) -> Any:
+    return sourced(data, stream_time="slowest")
+
+
+def cogrouped(**inputs: Any) -> Any:
+    return wr.cogroup(**{name: sourced(data) for name, data in inputs.items()})
+
+
+OF_ALL = "open windows hold the records of all"
+OF_ONE = "the clock row of these open windows has one time, so it does not say how far each source has"
+INPUTS = {"one": OF_SOURCES, "other": OF_SOURCES}
+
+
+@pytest.mark.parametrize(
+    ("schema", "grouped", "reason"),
+    [(OF_SOURCES, sourced, OF_ALL), (OF_SOURCES, slowest, OF_ONE), (INPUTS, cogrouped, OF_ALL)],
+)
+def test_sources_are_refused_by_their_names(schema: Any, grouped: Any, reason: str) -> None:
+    history = wr.group_by(OF_SOURCES.empty_table(), "user", time="ts").windowed_by(WINDOWS)
+    opened = history.advance(None, to=at(60), n=wr.count()).still_open
+
+    def query(*data: Any, **inputs: Any) -> Any:
+        return grouped(*data, **inputs).windowed_by(WINDOWS).start_from(opened).count()
+
+    says = rf"^source: got \('topic', 'part'\); allowed: None with start_from: {reason}"
+    with pytest.raises(ValueError, match=says):
+        StreamDriver(query, schema)
+
+
+def rows(*records: tuple[Any, ...]) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(OF_SOURCES.names, record, strict=True)) for record in records], OF_SOURCES)
+
+
+def begun(opened: pa.Table, grouped: Any = slowest) -> StreamDriver:
+    return StreamDriver(lambda data: grouped(data).windowed_by(WINDOWS).start_from(opened).count(), OF_SOURCES)
+
+
+def opened_by(grouped: Any) -> pa.Table:
+    """The open windows after a record of each of two sources."""
+    stream = LocalStream(lambda data: grouped(data).windowed_by(WINDOWS).count(), OF_SOURCES, shards=2)
+    stream.push([rows(("ann", at(0), "clicks", 0), ("bob", at(30), "clicks", 1))])
+    return stream.still_open()
+
+
+def test_the_slowest_source_of_the_first_stream_holds_time() -> None:
+    driver = begun(opened_by(slowest))
+    assert driver.stream_times == {("clicks", 0): at(0), ("clicks", 1): at(30)}
+    assert driver.pipe(user="eve", ts=at(100), topic="clicks", part=1) == []
+    assert driver.stream_time == at(0)
+    assert driver.pipe(user="ann", ts=at(1), topic="clicks", part=0) == []
+    closed = [change for change in driver.tick(at(100)) if change.kind == "final"]
+    assert [(change.key["user"], change.values) for change in closed] == [("ann", {"count": 2}), ("bob", {"count": 1})]
+    assert driver.counters["late"] == 0
+
+
+def test_a_clock_that_is_set_moves_each_source() -> None:
+    opened = opened_by(slowest)
+    forward, back = (state.with_clock(opened, at(minutes)) for minutes in (20, -5))
+    assert begun(forward).stream_times == {("clicks", 0): at(20), ("clicks", 1): at(30)}
+    assert begun(back).stream_times == {("clicks", 0): at(-5), ("clicks", 1): at(-5)}
+
+
+def test_the_source_columns_must_be_those_of_the_first_stream() -> None:
+    def other(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts", source="part", stream_time="slowest")
+
+    def none(data: Any) -> Any:
+        return wr.group_by(data, "user", time="ts")
+
+    for grouped, opened in ((other, opened_by(slowest)), (slowest, opened_by(none))):
+        with pytest.raises(
+            ValueError, match=r"^source: got \('.*part',?\); allowed: None with start_from: the clock row"
+        ):
+            begun(opened, grouped)
+    assert begun(opened_by(slowest), none).stream_time == at(0)
