@@ -182,22 +182,6 @@ def test_dynamic_gaps_of_days_are_those_of_the_history(cut: tuple[pa.Table, list
     check_continued(history, ends, windowed, BUILT)
 
 
-@usually(60)
-@given(histories(whole=True), st.integers(1, 10), st.integers(3, 20), st.booleans())
-def test_cut_sessions_of_days_are_those_of_the_history(
-    cut: tuple[pa.Table, list[int]], gap: int, longest: int, ends_too: bool
-) -> None:
-    history, ends = cut
-    history = history.append_column("out", pa.array([number % 4 == 0 for number in range(history.num_rows)]))
-    options: dict[str, Any] = {"end_when": "out"} if ends_too else {}
-
-    def windowed(day: Any) -> Any:
-        windows = wr.SessionWindows.with_gap(gap * TICK, max_duration=longest * TICK, **options)
-        return wr.group_by(day, "k", time="ts").windowed_by(windows)
-
-    check_continued(history, [*ends, LAST], windowed, BUILT)
-
-
 def test_a_record_that_would_move_cuts_is_refused_and_named() -> None:
     def windowed(day: Any) -> Any:
         windows = wr.SessionWindows.with_gap("30 minutes", max_duration="1 hour")

@@ -206,10 +206,3 @@ def test_names_that_the_result_adds_and_names_twice_are_refused() -> None:
         visits(CLICKS, orders).with_columns(u=wr.reduce("clicks.url", max))
     with pytest.raises(ValueError, match="with_columns: orders: got 'amount'"):
         visits(CLICKS, orders.append_column("amount", pa.array([1, 2]))).with_columns()
-
-
-def test_inputs_without_rows_give_their_columns() -> None:
-    orders = ORDERS.drop_columns(["ts"])
-    assert visits(CLICKS.slice(0, 0), orders.slice(0, 0)).with_columns(n=wr.count()).num_rows == 0
-    answer = visits(CLICKS, orders.slice(0, 0)).with_columns(spent=wr.sum("orders.amount"))
-    assert (answer["amount"].null_count, answer["spent"].null_count, answer.num_rows) == (4, 4, 4)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 import pickle
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -27,7 +26,7 @@ from windrow.plot import timeline
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle, blocks, folded_after_a_shuffle, merged
-from ..harness.tables import arrow, in_batches, rows_of, ticks, window_bounds
+from ..harness.tables import arrow, in_batches, rows_of, ticks
 from ..oracle.cut_sessions import cut_sessions
 from ..oracle.records import Record, by_key
 from ..scenes import all_at, at, keyed
@@ -112,59 +111,26 @@ def test_oracle_sessions_and_aggregates_on_every_way(table: pa.Table, rule: Rule
     check(folded_after_a_shuffle(grouped._plan(FOLDED), table, cuts), wanted)
 
 
-def naive(keys: list[int], times: list[int], outs: list[bool], gap: int, longest: int) -> dict[Any, int]:
-    """Key, start and end of each session with its count, by a loop over sorted rows."""
-    found: dict[Any, int] = {}
-    last, start, count, ended, key = 0, 0, 0, True, None
-    for own, moment, out in sorted(zip(keys, times, outs, strict=True)):
-        is_new = own != key or (moment != last and (ended or moment - last > gap or moment - start > longest))
-        if is_new:
-            if count:
-                found[key, start, last] = count
-            key, start, count, ended = own, moment, 0, False
-        elif moment != last:
-            ended = False
-        last, count, ended = moment, count + 1, ended or out
-    found[key, start, last] = count
-    return found
-
-
-@pytest.fixture(scope="module")
-def many() -> pa.Table:
+def test_many_rows_on_threads_in_blocks_and_in_a_reader_are_alike() -> None:
     """Rows enough for several steps, threads and packers, in no order."""
     random, rows = np.random.default_rng(7), 150_000
-    return pa.table(
+    many = pa.table(
         {
             "k": random.integers(0, 500, rows),
             "ts": pa.array(random.integers(0, 10_000_000, rows)).cast(pa.timestamp("us")),
             "out": random.random(rows) < 0.05,
         }
     )
-
-
-def test_many_rows_on_threads_in_blocks_and_in_a_reader_are_what_a_loop_gives_and_faster(many: pa.Table) -> None:
-    began = time.perf_counter()
-    columns = (many["k"].to_pylist(), ticks(many["ts"]), many["out"].to_pylist())
-    wanted = naive(*columns, gap=50_000, longest=120_000)  # type: ignore[arg-type]
-    looped = time.perf_counter() - began
+    ordered = many.sort_by("ts")
     windows = wr.SessionWindows.with_gap(50_000 * TICK, max_duration=120_000 * TICK, end_when="out")
-    for data, threads in ((many, 3), (many.sort_by("ts"), 1), (many.sort_by([("ts", "descending")]), 2)):
-        began = time.perf_counter()
-        answer = windowed(data, windows).threads(threads).count()
-        took = time.perf_counter() - began
-        assert counts(answer) == wanted
-        assert took < looped
-    assert counts(windowed(many, windows).to_reader(count=wr.count()).read_all()) == wanted
-    plan = windowed(many.sort_by("ts"), windows).shards(3)._plan({"count": wr.count()})
+    wanted = rows_of(windowed(ordered, windows).threads(1).count(), ["k"])
+    assert sum(values["count"] for values in wanted.values()) == rows
+    for data, threads in ((many, 3), (many.sort_by([("ts", "descending")]), 2)):
+        assert rows_of(windowed(data, windows).threads(threads).count(), ["k"]) == wanted
+    assert rows_of(windowed(many, windows).to_reader(count=wr.count()).read_all(), ["k"]) == wanted
+    plan = windowed(ordered, windows).shards(3)._plan({"count": wr.count()})
     query = Query(plan.spec.text, plan.schema)
-    assert counts(merged(query, blocks(query, many.sort_by("ts"), [50_000, 100_000]))) == wanted
-
-
-def counts(answer: pa.Table) -> dict[Any, int]:
-    rows = zip(answer["k"].to_pylist(), window_bounds(answer), answer["count"].to_pylist(), strict=True)
-    found = {(key, *bounds): count for key, bounds, count in rows}
-    assert len(found) == answer.num_rows
-    return found
+    assert rows_of(merged(query, blocks(query, ordered, [50_000, 100_000])), ["k"]) == wanted
 
 
 @usually(40)

@@ -113,38 +113,33 @@ TYPES: list[pa.DataType] = [
 ]
 
 
+def of_inputs(one: pa.Schema, other: pa.Schema, **aggregates: wr.Aggregate) -> StreamDriver:
+    """A driver of two inputs."""
+
+    def both(one: Any, other: Any) -> Any:
+        inputs = {"one": wr.group_by(one, "k", time="ts"), "other": wr.group_by(other, "k", time="ts")}
+        return wr.cogroup(**inputs).windowed_by(SESSIONS).agg(**aggregates)
+
+    return StreamDriver(both, {"one": one, "other": other})
+
+
 @pytest.mark.parametrize("kind", TYPES, ids=str)
-def test_a_column_of_any_type_may_be_left_out(kind: pa.DataType) -> None:
+def test_a_column_of_any_type_may_be_left_out_also_of_several_inputs(kind: pa.DataType) -> None:
     driver = single(kind)
     driver.pipe(k="a", ts=NOON)
     driver.restore(driver.snapshot()).pipe(k="a", ts=NOON, v=None)
-    (final,) = driver.finish()
-    assert final.values == {"n": 2, "v": None}
-
-
-@pytest.mark.parametrize("kind", TYPES, ids=str)
-def test_rows_of_any_type_may_be_of_several_inputs(kind: pa.DataType) -> None:
-    def both(one: Any, other: Any) -> Any:
-        inputs = {"one": wr.group_by(one, "k", time="ts"), "other": wr.group_by(other, "k", time="ts")}
-        return wr.cogroup(**inputs).windowed_by(SESSIONS).agg(n=wr.count("one.*"), v=wr.last("other.v"))
-
-    driver = StreamDriver(both, {"one": of(kind), "other": of(kind)})
+    both = of_inputs(of(kind), of(kind), n=wr.count("one.*"), v=wr.last("other.v"))
     rows = {"k": ["a"] * 4, "ts": pa.array([NOON] * 4, US), "of": ["one", "other", "other", "one"]}
-    driver.pipe_batch(pa.table({**rows, "v": pa.nulls(4, kind)}), input_column="of")
-    (final,) = driver.finish()
-    assert final.values == {"n": 2, "v": None}
+    both.pipe_batch(pa.table({**rows, "v": pa.nulls(4, kind)}), input_column="of")
+    for (final,) in (driver.finish(), both.finish()):
+        assert final.values == {"n": 2, "v": None}
 
 
 def test_rows_of_several_inputs_keep_their_values_and_their_order() -> None:
     kinds = pa.string_view(), pa.run_end_encoded(pa.int32(), pa.int64())
-
-    def both(one: Any, other: Any) -> Any:
-        inputs = {"one": wr.group_by(one, "k", time="ts"), "other": wr.group_by(other, "k", time="ts")}
-        gathered = {"texts": wr.collect_list("one.v"), "numbers": wr.collect_list("other.w")}
-        return wr.cogroup(**inputs).windowed_by(SESSIONS).agg(**gathered)
-
-    one, other = of(kinds[0]), pa.schema({"k": pa.string(), "ts": US, "w": kinds[1]})
-    driver = StreamDriver(both, {"one": one, "other": other})
+    numbers = pa.schema({"k": pa.string(), "ts": US, "w": kinds[1]})
+    lists = {"texts": wr.collect_list("one.v"), "numbers": wr.collect_list("other.w")}
+    driver = of_inputs(of(kinds[0]), numbers, **lists)
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 5], pa.int32()), pa.array([7, 8]))
     rows = {"k": ["a"] * 5, "ts": pa.array([NOON] * 5, US), "of": ["other", "one", "other", "other", "one"]}
     texts = pa.array([None, "x", None, None, "a longer text than a view holds"], kinds[0])

@@ -230,14 +230,6 @@ def test_where_arithmetic_then_and_python_functions_go_along() -> None:
     assert answer["n"].to_pylist() == [0, 1, 1, 2, 1, 2, 1]
 
 
-def test_no_rows_and_one_row_have_the_same_columns() -> None:
-    aggregates = {"n": wr.count().over("5 minutes"), "most": wr.max("amount").over("1 minute", closed="left")}
-    for rows, expected in ((0, []), (1, [(1, None)])):
-        answer = paid(PAID.slice(0, rows)).with_columns(**aggregates)
-        assert answer.column_names == ["user", "ts", "amount", "window", "n", "most"]
-        assert list(zip(answer["n"].to_pylist(), answer["most"].to_pylist(), strict=True)) == expected
-
-
 def test_cogroups_have_frames_of_the_records_of_all_inputs_or_of_one() -> None:
     views = pa.table({"user": ["ann"] * 3, "ts": all_at(0, 10, 11), "page": ["/", "/a", "/b"]})
     inputs = {"views": wr.group_by(views, "user", time="ts"), "paid": wr.group_by(PAID, "user", time="ts")}
@@ -260,26 +252,6 @@ def test_cogroups_have_frames_of_the_records_of_all_inputs_or_of_one() -> None:
         (2, 1, None),
         (1, 0, None),
     ]
-
-
-def test_many_rows_on_any_number_of_threads_are_alike() -> None:
-    rows, rng = 200_000, random.Random(5)
-    times = sorted(rng.randrange(10**9) for _ in range(rows))
-    table = pa.table(
-        {
-            "user": pa.array([str(rng.randrange(40)) for _ in range(rows)]),
-            "ts": pa.array(times, pa.timestamp("us")),
-            "amount": pa.array([rng.randrange(1000) for _ in range(rows)]),
-        }
-    )
-    aggregates = {
-        "n": wr.count().over("20 seconds", closed="left"),
-        "spend": wr.sum("amount").over("50 seconds", delay="10 seconds"),
-        "kinds": wr.count_distinct("amount").over("5 seconds"),
-        "least": wr.min("amount"),
-    }
-    one, three = (paid(table, "1 minute").threads(threads).with_columns(**aggregates) for threads in (1, 3))
-    assert one.equals(three)
 
 
 def test_a_result_that_does_not_fit_names_its_column() -> None:
