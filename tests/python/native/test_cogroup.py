@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -203,112 +204,84 @@ def joined(**inputs: Any) -> Any:
     return wr.cogroup(**{"clicks": clicks(), **inputs})
 
 
-OTHER_KEYS, OTHER_TIMES = pa.array([1, 2]), pa.array([1, 2], pa.timestamp("ms"))
-JOINED: list[tuple[Any, type[Exception], str]] = [
-    (lambda: wr.cogroup(), ValueError, r"inputs: got \(\); allowed: two or more"),
-    (lambda: joined(), ValueError, r"inputs: got \('clicks',\)"),
-    (lambda: joined(**{"a.b": clicks()}), ValueError, "inputs: got 'a.b'; allowed: Python names"),
-    (lambda: joined(orders=ORDERS), TypeError, "orders: got .*allowed: what group_by"),
-    (lambda: joined(orders=joined(a=clicks())), TypeError, "orders: got .*CogroupedData"),
-    (
-        lambda: joined(orders=wr.group_by(ORDERS, "amount", time="at")),
-        ValueError,
-        r"orders: keys: got \('amount',\); allowed: the keys of clicks, 'k'",
-    ),
-    (
-        lambda: joined(orders=orders(ORDERS.set_column(0, "k", OTHER_KEYS))),
-        TypeError,
-        "orders: column 'k' has type int64; allowed: string, the type of column 'k' of clicks",
-    ),
-    (
-        lambda: joined(orders=orders(ORDERS.set_column(1, "at", OTHER_TIMES))),
-        TypeError,
-        r"orders: column 'at' has type timestamp\[ms\]; allowed: timestamp\[us\]",
-    ),
-    (
-        lambda: wr.cogroup(clicks=clicks(source="a.b"), orders=orders()),
-        ValueError,
-        "orders: source: got .*; allowed: as many columns as clicks has, 1",
-    ),
-    (
-        lambda: joined(orders=orders(order="amount")),
-        ValueError,
-        "orders: order: got 'amount'; allowed: one for all inputs or for none; clicks has None",
-    ),
-    (lambda: joined(orders=orders(stream_time="slowest")), ValueError, "orders: stream_time: got 'slowest'"),
-    (
-        lambda: wr.cogroup(a=wr.group_by(CLICKS, "a.b", time="ts"), b=wr.group_by(CLICKS, "a.b", time="ts")),
-        ValueError,
-        "keys: got 'a.b'; allowed: names that do not start with an input's",
-    ),
-]
-GAPS: list[tuple[str, type[Exception], str]] = [
-    ("amount", ValueError, "clicks: column: got 'amount'; allowed: a column of the data"),
-    ("k", TypeError, "clicks: column: column 'k' has type string; allowed: a duration"),
-    ("clicks.a.b", ValueError, "column: got 'clicks.a.b'; allowed: a column that every input has"),
-]
-
-
 def fold(add: Any, *columns: str, merge: Any = max) -> Any:
     return wr.aggregate(int, add, merge, schema="bigint", columns=columns)
 
 
-AGGREGATES: list[tuple[Any, type[Exception], str]] = [
-    (
-        wr.sum("amount"),
-        ValueError,
-        "sum: got 'amount'; allowed: a column of the data .did you mean 'orders.amount'.., ",
+OTHER_KEYS = orders(ORDERS.set_column(0, "k", pa.array([1, 2])))
+OTHER_TIMES = orders(ORDERS.set_column(1, "at", pa.array([1, 2], pa.timestamp("ms"))))
+DOTTED = wr.group_by(CLICKS, "a.b", time="ts")
+VALUES: dict[str, Callable[[], Any]] = {
+    r"inputs: got \(\); allowed: two or more": lambda: wr.cogroup(),
+    r"inputs: got \('clicks',\)": lambda: joined(),
+    "inputs: got 'a.b'; allowed: Python names": lambda: joined(**{"a.b": clicks()}),
+    r"orders: keys: got \('amount',\); allowed: the keys of clicks, 'k'": (
+        lambda: joined(orders=wr.group_by(ORDERS, "amount", time="at"))
     ),
-    (wr.sum("orders.a.b"), ValueError, "sum: got 'orders.a.b'"),
-    (wr.sum("orders.*"), ValueError, r"sum: got 'orders.\*'"),
-    (wr.count("visits.*"), ValueError, r"count: got 'visits.\*'"),
-    (
-        wr.min_by("clicks.a.b", by="orders.amount"),
-        ValueError,
-        r"min_by: got \('clicks.a.b', 'orders.amount'\); allowed: columns of one input",
+    "orders: source: got .*; allowed: as many columns as clicks has, 1": (
+        lambda: joined(clicks=clicks(source="a.b"), orders=orders())
     ),
-    (wr.sum("clicks.a.b"), TypeError, 'sum: column "clicks.a.b" has type'),
-    (
-        fold(max, "clicks.a.b", "orders.amount"),
-        ValueError,
-        "aggregate.add=.: got 'one function and columns of 2 inputs'; allowed: a function for each input, such as "
-        "{'clicks': add, 'orders': add}",
+    "orders: order: got 'amount'; allowed: one for all inputs or for none; clicks has None": (
+        lambda: joined(orders=orders(order="amount"))
     ),
-    (fold(max), ValueError, "aggregate.add=.: got 'one function and columns of 0 inputs'"),
-    (fold({"visits": max}), ValueError, "aggregate.add=.: got 'visits'; allowed: the inputs 'clicks', 'orders'"),
-    (
-        fold({"orders": max}, "clicks.a.b"),
-        ValueError,
-        "aggregate.columns=.: got 'clicks.a.b'; allowed: columns of inputs that have an add, 'orders'",
+    "orders: stream_time: got 'slowest'": lambda: joined(orders=orders(stream_time="slowest")),
+    "keys: got 'a.b'; allowed: names that do not start with an input's": lambda: wr.cogroup(a=DOTTED, b=DOTTED),
+    "clicks: column: got 'amount'; allowed: a column of the data": lambda: both(of_gaps("amount")),
+    "column: got 'clicks.a.b'; allowed: a column that every input has": lambda: both(of_gaps("clicks.a.b")),
+    "aggregate.add=.: got {}": lambda: fold({}),
+}
+TYPES: dict[str, Callable[[], Any]] = {
+    "orders: got .*allowed: what group_by": lambda: joined(orders=ORDERS),
+    "orders: got .*CogroupedData": lambda: joined(orders=joined(a=clicks())),
+    "orders: column 'k' has type int64; allowed: string, the type of column 'k' of clicks": (
+        lambda: joined(orders=OTHER_KEYS)
     ),
-    (fold({"orders": max}, merge=None), ValueError, "got .aggregate.*without merge"),
-]
+    r"orders: column 'at' has type timestamp\[ms\]; allowed: timestamp\[us\]": lambda: joined(orders=OTHER_TIMES),
+    "clicks: column: column 'k' has type string; allowed: a duration": lambda: both(of_gaps("k")),
+    '"n": sum: column "clicks.a.b" has type': lambda: both().agg(n=wr.sum("clicks.a.b")),
+    "aggregate .n.: aggregate.add=.: got .*; allowed: one function, as there is one input": (
+        lambda: clicks().windowed_by(GAP).agg(n=fold({"clicks": max}))
+    ),
+    "aggregate.add=.: got 1, an int": lambda: fold({"a": 1}),
+}
+AGGREGATES: dict[str, Any] = {
+    "sum: got 'amount'; allowed: a column of the data .did you mean 'orders.amount'.., which has 'clicks.k', ": (
+        wr.sum("amount")
+    ),
+    "sum: got 'orders.a.b'": wr.sum("orders.a.b"),
+    r"sum: got 'orders.\*'": wr.sum("orders.*"),
+    r"count: got 'visits.\*'": wr.count("visits.*"),
+    r"min_by: got \('clicks.a.b', 'orders.amount'\); allowed: columns of one input": (
+        wr.min_by("clicks.a.b", by="orders.amount")
+    ),
+    "aggregate.add=.: got 'one function and columns of 2 inputs'; allowed: a function for each input, such as "
+    "{'clicks': add, 'orders': add}": fold(max, "clicks.a.b", "orders.amount"),
+    "aggregate.add=.: got 'one function and columns of 0 inputs'": fold(max),
+    "aggregate.add=.: got 'visits'; allowed: the inputs 'clicks', 'orders'": fold({"visits": max}),
+    "aggregate.columns=.: got 'clicks.a.b'; allowed: columns of inputs that have an add, 'orders'": (
+        fold({"orders": max}, "clicks.a.b")
+    ),
+    "got .aggregate.*without merge": fold({"orders": max}, merge=None),
+}
 
 
-@pytest.mark.parametrize(("make", "kind", "message"), JOINED, ids=[message for *_, message in JOINED])
-def test_inputs_that_do_not_go_together_are_named(make: Any, kind: type[Exception], message: str) -> None:
-    with pytest.raises(kind, match=message):
-        make()
+def of_gaps(column: str) -> Any:
+    return wr.SessionWindows.with_dynamic_gap(column)
 
 
-@pytest.mark.parametrize(("column", "kind", "message"), GAPS)
-def test_a_gap_that_some_input_does_not_have_is_named(column: str, kind: type[Exception], message: str) -> None:
-    with pytest.raises(kind, match=message):
-        both(wr.SessionWindows.with_dynamic_gap(column))
+@pytest.mark.parametrize("message", VALUES)
+def test_wrong_inputs_and_columns_are_named(message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        VALUES[message]()
 
 
-@pytest.mark.parametrize(("aggregate", "kind", "message"), AGGREGATES, ids=[message for *_, message in AGGREGATES])
-def test_an_aggregate_of_no_input_or_of_two_is_named(aggregate: Any, kind: type[Exception], message: str) -> None:
-    with pytest.raises(kind, match=f".n.: {message}"):
-        both().agg(n=aggregate)
+@pytest.mark.parametrize("message", TYPES)
+def test_inputs_and_columns_of_other_types_are_named(message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        TYPES[message]()
 
 
-def test_functions_by_input_are_functions_and_for_several_inputs() -> None:
-    with pytest.raises(
-        TypeError, match="aggregate .n.: aggregate.add=.: got .*; allowed: one function, as there is one"
-    ):
-        clicks().windowed_by(GAP).agg(n=fold({"clicks": max}))
-    with pytest.raises(ValueError, match="aggregate.add=.: got {}"):
-        fold({})
-    with pytest.raises(TypeError, match="aggregate.add=.: got 1, an int"):
-        fold({"a": 1})
+@pytest.mark.parametrize("message", AGGREGATES)
+def test_an_aggregate_of_no_input_or_of_two_is_named(message: str) -> None:
+    with pytest.raises(ValueError, match=f"aggregate .n.: {message}"):
+        both().agg(n=AGGREGATES[message])
