@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -45,16 +46,12 @@ def of_sliding(steps: int, grace: int) -> Any:
     return wr.SlidingWindows.with_time_difference(steps * TICK, grace=grace * TICK)
 
 
-def joined(one: list[int], other: list[int]) -> list[int]:
-    return one + other
-
-
 def appended(held: list[int], row: Any) -> list[int]:
     return [*held, row.id]
 
 
 def ids() -> Any:
-    return wr.aggregate(list, appended, joined, columns=["id"], schema="array<bigint>")
+    return wr.aggregate(list, appended, operator.add, columns=["id"], schema="array<bigint>")
 
 
 BEFORE: dict[str, Any] = {
@@ -148,11 +145,8 @@ def test_sliding_windows_continue_under_another_query(
 
 @pytest.mark.parametrize("added", [wr.max("id"), wr.sum("id").where("odd")], ids=repr)
 def test_an_aggregate_may_read_the_column_of_a_python_function(added: Any) -> None:
-    one, other = pairs(("ann", 0)), pairs(("ann", 10), ("bob", 40))
-    first, second = (
-        day.append_column("id", pa.array(range(day.num_rows))).append_column("odd", pa.array([True] * day.num_rows))
-        for day in (one, other)
-    )
+    history = pairs(("ann", 0), ("ann", 10), ("bob", 40)).append_column("odd", pa.array([True] * 3))
+    first, second = history[:1].append_column("id", [[0]]), history[1:].append_column("id", [[0, 1]])
     kept: dict[str, Any] = {"kept": wr.reduce("id", max)}
     run = half_hours(first).advance(None, to=at(5), **kept)
     both = half_hours(second).advance(run.still_open, to=at(200), **kept, added=added)
@@ -171,20 +165,16 @@ SESSIONS = wr.SessionWindows.with_gap("30 minutes")
 OPEN = advanced(SESSIONS, n=wr.count(), x=wr.sum("x"), f=wr.reduce("x", min)).still_open
 
 
+N = {"n": wr.count()}
+with_gap = wr.SessionWindows.with_gap
+
+
 @pytest.mark.parametrize(
     ("windows", "aggregates", "says"),
     [
-        (wr.SessionWindows.with_gap("29 minutes"), {"n": wr.count()}, "gap was 30 minutes, is 29 minutes"),
-        (
-            wr.SessionWindows.with_gap("1 hour", max_duration="2 hours"),
-            {"n": wr.count()},
-            "gap was 30 minutes, is 1 hour; max_duration was none, is 2 hours",
-        ),
-        (
-            wr.SlidingWindows.with_time_difference("30 minutes"),
-            {"n": wr.count()},
-            "windows were sessions, are sliding windows",
-        ),
+        (with_gap("29 minutes"), N, "gap was 30 minutes, is 29 minutes"),
+        (with_gap("1 hour", max_duration="2 hours"), N, "gap was .*, is 1 hour; max_duration was none, is 2 hours"),
+        (wr.SlidingWindows.with_time_difference("30 minutes"), N, "windows were sessions, are sliding windows"),
         (SESSIONS, {"x": wr.sum("other")}, r"the aggregate \"x\" was sum\('x'\), is sum\('other'\)"),
         (SESSIONS, {"f": wr.sum("x")}, r"the aggregate \"f\" was a Python function\('x'\), is sum\('x'\)"),
         (SESSIONS, {"f": wr.reduce("other", min)}, 'the aggregate "f" was a Python function'),
@@ -193,10 +183,8 @@ OPEN = advanced(SESSIONS, n=wr.count(), x=wr.sum("x"), f=wr.reduce("x", min)).st
 def test_what_cannot_be_derived_is_refused_with_the_difference(
     windows: Any, aggregates: dict[str, Any], says: str
 ) -> None:
-    allowed = "the same keys and windows; .* and the gap may now be longer"
-    with pytest.raises(
-        ValueError, match=rf"^open: the open windows are of another query: {says}.*; allowed: {allowed}"
-    ):
+    allowed = "allowed: the same keys and windows; .* and the gap may now be longer"
+    with pytest.raises(ValueError, match=f"^open: the open windows are of another query: {says}.*; {allowed}"):
         advanced(windows, OPEN, **aggregates)
 
 
@@ -215,8 +203,7 @@ def visits(kind: pa.DataType = ZONES["none"], *minutes: int, key: pa.DataType = 
 
 
 def of_visits(data: Any, *, tie: str | None = None, grace: Any = None, **rules: Any) -> Any:
-    windows = wr.SessionWindows.with_gap("30 minutes", grace=grace, **rules)
-    return wr.group_by(data, "user", time="ts", tie=tie).windowed_by(windows)
+    return wr.group_by(data, "user", time="ts", tie=tie).windowed_by(with_gap("30 minutes", grace=grace, **rules))
 
 
 def continued(before: pa.Table, after: pa.Table, one: dict[str, Any], other: dict[str, Any]) -> list[dict[str, Any]]:

@@ -69,28 +69,21 @@ def record(user: str | None, minutes: float, **columns: Any) -> pa.Table:
 
 BY_PART = {"source": "part"}
 GAPS = wr.SessionWindows.with_dynamic_gap("pause", grace=GRACE)
+SHARE = wr.percentile("amount", 0.5), wr.percentile("amount", 0.9)
 REFUSED: dict[str, tuple[Any, Any, str]] = {
     "gap": (query(), query(windows=sessions("6 minutes")), "gap was 5 minutes, is 6 minutes"),
     "own gaps": (query(), query(windows=GAPS), "gap was 5 minutes, is the column 'pause'"),
     "kind": (query(), query(windows=sliding()), "windows were sessions, are sliding windows"),
-    "resolution": (
-        query(windows=sliding()),
-        query(windows=sliding("1 second")),
-        "resolution was 1 millisecond, is 1 second",
-    ),
-    "aggregates": (
-        query(),
-        query(aggregates={"n": wr.count(), "total": wr.sum("amount")}),
-        "the aggregate total=sum('amount') is new",
-    ),
+    "unit": (query(windows=sliding()), query(windows=sliding("1 second")), "resolution was 1 millisecond, is 1 second"),
+    "an aggregate": (query(), query(aggregates={"n": wr.count(), "m": wr.count()}), "the aggregate m=count() is new"),
     "another aggregate": (
         query(aggregates={"n": wr.sum("amount")}),
         query(aggregates={"n": wr.max("amount").where("tick")}),
         "the aggregate \"n\" was sum('amount'), is max('amount').where('tick')",
     ),
     "an option": (
-        query(aggregates={"n": wr.percentile("amount", 0.5)}),
-        query(aggregates={"n": wr.percentile("amount", 0.9)}),
+        query(aggregates={"n": SHARE[0]}),
+        query(aggregates={"n": SHARE[1]}),
         "the aggregate \"n\" was percentile('amount', percentage=0.5), is percentile('amount', percentage=0.9)",
     ),
     "keys": (query(), query("user", "page"), "keys were 'user', are 'user', 'page'"),
@@ -99,11 +92,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     "no pace": (query(emit="update", every="1 minute"), query(emit="update"), "every was 1 minute, is none"),
     "retention": (query(), query(windows=sessions(retention="1 day")), "retention was none, is 1 day"),
     "source": (query(), query(source="part"), "source was none, is 'part'"),
-    "stream_time": (
-        query(source="part"),
-        query(source="part", stream_time="slowest"),
-        "stream_time was 'source', is 'slowest'",
-    ),
+    "time": (query(**BY_PART), query(**BY_PART, stream_time="slowest"), "stream_time was 'source', is 'slowest'"),
     "all": (
         query(),
         query("page", windows=sliding(), emit="update", aggregates={f"a{n}": wr.count() for n in range(500)}),
