@@ -27,7 +27,7 @@ import windrow as wr
 from ..oracle.scenario import Row
 from ..oracle.streaming_scenario import StreamingScenario
 from .micro_batch_tables import table_of
-from .scenario_queries import micros, named, schemas
+from .scenario_queries import definition, micros, named, schemas
 from .steps import LocalStream
 
 REASONS = {
@@ -70,7 +70,8 @@ def conserved_scenario(scenario: StreamingScenario, seed: int) -> StreamingScena
     batches = tuple(tuple(replace(row, x=next(numbers)) for row in rows) for rows in scenario.batches)
     finals = scenario.kind == "dynamic" or (scenario.sourced and not scenario.slowest) or bool(rules_of(scenario, seed))
     emit, every = ("close", False) if finals else (scenario.emit, scenario.every_record)
-    return replace(scenario, until=None, batches=batches, values="built_in", emit=emit, every_record=every)
+    plain = {"until": None, "every": None, "values": "built_in"}
+    return replace(scenario, batches=batches, emit=emit, every_record=every, **plain)
 
 
 def with_ledger(
@@ -80,34 +81,13 @@ def with_ledger(
 
     With one input it has `more` aggregates.
     """
-    rules, grace = rules_of(scenario, seed), micros(scenario.grace)
-    if scenario.sliding:
-        unit = micros(scenario.resolution)
-        windows: Any = wr.SlidingWindows.with_time_difference(micros(scenario.length), grace=grace, resolution=unit)
-    elif scenario.kind == "session":
-        windows = wr.SessionWindows.with_gap(micros(scenario.length), grace=grace, **rules)
-    else:
-        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(scenario.length), grace=grace, **rules)
+    columns = ["v"] if scenario.inputs == 1 else [*(f"{name}.v" for name in schemas(scenario))]
+    lists = {f"all{number}": wr.collect_list(column) for number, column in enumerate(columns)}
 
-    def grouped(data: Any) -> Any:
-        sources, order = ["topic", "partition"] if scenario.sourced else None, "offset" if scenario.ordered else None
-        stream_time: Any = scenario.stream_time
-        chosen: dict[str, Any] = {"source": sources, "order": order, "stream_time": stream_time}
-        chosen["end"] = "end" if scenario.ends else None
-        return wr.group_by(data, "k", time="ts", tie="seq" if seed % 2 else None, tick="tick", **chosen)
+    def result(windowed: Any, _values: Any) -> Any:
+        return windowed.left_out("emit", columns=columns).agg(**lists, **(more if scenario.inputs == 1 else {}))
 
-    def windowed(data: Any, columns: list[str]) -> Any:
-        emit: Any = scenario.emit
-        late: Any = scenario.late
-        query = data.windowed_by(windows).emit(emit, every_record=scenario.every_record).late(late)
-        lists = {f"all{number}": wr.collect_list(column) for number, column in enumerate(columns)}
-        return query.left_out("emit", columns=columns).agg(**lists, **(more if scenario.inputs == 1 else {}))
-
-    if scenario.inputs == 1:
-        return lambda data: windowed(grouped(data), ["v"])
-    return lambda **inputs: windowed(
-        wr.cogroup(**{name: grouped(data) for name, data in inputs.items()}), [f"{name}.v" for name in inputs]
-    )
+    return definition(scenario, result, "seq" if seed % 2 else None, **rules_of(scenario, seed))
 
 
 def tables(

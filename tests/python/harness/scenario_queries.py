@@ -39,17 +39,25 @@ def agg(windowed: Any, values: Mapping[str, Any]) -> Any:
     return windowed.agg(**values)
 
 
-def definition(scenario: StreamingScenario, then: Callable[[Any, Mapping[str, Any]], Any] = agg) -> Any:
-    """The query of a scenario, as a user writes it. `then` makes a result of its windows and aggregates."""
+def definition(
+    scenario: StreamingScenario,
+    then: Callable[[Any, Mapping[str, Any]], Any] = agg,
+    tie: str | None = None,
+    **rules: Any,
+) -> Any:
+    """The query of a scenario, as a user writes it. `then` makes a result of its windows and aggregates.
+
+    `rules` are those of its sessions.
+    """
     retention = None if scenario.until is None else micros(scenario.until)
     options: Any = {"grace": micros(scenario.grace), "retention": retention}
     if scenario.kind == "sliding":
         resolution = micros(scenario.resolution)
         windows: Any = wr.SlidingWindows.with_time_difference(micros(scenario.length), resolution=resolution, **options)
     elif scenario.kind == "session":
-        windows = wr.SessionWindows.with_gap(micros(scenario.length), **options)
+        windows = wr.SessionWindows.with_gap(micros(scenario.length), **options, **rules)
     else:
-        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(scenario.length), **options)
+        windows = wr.SessionWindows.with_dynamic_gap("gap", max_gap=micros(scenario.length), **options, **rules)
     values: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v"), "all": wr.collect_list("v")}
     if scenario.inputs > 1:  # a sum or a list is of one input
         lists = {f"all{each}": wr.collect_list(f"input{each}.v") for each in range(scenario.inputs)}
@@ -61,7 +69,7 @@ def definition(scenario: StreamingScenario, then: Callable[[Any, Mapping[str, An
     def grouped(data: Any) -> Any:
         sources = ["topic", "partition"] if scenario.sourced else None
         order = "offset" if scenario.ordered else None
-        chosen: Any = {"source": sources, "order": order, "stream_time": scenario.stream_time}
+        chosen: Any = {"source": sources, "order": order, "stream_time": scenario.stream_time, "tie": tie}
         return wr.group_by(data, "k", time="ts", end="end" if scenario.ends else None, tick="tick", **chosen)
 
     def windowed(data: Any) -> Any:
