@@ -16,14 +16,9 @@ US = pa.timestamp("us")
 GAP = wr.SessionWindows.with_gap("1 second", grace="0 seconds")
 TAGS = ["b", "a", None, "b", "c", "a", None, "b"]
 SIZES = [1, 2, 6, 30, None, 5, 1, 2]
+ON = [size is not None and size < 10 for size in SIZES]
 PAGES = pa.table(
-    {
-        "user": [1] * 8,
-        "ts": pa.array(range(8), US),
-        "tag": TAGS,
-        "size": pa.array(SIZES, pa.int32()),
-        "on": [size is not None and size < 10 for size in SIZES],
-    }
+    {"user": [1] * 8, "ts": pa.array(range(8), US), "tag": TAGS, "size": pa.array(SIZES, pa.int32()), "on": ON}
 )
 TOP = [{"item": "b", "count": 3}, {"item": "a", "count": 2}, {"item": None, "count": 2}]
 BINS = [{"x": 1, "y": 4.0}, {"x": 5, "y": 2.0}, {"x": 30, "y": 1.0}]
@@ -85,17 +80,15 @@ BIG = 1 << 60
 def test_a_bin_lies_between_its_values(
     values: list[int], kind: Any, most: int, expected: list[tuple[int, float]]
 ) -> None:
-    table = pa.table({"user": [1] * len(values), "ts": pa.array(range(len(values)), US), "v": pa.array(values, kind)})
-    (bins,) = windowed(table).agg(bins=wr.histogram_numeric("v", most))["bins"].to_pylist()
+    (bins,) = of(pa.array(values, kind)).agg(bins=wr.histogram_numeric("x", most))["bins"].to_pylist()
     assert [(each["x"], each["y"]) for each in bins] == expected
 
 
 def test_times_are_binned_and_a_window_without_values_is_null() -> None:
     days = pa.array([date(2026, 1, 1), date(2026, 1, 2), date(2026, 3, 1)])
     seconds = [timedelta(seconds=2), None, timedelta(seconds=8)]
-    table = pa.table(
-        {"user": [1, 1, 1], "ts": pa.array([0, 1, 2], US), "day": days, "wait": seconds, "none": pa.nulls(3, pa.int8())}
-    )
+    table = PAGES[:3].select(["user", "ts"]).append_column("day", days)
+    table = table.append_column("wait", [seconds]).append_column("none", pa.nulls(3, pa.int8()))
     names = ("day", "ts", "wait", "none")
     got = windowed(table).agg(**{name: wr.histogram_numeric(name, 2) for name in names})
     assert got.select(names).to_pylist() == [
@@ -131,8 +124,7 @@ def test_columns_without_an_order_or_without_a_mean_are_refused() -> None:
 
 def of(values: Any) -> Any:
     """Windows of one session of these values."""
-    columns = {"k": [1] * len(values), "ts": pa.array(range(len(values)), pa.timestamp("us")), "x": values}
-    return wr.group_by(pa.table(columns), "k", time="ts").windowed_by(wr.SessionWindows.with_gap("1 second"))
+    return windowed(pa.table({"user": [1] * len(values), "ts": pa.array(range(len(values)), US), "x": values}))
 
 
 @pytest.mark.parametrize("kind", [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")], ids=str)
