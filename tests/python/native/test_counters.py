@@ -104,12 +104,6 @@ def through_parquet(result: pa.Table, path: Path) -> Any:
     return pq.read_table(path / "sessions.parquet")
 
 
-def through_arrow(result: pa.Table, path: Path) -> Any:
-    with pa.OSFile(str(path / "sessions.arrow"), "wb") as sink, pa.ipc.new_file(sink, result.schema) as writer:
-        writer.write(result)
-    return pa.ipc.open_file(path / "sessions.arrow").read_all()
-
-
 def parquet_in_pandas(result: pa.Table, path: Path) -> Any:
     through_parquet(result, path)
     return pd.read_parquet(path / "sessions.parquet")
@@ -119,14 +113,10 @@ KEPT: dict[str, Callable[[pa.Table, Path], Any]] = {
     "schema": lambda result, _: result.schema,
     "batch": lambda result, _: result.to_batches()[0],
     "reader": lambda result, _: result.to_reader(),
-    "slice": lambda result, _: result.slice(1),
-    "sorted": lambda result, _: result.sort_by("user"),
-    "selected": lambda result, _: result.select(["user"]),
     "pandas": lambda result, _: result.to_pandas(),
     "pandas, filtered": lambda result, _: result.to_pandas()[lambda frame: frame["user"] == "ann"],
     "pandas and back": lambda result, _: pa.Table.from_pandas(result.to_pandas()).to_pandas(),
     "Parquet": through_parquet,
-    "Arrow file": through_arrow,
     "Parquet in pandas": parquet_in_pandas,
 }
 

@@ -18,6 +18,7 @@ import windrow as wr
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, Family, flags, often, some
 from ..harness.tables import Call, Windows, assert_windows, by_sessions, by_sliding, in_batches, rows_of
+from ..scenes import keyed
 
 
 @st.composite
@@ -31,15 +32,8 @@ def events(draw: st.DrawFn, family: Family) -> pa.Table:
     )
     rows = draw(some(row, 24))
     keys, times, values, by = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [], [])
-    table = pa.table(
-        {
-            "k": pa.array(keys, pa.int64()),
-            "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
-            "x": pa.array(values, family.type),
-            "by": pa.array(by, pa.int64()),
-            "flag": flags(by),
-        }
-    )
+    ranks = pa.array(by, pa.int64())
+    table = keyed(keys, times, x=pa.array(values, family.type), by=ranks, flag=flags(by))
     return in_batches(table, draw(st.lists(st.integers(0, 24), max_size=3)))
 
 
@@ -80,14 +74,9 @@ def test_aggregates_equal_the_oracle(name: str, kind: str) -> None:
 @pytest.mark.parametrize("sign", [1, -1])
 def test_means_of_decimals_and_durations_are_rounded_half_away_from_zero(sign: int) -> None:
     # 32 values whose sum is one cent: 0.0003125, the half of the last digit
-    table = pa.table(
-        {
-            "k": pa.array([1] * 32),
-            "ts": pa.array(range(32), pa.int64()).cast(pa.timestamp("us")),
-            "x": pa.array([Decimal(sign) / 100] + [Decimal("0.00")] * 31, pa.decimal128(10, 2)),
-            "d": pa.array([timedelta(microseconds=16 * sign)] + [timedelta()] * 31, pa.duration("us")),
-        }
-    )
+    cents = pa.array([Decimal(sign) / 100] + [Decimal("0.00")] * 31, pa.decimal128(10, 2))
+    lengths = pa.array([timedelta(microseconds=16 * sign)] + [timedelta()] * 31, pa.duration("us"))
+    table = keyed([1] * 32, [*range(32)], x=cents, d=lengths)
     aggregates = {"x": Call("mean", ("x",), digits=6), "d": Call("mean", ("d",))}
     result = answer(table, aggregates)
     assert result["x"].to_pylist() == [sign * Decimal("0.000313")]
@@ -98,8 +87,7 @@ def test_float_sums_keep_what_cancels() -> None:
     cases = {1: [1e16, 1.0, -1e16], 2: [0.1] * 10, 3: [1e8 + 2**-20, 1e8, 1e8 - 2**-20], 4: [1e300, 1.0, -1e300]}
     rows = [(key, at, value) for key, values in cases.items() for at, value in enumerate(values)]
     keys, times, values = (list(column) for column in zip(*rows, strict=True))
-    ts = pa.array(times, pa.int64()).cast(pa.timestamp("us"))
-    table = pa.table({"k": keys, "ts": ts, "x": pa.array(values, pa.float64())})
+    table = keyed(keys, times, x=pa.array(values, pa.float64()))
     aggregates = {name: Call(name, ("x",)) for name in ("sum", "mean", "variance", "stddev_pop")}
     result = answer(table, aggregates)
     found = zip(result["k"].to_pylist(), result["sum"].to_pylist(), strict=True)
@@ -108,12 +96,11 @@ def test_float_sums_keep_what_cancels() -> None:
 
 def test_the_largest_integers_are_summed_without_wrapping() -> None:
     # a sum of unsigned 64 bits is a decimal; one of signed 64 bits that does not fit fails and names its column
-    ts = pa.array([0, 1], pa.int64()).cast(pa.timestamp("us"))
     windows = wr.SessionWindows.with_gap(timedelta(microseconds=5))
-    unsigned = pa.table({"k": [1, 1], "ts": ts, "x": pa.array([2**64 - 1, 1], pa.uint64())})
+    unsigned = keyed([1, 1], [0, 1], x=pa.array([2**64 - 1, 1], pa.uint64()))
     total = wr.group_by(unsigned, "k", time="ts").windowed_by(windows).agg(total=wr.sum("x"))
     assert total["total"].to_pylist() == [Decimal(2**64)]
-    signed = pa.table({"k": [1, 1], "ts": ts, "x": pa.array([2**63 - 1, 1], pa.int64())})
+    signed = keyed([1, 1], [0, 1], x=pa.array([2**63 - 1, 1]))
     for kind in (windows, wr.SlidingWindows.with_time_difference("1 millisecond")):
         with pytest.raises(OverflowError, match='"total": the sum does not fit'):
             wr.group_by(signed, "k", time="ts").windowed_by(kind).agg(total=wr.sum("x"))
@@ -122,5 +109,4 @@ def test_the_largest_integers_are_summed_without_wrapping() -> None:
 def test_a_percentile_whose_parts_cancel_is_next_to_zero() -> None:
     # 0.4 of -0.0003 and 0.6 of 0.0002; found by `make soak`
     values = pa.array([Decimal("0.0002"), Decimal("0.0002"), Decimal("-0.0003")], pa.decimal128(34, 4))
-    table = pa.table({"k": [1, 1, 1], "ts": pa.array([0, 0, 0], pa.timestamp("us")), "x": values})
-    answer(table, {"p": Call("percentile", ("x",), percentage=0.3)})
+    answer(keyed([1] * 3, [0] * 3, x=values), {"p": Call("percentile", ("x",), percentage=0.3)})

@@ -30,6 +30,7 @@ from ..harness.tables import (
 )
 from ..oracle.records import null_keys, null_times
 from ..oracle.sessions import bad_gaps, clamped_gaps
+from ..scenes import keyed
 
 SESSION = {"kind": "session", "gap": 5}
 DYNAMIC = {"kind": "session", "gap_column": "gap", "longest_gap": 20}
@@ -105,16 +106,8 @@ def scattered(draw: st.DrawFn, values: st.SearchStrategy[Any], kind: pa.DataType
     row = st.tuples(keys, times, often(values), st.integers(-3, 3), gap)
     rows = draw(some(row, 40)) if ties else draw(st.lists(row, max_size=40, unique_by=lambda row: row[:2]))
     columns = list(zip(*rows, strict=True)) if rows else [[], [], [], [], []]
-    table = pa.table(
-        {
-            "k": pa.array(columns[0], pa.int64()),
-            "ts": pa.array(columns[1], pa.int64()).cast(pa.timestamp("us")),
-            "x": pa.array(columns[2], kind),
-            "by": pa.array(columns[3], pa.int64()),
-            "flag": flags(columns[3]),
-            "gap": pa.array(columns[4], pa.int64()).cast(pa.duration("us")),
-        }
-    )
+    keys, times, xs, by, gaps = columns
+    table = keyed(keys, times, gaps=gaps, x=pa.array(xs, kind), by=pa.array(by, pa.int64()), flag=flags(by))
     return table, draw(splits(cut(table, draw(st.lists(st.integers(0, 40), max_size=6)))))
 
 
@@ -147,13 +140,8 @@ def test_shards_and_splits_do_not_change_the_answer(name: str, kind: str, ties: 
 
 def wide(times: list[int], keys: int = 1) -> pa.Table:
     """Events of some keys in turn, each with a text of 200 bytes that tells its row."""
-    return pa.table(
-        {
-            "k": pa.array([row % keys for row in range(len(times))], pa.int64()),
-            "ts": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
-            "x": pa.array([f"{row:0200}" for row in range(len(times))]),
-        }
-    )
+    rows = range(len(times))
+    return keyed([row % keys for row in rows], times, x=pa.array([f"{row:0200}" for row in rows])).drop_columns("id")
 
 
 WIDE = {

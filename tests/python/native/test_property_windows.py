@@ -135,13 +135,7 @@ def test_a_sliding_window_beyond_the_ends_of_time_is_an_error_that_names_the_col
 def test_ticks_are_left_out_and_counted() -> None:
     # gap 5    1     tick     2        without the tick row 1 and 2 are apart
     #          0     4        8
-    table = pa.table(
-        {
-            "k": pa.array([1, 1, 1, None], pa.int64()),
-            "ts": pa.array([0, 4, 8, 100], pa.int64()).cast(pa.timestamp("us")),
-            "tick": pa.array([False, True, None, True]),
-        }
-    )
+    table = keyed([1, 1, 1, None], [0, 4, 8, 100], tick=pa.array([False, True, None, True]))
     grouped = wr.group_by(table, "k", time="ts", tick="tick")
     result = grouped.windowed_by(wr.SessionWindows.with_gap(5 * ADD)).count()
     assert sorted(rows_of(result, ["k"])) == [((1,), 0, 0), ((1,), 8, 8)]
