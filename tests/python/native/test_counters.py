@@ -28,18 +28,8 @@ EVENTS = pa.table(
         "amount": [1, 2, 3, 4, 5, 6],
     }
 )
-COUNTED = {
-    "records": 5,
-    "null_keys": 1,
-    "null_times": 1,
-    "null_ties": 0,
-    "bad_gaps": 1,
-    "bad_ends": 0,
-    "clamped_gaps": 1,
-    "ticks": 1,
-    "overflows": 0,
-    "windows": 2,
-}
+COUNTED = {"records": 5, "null_keys": 1, "null_times": 1, "bad_gaps": 1, "clamped_gaps": 1, "ticks": 1, "windows": 2}
+COUNTED |= dict.fromkeys(("null_ties", "bad_ends", "overflows"), 0)
 GAPS = wr.SessionWindows.with_dynamic_gap("gap", max_gap="1 hour")
 
 
