@@ -27,6 +27,7 @@ from ..oracle.sliding import sliding
 from ..oracle.stream import Stream
 from ..oracle.stream_sessions import Sessions
 from ..oracle.stream_sliding import Slides
+from ..scenes import EIGHT, all_at, at
 
 KINDS = ("session", "dynamic", "sliding")
 LENGTH = 10
@@ -163,15 +164,8 @@ def test_a_text_names_every_window_of_its_record(events: list[Event], kind: str,
         assert set(windows_in(own)) == windows
 
 
-AT = datetime(2026, 1, 1, 9)
-
-
-def minute(*minutes: float) -> list[datetime]:
-    return [AT + timedelta(minutes=each) for each in minutes]
-
-
 def visits(users: list[str], minutes: list[float], **columns: Any) -> Any:
-    return wr.group_by(pa.table({"user": users, "ts": minute(*minutes), **columns}), "user", time="ts")
+    return wr.group_by(pa.table({"user": users, "ts": all_at(*minutes), **columns}), "user", time="ts")
 
 
 def test_the_gap_and_one_more() -> None:
@@ -181,12 +175,12 @@ def test_the_gap_and_one_more() -> None:
     ```
     """
     grouped = visits(["ann", "ann", "ann"], [0, 5, 11])
-    text = wr.explain_record(grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes")), "ann", minute(5)[0])
+    text = wr.explain_record(grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes")), "ann", at(5))
     assert text.splitlines() == [
-        "user 'ann' at 2026-01-01 09:05:00",
-        "  in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records",
-        "  previous record: 2026-01-01 09:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
-        "  next record: 2026-01-01 09:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
+        "user 'ann' at 2026-01-01 08:05:00",
+        "  in the session [2026-01-01 08:00:00, 2026-01-01 08:05:00], which has 2 records",
+        "  previous record: 2026-01-01 08:00:00, 5 minutes away, at most the gap of 5 minutes: one session",
+        "  next record: 2026-01-01 08:11:00, 6 minutes away, more than the gap of 5 minutes: the session ends here",
     ]
 
 
@@ -197,35 +191,35 @@ def test_a_late_record_and_the_one_on_the_bound() -> None:
     """
     grouped = visits(["ann", "bob", "ann", "ann"], [0, 12, 5.5, 6])
     windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="1 minute"))
-    assert wr.explain_record(windows, "ann", minute(5.5)[0]).splitlines() == [
-        "user 'ann' at 2026-01-01 09:05:30, row 2",
-        "  late: stream time was 2026-01-01 09:12:00, and what ends before 2026-01-01 09:06:00 is closed "
+    assert wr.explain_record(windows, "ann", at(5.5)).splitlines() == [
+        "user 'ann' at 2026-01-01 08:05:30, row 2",
+        "  late: stream time was 2026-01-01 08:12:00, and what ends before 2026-01-01 08:06:00 is closed "
         "(stream time - gap (5 minutes) - grace (1 minute))",
-        "  no open session takes it, and alone it ends at 2026-01-01 09:05:30: 30 seconds too late",
+        "  no open session takes it, and alone it ends at 2026-01-01 08:05:30: 30 seconds too late",
     ]
-    assert wr.explain_record(windows, "ann", minute(6)[0]).splitlines() == [
-        "user 'ann' at 2026-01-01 09:06:00, row 3",
-        "  in time: stream time was 2026-01-01 09:12:00, and what ends before 2026-01-01 09:06:00 is closed "
+    assert wr.explain_record(windows, "ann", at(6)).splitlines() == [
+        "user 'ann' at 2026-01-01 08:06:00, row 3",
+        "  in time: stream time was 2026-01-01 08:12:00, and what ends before 2026-01-01 08:06:00 is closed "
         "(stream time - gap (5 minutes) - grace (1 minute))",
-        "  in the session [2026-01-01 09:06:00, 2026-01-01 09:06:00], which has 1 record",
-        "  previous record: 2026-01-01 09:00:00, 6 minutes away, more than the gap of 5 minutes: the "
+        "  in the session [2026-01-01 08:06:00, 2026-01-01 08:06:00], which has 1 record",
+        "  previous record: 2026-01-01 08:00:00, 6 minutes away, more than the gap of 5 minutes: the "
         "session starts here",
         "  next record: none: the session ends here",
-        "  still open: it closes when stream time passes 2026-01-01 09:12:00: its end + gap (5 minutes) + "
+        "  still open: it closes when stream time passes 2026-01-01 08:12:00: its end + gap (5 minutes) + "
         "grace (1 minute)",
     ]
-    calm = wr.explain_record(windows, "ann", minute(5.5)[0], stream=False)
-    assert "  in the session [2026-01-01 09:05:30, 2026-01-01 09:06:00], which has 2 records" in calm
-    assert "  on a stream it closes when stream time passes 2026-01-01 09:12:00: " in calm
+    calm = wr.explain_record(windows, "ann", at(5.5), stream=False)
+    assert "  in the session [2026-01-01 08:05:30, 2026-01-01 08:06:00], which has 2 records" in calm
+    assert "  on a stream it closes when stream time passes 2026-01-01 08:12:00: " in calm
 
 
 def test_a_record_within_the_gap_of_a_closed_session() -> None:
     grouped = visits(["ann", "bob", "ann", "ann"], [0, 11, 6, 4])
     windows = grouped.windowed_by(wr.SessionWindows.with_gap("5 minutes", grace="0 seconds"))
-    lines = wr.explain_record(windows, "ann", minute(4)[0]).splitlines()
-    assert lines[2] == "  in the session [2026-01-01 09:04:00, 2026-01-01 09:06:00], which has 2 records"
+    lines = wr.explain_record(windows, "ann", at(4)).splitlines()
+    assert lines[2] == "  in the session [2026-01-01 08:04:00, 2026-01-01 08:06:00], which has 2 records"
     assert lines[3] == (
-        "  previous record: 2026-01-01 09:00:00, 4 minutes away, at most the gap of 5 minutes, but one of "
+        "  previous record: 2026-01-01 08:00:00, 4 minutes away, at most the gap of 5 minutes, but one of "
         "them came when the "
         "session of the other was closed: the session starts here"
     )
@@ -234,11 +228,11 @@ def test_a_record_within_the_gap_of_a_closed_session() -> None:
 def test_gaps_of_their_own() -> None:
     gaps = pa.array([timedelta(minutes=gap) for gap in (20, 2, 2, 2)])
     windows = visits(["ann"] * 4, [0, 5, 20, 23], pause=gaps).windowed_by(wr.SessionWindows.with_dynamic_gap("pause"))
-    assert wr.explain_record(windows, "ann", minute(20)[0]).splitlines()[1:] == [
-        "  in the session [2026-01-01 09:00:00, 2026-01-01 09:20:00], which has 3 records",
-        "  previous record: that of 2026-01-01 09:00:00 with its gap of 20 minutes reaches to 2026-01-01 "
-        "09:20:00, which is not before this record: one session",
-        "  next record: 2026-01-01 09:23:00; its own gap of 2 minutes reaches to 2026-01-01 09:22:00, "
+    assert wr.explain_record(windows, "ann", at(20)).splitlines()[1:] == [
+        "  in the session [2026-01-01 08:00:00, 2026-01-01 08:20:00], which has 3 records",
+        "  previous record: that of 2026-01-01 08:00:00 with its gap of 20 minutes reaches to 2026-01-01 "
+        "08:20:00, which is not before this record: one session",
+        "  next record: 2026-01-01 08:23:00; its own gap of 2 minutes reaches to 2026-01-01 08:22:00, "
         "which is before it: the session ends here",
     ]
 
@@ -248,38 +242,38 @@ def test_sliding_windows_and_a_refusal() -> None:
     windows = visits(["ann"] * 3, [40, 52, 44]).windowed_by(
         wr.SlidingWindows.with_time_difference("10 minutes", grace="2 minutes", resolution="1 minute")
     )
-    assert wr.explain_record(windows, "ann", minute(44)[0]).splitlines()[1:] == [
-        "  in time: stream time was 2026-01-01 09:52:00, and what ends before 2026-01-01 09:50:00 is closed "
+    assert wr.explain_record(windows, "ann", at(44)).splitlines()[1:] == [
+        "  in time: stream time was 2026-01-01 08:52:00, and what ends before 2026-01-01 08:50:00 is closed "
         "(stream time - grace (2 minutes))",
         "  1 window that ended before that refused it (windows_refused)",
-        "  at most 10 minutes before it: 2026-01-01 09:40:00",
-        "  at most 10 minutes after it: 2026-01-01 09:52:00",
+        "  at most 10 minutes before it: 2026-01-01 08:40:00",
+        "  at most 10 minutes after it: 2026-01-01 08:52:00",
         "  in 2 windows, both ends inclusive:",
-        "    [2026-01-01 09:41:00, 2026-01-01 09:51:00] of 1 record: starts just after the record at "
-        "2026-01-01 09:40:00; closes when stream time passes 2026-01-01 09:53:00",
-        "    [2026-01-01 09:42:00, 2026-01-01 09:52:00] of 2 records: ends with the record at 2026-01-01 09:52:00; "
-        "closes when stream time passes 2026-01-01 09:54:00",
+        "    [2026-01-01 08:41:00, 2026-01-01 08:51:00] of 1 record: starts just after the record at "
+        "2026-01-01 08:40:00; closes when stream time passes 2026-01-01 08:53:00",
+        "    [2026-01-01 08:42:00, 2026-01-01 08:52:00] of 2 records: ends with the record at 2026-01-01 08:52:00; "
+        "closes when stream time passes 2026-01-01 08:54:00",
     ]
 
 
 def test_sources_keep_their_own_time() -> None:
-    data = pa.table({"user": ["ann", "bob", "ann"], "ts": minute(0, 30, 1), "part": pa.array([0, 1, 0], pa.int32())})
+    data = pa.table({"user": ["ann", "bob", "ann"], "ts": all_at(0, 30, 1), "part": pa.array([0, 1, 0], pa.int32())})
     windows = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds")
     one = wr.group_by(data, "user", time="ts").windowed_by(windows)
-    assert "  late: " in wr.explain_record(one, "ann", minute(1)[0])
+    assert "  late: " in wr.explain_record(one, "ann", at(1))
     for way in ("source", "slowest"):
         each = wr.group_by(data, "user", time="ts", source="part", stream_time=way).windowed_by(windows)
-        assert "  in time: stream time was 2026-01-01 09:01:00" in wr.explain_record(each, "ann", minute(1)[0])
+        assert "  in time: stream time was 2026-01-01 08:01:00" in wr.explain_record(each, "ann", at(1))
 
 
 def test_order_and_ticks() -> None:
-    columns = {"user": ["ann", "ann", None], "ts": minute(1, 0, 30), "offset": [2, 0, 1], "tick": [False, None, True]}
+    columns = {"user": ["ann", "ann", None], "ts": all_at(1, 0, 30), "offset": [2, 0, 1], "tick": [False, None, True]}
     data = pa.table(columns)
     windows = wr.SessionWindows.with_gap("5 minutes", grace="0 seconds")
     fed = wr.group_by(data, "user", time="ts", tick="tick").windowed_by(windows)
-    assert "  in time: " in wr.explain_record(fed, "ann", minute(1)[0])
+    assert "  in time: " in wr.explain_record(fed, "ann", at(1))
     ordered = wr.group_by(data, "user", time="ts", tick="tick", order="offset").windowed_by(windows)
-    assert "  late: stream time was 2026-01-01 09:30:00" in wr.explain_record(ordered, "ann", minute(1)[0])
+    assert "  late: stream time was 2026-01-01 08:30:00" in wr.explain_record(ordered, "ann", at(1))
 
 
 def test_keys_of_several_columns_and_other_types() -> None:
@@ -288,17 +282,17 @@ def test_keys_of_several_columns_and_other_types() -> None:
             "shop": pa.array([1, 1, 2], pa.int16()),
             "page": pa.array(["home", "cart", "home"]).dictionary_encode(),
             "rate": [math.nan, 1.5, math.nan],
-            "ts": pa.array(minute(0, 1, 2), pa.timestamp("ns", "UTC")),
+            "ts": pa.array(all_at(0, 1, 2), pa.timestamp("ns", "UTC")),
         }
     )
     windows = wr.SessionWindows.with_gap("5 minutes")
     text = wr.explain_record(
-        wr.group_by(data, "shop", "page", time="ts").windowed_by(windows), (1, "home"), AT.replace(tzinfo=UTC)
+        wr.group_by(data, "shop", "page", time="ts").windowed_by(windows), (1, "home"), EIGHT.replace(tzinfo=UTC)
     )
-    assert text.splitlines()[0] == "shop 1, page 'home' at 2026-01-01 09:00:00"
+    assert text.splitlines()[0] == "shop 1, page 'home' at 2026-01-01 08:00:00"
     assert "which has 1 record" in text
     nans = wr.group_by(data, "rate", time="ts").windowed_by(windows)
-    assert "which has 2 records" in wr.explain_record(nans, math.nan, "2026-01-01T09:02:00Z")
+    assert "which has 2 records" in wr.explain_record(nans, math.nan, "2026-01-01T08:02:00Z")
 
 
 FRAMES: dict[str, Callable[[pa.Table], Any]] = {
@@ -313,19 +307,17 @@ FRAMES: dict[str, Callable[[pa.Table], Any]] = {
 @pytest.mark.parametrize("grace", [None, "1 hour"])
 @pytest.mark.parametrize("library", FRAMES)
 def test_data_of_any_library(library: str, grace: str | None) -> None:
-    data = FRAMES[library](pa.table({"user": ["ann", "bob", "ann"], "ts": minute(0, 1, 5)}))
+    data = FRAMES[library](pa.table({"user": ["ann", "bob", "ann"], "ts": all_at(0, 1, 5)}))
     windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
-    text = wr.explain_record(wr.group_by(data, "user", time="ts").windowed_by(windows), "ann", minute(5)[0])
-    assert "in the session [2026-01-01 09:00:00, 2026-01-01 09:05:00], which has 2 records" in text
+    text = wr.explain_record(wr.group_by(data, "user", time="ts").windowed_by(windows), "ann", at(5))
+    assert "in the session [2026-01-01 08:00:00, 2026-01-01 08:05:00], which has 2 records" in text
 
 
 @pytest.mark.parametrize("grace", [None, "1 hour"])
 def test_keys_that_are_structs_and_lists(grace: str | None) -> None:
-    frame = pl.DataFrame({"key": [{"a": "x", "b": ["y"]}] * 2 + [{"a": "z", "b": []}], "ts": minute(0, 5, 6)})
+    frame = pl.DataFrame({"key": [{"a": "x", "b": ["y"]}] * 2 + [{"a": "z", "b": []}], "ts": all_at(0, 5, 6)})
     windows = wr.SessionWindows.with_gap("5 minutes", grace=grace)
-    text = wr.explain_record(
-        wr.group_by(frame, "key", time="ts").windowed_by(windows), {"a": "x", "b": ["y"]}, minute(5)[0]
-    )
+    text = wr.explain_record(wr.group_by(frame, "key", time="ts").windowed_by(windows), {"a": "x", "b": ["y"]}, at(5))
     assert "which has 2 records" in text
 
 
@@ -335,9 +327,9 @@ WRONG: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
     "a result": (ANN.windowed_by(FIVE).count(), {}, TypeError, "windowed: got"),
     "no record": (
         None,
-        {"at": minute(1)[0]},
+        {"at": at(1)},
         ValueError,
-        "at: got '2026-01-01 09:01:00'; allowed: the time of a record",
+        "at: got '2026-01-01 08:01:00'; allowed: the time of a record",
     ),
     "no such key": (None, {"key": "eve"}, ValueError, "it has none"),
     "a null": (None, {"key": None}, ValueError, "key: got None; allowed: a key with a value that is not null"),
@@ -364,7 +356,7 @@ WRONG: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
 @pytest.mark.parametrize(("windowed", "asked", "error", "says"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong(windowed: Any, asked: dict[str, Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
-        wr.explain_record(windowed or ANN.windowed_by(FIVE), **{"key": "ann", "at": AT, **asked})
+        wr.explain_record(windowed or ANN.windowed_by(FIVE), **{"key": "ann", "at": EIGHT, **asked})
 
 
 #          05:30Z     06:30Z     07:30Z       in New York 01:30, 01:30 again, 02:30

@@ -20,8 +20,7 @@ from ..oracle.records import Record
 from ..oracle.scenario import Row, Scenario
 from ..oracle.sessions import lasting_sessions
 from ..oracle.stream_sessions import Sessions
-from ..scenes import keyed
-from .test_explain import minute
+from ..scenes import all_at, at, keyed
 from .test_plot import boxes, minutes, texts
 
 TICK = timedelta(microseconds=1)
@@ -96,11 +95,11 @@ def test_oracle_windows_of_a_stream_and_what_was_late(events: list[EVENT], gap: 
 
 
 def calls(*rows: tuple[float, float | None]) -> pa.Table:
-    def at(minute: float | None) -> datetime | None:
+    def moment(minute: float | None) -> datetime | None:
         return None if minute is None else NINE + timedelta(minutes=minute)
 
     kind = pa.timestamp("us")
-    started, stopped = (pa.array([at(row[place]) for row in rows], kind) for place in (0, 1))
+    started, stopped = (pa.array([moment(row[place]) for row in rows], kind) for place in (0, 1))
     return pa.table({"user": ["ann"] * len(rows), "started": started, "stopped": stopped})
 
 
@@ -160,7 +159,7 @@ def test_a_picture_has_a_bar_for_each_record_that_lasts() -> None:
 
 
 def tied(ties: list[int | None], ends: list[bool], **rules: Any) -> Any:
-    table = pa.table({"user": ["ann"] * len(ties), "ts": minute(*[0] * len(ties)), "seq": ties, "out": ends})
+    table = pa.table({"user": ["ann"] * len(ties), "ts": all_at(*[0] * len(ties)), "seq": ties, "out": ends})
     return wr.group_by(table, "user", time="ts", tie="seq").windowed_by(
         wr.SessionWindows.with_gap("5 minutes", **rules)
     )
@@ -169,26 +168,26 @@ def tied(ties: list[int | None], ends: list[bool], **rules: Any) -> Any:
 def test_ties_part_sessions_of_one_time() -> None:
     """The logout has the tie 2, so the records with the ties 1 and 2 are a session, and 3 and 4 the next."""
     windows = tied([4, 2, None, 1, 3], [False, True, False, False, False], end_when="out")
-    own = "in the session [2026-01-01 09:00:00, 2026-01-01 09:00:00], which has 2 records"
+    own = "in the session [2026-01-01 08:00:00, 2026-01-01 08:00:00], which has 2 records"
     split = (
-        "0 seconds away, at most the gap of 5 minutes, but 'out' is true at 2026-01-01 09:00:00, which ends its session"
+        "0 seconds away, at most the gap of 5 minutes, but 'out' is true at 2026-01-01 08:00:00, which ends its session"
     )
-    same = "2026-01-01 09:00:00, 0 seconds away, at most the gap of 5 minutes: one session"
-    head = "user 'ann' at 2026-01-01 09:00:00"
+    same = "2026-01-01 08:00:00, 0 seconds away, at most the gap of 5 minutes: one session"
+    head = "user 'ann' at 2026-01-01 08:00:00"
     first = [f"{head} (2 records of this time)", own, "previous record: none: the session starts here"]
     later = [f"{head} (2 records of this time)", own]
-    later += [f"previous record: 2026-01-01 09:00:00, {split}: the session starts here"]
+    later += [f"previous record: 2026-01-01 08:00:00, {split}: the session starts here"]
     both = ["\n  ".join([*lines, f"next record: {same}"]) for lines in (first, later)]
     left_out = f"{head}\n  left out: its tie is null (null_ties)"
-    assert wr.explain_record(windows, "ann", minute(0)[0]).split("\n\n") == [*both, left_out]
+    assert wr.explain_record(windows, "ann", at(0)).split("\n\n") == [*both, left_out]
 
 
 def test_a_stream_reads_ties_and_leaves_out_records_without_one() -> None:
     windows = tied([-7, None, 8], [False] * 3, grace="1 minute")
-    first, second, third = wr.explain_record(windows, "ann", minute(0)[0]).split("\n\n")
-    assert second == "user 'ann' at 2026-01-01 09:00:00, row 1\n  left out: its tie is null (null_ties)"
+    first, second, third = wr.explain_record(windows, "ann", at(0)).split("\n\n")
+    assert second == "user 'ann' at 2026-01-01 08:00:00, row 1\n  left out: its tie is null (null_ties)"
     assert "which has 2 records" in first
     assert "which has 2 records" in third
-    table = pa.table({"user": ["bob", "ann"], "ts": minute(60, 0), "seq": [None, 1]})
+    table = pa.table({"user": ["bob", "ann"], "ts": all_at(60, 0), "seq": [None, 1]})
     windows = wr.group_by(table, "user", time="ts", tie="seq").windowed_by(windows.windows)
-    assert "  in time: " in wr.explain_record(windows, "ann", minute(0)[0]), "without a tie a record moves no time"
+    assert "  in time: " in wr.explain_record(windows, "ann", at(0)), "without a tie a record moves no time"
