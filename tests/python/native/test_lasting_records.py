@@ -1,4 +1,7 @@
-"""Records that last until an end: in this process on every way, in days, and what `end=` refuses at the call."""
+"""Records that last until an end: in this process on every way, and what `end=` refuses at the call.
+
+Streams, restarts and days are those of `conformance/test_streams.py`, `test_start_from.py` and the simulation.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,11 @@ from hypothesis import strategies as st
 import windrow as wr
 from windrow.testing import StreamDriver
 
-from ..harness.daily_jobs import days, played
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
 from ..harness.tables import (
     Call,
-    Rows,
     Windows,
     arrow,
     assert_windows,
@@ -141,44 +142,6 @@ def test_oracle_every_row_comes_with_its_session(table: pa.Table, gap: int | Non
     }
     found = dict(zip(answer["id"].to_pylist(), window_bounds(answer), strict=True))
     assert found == {row: wanted.get(row, (None, None)) for row in found}
-
-
-def with_restarts(definition: Any, table: pa.Table, cuts: list[int]) -> tuple[Rows, dict[str, int]]:
-    """The final windows of a driver with a restart after each batch, and its counters."""
-    driver, held = StreamDriver(definition, table.schema), Rows()
-    for batch in [*in_batches(table.combine_chunks(), cuts).to_batches(), None]:
-        for change in driver.finish() if batch is None else driver.pipe_batch(batch):
-            window = (change.key["k"],), *((bound - datetime(1970, 1, 1)) // TICK for bound in change.window)
-            held[window] = change.values
-        driver = StreamDriver(definition, table.schema).restore(driver.snapshot())
-    return held, driver.counters
-
-
-@usually(60)
-@given(lasting(), GAPS, st.lists(st.integers(0, 40), max_size=8))
-def test_oracle_a_stream_with_a_grace_and_restarts_gives_the_batch(
-    table: pa.Table, gap: int | None, cuts: list[int]
-) -> None:
-    windows = windows_of(gap, grace=200 * TICK)
-
-    held, counters = with_restarts(lambda data: grouped(data).windowed_by(windows).agg(**BUILT), table, cuts)
-    assert_windows(held, table, ["k"], by_oracle(gap), AGGREGATES)
-    assert (counters["late"], counters["behind"]) == (0, 0)
-
-
-@usually(60)
-@given(lasting(), GAPS, st.integers(0, 9), st.lists(st.integers(-30, 110), min_size=1, max_size=5))
-def test_oracle_days_cut_by_start_give_the_sessions_of_the_history(
-    table: pa.Table, gap: int | None, grace: int, ends: list[int]
-) -> None:
-    around = min((time for time in ticks(table["ts"]) if time is not None), default=0)
-    ends = sorted(around + end for end in ends)
-    *parts, rest = days(table, ends)
-    parts[-1] = pa.concat_tables([parts[-1], rest])
-    closed, still_open = played(
-        parts, ends, lambda day: grouped(day).windowed_by(windows_of(gap, grace=grace * TICK)), BUILT
-    )
-    assert_windows(rows_of(pa.concat_tables([*closed, still_open]), ["k"]), table, ["k"], by_oracle(gap), AGGREGATES)
 
 
 @pytest.mark.parametrize("rows", [0, 1])
