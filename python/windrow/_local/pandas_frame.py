@@ -24,7 +24,7 @@ _CASTS = Casts(
     formats={},
     integers={unit: f'pandas.to_datetime({{0}}, unit="{unit}")' for unit in ("s", "ms", "us", "ns")},
     floats='pandas.to_datetime({0}.astype("float64") * {1}, unit="us").dt.round("us")',
-    date='pandas.to_datetime({0}).dt.as_unit("us")',
+    date='{0}.astype("datetime64[us]")',
     duration="timedelta64",
     durations={unit: f'pandas.to_timedelta({{0}}.astype("Float64"), unit="{unit}")' for unit in ("s", "ms")},
     of_day=('pandas.to_datetime({1}.astype("string") + " " + {0}.astype("string"), format="ISO8601").dt.as_unit("us")'),
@@ -37,6 +37,7 @@ _CASTS = Casts(
     words="pandas.to_timedelta({0})",
     offset_format='pandas.to_datetime({0}, format="{1}", utc=True).dt.as_unit("us")',
     period="{0}.dt.to_timestamp()",
+    far='{0}.astype("datetime64[{1}]")',  # before pandas 3, to_datetime makes nanoseconds
 )
 
 

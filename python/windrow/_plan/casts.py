@@ -67,6 +67,8 @@ class Casts(NamedTuple):
         words: durations of text such as `5 minutes` and of `clock`; None if it has no such cast.
         offset_format: for text with offsets from UTC; None if that is `format`.
         period: for periods of pandas.
+        far: for text in ISO 8601 and integers of years that 64 bits of nanoseconds do not hold, where the other
+            casts fail for these; `{1}` is the unit.
         reads_views: whether it reads text that is in views.
     """
 
@@ -91,6 +93,7 @@ class Casts(NamedTuple):
     words: str | None = None
     offset_format: str | None = None
     period: str | None = None
+    far: str | None = None
     reads_views: bool = True
 
     def of(self, column: str, kind: pa.DataType, values: Sequence[Any], date: str, *, dated: bool) -> str | None:
@@ -118,6 +121,8 @@ class Casts(NamedTuple):
             if written is not None:
                 return self._formatted(self.as_text.format(column), written)
             units = [unit for unit in _units(known) if unit in self.integers]
+            if self.far is not None and known and max(map(abs, known)) * 1000 * _MICROSECONDS[units[0]] >= 2**63:
+                return _since_1970((self.far.format(column, unit), unit) for unit in units)
             return _since_1970((self.integers[unit].format(column), unit) for unit in units)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             column = self._finite(column, kind, values)
@@ -202,6 +207,8 @@ class Casts(NamedTuple):
             unit = ("ns", "_NS") if any(len(match["fraction"] or "") > 6 for match in iso) else ("us", "")
             zoned = [match[0] for match in iso if match["zone"]]
             if len(zoned) in (0, len(iso)):
+                if self.far is not None and not all(_is_near(int(match[0][:4])) for match in iso):
+                    return self.far.format(column, f"{unit[0]}, UTC" if zoned else unit[0])
                 return (self.zoned if zoned else self.text).format(column, *unit)
             without = next(match[0] for match in iso if not match["zone"])
             return f"text that has an offset from UTC in all rows or in none; it has {zoned[0]!r} and {without!r}"
@@ -230,6 +237,11 @@ def _units(values: Sequence[Any]) -> list[str]:
 
 def _since_1970(casts: Iterator[tuple[str, str]]) -> str | None:
     return ", or ".join(f"{cast} if it counts {_UNITS[unit]} since 1970" for cast, unit in casts) or None
+
+
+def _is_near(year: int) -> bool:
+    """Whether 64 bits of nanoseconds hold all times of a year."""
+    return 1678 <= year <= 2261
 
 
 def _is_finite(value: Any) -> bool:

@@ -187,6 +187,22 @@ def test_a_period_of_pandas_begins_at_a_time(frequency: str) -> None:
     assert times_of(converted("pandas", frame, cast))[0] == begins[frequency]
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize(
+    ("values", "times"),
+    [
+        (["0001-01-01 00:00:00", "9999-12-31", None], [datetime(1, 1, 1), datetime(9999, 12, 31)]),
+        (["1600-02-29T10:00:00.5Z", "9999-12-31T00:00:00+01:00"], [datetime(1600, 2, 29, 10, 0, 0, 500000)]),
+        ([date(1600, 2, 29), date(9999, 12, 31), None], [datetime(1600, 2, 29), datetime(9999, 12, 31)]),
+        ([32503680000, -32503680000], [datetime(3000, 1, 1), datetime(940, 1, 1)]),
+    ],
+    ids=["text", "zoned text", "dates", "seconds"],
+)
+def test_a_cast_makes_times_of_far_years(library: str, values: list[Any], times: list[datetime]) -> None:
+    data = of_library(library, pa.table({"user": USERS[: len(values)], "at": values}))
+    assert times_of(converted(library, data, cast_of(data, "at")))[: len(times)] == times
+
+
 def test_the_cast_of_text_gives_one_unit_whatever_its_digits() -> None:
     units = set()
     for texts in (["2026-05-04 23:50:00"], ["2026-05-04 23:50:00.5"], ["2026-05-04"], ["20260504"], ["05/04/2026"]):
