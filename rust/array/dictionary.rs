@@ -3,25 +3,26 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef};
+use arrow_schema::{DataType, Field};
+
+use super::nested::{has, with_fields};
 
 /// The type with every dictionary replaced by its value type, at any depth.
 pub(crate) fn unpacked(data_type: &DataType) -> DataType {
-    let within = |field: &FieldRef| Arc::new(unpacked_field(field));
     match data_type {
         DataType::Dictionary(_, values) => unpacked(values),
-        DataType::Struct(fields) => DataType::Struct(fields.iter().map(within).collect()),
-        DataType::List(field) => DataType::List(within(field)),
-        DataType::LargeList(field) => DataType::LargeList(within(field)),
-        DataType::ListView(field) => DataType::ListView(within(field)),
-        DataType::LargeListView(field) => DataType::LargeListView(within(field)),
-        DataType::FixedSizeList(field, size) => DataType::FixedSizeList(within(field), *size),
-        DataType::Map(entries, sorted) => DataType::Map(within(entries), *sorted),
-        DataType::RunEndEncoded(ends, values) => {
-            DataType::RunEndEncoded(Arc::clone(ends), within(values))
-        }
-        other => other.clone(),
+        other => with_fields(other, &|field| Arc::new(unpacked_field(field))),
     }
+}
+
+/// Whether a dictionary is in a union, or has unions. Arrow unpacks neither.
+pub(crate) fn beside_union(data_type: &DataType) -> bool {
+    let is_dictionary = |inner: &DataType| matches!(inner, DataType::Dictionary(..));
+    let is_union = |inner: &DataType| matches!(inner, DataType::Union(..));
+    has(data_type, &|outer| {
+        is_union(outer) && has(outer, &is_dictionary)
+            || is_dictionary(outer) && has(outer, &is_union)
+    })
 }
 
 /// The field with every dictionary replaced by its value type, at any depth. Drops the metadata of

@@ -7,6 +7,7 @@
 //! | `named` | finds columns by name; batches without column names |
 //! | `validate` | checks that an array is valid |
 //! | [`dictionary`] | replaces dictionary types with the types of their values |
+//! | `nested` | the types inside a type |
 //! | `true_values` | which values of a boolean array are true |
 //! | `type_name` | types as pyarrow names them |
 //! | `compact` | arrays that hold on to no values of other rows |
@@ -25,6 +26,7 @@ pub(crate) mod dictionary;
 pub(crate) mod halves;
 pub(crate) mod hidden_nulls;
 pub(crate) mod named;
+pub(crate) mod nested;
 pub(crate) mod result_array;
 pub(crate) mod true_values;
 pub(crate) mod type_name;

@@ -7,7 +7,7 @@ use super::resolve::resolve;
 use super::source_column::SourceColumn;
 use super::spec::{AggregateSpec, Function};
 use crate::array::dictionary::unpacked;
-use crate::array::{canonical_float, convert, type_name, zero_width};
+use crate::array::{canonical_float, convert, dictionary, type_name, zero_width};
 use crate::core::aggregate::Aggregate;
 use crate::core::aggregate::functions::count::COUNT;
 use crate::core::aggregate::value_type::ValueType;
@@ -70,7 +70,7 @@ impl AggregatePlan {
             .collect::<Result<Vec<_>>>()?;
         sources
             .iter()
-            .try_for_each(|(_, field)| has_width(field, &argument))?;
+            .try_for_each(|(_, field)| is_readable(field, &argument))?;
         let filter = spec
             .filter
             .as_ref()
@@ -235,18 +235,21 @@ fn filter_column(argument: &str, name: &str, input: &Schema) -> Result<InputColu
     })
 }
 
-/// Refuses values that take no bytes: an Arrow array does not know how many of them it holds.
-fn has_width(field: &Field, argument: &str) -> Result<()> {
-    if !zero_width::within(field.data_type()) {
+/// Refuses values that take no bytes, as an Arrow array does not know how many of them it holds, and
+/// dictionaries that Arrow does not unpack.
+fn is_readable(field: &Field, argument: &str) -> Result<()> {
+    let allowed = if zero_width::within(field.data_type()) {
+        "types whose values have a width: no fixed_size_binary[0], no fixed-size lists of 0, \
+         no structs without fields"
+    } else if dictionary::beside_union(field.data_type()) {
+        "types without a dictionary in a union, and without a union in a dictionary"
+    } else {
         return Ok(());
-    }
+    };
     Err(Error::ColumnType {
         argument: argument.into(),
         column: field.name().clone(),
         got: type_name::of(field),
-        allowed:
-            "types whose values have a width: no fixed_size_binary[0], no fixed-size lists of 0, \
-                  no structs without fields"
-                .into(),
+        allowed: allowed.into(),
     })
 }

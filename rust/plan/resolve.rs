@@ -92,7 +92,7 @@ fn result_field(name: &str, result: &ResultType, first: &Field, time: &DataType)
 }
 
 /// A field of the type of a column, be it an extension type. Arrow also counts the nulls of members
-/// of a union that are not chosen, so a union may always be null.
+/// of a union that are not chosen, so a union may always be null, and so may runs of unions.
 fn like(column: &Field, name: &str, nullable: bool) -> Field {
     let is_extension = |(key, _): &(&String, _)| {
         [EXTENSION_TYPE_NAME_KEY, EXTENSION_TYPE_METADATA_KEY].contains(&key.as_str())
@@ -101,6 +101,10 @@ fn like(column: &Field, name: &str, nullable: bool) -> Field {
     let metadata = extension
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
-    let nullable = nullable || matches!(column.data_type(), DataType::Union(..));
+    let values = match column.data_type() {
+        DataType::RunEndEncoded(_, values) => values.data_type(),
+        other => other,
+    };
+    let nullable = nullable || matches!(values, DataType::Union(..));
     Field::new(name, column.data_type().clone(), nullable).with_metadata(metadata)
 }

@@ -1,5 +1,7 @@
 //! What of a query makes its state. A saved state has it as JSON, and names it by its hash.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field, TimeUnit};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -7,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::query::Query;
 use super::spec::{AggregateSpec, Spec};
+use crate::array::nested::with_fields;
 use crate::core::error::{Error, Result};
 
 /// The parts of a spec that may change. Nothing of them is in the state.
@@ -233,8 +236,16 @@ fn name(data_type: &DataType) -> String {
         Date32 => "date32".into(),
         Date64 => "date64".into(),
         Null => "null".into(),
-        other => format!("{other:?}"),
+        other => format!("{:?}", bare(other)),
     }
+}
+
+/// The type without the metadata of its fields, which Arrow writes in any order.
+fn bare(data_type: &DataType) -> DataType {
+    with_fields(data_type, &|field| {
+        let inner = Field::new(field.name(), bare(field.data_type()), field.is_nullable());
+        Arc::new(inner)
+    })
 }
 
 fn unit_name(unit: TimeUnit) -> &'static str {

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.nested import LIST_TYPES
+from windrow._arguments.nested import LIST_TYPES, nulls
 
 _TEXTS = ("string", "large_string", "string_view")
 
@@ -68,7 +68,7 @@ def _copied(lists: Any) -> Any:
     pieces, start = [lists.slice(0, 0)], 0
     for is_null, run in groupby(lists.is_null().to_pylist()):
         rows = len(list(run))
-        pieces.append(pa.nulls(rows, lists.type) if is_null else lists.slice(start, rows))
+        pieces.append(nulls(rows, lists.type) if is_null else lists.slice(start, rows))
         start += rows
     return pa.concat_arrays(pieces)
 

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from windrow._aggregates.conversion import as_type
 from windrow._arguments.errors import aggregate_argument, bad_type
-from windrow._arguments.nested import no_rows, no_values
+from windrow._arguments.nested import no_rows, no_values, nulls
 from windrow._folds.python_values import value_text
 from windrow._folds.user_code import user_frame
 
@@ -81,9 +81,7 @@ class Operation:
             kept = functools.reduce(pc.and_, (operand.is_valid() for operand in operands))
             places, count = _places(kept), kept.true_count
             if not count:
-                kind: Any = self.type
-                nothing: pa.Array[Any] = pa.nulls(rows, kind)
-                return nothing
+                return nulls(rows, self.type)
             return _spread(self.evaluate([_kept(operand, kept) for operand in operands], count), places)
         result = self.function(*operands)
         if isinstance(result, pa.ChunkedArray):
@@ -250,8 +248,7 @@ def _of_fitting(column: Expression, windows: pa.RecordBatch, tally: Tally) -> pa
             joined: pa.Array[Any] = pa.concat_arrays([_of_fitting(column, half, tally) for half in halves])
             return joined
         tally.overflows += 1
-        null: pa.Array[Any] = pa.nulls(1, column.evaluate(windows.slice(0, 0)).type)
-        return null
+        return nulls(1, column.evaluate(windows.slice(0, 0)).type)
 
 
 class _Rows:
@@ -288,7 +285,7 @@ def _spread(values: pa.Array[Any], places: Any) -> pa.Array[Any]:
     try:
         return values.take(places)
     except pa.ArrowNotImplementedError:
-        null: pa.Array[Any] = pa.nulls(1, values.type)
+        null = nulls(1, values.type)
         return pa.concat_arrays([null if place is None else values.slice(place, 1) for place in places.to_pylist()])
 
 
@@ -302,7 +299,7 @@ def _only(values: Any, kept: Any) -> Any:
     plain = _VIEWS.get(str(kind))
     if plain is not None:  # pyarrow cannot choose among views
         return _only(values.cast(plain), kept).cast(kind)
-    null = pa.nulls(1, kind)
+    null = nulls(1, kind)
     try:
         return pc.if_else(kept.fill_null(False), values, null[0])
     except pa.ArrowNotImplementedError:  # nor among run-end encoded values or lists of extension types

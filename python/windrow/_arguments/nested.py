@@ -48,9 +48,44 @@ def no_values(kind: Any) -> pa.Array[Any]:
     >>> len(no_values(pa.list_(pa.run_end_encoded(pa.int32(), pa.string()))))
     0
     """
-    # `pa.array` refuses nested extension types. `pa.nulls` gives nested runs a bitmap, which they must not have.
-    none: pa.Array[Any] = pa.concat_arrays([pa.nulls(0, kind)])
-    return none
+    return nulls(0, kind)
+
+
+def nulls(count: int, kind: Any) -> pa.Array[Any]:
+    """So many nulls of any type.
+
+    `pa.nulls` gives nested runs a bitmap, which they must not have, and crashes for an extension type of a union.
+
+    >>> nulls(2, pa.list_(pa.run_end_encoded(pa.int32(), pa.string()))).to_pylist()
+    [None, None]
+    """
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, nulls(count, kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        codes: Any = pa.nulls(count, kind.index_type)
+        return pa.DictionaryArray.from_arrays(codes, no_values(kind.value_type), ordered=kind.ordered)
+    if pa.types.is_run_end_encoded(kind):
+        ends = [count] if count else []
+        return pa.RunEndEncodedArray.from_arrays(pa.array(ends, kind.run_end_type), nulls(len(ends), kind.value_type))
+    if not pa.types.is_nested(kind):
+        plain: pa.Array[Any] = pa.nulls(count, kind)
+        return plain
+    parts = [kind.field(place).type for place in range(kind.num_fields)]
+    rows = [0] * len(parts)  # of a list
+    if isinstance(kind, pa.MapType):
+        parts = [pa.struct([kind.key_field, kind.item_field])]
+    elif isinstance(kind, pa.FixedSizeListType):
+        rows = [count * kind.list_size]
+    elif isinstance(kind, pa.StructType) or str(kind).startswith("sparse"):
+        rows = [count] * len(parts)
+    children = [nulls(*each) for each in zip(rows, parts, strict=True)]
+    zeros = pa.py_buffer(bytes(8 * (count + 1)))
+    if not pa.types.is_union(kind):
+        return pa.Array.from_buffers(kind, count, [zeros, *[zeros] * (kind.num_buffers - 1)], count, children=children)
+    members = pa.py_buffer(bytes(kind.type_codes[:1]) * count)
+    if kind.mode == "dense" and parts:
+        children[0] = nulls(1, parts[0])
+    return pa.Array.from_buffers(kind, count, [None, members, *[zeros] * (kind.num_buffers - 2)], 0, children=children)
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import nulls
 from windrow._executor.batch import sorted_rows
 from windrow._executor.batches import Batches, ipc_stream, read_schema
 from windrow._executor.open_windows import OpenWindows
@@ -99,8 +100,8 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
     whole = pa.schema([*columns, *blank])
 
     def with_blanks(rows: pa.RecordBatch) -> pa.RecordBatch:
-        nulls = [pa.nulls(rows.num_rows, pa.int64()) for _ in blank]
-        return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=whole)
+        blanks = [nulls(rows.num_rows, field.type) for field in blank]
+        return pa.RecordBatch.from_arrays([*rows.columns, *blanks], schema=whole)
 
     for batch in batches:
         for kind, packed in zip(batch.column("kind").to_pylist(), batch.column("block"), strict=True):
@@ -118,6 +119,6 @@ def rows_of_run(batches: Batches, schema: bytes, shards: int, to: int, observed:
         yield with_blanks(clock_row(*join_clocks(clocks), columns))
     if observed and counted:
         totals = {name: sum(each.get(name, 0) for each in counted) for name in observed}
-        values = [pa.nulls(1, each.type) for each in columns]
+        values = [nulls(1, each.type) for each in columns]
         counts = [pa.array([total], pa.int64()) for total in totals.values()]
         yield pa.RecordBatch.from_arrays([*values, *counts], schema=whole)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from windrow._arguments.nested import no_rows
+from windrow._arguments.nested import no_rows, nulls
 from windrow._executor.empty_arrays import has_lists, rebuilt, with_offsets
 from windrow._native import RowColumns
 
@@ -143,5 +143,5 @@ def with_counters(batch: pa.RecordBatch, counters: Mapping[str, int | None]) -> 
 
 def counters_alone(counters: pa.RecordBatch, output: pa.Schema, names: Iterable[str]) -> pa.RecordBatch:
     """Rows of counters under these names. The columns of the result are null in them."""
-    blank = [pa.nulls(counters.num_rows, field.type) for field in output]
+    blank = [nulls(counters.num_rows, field.type) for field in output]
     return pa.RecordBatch.from_arrays([*blank, *counters.columns], names=[*output.names, *names])

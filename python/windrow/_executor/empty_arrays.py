@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._arguments.nested import inner_fields, no_values, with_inner
+from windrow._native import RowColumns
 
 _LISTS: Any = (pa.ListType, pa.LargeListType, pa.MapType, pa.FixedSizeListType)
 
@@ -70,7 +71,7 @@ def rebuilt(array: Any, kind: Any) -> Any:
         places = pa.RunEndEncodedArray.from_arrays(array.run_ends, pa.array(range(len(array.run_ends))))
         # The stubs of pyarrow lack this function.
         decode: Any = pc.run_end_decode  # type: ignore[attr-defined]
-        return rebuilt(array.values, kind).take(decode(places.slice(array.offset, len(array))))
+        return _taken(rebuilt(array.values, kind), decode(places.slice(array.offset, len(array))))
     if is_encoded(own) and not is_encoded(kind):
         name = "large_list_view" if str(kind).startswith("large") else "list_view"
         values = [rebuilt(array.values, kind.value_type)]
@@ -86,12 +87,12 @@ def rebuilt(array: Any, kind: Any) -> Any:
             kind, len(array), [validity, ends.buffers()[1]], array.null_count, children=[lists.flatten()]
         )
     if pa.types.is_dictionary(own) and decoded(own.value_type) != own.value_type and not pa.types.is_dictionary(kind):
-        return rebuilt(array.dictionary, kind).take(array.indices)
+        return _taken(rebuilt(array.dictionary, kind), array.indices)
     if pa.types.is_dictionary(own) and not pa.types.is_dictionary(kind):
         # pyarrow casts no dictionary of views or of nested values, and takes no views.
         plain = _VIEWS.get(str(own.value_type))
         values = array.dictionary if plain is None else array.dictionary.cast(plain)
-        return rebuilt(values.take(array.indices), kind)
+        return rebuilt(_taken(values, array.indices), kind)
     if pa.types.is_struct(own) and pa.types.is_struct(kind):
         parts = [rebuilt(array.field(position), kind.field(position).type) for position in range(kind.num_fields)]
         # The entries of a map may have no mask, not even one without nulls.
@@ -105,3 +106,13 @@ def rebuilt(array: Any, kind: Any) -> Any:
     return pa.Array.from_buffers(
         kind, len(array), buffers, array.null_count, array.offset, [rebuilt(array.values, inner)]
     )
+
+
+def _taken(values: Any, places: Any) -> Any:
+    """The values at these places, null where a place is null."""
+    try:
+        return values.take(places)
+    except pa.ArrowNotImplementedError:  # such as lists of views; the core takes all types
+        rows = pa.RecordBatch.from_pydict({"row": places.cast(pa.int64())})
+        taken = RowColumns([pa.RecordBatch.from_pydict({"value": values})], rows, None, 1).read_all()
+        return pa.concat_arrays([values.slice(0, 0), *(batch.column(0) for batch in taken)])

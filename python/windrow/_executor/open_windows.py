@@ -183,7 +183,7 @@ _PLAIN = (
     pa.types.is_string,
     pa.types.is_large_string,
     pa.types.is_binary,
-    pa.types.is_decimal128,
+    lambda kind: pa.types.is_decimal128(kind) and kind.scale >= 0,
     pa.types.is_date,
     pa.types.is_timestamp,
     pa.types.is_duration,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import nulls
 from windrow._executor.empty_arrays import rebuilt
 from windrow._plan.flat import WINDOW
 
@@ -15,7 +16,7 @@ _REASON = "reason"
 def of_windows(windows: pa.RecordBatch, output: pa.Schema, after: int = 1) -> pa.RecordBatch:
     """Rows of windows with the columns of records, all null, before the last `after` columns."""
     place = windows.num_columns - after
-    blank = [pa.nulls(windows.num_rows, field.type) for field in list(output)[place : len(output) - after]]
+    blank = [nulls(windows.num_rows, field.type) for field in list(output)[place : len(output) - after]]
     columns = [*windows.columns[:place], *blank, *windows.columns[place:]]
     bounds = output.get_field_index(WINDOW)
     columns[bounds] = _window(columns[bounds], output.field(bounds).type)
@@ -33,7 +34,7 @@ def of_records(rows: pa.RecordBatch, output: pa.Schema) -> pa.RecordBatch:
         elif field.name in rows.schema.names:
             columns.append(rebuilt(rows.column(field.name), field.type))
         else:
-            columns.append(pa.nulls(rows.num_rows, field.type))
+            columns.append(nulls(rows.num_rows, field.type))
     return pa.RecordBatch.from_arrays(columns, schema=output)
 
 

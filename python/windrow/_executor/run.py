@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from windrow._arguments.duration import TIME_UNITS
 from windrow._arguments.instant import time_text
-from windrow._arguments.nested import no_rows
+from windrow._arguments.nested import no_rows, nulls
 from windrow._executor.empty_arrays import rebuilt
 from windrow._executor.open_windows import OpenWindows
 from windrow._folds.python_values import value_text
@@ -102,7 +102,7 @@ def clock_row(clock: bytes, to: int, schema: pa.Schema) -> pa.RecordBatch:
         STATE: pa.array([clock], pa.binary()),
         STATUS: pa.array(["open"], pa.string()),
     }
-    columns = [values[each.name] if each.name in values else pa.nulls(1, each.type) for each in schema]
+    columns = [values[each.name] if each.name in values else nulls(1, each.type) for each in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

@@ -28,8 +28,6 @@ from windrow._plan.input import Need
 _TEXT = ("bit", "uhugeint", "bignum", "time with time zone", "interval")
 _NO_EQUALITY = ("interval", "map", "union", "variant", "null")
 _NO_ORDER = (*_NO_EQUALITY, "uhugeint", "bignum", "time with time zone", "enum", "geometry")
-_EXTENSIONS = ("geometry", "variant")
-"""Types whose Arrow fields have metadata."""
 _LIKE = {
     ("interval", "equality"): "epoch_us({})",
     ("interval", "order"): "epoch_us({})",
@@ -69,10 +67,6 @@ def listed(kind: Any, function: str) -> Any:
 
 def instead(kind: Any, need: Need, written: str) -> str | None:
     """What is allowed in place of a column of this type, which is `written` in SQL; None if it has what is needed."""
-    if need == "state":  # the core names the fields of a union with their metadata, in any order
-        unions = [part for part in _parts(kind) if part.id == "union"]
-        is_lacking = any(part.id in _EXTENSIONS for union in unions for part in _parts(union))
-        return f"a type without GEOMETRY or VARIANT in a UNION: CAST({written} AS VARCHAR)" if is_lacking else None
     lacking: tuple[str, ...] = {"equality": _NO_EQUALITY, "order": _NO_ORDER, "number": _TEXT}[need]
     parts = {part.id for part in _parts(kind)}
     is_ordered_apart = need == "order" and _children(kind)  # DuckDB puts nulls in a value last, the core first

@@ -19,7 +19,7 @@ from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_t
 from windrow._arguments.expression import ColumnExpression
 from windrow._arguments.nested import no_rows
 from windrow._executor.batch import final_windows, folds_in_order, query_of
-from windrow._executor.batches import rebased, rebased_stream, stream_reader
+from windrow._executor.batches import filtered, rebased, rebased_stream, stream_reader
 from windrow._executor.free_memory import free_memory
 from windrow._folds.python_shape import decoded
 from windrow._local.advance import rows_of, specification_of, with_bounds
@@ -221,8 +221,6 @@ class LocalInput(Input[Any]):
 
     def advance(self, plan: Plan, opened: Any, to: int) -> Run[Any]:
         """One run of a daily job, in the kind of the data."""
-        for column in plan.schema.names:
-            self.field("advance", column, compared="state")
         before = None if opened is None else columns_of(opened, "open")
         query = Query.of_rows(plan.spec.in_order.text, plan.schema)
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, LeftOutRecords(plan))))
@@ -236,9 +234,9 @@ class LocalInput(Input[Any]):
         rows = pyarrow_table(rows, {})  # pyarrow cannot filter views
         kinds = self._kinds(plan, rows, [name for name in plan.schema.names if self._is_retyped(plan, name)])
         is_closed: Any = pc.equal(rows[STATUS], pa.scalar("closed"))
-        closed = rows.filter(is_closed).drop_columns([STREAM_TIME, STATE, STATUS])
+        closed = filtered(rows, is_closed).drop_columns([STREAM_TIME, STATE, STATUS])
         closed = closed if plan.options.flat else with_bounds(closed)
-        still_open = rows.filter(pc.invert(is_closed)).drop_columns([STATUS, *(["op"] if plan.options.op else [])])
+        still_open = filtered(rows, pc.invert(is_closed)).drop_columns([STATUS, *(["op"] if plan.options.op else [])])
         result = self._table.result
         return Run(result(closed, kinds, counted), result(still_open, kinds, counted), result(rows, kinds, counted))
 

@@ -100,13 +100,21 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     short, rows, size = list[pa.RecordBatch](), 0, 0
     for batch in batches:
         if short and (rows + batch.num_rows > _ROWS or size + batch.nbytes > _BYTES):
-            yield from pa.Table.from_batches(short).combine_chunks().to_batches()
+            yield from _as_one(short)
             short, rows, size = [], 0, 0
         if batch.num_rows:
             short.append(batch)
             rows, size = rows + batch.num_rows, size + batch.nbytes
     if short:
-        yield from pa.Table.from_batches(short).combine_chunks().to_batches()
+        yield from _as_one(short)
+
+
+def _as_one(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The batches as one, or as they are if pyarrow cannot join their types, such as runs of extension types."""
+    try:
+        return pa.Table.from_batches(batches).combine_chunks().to_batches()
+    except pa.ArrowNotImplementedError:
+        return batches
 
 
 def hands_lists(plan: Plan, query: Query) -> bool:

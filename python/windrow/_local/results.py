@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from windrow._aggregates.evaluation import Finish
-from windrow._arguments.nested import with_inner
+from windrow._arguments.nested import nulls, with_inner
 from windrow._executor.batches import Batches
-from windrow._executor.empty_arrays import decoded, is_encoded
+from windrow._executor.empty_arrays import is_encoded
 from windrow._local.dictionaries import capacity, widened
 
 Kinds = Mapping[str, Any]
@@ -57,6 +57,8 @@ def encoded_values(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     """The column as a dictionary. One of nested values has an entry for each row: pyarrow cannot compare them."""
     kind: Any = column.type
     if not pa.types.is_nested(kind) and not isinstance(kind, pa.BaseExtensionType):
+        if str(kind).startswith(("decimal32", "decimal64")):  # pyarrow encodes only wider ones
+            column = column.cast(pa.decimal128(kind.precision, kind.scale))
         return column.dictionary_encode()
     numbers = (pa.array(range(len(part)), pa.int32(), mask=part.is_null().to_numpy(False)) for part in column.chunks)
     of_parts: Any = pa.DictionaryArray.from_arrays
@@ -74,13 +76,14 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     """The column in a type that holds its values, such as a dictionary of them."""
     if column.type == kind:
         return column
-    if is_encoded(kind):
+    if is_null(kind):
+        return pa.chunked_array([nulls(len(column), kind)])
+    if is_encoded(kind) and (pa.types.is_run_end_encoded(kind) or pa.types.is_nested(column.type)):
         return column if is_encoded(column.type) else _encoded(column, kind)
-    if pa.types.is_dictionary(kind) and column.type == decoded(kind.value_type):
+    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type) and _has_layouts(kind.value_type):
         kind = pa.dictionary(kind.index_type, column.type, kind.ordered)
-    if is_null(kind) or not len(column):
-        nulls: Any = pa.nulls(len(column), kind)
-        return pa.chunked_array([nulls])
+    if not len(column):
+        return pa.chunked_array([nulls(0, kind)])
     if not pa.types.is_dictionary(kind):
         return column.cast(kind)
     if not pa.types.is_dictionary(column.type):
@@ -92,6 +95,11 @@ def of_type(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:
     of_parts: Any = pa.DictionaryArray.from_arrays
     encoded: pa.ChunkedArray[Any] = pa.chunked_array([of_parts(*part, ordered=kind.ordered) for part in parts])
     return encoded
+
+
+def _has_layouts(kind: Any) -> bool:
+    """Whether pyarrow cannot cast plain values to a type: it has other layouts in it."""
+    return pa.types.is_dictionary(kind) or pa.types.is_nested(kind)
 
 
 def _encoded(column: pa.ChunkedArray[Any], kind: Any) -> pa.ChunkedArray[Any]:

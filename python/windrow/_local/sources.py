@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.nested import nulls
 from windrow._executor.batches import stream_reader
 from windrow._executor.empty_arrays import rebuilt
 from windrow._local.capsule_frame import FrameColumns, ReaderColumns, batch_of, is_read_once, opened
@@ -157,5 +158,5 @@ class Union(Columns):
                         column = batch.column(places[field.name])
                         columns.append(rebuilt(column, field.type))
                     else:
-                        columns.append(pa.nulls(batch.num_rows, field.type))
+                        columns.append(nulls(batch.num_rows, field.type))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -20,7 +20,7 @@ from windrow._plan.plan import Origins, Plan
 from windrow._windows.session import SessionWindows
 from windrow._windows.sliding import SlidingWindows
 
-Need = Literal["equality", "order", "number", "state"]
+Need = Literal["equality", "order", "number"]
 """What a query needs of the values of a column: to compare them, to calculate, or a type that the next run knows."""
 
 Result = TypeVar("Result")

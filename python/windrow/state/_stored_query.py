@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from windrow._arguments.nested import nulls
 from windrow._executor.stream.index import Index
 from windrow._folds.fold import Fold
 from windrow._native import Operator, Query, shard_keys
@@ -147,7 +148,7 @@ class StoredQuery:
             elif field.name in numbers:
                 columns.append(pa.array([numbers[field.name]], pa.int64()).cast(field.type))
             else:
-                columns.append(pa.nulls(1, field.type))
+                columns.append(nulls(1, field.type))
         return pa.RecordBatch.from_arrays(
             columns, schema=pa.schema([field.with_nullable(True) for field in self.schema])
         )

@@ -13,7 +13,7 @@ import pyarrow as pa
 from windrow._arguments.column import column_position
 from windrow._arguments.errors import bad_type, bad_value, listed, unknown_column, unknown_word
 from windrow._arguments.integer import integer
-from windrow._arguments.nested import no_rows
+from windrow._arguments.nested import no_rows, nulls
 from windrow._executor.batches import picked, rebased
 from windrow._executor.tasks import Source
 from windrow._plan.plan import SERIES, Plan
@@ -130,7 +130,7 @@ class Feed:
             elif field.name == SERIES:
                 columns.append(pa.repeat(pa.scalar(0, field.type), batch.num_rows))
             elif field.name not in origin.names:
-                columns.append(pa.nulls(batch.num_rows, field.type))
+                columns.append(nulls(batch.num_rows, field.type))
             else:
                 column = origin.names[field.name]
                 columns.append(cast_of(column, _column("data", column, batch), field.type))
@@ -143,8 +143,8 @@ class Feed:
 
         ticking = own_rows.column(self.tick).to_pylist()
         if origin.order is not None:
-            nulls = zip(read(origin.order).is_null().to_pylist(), ticking, strict=True)
-            if any(null and not tick for null, tick in nulls):
+            rows = zip(read(origin.order).is_null().to_pylist(), ticking, strict=True)
+            if any(null and not tick for null, tick in rows):
                 raise bad_value(f"data: column {origin.order.name!r}", None, _ORDERED)
         return SourcedRows(own_rows, _sources([read(field) for field in origin.source], ticking))
 
@@ -181,7 +181,7 @@ class Feed:
         shown = {SERIES: pa.array([0], pa.int32()), **cells}
         if self._number is not None:
             shown[self._number] = pa.array([number], pa.int32())
-        columns = [shown.get(field.name, pa.nulls(1, field.type)) for field in self.schema]
+        columns = [shown.get(field.name, nulls(1, field.type)) for field in self.schema]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _named(self, name: str | None, source: Any) -> Source | None:

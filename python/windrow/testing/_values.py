@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from windrow._arguments.errors import bad_column_type, bad_type, bad_value
+from windrow._arguments.nested import nulls
 from windrow._folds.check import check_of
 from windrow._folds.check_scalar import UnfitError
 
@@ -24,7 +25,7 @@ def cell_of(name: str, value: Any, kind: Any) -> pa.Array[Any]:
         return _cell_of_scalar(name, value, kind)
     try:
         # pa.array knows no null of a union, and makes a wrong one of a struct of dictionaries.
-        cell: pa.Array[Any] = pa.nulls(1, kind) if value is None else pa.array([check_of(kind)(value)], kind)
+        cell: pa.Array[Any] = nulls(1, kind) if value is None else pa.array([check_of(kind)(value)], kind)
     except UnfitError as unfit:
         raise unfit.error(name) from None
     except (pa.ArrowException, ValueError, OverflowError) as error:

@@ -21,6 +21,7 @@ import pyarrow.compute
 
 from windrow._aggregates.call import AggregateCall
 from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_value
+from windrow._arguments.nested import nulls
 from windrow._executor.batches import Batches
 from windrow._executor.stream.change_block import blocks_of, counted, rows_of
 from windrow._executor.stream.query import ROW, ROWS, Shipment, StreamQuery
@@ -160,8 +161,8 @@ def unpack_records(batches: Batches, shipment: Shipment, observed: Mapping[str, 
 def _of_records(query: StreamQuery, rows: pa.RecordBatch) -> pa.RecordBatch:
     schema, columns_of_records = query.record_result, len(query.record_names)
     if rows.schema.metadata == _WITHOUT_WINDOW:
-        nulls = [pa.nulls(rows.num_rows, field.type) for field in list(schema)[columns_of_records:]]
-        return pa.RecordBatch.from_arrays([*rows.columns, *nulls], schema=schema)
+        blank = [nulls(rows.num_rows, field.type) for field in list(schema)[columns_of_records:]]
+        return pa.RecordBatch.from_arrays([*rows.columns, *blank], schema=schema)
     if not query.waits:
         return pa.RecordBatch.from_arrays(rows.columns, schema=schema)
     # The columns of a session: the keys, `window`, the aggregates and the list of its records.
