@@ -33,6 +33,9 @@ _URI = re.compile(r"[A-Za-z][\w+.-]+:/")
 _REMOTE = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
 """The file systems of pyarrow that are elsewhere."""
 
+_FORMATS = {".csv": "csv", ".jsonl": "json", ".ndjson": "json", ".arrow": "ipc", ".feather": "feather", ".orc": "orc"}
+"""The other formats that pyarrow reads, by the ends of names."""
+
 _ALLOWED = "the path of a Parquet file, of a folder of them, or a pattern such as 'days/*.parquet', on this machine"
 
 
@@ -169,7 +172,10 @@ def _opened(path: str, argument: str) -> Any:
         partitioning: Any = None if is_file else ds.HivePartitioning.discover(infer_dictionary=True)
         dataset = ds.dataset(files, format="parquet", partitioning=partitioning, partition_base_dir=base)
     except (OSError, pa.ArrowException) as error:
+        form = _FORMATS.get(os.path.splitext(path)[1].lower())
         allowed = f"{_ALLOWED}, in which no two columns have one name, and no column has that of a folder"
+        if form is not None:
+            allowed = f"{_ALLOWED}; or pyarrow.dataset.dataset({path!r}, format={form!r}).scanner().to_reader()"
         raise bad_value(argument, path, f"{allowed} ({_reason(error)})") from error
     if not dataset.files:
         raise bad_value(argument, path, f"{_ALLOWED}; the folder has no files whose names begin without _ or .")

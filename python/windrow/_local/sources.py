@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -69,6 +70,8 @@ def _joined(data: Sequence[pa.RecordBatch | pa.Table], argument: str) -> pa.Tabl
 
 def _instead(data: object) -> str | None:
     """How to convert Python values to Arrow data. None for other values."""
+    if isinstance(data, io.IOBase):
+        return "pyarrow.parquet.read_table(data), for an open Parquet file"
     if isinstance(data, Iterator):
         return "pyarrow.RecordBatchReader.from_batches(schema, batches), as the schema comes before the first batch"
     if isinstance(data, dict):

@@ -9,6 +9,7 @@ days/day=2026-05-05/b.parquet    ann  9:00  9:04    bob  9:07
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from typing import Any
 import pyarrow
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as csv
+import pyarrow.feather as feather
 import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
@@ -160,6 +163,31 @@ def test_a_file_that_is_no_parquet_is_named_at_the_call(folder: Path, place: str
     for path in (folder / place, folder, f"{folder}/*/*.parquet"):
         with pytest.raises(ValueError, match=rf"^data: got '.*{re.escape(place)}'|Could not .* '.*{re.escape(place)}'"):
             windowed(path)
+
+
+@pytest.mark.parametrize("name", ["clicks.csv", "CLICKS.CSV", "clicks.jsonl", "clicks.arrow", "clicks.feather"])
+def test_a_file_of_another_format_is_named_with_the_call_that_reads_it(name: str, tmp_path: Path) -> None:
+    rows = TABLE.select(["user", "ts"])
+    if name.lower().endswith("csv"):
+        csv.write_csv(rows, tmp_path / name)
+    elif name.endswith("jsonl"):
+        (tmp_path / name).write_text("".join(json.dumps(row, default=str) + "\n" for row in rows.to_pylist()))
+    else:
+        feather.write_feather(rows, tmp_path / name)
+    with pytest.raises(
+        ValueError, match=f"^data: got .*{name}'; allowed: the path of a Parquet file, .*; or "
+    ) as raised:
+        windowed(tmp_path / name)
+    call = str(raised.value).partition("; or ")[2].partition(" (")[0]
+    assert windowed(eval(call, {"pyarrow": pyarrow})).count().num_rows == 2
+
+
+def test_an_open_file_is_refused_with_the_call_that_reads_it(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "clicks.parquet")
+    with (tmp_path / "clicks.parquet").open("rb") as data:
+        with pytest.raises(TypeError, match=r"^data: got .*; allowed: pyarrow.parquet.read_table\(data\)"):
+            windowed(data)
+        assert windowed(pq.read_table(data)).count().num_rows == 2
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "b.parquet"])
