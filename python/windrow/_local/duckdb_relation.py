@@ -125,7 +125,7 @@ class RelationColumns(Columns):
         return duckdb_relation(self._relation, rows, kinds)
 
     def instead(self, position: int, need: Need, written: str) -> str | None:
-        collated = self._without_collation(position, need, written) if self.dtype(position).id == "varchar" else None
+        collated = self._without_collation(position, need, written) if str(self.dtype(position)) == "VARCHAR" else None
         return instead(self.dtype(position), need, written) if collated is None else collated
 
     def duration_of(self, position: int) -> ColumnExpression | None:
