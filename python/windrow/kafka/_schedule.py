@@ -1,4 +1,4 @@
-"""The schedule of control messages while a partition is quiet.
+"""A quiet partition, and the schedule of its control messages.
 
 ```text
  last record        start          + backoff    + backoff                      end
@@ -10,6 +10,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from windrow.kafka._control import LATEST
 
 
 @dataclass(frozen=True)
@@ -57,21 +59,35 @@ class Schedule:
         return self.start + (2**number - 1 if self.exponential else number) * self.backoff
 
 
-class Cycle:
-    """The control messages of one quiet period of a partition. Times are milliseconds of one clock.
+class QuietPartition:
+    """A partition whose time moves on while it is quiet, and the control messages that say so. Times are milliseconds.
 
     Attributes:
+        event_time: the largest time of its records; None without any.
+        since: since when there is no new record.
+        sent_time: the largest time that was sent to it; -1 for none.
+        sequence: how many control messages were sent.
+        begun: when the quiet period began.
         next: when the next message is due; None if there are no more.
     """
 
-    def __init__(self, schedule: Schedule, since: int) -> None:
-        """Starts a quiet period at `since`."""
-        self._schedule = schedule
+    event_time: int | None = None
+    sent_time = -1
+    sequence = 0
+
+    def __init__(self, schedule: Schedule, since: int, allowance: int = 0) -> None:
+        """Starts a quiet period at `since`. Event time is `allowance` behind."""
+        self._schedule, self._allowance, self.since = schedule, allowance, since
         self.begin(since)
+
+    def reached(self, now: int) -> int | None:
+        """The time that it has reached, at most the largest of a control message; None without records."""
+        time = self.event_time
+        return None if time is None else min(time + (now - self.since) - self._allowance, LATEST)
 
     def begin(self, since: int) -> None:
         """Starts a new quiet period at `since`."""
-        self._since = since
+        self.begun = since
         self._number = 0
         self.next: int | None = since + self._schedule.start
 
@@ -81,13 +97,13 @@ class Cycle:
 
     def sent(self, now: int) -> None:
         """Notes a sent message. Skips messages that were due before it."""
-        quiet = now - self._since
+        quiet = now - self.begun
         if self._schedule.end is not None and quiet >= self._schedule.end:
             self.next = None
             return
         self._number = self._schedule.following(self._number, quiet)
         due = self._schedule.due(self._number)
-        self.next = None if due is None else self._since + due
+        self.next = None if due is None else self.begun + due
 
     def put_off(self, now: int) -> None:
         """Postpones a due message by the backoff."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from threading import Lock
 from typing import Any
 from uuid import uuid4
 
-from windrow.kafka._callbacks import Callbacks
+from windrow.kafka._callbacks import Callbacks, Delivered
 from windrow.kafka._cluster import Cluster, Ends, TopicPartition
 from windrow.kafka._control import ControlMessage, is_control
 from windrow.kafka._library import confluent_kafka
@@ -34,6 +35,21 @@ class ProgressError(RuntimeError):
         super().__init__(f"{partition}: {what}: {cause}{hint}")
         self.partition = partition
         self.cause = cause
+
+
+def produce(
+    producer: Any, partition: TopicPartition, message: ControlMessage, options: ProgressOptions, delivered: Delivered
+) -> None:
+    """Produces a control message; `delivered` is called when it is acknowledged or has failed."""
+    producer.produce(
+        partition.topic,
+        value=None,
+        key=options.key,
+        partition=partition.partition,
+        timestamp=message.event_time,
+        headers=message.headers(),
+        on_delivery=delivered,
+    )
 
 
 class ControlSender:
@@ -136,50 +152,39 @@ class ControlSender:
             counters, written = self._deliveries.counters, self._deliveries[claim.partition]
             if self._deliveries.is_void(claim):
                 counters["void"] += 1
-                written.cycle.put_off(now)
+                written.put_off(now)
                 return
             if not is_last:
                 counters["moved"] += 1
-                written.cycle.stop()
+                written.stop()
                 return
             written.end = end.high
             if self._deliveries.is_out_of_range(claim, now):
                 counters["out_of_range"] += 1
-                written.cycle.sent(now)
+                written.sent(now)
                 return
             time = self._deliveries.time_to_send(claim, now) if end.stable == end.high else None
             if time is None:
                 counters["put_off"] += 1
-                written.cycle.put_off(now)
+                written.put_off(now)
                 return
             # The lock ensures that any record produced from now on comes after the message.
             try:
-                self._produce(claim, time, written.sequence)
+                message = ControlMessage(time, written.sequence, self._producer_id)
+                produce(
+                    self._producer, claim.partition, message, self._options, partial(self._on_delivery, claim, time)
+                )
             except Exception as error:
                 failed = error
                 counters["failed"] += 1
-                written.cycle.put_off(now)
+                written.put_off(now)
             else:
                 counters["sent"] += 1
                 written.sequence += 1
                 written.is_ticking = True
-                written.cycle.sent(now)
+                written.sent(now)
         if failed is not None:
             self._report(ProgressError(claim.partition, "the control message was not sent", failed))
-
-    def _produce(self, claim: Claim, time: int, sequence: int) -> None:
-        def on_delivery(error: Any, message: Any) -> None:
-            self._on_delivery(claim, time, error, message)
-
-        self._producer.produce(
-            claim.partition.topic,
-            value=None,
-            key=self._options.key,
-            partition=claim.partition.partition,
-            timestamp=time,
-            headers=ControlMessage(time, sequence, self._producer_id).headers(),
-            on_delivery=on_delivery,
-        )
 
     def _on_delivery(self, claim: Claim, time: int, error: Any, message: Any) -> None:
         """Handles a control message that was acknowledged or has failed."""
@@ -195,7 +200,7 @@ class ControlSender:
             else:
                 self._deliveries.counters["failed"] += 1
                 if written.version == claim.version:
-                    written.cycle.retry(now)
+                    written.retry(now)
         if error is not None:
             self._report(ProgressError(claim.partition, "the control message did not arrive", error))
 
@@ -203,7 +208,7 @@ class ControlSender:
         now = self._timer.now()
         with self._lock:
             self._deliveries.counters["unanswered"] += 1
-            self._deliveries[claim.partition].cycle.put_off(now)
+            self._deliveries[claim.partition].put_off(now)
         self._report(ProgressError(claim.partition, "the end of the partition is unknown", error))
 
     def _report(self, error: ProgressError) -> None:

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
 from windrow.kafka._cluster import Cluster, Ends, TopicPartition
 from windrow.kafka._control import LATEST, event_time, is_control
 from windrow.kafka._options import ProgressOptions
-from windrow.kafka._schedule import Cycle
+from windrow.kafka._schedule import QuietPartition
 
 TAIL = 1_000
 """How many of the last offsets to read when a partition becomes quiet."""
@@ -36,33 +35,24 @@ class Send(Protocol):
         """Returns its offset. Raises the error if sending fails."""
 
 
-@dataclass
-class Watched:
-    """A watched partition. Times are milliseconds.
+class Watched(QuietPartition):
+    """A watched partition. A period begins when its end has moved, except by control messages of this watch.
 
     Attributes:
         end: the last known offset of the next record.
-        unmoved_since: since when the end has not moved, except by control messages of this watch.
         read_to: the offset up to which records were read.
-        quiet_since: since when there is no new data; None if unknown.
-        event_time: the largest time of the data read so far.
-        base: the event time when it became quiet.
-        sent_time: the largest time of a control message.
-        cycle: when to check and tick it again.
+        data_time: the largest time of the data read so far.
         is_moving: whether the log already has a line that it moves.
-        sequence: how many control messages were sent.
     """
 
-    end: int
-    unmoved_since: int
-    cycle: Cycle
     read_to: int | None = None
-    quiet_since: int | None = None
-    event_time: int | None = None
-    base: int | None = None
-    sent_time: int | None = None
-    is_moving: bool = False
-    sequence: int = 0
+    data_time: int | None = None
+    is_moving = False
+
+    def __init__(self, options: ProgressOptions, now: int, end: int) -> None:
+        """A partition of which nothing was read."""
+        super().__init__(options.schedule, now, options.allowance)
+        self.end = end
 
 
 class Watch:
@@ -107,7 +97,7 @@ class Watch:
                     self._say(partition, f"no answer: {error}")
                 self._silent.add(partition)
                 if partition in self._watched:
-                    self._watched[partition].cycle.put_off(now)
+                    self._watched[partition].put_off(now)
             else:
                 self._silent.discard(partition)
 
@@ -117,13 +107,13 @@ class Watch:
             self._say(partition, f"was recreated: it ended at offset {watched.end}, and now at {end.high}")
             watched = None
         if watched is None:
-            watched = self._watched[partition] = Watched(end.high, now, Cycle(self._options.schedule, now))
+            watched = self._watched[partition] = Watched(self._options, now, end.high)
         elif end.high != watched.end:
             if not watched.is_moving:
                 self._say(partition, f"moves, at offset {end.high}")
-            watched.end, watched.unmoved_since, watched.is_moving = end.high, now, True
-            watched.cycle = Cycle(self._options.schedule, now)
-        elif watched.cycle.is_due(now):
+            watched.end, watched.is_moving = end.high, True
+            watched.begin(now)
+        elif watched.is_due(now):
             self._decide(partition, watched, end, now)
 
     def _decide(self, partition: TopicPartition, watched: Watched, end: Ends, now: int) -> None:
@@ -131,32 +121,32 @@ class Watch:
         if end.stable < end.high:
             self.counters["open_transactions"] += 1
             self._say(partition, "a transaction is open")
-            watched.cycle.put_off(now)
+            watched.put_off(now)
             return
         if watched.read_to != end.high:
             self._read(partition, watched)
         watched.is_moving = False
-        if watched.quiet_since is None or watched.base is None:
+        time = watched.reached(now)
+        if time is None or watched.event_time is None:
             self.counters["empty"] += 1
             self._say(partition, "empty: there is nothing to close")
-            watched.cycle.stop()
+            watched.stop()
             return
-        if not watched.cycle.is_due(now):
+        if not watched.is_due(now):
             self._say(partition, "quiet, and somebody else has ticked it to the end")
             return
-        quiet = now - watched.quiet_since
-        time = min(watched.base + quiet - self._options.allowance, LATEST)
-        if time < 0 or watched.base > LATEST:
+        if time < 0 or watched.event_time > LATEST:
             self.counters["out_of_range"] += 1
-            self._say(partition, f"quiet, but no tick can hold its time, {watched.base} ms since 1970")
-            watched.cycle.sent(now)
+            self._say(partition, f"quiet, but no tick can hold its time, {watched.event_time} ms since 1970")
+            watched.sent(now)
             return
-        if watched.sent_time is not None and time <= watched.sent_time:
+        if time <= watched.sent_time:
             self.counters["told_before"] += 1
             self._say(partition, f"quiet, and {_moment(watched.sent_time)} was sent before")
-            watched.cycle.sent(now)
+            watched.sent(now)
             return
-        why = f"{_moment(time)} (its event time {_moment(watched.base)}, quiet for {quiet / 1000:.1f} s)"
+        quiet = (now - watched.since) / 1000
+        why = f"{_moment(time)} (its event time {_moment(watched.event_time)}, quiet for {quiet:.1f} s)"
         self._tick(partition, watched, time, now, why)
 
     def _tick(self, partition: TopicPartition, watched: Watched, time: int, now: int, why: str) -> None:
@@ -168,7 +158,7 @@ class Watch:
             except Exception as error:
                 self.counters["failed"] += 1
                 self._say(partition, f"no tick: {error}")
-                watched.cycle.put_off(now)
+                watched.put_off(now)
                 return
             if offset == watched.end:  # else someone has written in between; the next check sees it
                 watched.end = watched.read_to = offset + 1
@@ -176,8 +166,8 @@ class Watch:
         self.counters["sent"] += 1
         watched.sequence += 1
         watched.sent_time = time
-        watched.cycle.sent(now)
-        if watched.cycle.next is None:
+        watched.sent(now)
+        if watched.next is None:
             self._say(partition, "that was the last tick until something arrives")
 
     def _read(self, partition: TopicPartition, watched: Watched) -> None:
@@ -196,20 +186,20 @@ class Watch:
                 behind.clear()
                 data += [record.timestamp] if record.timestamp is not None else []
         watched.read_to = watched.end
-        watched.sent_time = max([*ticks, *([] if watched.sent_time is None else [watched.sent_time])], default=None)
-        event_times = [] if watched.event_time is None else [watched.event_time]
-        watched.event_time = max([*data, *event_times], default=None)
-        if data or is_cut or (first and behind):
-            watched.quiet_since = watched.unmoved_since
+        watched.sent_time = max([*ticks, watched.sent_time])
+        is_new = bool(data)
+        data += [] if watched.data_time is None else [watched.data_time]
+        watched.data_time = max(data, default=None)
+        if is_new or is_cut or (first and behind):
+            watched.since = watched.begun
             # A new watch starts from the latest foreign tick, because it does not know when that was sent.
-            times = [*data, *event_times, *(behind if first else [])]
-            watched.base = max(times, default=None)
-        elif watched.quiet_since is not None:
+            watched.event_time = max([*data, *(behind if first else [])], default=None)
+        elif watched.event_time is not None:
             # Only control messages are new: the quiet period continues, with its ticks unless all were sent.
-            watched.cycle = Cycle(self._options.schedule, watched.quiet_since)
-            latest = (watched.base or 0) + self._options.schedule.last - self._options.allowance
-            if watched.sent_time is not None and watched.sent_time >= latest:
-                watched.cycle.stop()
+            watched.begin(watched.since)
+            latest = watched.event_time + self._options.schedule.last - self._options.allowance
+            if watched.sent_time >= max(latest, 0):
+                watched.stop()
 
     def _say(self, partition: TopicPartition, what: str) -> None:
         self._log(f"{partition} {what}")

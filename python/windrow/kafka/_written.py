@@ -11,13 +11,12 @@ This module knows no threads, clocks or brokers.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from windrow.kafka._cluster import TopicPartition
 from windrow.kafka._control import LATEST
 from windrow.kafka._options import ProgressOptions
-from windrow.kafka._schedule import Cycle
+from windrow.kafka._schedule import QuietPartition
 
 
 class Flight(NamedTuple):
@@ -34,33 +33,24 @@ class Flight(NamedTuple):
     event_time: int
 
 
-@dataclass
-class WrittenPartition:
+class WrittenPartition(QuietPartition):
     """A partition that this producer has written to.
 
     Attributes:
-        cycle: when control messages are due.
-        event_time: the largest event time of its records.
-        since: when the last record was acknowledged.
         end: the offset after this producer's last record or control message.
         newest: the offset after the last acknowledged record; less than `end` if the topic was recreated.
-        sent_time: the largest event time sent in a record or control message.
-        version: increases with every change above; a decision for an older version is void.
-        sequence: how many control messages were sent.
+        version: increases with every change of these and of its records; a decision for an older version is void.
         is_ticking: whether a control message is in flight.
         uncommitted: (offset, event time) of the records of an open transaction.
     """
 
-    cycle: Cycle
-    event_time: int | None = None
-    since: int = 0
-    end: int = 0
-    newest: int = 0
-    sent_time: int = -1
-    version: int = 0
-    sequence: int = 0
-    is_ticking: bool = False
-    uncommitted: list[tuple[int, int]] = field(default_factory=list)
+    def __init__(self, options: ProgressOptions, now: int) -> None:
+        """A partition without records, which needs no control message."""
+        super().__init__(options.schedule, now, options.allowance)
+        self.stop()
+        self.end = self.newest = self.version = 0
+        self.is_ticking = False
+        self.uncommitted: list[tuple[int, int]] = []
 
 
 class Claim(NamedTuple):
@@ -147,21 +137,21 @@ class Deliveries:
             if records:
                 self._begin(written, max(offset for offset, _ in records), now)
                 if written.event_time is None:
-                    written.cycle.stop()
+                    written.stop()
 
     def next_due(self) -> int | None:
         """When the next control message is due, or None."""
-        return min((one.cycle.next for one in self._partitions.values() if one.cycle.next is not None), default=None)
+        return min((one.next for one in self._partitions.values() if one.next is not None), default=None)
 
     def claims(self, now: int) -> list[Claim]:
         """The due control messages. Postpones those of partitions with records in flight."""
-        due = [(partition, one) for partition, one in self._partitions.items() if one.cycle.is_due(now)]
+        due = [(partition, one) for partition, one in self._partitions.items() if one.is_due(now)]
         under_way = {(one.topic, one.partition) for one in self._flights.values()} if due else set()
         claims = []
         for partition, written in due:
             if written.is_ticking or written.uncommitted or tuple(partition) in under_way:
                 self.counters["put_off"] += 1
-                written.cycle.put_off(now)
+                written.put_off(now)
             else:
                 claims.append(Claim(partition, written.version, written.end, written.newest))
         return claims
@@ -172,18 +162,18 @@ class Deliveries:
         A record in flight without a chosen partition may go to this one. So the time is never later than such a record.
         """
         written = self._partitions[claim.partition]
-        time = self._reached(written, now)
+        time = written.reached(now)
         if time is None:
             return None
         topic = claim.partition.topic
         under_way = (one.event_time for one in self._flights.values() if one.topic == topic and one.partition is None)
-        time = min(time, min(under_way, default=time), LATEST)
+        time = min(time, min(under_way, default=time))
         return time if time > written.sent_time else None
 
     def is_out_of_range(self, claim: Claim, now: int) -> bool:
         """Whether no message can hold the partition's time: it is before 1970, or the largest time was already sent."""
         written = self._partitions[claim.partition]
-        time = self._reached(written, now)
+        time = written.reached(now)
         return time is not None and (time < 0 or written.sent_time >= LATEST)
 
     def is_void(self, claim: Claim) -> bool:
@@ -192,19 +182,11 @@ class Deliveries:
         under_way = any((one.topic, one.partition) == tuple(claim.partition) for one in self._flights.values())
         return written.version != claim.version or written.is_ticking or under_way
 
-    def _reached(self, written: WrittenPartition, now: int) -> int | None:
-        """The event time that a quiet partition has reached."""
-        if written.event_time is None:
-            return None
-        return written.event_time + (now - written.since) - self._options.allowance
-
     def _written(self, place: tuple[str, int], now: int) -> WrittenPartition:
         # A TopicPartition equals its tuple, which is cheaper to make.
         written: WrittenPartition | None = self._partitions.get(place)  # type: ignore[call-overload]
         if written is None:
-            cycle = Cycle(self._options.schedule, now)
-            cycle.stop()
-            written = self._partitions[TopicPartition(*place)] = WrittenPartition(cycle)
+            written = self._partitions[TopicPartition(*place)] = WrittenPartition(self._options, now)
         return written
 
     def _begin(self, written: WrittenPartition, offset: int, now: int) -> None:
@@ -212,4 +194,4 @@ class Deliveries:
             written.end = offset + 1
         written.newest = offset + 1
         written.version += 1
-        written.cycle.begin(now)
+        written.begin(now)

@@ -25,6 +25,7 @@ from windrow.kafka._cluster import Cluster, KafkaCluster, TopicPartition
 from windrow.kafka._control import ControlMessage
 from windrow.kafka._library import confluent_kafka
 from windrow.kafka._options import OPTIONS, PREFIX, ProgressOptions
+from windrow.kafka._sender import produce
 from windrow.kafka._stop import StopSignals
 from windrow.kafka._timer import ThreadTimer
 from windrow.kafka._watch import COUNTERS, TAIL, Send, Watch
@@ -113,23 +114,16 @@ def sender(config: dict[str, object], options: ProgressOptions) -> Send:
     producer_id = uuid4()
 
     def send(partition: TopicPartition, time: int, sequence: int) -> int:
-        settled = list[tuple[Any, Any]]()
-        producer.produce(
-            partition.topic,
-            value=None,
-            key=options.key,
-            partition=partition.partition,
-            timestamp=time,
-            headers=ControlMessage(time, sequence, producer_id).headers(),
-            on_delivery=lambda error, message: settled.append((error, message)),
-        )
+        settled = list[Any]()
+        message = ControlMessage(time, sequence, producer_id)
+        produce(producer, partition, message, options, lambda *answer: settled.append(answer))
         producer.flush(options.timeout / 1000 + 1)
         if not settled:
             raise TimeoutError(f"no answer within {options.timeout} ms")
-        error, message = settled[0]
+        error, record = settled[0]
         if error is not None:
             raise library.KafkaException(error)
-        return int(message.offset())
+        return int(record.offset())
 
     return send
 

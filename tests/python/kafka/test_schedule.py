@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windrow.kafka._schedule import Cycle, Schedule
+from windrow.kafka._schedule import QuietPartition, Schedule
 
 
 def due_times(start: int, end: int | None, backoff: int, exponential: bool) -> list[int]:
@@ -53,7 +53,7 @@ def test_a_cycle_that_is_looked_at_late_sends_one_message_for_all_that_were_due(
     wanted = due_times(
         schedule.start, schedule.end, schedule.backoff, schedule.exponential and schedule.end is not None
     )
-    cycle, now, last_sent = Cycle(schedule, 1_000), 1_000, -1
+    cycle, now, last_sent = QuietPartition(schedule, 1_000), 1_000, -1
     for step in steps:
         now += step
         quiet = now - 1_000
@@ -67,7 +67,7 @@ def test_a_cycle_that_is_looked_at_late_sends_one_message_for_all_that_were_due(
 
 
 def test_the_end_between_two_steps_is_the_last_one() -> None:
-    cycle = Cycle(Schedule(10, 14, 3, False), 100)
+    cycle = QuietPartition(Schedule(10, 14, 3, False), 100)
     for now, following in ((110, 113), (113, 114), (114, None)):
         assert cycle.is_due(now)
         cycle.sent(now)
@@ -75,14 +75,14 @@ def test_the_end_between_two_steps_is_the_last_one() -> None:
 
 
 def test_the_last_one_is_sent_once_where_the_one_before_was_missed() -> None:
-    cycle = Cycle(Schedule(10, 14, 3, False), 100)
+    cycle = QuietPartition(Schedule(10, 14, 3, False), 100)
     cycle.sent(110)
     cycle.sent(114)
     assert cycle.next is None
 
 
 def test_what_failed_is_tried_again_after_the_backoff_also_after_the_end() -> None:
-    cycle = Cycle(Schedule(10, 12, 5, False), 0)
+    cycle = QuietPartition(Schedule(10, 12, 5, False), 0)
     cycle.sent(10)
     assert cycle.next == 12
     cycle.sent(12)
@@ -94,7 +94,7 @@ def test_what_failed_is_tried_again_after_the_backoff_also_after_the_end() -> No
 
 
 def test_what_is_put_off_is_put_off_only_when_it_is_due() -> None:
-    cycle = Cycle(Schedule(10, None, 3, False), 0)
+    cycle = QuietPartition(Schedule(10, None, 3, False), 0)
     cycle.put_off(9)
     assert cycle.next == 10
     cycle.put_off(10)
