@@ -59,8 +59,6 @@ def trace(
         again = _grouped(opened, grouped).windowed_by(windows._renamed(lambda _, column: references(column)))
         grouped, windows = again.grouped, again.windows
         opened = grouped.input
-    if stream:
-        windows._check_stream()
     if stream and windows.grace is None:
         raise bad_value("stream", stream, "windows with a grace, which says how long a stream waits for late records")
     if stream and not opened.in_order:

@@ -100,15 +100,9 @@ class LocalInput(Input[Any]):
         """How to name the index of a pandas frame, if it has the times and no name."""
         return self._table.unnamed_times if argument == "time" else None
 
-    def check_threads(self, count: int) -> None:
-        """Accepts any number."""
-
     def union(self, inputs: Sequence[Self], schema: pa.Schema, origins: Origins) -> LocalInput:
         """The rows of several tables, one table after the other."""
         return LocalInput(Union([opened._source for opened in inputs], schema, origins))
-
-    def check_progress(self, show: object) -> None:
-        """Accepts any value."""
 
     def run(self, plan: Plan) -> Any:
         """The result in the kind of the data. Warns if records were left out."""

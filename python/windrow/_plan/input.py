@@ -17,8 +17,6 @@ from windrow._arguments.errors import NO_NULL_CHARACTER, bad_type, bad_value, li
 from windrow._arguments.expression import FIELD, ColumnExpression, Reference
 from windrow._plan.casts import ARROW_CASTS, Casts
 from windrow._plan.plan import Origins, Plan
-from windrow._windows.session import SessionWindows
-from windrow._windows.sliding import SlidingWindows
 
 Need = Literal["equality", "order", "number"]
 """What a query needs of the values of a column: to compare them, to calculate, or a type that the next run knows."""
@@ -71,9 +69,13 @@ class Input(ABC, Generic[Result]):
 
     Attributes:
         expressions: the columns that are computed for the query, by name. They come last, and no record shows them.
+        is_stream: whether the rows never end.
+        in_spark: whether Spark runs the query.
     """
 
     expressions: Mapping[str, ColumnExpression] = MappingProxyType({})
+    is_stream = False
+    in_spark = False
 
     @property
     @abstractmethod
@@ -122,17 +124,6 @@ class Input(ABC, Generic[Result]):
     @abstractmethod
     def check_observation(self, observation: object) -> None:
         """Raises unless the counters of a query over this input can be reported to `observation`."""
-
-    @abstractmethod
-    def check_threads(self, count: int) -> None:
-        """Raises unless a query over this input runs on its own threads."""
-
-    @abstractmethod
-    def check_progress(self, show: object) -> None:
-        """Raises unless a query over this input reports its progress."""
-
-    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        """Raises unless a query over this input can make these windows."""
 
     def check_start(self, opened: object) -> None:
         """Raises unless a query over this input can begin with a table of open windows."""

@@ -13,7 +13,6 @@ from windrow._aggregates.call import AggregateCall
 from windrow._aggregates.evaluation import Finish
 from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._arguments.duration import Microseconds
-from windrow._arguments.errors import aggregate_argument, bad_value
 from windrow._folds.fold import Fold
 from windrow._plan.length_unit import in_one_unit
 from windrow._plan.spec import SHARDS, LeftOutLayout, Spec
@@ -209,24 +208,6 @@ class Plan:
     def folds(self, *, kafka: bool = False) -> list[Fold]:
         """The folds of the Python functions; with `kafka`, nulls mean what they mean in Kafka."""
         return [function.fold(self.schema, kafka=kafka) for function in self.functions.values()]
-
-    def check_rules(self) -> None:
-        """Raises `ValueError` for options of sessions that a stream and a daily job do not support."""
-        windows = self.windows
-        has_rules = isinstance(windows, SessionWindows) and bool(windows.rules)
-        if has_rules and self.options.emit == "update":
-            allowed = (
-                "emit('close') for sessions with rules: until a session is final, an earlier record may still arrive "
-                "and move its end"
-            )
-            raise bad_value("emit", "update", allowed)
-        for name, call in self.aggregates:
-            if call.function == "ended_by" and not has_rules:
-                allowed = (
-                    "sessions with a rule, such as max_records=: on a stream and in advance, sessions without rules "
-                    "always end by their gap"
-                )
-                raise bad_value(aggregate_argument(name), "ended_by()", allowed)
 
     def renamed(self, names: Mapping[str, str]) -> Plan:
         """The plan with other names of columns: `names` instead of its own."""

@@ -126,11 +126,6 @@ class CogroupedData(GroupedData[Result]):
         field = _common_field(gaps).with_name(first).with_nullable(True)
         return replace(grouped, fields=(*self.fields, field), _gaps=own), first
 
-    def _with_rule(self, argument: str, column: Reference) -> tuple[Self, str]:
-        if argument == "cut_on":
-            raise bad_value("cut_on", column, "None for a cogroup: a record has no values of other inputs")
-        return super()._with_rule(argument, column)
-
     def _projections(self) -> Mapping[str, Projection[Result]]:
         return {name: Projection(grouped.input) for name, grouped in self.inputs.items()}
 

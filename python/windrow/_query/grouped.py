@@ -19,6 +19,7 @@ from windrow._arguments.expression import Reference, column_reference, column_re
 from windrow._executor.empty_arrays import decoded
 from windrow._native import groupable
 from windrow._plan.input import Input, Result
+from windrow._plan.limits import check, of_windows
 from windrow._plan.plan import Stream, StreamTime
 from windrow._query.detect import open_input
 from windrow._query.grouping import Grouping, boolean_field, integer_field
@@ -196,10 +197,9 @@ def group_by(
         raise unknown_word("invalid_end", invalid_end, get_args(InvalidValue))
     if ends is not None:
         fields.append(_end_field(opened, ends, fields[len(names)]))
-    elif invalid_end != "drop":
-        raise bad_value("invalid_end", invalid_end, "'drop' without end=, which names the column of ends")
     if stream_time not in get_args(StreamTime):
         raise unknown_word("stream_time", stream_time, get_args(StreamTime))
+    check({"end": ends, "invalid_end": invalid_end, "order": orders, "stream_time": stream_time})
     stream = _stream(opened, sources, orders, stream_time)
     return GroupedData(
         shown, times, ticks, opened, names, tuple(fields), stream, tie=ties, end=ends, invalid_end=invalid_end
@@ -238,11 +238,9 @@ max_ahead=None, flat=False, progress=False))
         if not isinstance(windows, SessionWindows | SlidingWindows):
             ways = "SessionWindows.with_gap(...) or with_dynamic_gap(...), or SlidingWindows.with_time_difference(...)"
             raise bad_type("windows", windows, ways)
-        if self.end is not None and isinstance(windows, SlidingWindows):
-            allowed = "None with sliding windows, which hold records by their times; sessions hold records with ends"
-            raise bad_value("end", self.end, allowed)
+        of_records = {"end": self.end, "cogroup": self._origins(()) is not None, "stream": self.input.is_stream}
+        check({**of_windows(windows), **of_records})
         windows._check_time(self.fields[len(self.key_columns)])
-        self.input.check_windows(windows)
         grouped, named = self, dict[tuple[str, Reference], str]()
         if isinstance(windows, SessionWindows) and isinstance(windows.gap, DynamicGap):
             column = windows.gap.column
@@ -332,8 +330,6 @@ def _stream(opened: Input[Result], sources: tuple[str, ...], order: str | None, 
         field = opened.field("order", order)
         if not _is_integer(field.type) and not opened.has_no_values(order):
             raise bad_column_type("order", opened.shown(order), field.type, "integers, as offsets are")
-        if stream_time == "slowest":
-            raise bad_value("order", order, 'None with stream_time="slowest", where sources have no common order')
         fields.append(field)
     return Stream(sources, order, stream_time, tuple(fields))
 

@@ -14,8 +14,6 @@ from windrow._plan.casts import ARROW_CASTS, Casts
 from windrow._plan.cogroup_rows import by_name
 from windrow._plan.input import Input, Need, Result, Run
 from windrow._plan.plan import Origins, Plan
-from windrow._windows.session import SessionWindows
-from windrow._windows.sliding import SlidingWindows
 
 
 class Inputs(Input[Result]):
@@ -24,6 +22,7 @@ class Inputs(Input[Result]):
     def __init__(self, inputs: Mapping[str, Input[Result]]) -> None:
         self._inputs = inputs
         self._first = next(iter(inputs.values()))
+        self.is_stream, self.in_spark = self._first.is_stream, self._first.in_spark
         self.expressions = {
             f"{name}.{column}": expression
             for name, opened in inputs.items()
@@ -50,15 +49,6 @@ class Inputs(Input[Result]):
 
     def check_observation(self, observation: object) -> None:
         self._first.check_observation(observation)
-
-    def check_threads(self, count: int) -> None:
-        self._first.check_threads(count)
-
-    def check_progress(self, show: object) -> None:
-        self._first.check_progress(show)
-
-    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        self._first.check_windows(windows)
 
     def check_start(self, opened: object) -> None:
         self._first.check_start(opened)

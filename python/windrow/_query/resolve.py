@@ -12,10 +12,7 @@ from windrow import functions
 from windrow._aggregates.activity import Active
 from windrow._aggregates.aggregate import Aggregate, call_of
 from windrow._aggregates.call import RANKS, AggregateCall, Computed
-from windrow._aggregates.ended_by import EndedBy
 from windrow._aggregates.journeys import Funnel
-from windrow._aggregates.row_numbers import RowNumber
-from windrow._aggregates.user_function import Accumulation, Reduction
 from windrow._arguments.column import check_prefix
 from windrow._arguments.duration import check_whole
 from windrow._arguments.errors import NO_NULL_CHARACTER, aggregate_argument, bad_type, bad_value
@@ -26,6 +23,7 @@ from windrow._native import compares
 from windrow._plan.computed import counters_of, finish_of, parts_of
 from windrow._plan.flat import BOUNDS, WINDOW
 from windrow._plan.input import Input, Need
+from windrow._plan.limits import check, check_call, of_query
 from windrow._plan.open_table import check_reserved
 from windrow._plan.plan import INPUT, Options, Plan, left_out_columns
 from windrow._plan.sequence import SEQUENCE
@@ -51,8 +49,8 @@ def resolved(
         raise ValueError("aggregates: got none; allowed: one or more, such as agg(n=windrow.count())")
     if options.start is not None:
         check_reserved("aggregates", chosen, "start_from")
-        if rows:
-            raise bad_value("with_columns", "start_from(...)", "agg(...), as open windows hold no records to return")
+    used = {**of_query(windows, options), "tie": grouped.tie, "rows": rows, "agg": not rows}
+    check({**used, "with_columns": "start_from(...)" if rows else None})
     taken = _taken(grouped, options, rows)
     owners = dict[str, dict[str, str]]()
     for name, what in taken.items():
@@ -70,11 +68,9 @@ def resolved(
     resolved_parts, fields = dict[str, AggregateCall](), {field.name: field for field in grouped.fields}
     for name, call in parts.items():
         argument = aggregate_argument(name)
-        _check_fits(argument, call, windows, rows)
+        check_call(argument, call, used)
         if call.frame is not None:
             call.frame.check(argument, windows, rows, fields[grouped.time])
-        if grouped.tie is not None:
-            _check_tie(grouped.tie, argument, call, windows)
         if isinstance(call, Funnel) and call.within is not None:
             check_whole(f"{argument}: {call.maker}(within=)", call.within, fields[grouped.time])
         if isinstance(call, Active):
@@ -171,30 +167,6 @@ def _taken(grouped: Grouping[Any], options: Options, rows: bool) -> dict[str, st
                 hint = ", or flat()" if name == WINDOW else ""
                 raise bad_value(argument, column, f"any name but {name!r}, which the result adds: rename it{hint}")
     return {**dict.fromkeys(grouped.key_columns, "a key"), **taken, WINDOW: "the column of windows", **added}
-
-
-def _check_tie(tie: str, argument: str, call: AggregateCall, windows: SessionWindows | SlidingWindows) -> None:
-    """Raises `ValueError` for a Python function over sliding windows, which takes records by their times alone."""
-    if isinstance(windows, SlidingWindows) and isinstance(call, Reduction | Accumulation):
-        allowed = f"None, or sessions: {argument} is a Python function, which has no ties over sliding windows"
-        raise bad_value("tie", tie, allowed)
-
-
-def _check_fits(argument: str, aggregate: AggregateCall, windows: SessionWindows | SlidingWindows, rows: bool) -> None:
-    """Raises `ValueError` for an aggregate that these windows or this result cannot have."""
-    if isinstance(aggregate, RowNumber) and not rows:
-        raise bad_value(argument, f"{aggregate!r}", "with_columns(...): agg gives one row for each window")
-    if isinstance(aggregate, EndedBy) and isinstance(windows, SlidingWindows):
-        raise bad_value(argument, "ended_by()", "session windows: all sliding windows have the same length")
-    if isinstance(aggregate, Active) and isinstance(windows, SlidingWindows):
-        raise bad_value(argument, f"{aggregate!r}", "session windows: runs are parts of a session")
-    if aggregate.function == "session_number" and isinstance(windows, SlidingWindows):
-        raise bad_value(argument, "session_number()", "session windows: sliding windows overlap; or position()")
-    if isinstance(aggregate, Reduction | Accumulation) and rows:
-        raise bad_value(argument, f"{aggregate.maker}(...)", "built-in aggregates; Python functions go into agg")
-    if isinstance(aggregate, Accumulation) and aggregate.merge is None and not isinstance(windows, SlidingWindows):
-        allowed = "aggregate(init, add, merge, ...): sessions are merged"
-        raise bad_value(argument, "aggregate(...) without merge", allowed)
 
 
 def _of_ends(call: AggregateCall, end: str | None) -> AggregateCall:

@@ -29,6 +29,7 @@ from windrow._arguments.instant import Instant, ticks
 from windrow._arguments.integer import integer
 from windrow._plan.flat import BOUNDS
 from windrow._plan.input import Input, Result, Run, check_table
+from windrow._plan.limits import check, check_plan, of_query, of_windows
 from windrow._plan.observation import Observation
 from windrow._plan.open_table import NO_TABLE, check_reserved, open_argument
 from windrow._plan.plan import Callback, Emit, Late, LeftOutPolicy, Options, Overflow, Plan
@@ -118,13 +119,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         for option, value in (("every_record", every_record), ("sequence", sequence)):
             if not isinstance(value, bool):
                 raise bad_type(option, value, "True or False")
-            if value and when != "update":
-                raise bad_value(option, value, "False with emit('close'), which gives each window once")
         pace = None if every is None else microseconds("every", every)
-        if pace is not None and when != "update":
-            raise bad_value("every", every, "None with emit('close'), which gives each window once")
-        if pace is not None and every_record:
-            raise bad_value("every", every, "None with every_record=True, which gives each change at once")
+        check({"emit": when, "every_record": every_record, "sequence": sequence, "every": every})
         if pace is not None:
             check_counted("every", pace, self.grouped.fields[len(self.grouped.key_columns)])
         chosen = self._with(emit=when, every_record=every_record, every=pace, sequence=sequence)
@@ -185,9 +181,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         """
         if policy not in get_args(LeftOutPolicy):
             raise unknown_word("policy", policy, get_args(LeftOutPolicy))
+        check({"left_out": policy, "columns": columns})
         if policy == "drop":
-            if columns is not None:
-                raise bad_value("columns", columns, "none with left_out('drop'), which returns no records")
             return self._with(left_out=None)
         allowed = "the columns of the records to return, at least one, such as ['amount'], or None for none"
         if columns is None:
@@ -282,7 +277,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         [1, 2]
         """
         number = _count(count, _MOST_THREADS)
-        self.grouped.input.check_threads(number)
+        check({"count": number, "spark": self.grouped.input.in_spark})
         return self._with(threads=number)
 
     def progress(self, show: bool | Callback = True) -> Self:
@@ -307,8 +302,7 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         """
         if not isinstance(show, bool) and not callable(show):
             raise bad_type("show", show, "True, False, or a function of the step, the records done, and all of them")
-        if show is not False:
-            self.grouped.input.check_progress(show)
+        check({"show": show, "spark": self.grouped.input.in_spark})
         return self._with(progress=show)
 
     def observe(self, observation: Observation | OfSpark | str) -> Self:
@@ -383,16 +377,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         [('bob', {'count': 2})]
         """
         self.grouped.input.check_start(open)
-        if self.grouped.stream.source and self.grouped.stream.stream_time == "source":
-            allowed = (
-                "None with start_from: open windows hold the records of all sources together, and their clock row has "
-                "one time, so neither the windows nor the time of a source can be derived; without source= all records "
-                "share both"
-            )
-            raise bad_value("source", self.grouped._own_sources, allowed)
-        if isinstance(self.windows, SessionWindows) and self.windows.rules:
-            allowed = "a stream of windows without rules that end sessions, which begins without a history"
-            raise bad_value("start_from", f"{self.windows!r}", allowed)
+        source, stream_time = self.grouped._own_sources or None, self.grouped.stream.stream_time
+        check({**of_windows(self.windows), "start": True, "source": source, "stream_time": stream_time})
         check_reserved("keys", self.grouped.keys, "start_from")
         begun: Self = self._with(start=open_table(open))
         return begun
@@ -486,11 +472,8 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
         """
         if _by_position:
             raise without_names(_by_position, "with_columns")
-        if self.options.op:
-            emits = "late('emit')" if self.options.late == "emit" else "left_out('emit')"
-            option = "emit('update')" if self.options.emit == "update" else emits
-            allowed = "none of emit('update'), late('emit') and left_out('emit'): each record comes back once"
-            raise bad_value("with_columns", option, allowed)
+        emits = "late('emit')" if self.options.late == "emit" else "left_out('emit')"
+        check({"with_columns": "emit('update')" if self.options.emit == "update" else emits, "op": self.options.op})
         opened, plan = self._resolved(aggregates, rows=True)
         with opened.named():
             return opened.with_windows(plan)
@@ -585,20 +568,12 @@ class WindowedData(ShownInNotebooks, Generic[Result]):
             raise without_names(_by_position, "advance")
         allowed = "the table of the run before; on the first day None, as in advance(None, to=...)"
         open = open_argument(open, aggregates, allowed, other=Aggregate)
-        if self.options.emit == "update":
-            allowed = (
-                "emit('close') in advance: a run gives each window once, when it is closed, and has no earlier rows to "
-                "replace; still_open has the windows that are not closed, as they are now"
-            )
-            raise bad_value("emit", "update", allowed)
-        if self.options.left_out is not None:
-            allowed = "'drop' in advance: open windows travel from run to run without the columns of their records"
-            raise bad_value("left_out", "emit", allowed)
+        check({**of_query(self.windows, self.options), "advance": True})
         check_reserved("keys", self.grouped.keys, "advance")
         check_reserved("aggregates", aggregates, "advance")
         check_table(open)
         opened, plan = self._resolved(aggregates)
-        plan.check_rules()
+        check_plan(plan, closing=True)
         plan = opened.continued(plan, open)
         time: Any = plan.schema.field(plan.time).with_name(self.grouped.time)
         moment = ticks("to", to, time, opened.zone)

@@ -77,6 +77,8 @@ class FrameInput(Input[DataFrame]):
         declared: whether the user declares the columns, because Spark may not be asked for anything.
     """
 
+    in_spark = True
+
     def __init__(self, frame: DataFrame, schema: StructType | None = None, *, declared: bool = False) -> None:
         """Reads the schema, unless it is given. With `declared`, the frame may have more columns than are declared."""
         self.declared = declared
@@ -141,20 +143,6 @@ class FrameInput(Input[DataFrame]):
     def zone(self) -> str | None:
         """The session's time zone."""
         return session_zone(self._frame.sparkSession)
-
-    def check_threads(self, count: int) -> None:
-        """Raises `ValueError`: Spark chooses its parallelism."""
-        raise ValueError(
-            f"count: got {count} threads for a Spark DataFrame; allowed: threads for data in this process (Spark "
-            "runs as many tasks at once as it has cores)"
-        )
-
-    def check_progress(self, show: object) -> None:
-        """Raises `ValueError`: Spark shows the progress of its jobs."""
-        raise ValueError(
-            f"show: got {show!r} for a Spark DataFrame; allowed: the progress of data in this process (Spark shows "
-            "that of its jobs in its console and its UI: spark.ui.showConsoleProgress)"
-        )
 
     def _declared(self, columns: pa.Schema) -> bytes | None:
         """The columns for executors to check against the data; None if Spark knows them."""

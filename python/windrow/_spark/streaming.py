@@ -43,6 +43,7 @@ from windrow._executor.stream import change_block, returned_records
 from windrow._executor.stream.pack import PACKED, pack
 from windrow._executor.stream.query import Shipment, read_columns, shipment_of
 from windrow._executor.stream.shard import SUMS
+from windrow._plan.limits import check_plan
 from windrow._plan.plan import Origins, Plan
 from windrow._plan.sequence import SEQUENCE
 from windrow._spark.configure import (
@@ -61,7 +62,6 @@ from windrow._spark.start import Start
 from windrow._spark.step import mapped
 from windrow._spark.types import returned_type
 from windrow._windows.session import SessionWindows
-from windrow._windows.sliding import SlidingWindows
 
 _NUMBERS = itertools.count(1)
 """Numbers the streams of this process: Spark refuses a query in which two of them have counters of one name."""
@@ -72,6 +72,8 @@ _TYPES = {"int32": IntegerType(), "string": StringType(), "int64": LongType(), "
 
 class StreamInput(FrameInput):
     """A streaming DataFrame."""
+
+    is_stream = True
 
     @classmethod
     def of(cls, data: object, schema: StructType | None = None) -> Self:
@@ -89,10 +91,6 @@ class StreamInput(FrameInput):
             raise bad_type("observation", observation, allowed)
         if not observation:
             raise bad_value("observation", observation, "a name of at least one character")
-
-    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        """Raises `ValueError` for sessions with rules and a retention."""
-        windows._check_stream()
 
     def check_start(self, opened: object) -> None:
         """Raises `ValueError` in a declarative pipeline."""
@@ -126,8 +124,7 @@ class StreamInput(FrameInput):
 
     def with_windows(self, plan: Plan) -> DataFrame:
         """All records, each with its window, as a streaming frame."""
-        source, plan = self._without_clashes(self._on_stream(plan))
-        returned_records.check(plan)
+        source, plan = self._without_clashes(self._on_stream(plan, rows=True))
         return with_row_names(plan, source._rows_with_windows(plan), self.row_columns)
 
     def output_name(self, argument: str, expression: ColumnExpression) -> str:
@@ -142,9 +139,9 @@ class StreamInput(FrameInput):
         unpack = _last_step(plan, core, returned_records.unpack_records, _observed(plan, output), shipment)
         return self._unpacked(plan, shipment, frame, unpack, output)
 
-    def _on_stream(self, plan: Plan) -> Plan:
+    def _on_stream(self, plan: Plan, *, rows: bool = False) -> Plan:
         """The plan for a stream. Checks the plan and the session."""
-        _check(plan)
+        check_plan(plan, stream=True, closing=True, rows=rows)
         spark = self._frame.sparkSession
         check_state_store(spark, pipeline=self.declared)
         warn_unless_configured(spark, pipeline=self.declared)
@@ -257,22 +254,6 @@ def _observed(plan: Plan, output: StructType) -> dict[str, str]:
 def _nullable(core: pa.Schema) -> pa.Schema:
     """The core's columns, all nullable as in Spark."""
     return pa.schema([field.with_nullable(True) for field in core])
-
-
-def _check(plan: Plan) -> None:
-    """Raises `ValueError` if the plan lacks a setting that only streams need."""
-    if plan.windows.grace is None:
-        raise bad_value(
-            "grace",
-            None,
-            "a grace on a stream: how far behind stream time a record may be, such as grace='1 hour'; windows stay "
-            "open that long, and later records are late; '0 seconds' for records in order",
-        )
-    plan.check_rules()
-    if plan.options.every_record and plan.stream.order is None:
-        raise bad_value(
-            "every_record", True, "False, or group_by(order=...) with the column that orders records, such as 'offset'"
-        )
 
 
 def _metrics(plan: Plan) -> str:

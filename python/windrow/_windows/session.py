@@ -269,12 +269,6 @@ class SessionWindows(Windows):
         super()._check_time(time)
         self.rules.check_zone(time)
 
-    def _check_stream(self) -> None:
-        """Raises `ValueError` for a retention and rules."""
-        if self.rules and self.retention is not None:
-            allowed = "None with rules that end sessions: a session that a rule has ended takes no further record"
-            raise bad_value("retention", words(self.retention), allowed)
-
     def _on_stream(self, time: pa.Field[Any]) -> Self:
         """These windows with the longest gap of a stream."""
         if not isinstance(self.gap, DynamicGap):

@@ -65,10 +65,6 @@ class Windows(ABC):
             if kind == "one tick" and 0 < length < unit.tick:
                 raise bad_value(argument, words(length), f"at least 1 {unit.name}, {counts}")
 
-    def _check_stream(self) -> None:
-        """Raises `ValueError` for windows that a stream cannot make."""
-        return
-
     def _renamed(self, named: Callable[[str, Any], Any]) -> Self:
         """These windows over names of columns; only sessions have any."""
         del named

@@ -15,8 +15,6 @@ from windrow._arguments.errors import bad_type, bad_value, listed
 from windrow._arguments.expression import CONSTANT, ColumnExpression
 from windrow._plan.input import Input, Need
 from windrow._plan.plan import Origins, Plan
-from windrow._windows.session import SessionWindows
-from windrow._windows.sliding import SlidingWindows
 
 Definition = Callable[..., Any]
 """A function from data to a query over it: `group_by(data, ...).windowed_by(...).agg(...)`; for a cogroup, of its
@@ -51,6 +49,8 @@ class Answer:
 class Blank(Input[Answer]):
     """Columns without rows, for the plan of a query over them."""
 
+    is_stream = True
+
     def __init__(self, schema: pa.Schema) -> None:
         """Of the columns of a schema."""
         self._schema = schema
@@ -63,20 +63,10 @@ class Blank(Input[Answer]):
     def check_observation(self, observation: object) -> None:
         """Accepts anything: a driver always has its counters."""
 
-    def check_threads(self, count: int) -> None:
-        """Accepts any number: a driver always has one thread."""
-
-    def check_progress(self, show: object) -> None:
-        """Accepts anything: a driver takes record by record."""
-
     def check_start(self, opened: object) -> None:
         """Raises `TypeError` for a table of Spark, because a driver works in this process."""
         if any(kind.__module__.startswith("pyspark.") for kind in type(opened).__mro__):
             raise bad_type("open", opened, "a table in this process, such as still_open.toArrow() gives")
-
-    def check_windows(self, windows: SessionWindows | SlidingWindows) -> None:
-        """Raises `ValueError` for sessions with rules and a retention, as a stream does."""
-        windows._check_stream()
 
     def union(self, inputs: Sequence[Self], schema: pa.Schema | None = None, origins: Origins | None = None) -> Blank:
         """The columns of a cogroup; not the union of two DataFrames, which has no schema."""

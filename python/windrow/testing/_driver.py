@@ -12,13 +12,14 @@ from typing import Any, Self
 import pyarrow as pa
 
 from windrow._arguments.duration import Duration
-from windrow._arguments.errors import bad_type, bad_value
+from windrow._arguments.errors import bad_type
 from windrow._arguments.nested import no_rows
 from windrow._executor.batches import stream_reader
 from windrow._executor.open_windows import check_start
 from windrow._executor.tasks import Source
 from windrow._folds.python_values import values_of
 from windrow._plan.flat import shown
+from windrow._plan.limits import check_plan
 from windrow._plan.plan import left_out_columns
 from windrow._windows.session import SessionWindows
 from windrow.testing._change import Change, changes_of
@@ -144,10 +145,7 @@ class StreamDriver:
         """
         plan = plan_of(definition, schema)
         plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
-        if plan.windows.grace is None:
-            allowed = "how far behind stream time a record may be, such as grace='1 hour'; '0 seconds' for not at all"
-            raise bad_value("grace", None, allowed)
-        plan.check_rules()
+        check_plan(plan, stream=True, closing=True, order=True)
         self._plan = plan
         self._feed = Feed(plan, schema, value)
         self._schema = self._feed.schema

@@ -14,6 +14,7 @@ from windrow._aggregates.evaluation import Named
 from windrow._executor.stream import returned_records
 from windrow._executor.stream.query import read_columns, shipment_of
 from windrow._native import Query
+from windrow._plan.limits import check_plan
 
 from .steps import LocalStream
 
@@ -33,7 +34,7 @@ class LocalRows(LocalStream):
         plan = windowed._plan(self.aggregates or {"n": wr.count()}, rows=True)
         if isinstance(plan.windows, SessionWindows):
             plan = replace(plan, windows=plan.windows._on_stream(plan.schema.field(plan.time)))
-        returned_records.check(plan)
+        check_plan(plan, stream=True, rows=True)
         if plan.finish is not None:
             passed = [(name, Named(name)) for name in self.schema.names]
             columns = (*passed, *plan.finish.columns[len(plan.keys) :])

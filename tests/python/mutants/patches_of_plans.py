@@ -57,15 +57,15 @@ PATCHES = [
     Patch("_plan/plan.py", " or self.left_out is not None", "", LEFT_OUT),
     Patch("_plan/plan.py", '"late_by", "stream_time", *', '"stream_time", "late_by", *', LEFT_OUT),
     Patch(
-        "_plan/plan.py",
-        'if has_rules and self.options.emit == "update"',
-        "if False",
+        "_plan/limits.py",
+        '("emit=update", "rules", "stream")',
+        '("emit=update", "rules", "advance")',
         "native/test_session_rules.py::test_a_stream_refuses_updates_a_retention_and_an_end_without_rules",
     ),
     Patch(
-        "_plan/plan.py",
-        'call.function == "ended_by" and not has_rules',
-        'call.function == "ended_by" and has_rules',
+        "_plan/limits.py",
+        '"rules=None", "closing"',
+        '"rules", "closing"',
         "native/test_session_rules.py::test_a_stream_refuses_updates_a_retention_and_an_end_without_rules",
     ),
     Patch(

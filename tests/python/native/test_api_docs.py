@@ -7,11 +7,13 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
 
 import windrow
+from windrow._plan.limits import LIMITS
 
 ELSEWHERE = {"windrow.testing._definition", "windrow.kafka._producer"}
 """Modules with objects that represent others."""
@@ -85,3 +87,26 @@ def test_the_public_calls_are_seen() -> None:
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_public_calls_have_an_example(name: str) -> None:
     assert doctest.DocTestParser().get_examples(PUBLIC[name].__doc__)
+
+
+WORDS = {
+    "op": ('emit("update")', 'late("emit")', 'left_out("emit")'),
+    "emit=update": ('emit("update")',),
+    "python": ("reduce", "aggregate"),
+    "retention": ("retention=",),
+    "start": ("start_from",),
+    "rows": ("with_columns",),
+}
+LISTS = [
+    ("docs/explanation/windows.md", "Refused:", {"with_columns", "rows"}, {"stream", "start"}),
+    ("docs/explanation/streams.md", "Refused:", {"with_columns", "rows"}, set[str]()),
+    ("docs/how-to/session-rules.md", "A stream refuses rules together with", {"rules"}, set[str]()),
+]
+
+
+@pytest.mark.parametrize(("page", "begins", "some", "none"), LISTS)
+def test_a_page_lists_what_the_table_refuses(page: str, begins: str, some: set[str], none: set[str]) -> None:
+    text = (Path(__file__).parents[3] / page).read_text(encoding="utf-8").partition(begins)[2]
+    rows = [row for row in LIMITS if some & {*row} and not none & {*row}]
+    refused = {word for row in rows for feature in {*row} - some for word in WORDS.get(feature, ())}
+    assert {*re.findall("`([^`]+)`", re.split(r"\.\s", text)[0])} == refused

@@ -290,7 +290,7 @@ def test_a_flat_result_has_the_bounds_as_columns(spark: SparkSession, windows: A
 def test_the_progress_and_the_batches_of_a_result_are_sparks_own(spark: SparkSession) -> None:
     windowed = wr.group_by(events(spark, rows=10), "user_id", time="ts").windowed_by(GAP)
     assert windowed.progress(False).count().columns == ["user_id", "window", "count"]
-    with pytest.raises(ValueError, match=r"show: got True for a Spark DataFrame; allowed: .*showConsoleProgress"):
+    with pytest.raises(ValueError, match=r"show: got True; allowed: .*showConsoleProgress"):
         windowed.progress()
     with pytest.raises(TypeError, match=r"to_reader: got data that is not in this process; allowed: .*write"):
         windowed.to_reader(n=wr.count())

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from windrow._aggregates.call import AggregateCall
-from windrow._arguments.errors import aggregate_argument, bad_column_type, bad_value
+from windrow._arguments.errors import bad_column_type
 from windrow._arguments.nested import nulls
 from windrow._executor.batches import Batches
 from windrow._executor.stream.change_block import blocks_of, counted, rows_of
@@ -35,23 +35,6 @@ Rows = pa.RecordBatch | pa.Table
 
 _WITHOUT_WINDOW = {b"windrow.records": b"without a window"}
 """The metadata of records without a window."""
-
-
-def check(plan: Plan) -> None:
-    """Raises `ValueError` for session numbers, rules, and retention.
-
-    A session that stays visible may close again with more records.
-    """
-    for name, call in plan.aggregates:
-        if call.function == "session_number":
-            allowed = "a batch: a stream would have to remember for ever how many sessions each key had"
-            raise bad_value(aggregate_argument(name), "session_number()", allowed)
-    if isinstance(plan.windows, SessionWindows) and plan.windows.rules:
-        allowed = "agg(...), or a batch: with_columns on a stream takes sessions without rules"
-        raise bad_value("windows", f"{plan.windows!r}", allowed)
-    if plan.windows.retention is not None:
-        allowed = "windows without retention= for with_columns on a stream: each record comes back once"
-        raise bad_value("windows", f"{plan.windows!r}", allowed)
 
 
 def core_plan(plan: Plan, records: pa.Schema) -> Plan:
