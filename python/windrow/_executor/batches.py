@@ -33,7 +33,7 @@ def ipc_streams(batches: Batches, schema: bytes) -> Batches:
 
 
 def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch `with_offsets`. If it nests structs in structs, at any depth, a copy whose buffers start at its values.
+    """The batch `with_offsets`; if it nests structs or unions in such, a copy whose buffers start at its values.
 
     A sliced struct starts inside its buffers. The core applies its offset to the children, but pyarrow has already
     applied it to them. A copy through Arrow IPC has no offsets.
@@ -71,15 +71,15 @@ def stream_reader(stream: Any) -> pa.RecordBatchReader:
 
 
 def _cuts_twice(kind: Any, cut: bool = False) -> bool:
-    """Whether the type nests a struct in a struct, a fixed-size list or a union."""
+    """Whether the type nests a struct or a union in a struct, a fixed-size list or a union."""
     if isinstance(kind, pa.BaseExtensionType):
         return _cuts_twice(kind.storage_type, cut)
     if pa.types.is_dictionary(kind):
         return _cuts_twice(kind.value_type, cut)
-    is_struct = pa.types.is_struct(kind)
-    if is_struct and cut:
+    is_cut = pa.types.is_struct(kind) or pa.types.is_union(kind)
+    if is_cut and cut:
         return True
-    cut = cut or is_struct or pa.types.is_fixed_size_list(kind) or pa.types.is_union(kind)
+    cut = cut or is_cut or pa.types.is_fixed_size_list(kind)
     return any(_cuts_twice(kind.field(i).type, cut) for i in range(kind.num_fields))
 
 

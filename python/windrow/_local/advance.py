@@ -26,10 +26,9 @@ _ALLOWED = "the open windows that the earlier advance returned, or None on the f
 
 
 def rows_of(
-    plan: Plan, opened: Columns | None, records: list[pa.RecordBatch], to: int
+    plan: Plan, operator: Operator, opened: Columns | None, records: list[pa.RecordBatch], to: int
 ) -> tuple[pa.Table, Mapping[str, int]]:
-    """The rows of a run, and its counters except those of reading. `records` are sorted by time."""
-    operator = Operator(plan.spec.of_run.text, plan.schema, plan.folds())
+    """The rows of a run of a new operator, and its counters except those of reading. `records` are sorted by time."""
     schema = run_schema(operator.output_schema)
     finish = None if plan.finish is None else plan.finish.typed(schema)
     before = None if opened is None else opened_of(plan, opened, shown_aggregates(plan, operator.output_schema))

@@ -37,7 +37,7 @@ class Dictionaries:
 
     def fitting(self, column: str, kind: Any) -> Any:
         """The type of a result column with values of this column of the stream, whose type is `kind`."""
-        values = self._values.get(column, ())
+        values = self._values.get(column, ()) if pa.types.is_dictionary(kind) else ()
         return widened(kind) if values and len(values) > capacity(kind) else kind
 
     def _add(self, field: pa.Field[Any], column: Any) -> None:

@@ -34,7 +34,7 @@ from windrow._local.progress import Progress, progress_of, with_progress
 from windrow._local.reader import hands_lists, packed, reader_of, typed_reader
 from windrow._local.results import Kinds, is_null, pyarrow_table, table_of
 from windrow._local.sources import Union, columns_of
-from windrow._native import Query, RowColumns
+from windrow._native import Operator, Query, RowColumns
 from windrow._plan.casts import Casts
 from windrow._plan.flat import BOUNDS, flat, shown
 from windrow._plan.input import Input, Need, Run
@@ -217,9 +217,10 @@ class LocalInput(Input[Any]):
         """One run of a daily job, in the kind of the data."""
         before = None if opened is None else columns_of(opened, "open")
         query = Query.of_rows(plan.spec.in_order.text, plan.schema)
+        operator = Operator(plan.spec.of_run.text, plan.schema, plan.folds())  # refuses columns before they are read
         records, read = self._read(None, lambda: query.run(self._stream(plan, None, LeftOutRecords(plan))))
         try:
-            rows, of_run = rows_of(plan, before, records, to)
+            rows, of_run = rows_of(plan, operator, before, records, to)
         except ValueError as error:
             raise refusal(error, plan, before, self._source, self._table) from error
         warn_left_out(read)

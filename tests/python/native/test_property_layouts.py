@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -211,6 +212,7 @@ LISTS_OF_VIEWS = pa.array([[b"a"], [b"b"]], pa.list_(pa.binary_view()))
         pa.array([Decimal(100), None, Decimal(-500), Decimal(0)], pa.decimal128(5, -2)),
         pa.DictionaryArray.from_arrays(CODES, pa.array([Decimal("1.5"), Decimal(2)], pa.decimal32(7, 1))),
         pa.DictionaryArray.from_arrays(CODES, CODED[:2]),
+        pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), CODED[:1]),
         pa.DictionaryArray.from_arrays(CODES, pa.StructArray.from_arrays([CODED], ["x"])[:2]),
         pa.ExtensionArray.from_storage(pa.opaque(UNION.type, "name", "vendor"), UNION),
         pa.ListViewArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array([2, 1], pa.int32()), UNION),
@@ -243,5 +245,8 @@ def test_a_dictionary_beside_a_union_is_carried_and_refused_as_a_value(values: A
     query = wr.group_by(table(values), "user", time="ts").windowed_by(GAP)
     assert query.with_columns(n=wr.count())["v"].to_pylist() == values.to_pylist()
     for aggregate in (wr.first("v"), wr.collect_list("v")):
-        with pytest.raises(TypeError, match='column "v" has type .*; allowed: types without a dictionary in a union'):
-            query.agg(x=aggregate)
+        for run in (query.agg, partial(query.advance, None, to="2026-05-05")):
+            with pytest.raises(
+                TypeError, match='column "v" has type .*; allowed: types without a dictionary in a union'
+            ):
+                run(x=aggregate)
