@@ -128,6 +128,9 @@ class Casts(NamedTuple):
             column = self._finite(column, kind, values)
             units = [unit for unit in _units(known) if unit != "ns" or pa.types.is_floating(kind)]
             return _since_1970((self.floats.format(column, _MICROSECONDS[unit]), unit) for unit in units)
+        if isinstance(kind, pa.TimestampType):  # of categories, which are text now, or of runs
+            unit = ("ns", "_NS") if kind.unit == "ns" else ("us", "")
+            return (self.text if kind.tz is None else self.zoned).format(column, *unit)
         return self.date.format(column) if pa.types.is_date(kind) else None
 
     def of_gap(self, column: str, kind: pa.DataType, values: Sequence[Any]) -> str:
@@ -175,7 +178,10 @@ class Casts(NamedTuple):
         return f", which no cast makes of text such as {other!r}; {numbers} makes it of a column of numbers"
 
     def _plain(self, column: str, kind: Any) -> tuple[str, Any]:
-        """A column of categories as text; any other as it is."""
+        """A column of categories as text, and one of runs as its values; any other as it is."""
+        is_run = pa.types.is_run_end_encoded(kind)
+        if is_run and not pa.types.is_dictionary(kind.value_type) and str(kind.value_type) != "string_view":
+            return self._plain(f"pyarrow.compute.run_end_decode({column})", kind.value_type)
         if pa.types.is_dictionary(kind):
             return self.as_text.format(column), kind.value_type
         is_view = str(kind) == "string_view" and not self.reads_views

@@ -187,6 +187,34 @@ def test_a_period_of_pandas_begins_at_a_time(frequency: str) -> None:
     assert times_of(converted("pandas", frame, cast))[0] == begins[frequency]
 
 
+RUNS: dict[str, pa.Array[Any]] = {
+    "times": pa.array(TIMES, pa.timestamp("us")),
+    "zoned times": pa.array(TIMES, pa.timestamp("ns", "UTC")),
+    "text": pa.array([at.isoformat() for at in TIMES]),
+    "microseconds": pa.array(TICKS),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_cast_makes_times_of_runs(name: str) -> None:
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), RUNS[name])
+    data = pa.table({"user": USERS, "at": runs})
+    made = converted("pyarrow", data, cast_of(data, "at"))
+    assert times_of(made) == TIMES
+    assert sessions(made) == [("ann", 2), ("bob", 1)]
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Madrid"])
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_a_cast_makes_times_of_categories_of_times(library: str, zone: str | None, unit: str) -> None:
+    times = pa.array(TICKS).cast(pa.timestamp("us", zone)).cast(pa.timestamp(unit, zone))
+    data: Any = pa.table({"user": USERS, "at": times.dictionary_encode()})
+    if library == "pandas":
+        data = pd.DataFrame({"user": USERS, "at": pd.Categorical(times.to_pandas())})
+    assert times_of(converted(library, data, cast_of(data, "at"))) == TIMES
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize(
     ("values", "times"),
