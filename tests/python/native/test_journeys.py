@@ -20,7 +20,7 @@ from windrow import _native as native
 
 from ..harness.examples import usually
 from ..harness.families import often, some
-from ..harness.tables import by_sessions, by_sliding, in_batches, records, rows_of
+from ..harness.tables import arrow, by_sessions, by_sliding, in_batches, records, rows_of
 from ..oracle.journeys import funnel, funnel_times
 from ..oracle.records import Record, by_key, in_order
 from ..scenes import all_at
@@ -162,10 +162,8 @@ def test_conditions_are_those_of_where() -> None:
         "duckdb": (duckdb.from_arrow(table), ["view", "event = 'cart'", duckdb.SQLExpression("event = 'pay'")]),
     }
     for data, steps in aggregates.values():
-        result = windowed(data).agg(steps=wr.funnel(steps), strictly=wr.funnel(steps, strict=True))
-        rows = result.fetchall() if hasattr(result, "fetchall") else result.rows() if hasattr(result, "rows") else None
-        found = rows[0][2:] if rows is not None else tuple(result.select(["steps", "strictly"]).to_pylist()[0].values())
-        assert found == (3, 1)
+        (row,) = arrow(windowed(data).agg(steps=wr.funnel(steps), strictly=wr.funnel(steps, strict=True))).to_pylist()
+        assert (row["steps"], row["strictly"]) == (3, 1)
     # the name of an existing column wins over SQL of the same text
     named = table.append_column("event = 'cart'", pa.array([True, False, False, False]))
     both = wr.funnel(["view", "event = 'cart'"])
