@@ -107,6 +107,7 @@ TYPES: list[tuple[Callable[[], object], str]] = [
 ]
 LAST, MORE = f"{LONGEST - 1} microseconds", "2 microseconds"
 HALF, STEP = f"{LONGEST // 2} microseconds", "1 microsecond"
+HOUR, MILLI, ODD = "1 hour", "1 millisecond", "1500 milliseconds"
 VALUES: list[tuple[Callable[[], object], str]] = [
     (lambda: gap("1 second", grace="-1 second"), "grace: got '-1 second'; allowed: a duration of zero or more"),
     (lambda: within("1 second", grace="-1 second"), "grace: got '-1 second'"),
@@ -121,31 +122,22 @@ VALUES: list[tuple[Callable[[], object], str]] = [
     (lambda: within(HALF, grace=MORE, resolution=STEP), "grace: got"),
     (lambda: within(f"{LONGEST // 2 + 1} microseconds", resolution=STEP), "difference: got"),
     # Multiples of the resolution
+    (lambda: within("1500 microseconds", resolution=MILLI), f"difference: .*multiple of the resolution, {MILLI}"),
+    (lambda: within("2 s", grace=ODD, resolution="1 s"), f"grace: got '{ODD}'.*multiple of the resolution, 1 second"),
+    # The least retention, and a microsecond less
     (
-        lambda: within("1500 microseconds", resolution="1 millisecond"),
-        "difference: .*a multiple of the resolution, 1 millisecond",
-    ),
-    (
-        lambda: within("2 seconds", grace="1500 milliseconds", resolution="1 second"),
-        "grace: got '1500 milliseconds'.*a multiple of the resolution, 1 second",
-    ),
-    # The least retention
-    (
-        lambda: gap("5 minutes", grace="1 hour", retention="3899999999 microseconds"),
-        r"retention: .*at least 1 hour 5 minutes, which is gap \+ grace",
+        lambda: gap("5 m", grace=HOUR, retention="3899999999 us"),
+        r"retention: .* 1 hour 5 minutes, which is gap \+ grace",
     ),
     (lambda: gap("5 minutes", retention="1 minute"), "at least 5 minutes"),
     (
-        lambda: own(grace="1 hour", max_gap="2 hours", retention="10799999999 microseconds"),
-        r"at least 3 hours, which is max_gap \+ grace",
+        lambda: own(grace=HOUR, max_gap="2 h", retention="10799999999 us"),
+        r"retention: .* 3 hours, which is max_gap \+ grace",
     ),
+    (lambda: own(retention="2 hours"), r"retention: got '2 hours'; allowed: at least 1 day, which is max_gap \+ grace"),
     (
-        lambda: own(retention="2 hours"),
-        r"retention: got '2 hours'; allowed: at least 1 day, which is max_gap \+ grace",
-    ),
-    (
-        lambda: within("10 minutes", grace="1 minute", retention="20 minutes 59 seconds"),
-        r"retention: .*at least 21 minutes, which is 2 x difference \+ grace",
+        lambda: within("10 m", grace="1 m", retention="20 m 59 s"),
+        r"retention: .* 21 minutes, which is 2 x difference \+ grace",
     ),
 ]
 
