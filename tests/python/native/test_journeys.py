@@ -238,19 +238,13 @@ def test_a_bad_funnel_is_an_error_at_the_call(maker: Any, call: Any, error: type
         assert (f"{maker.__name__}{word}" if word.startswith("(") else word) in said
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: wr.path("event", max_length=0), ValueError, ["path(max_length=)", "1 to 1,000,000"]),
-        (lambda: wr.path("event", max_length="3"), TypeError, ["path(max_length=)"]),
-        (lambda: of(wr.path("nope")), ValueError, ["nope"]),
-    ],
-)
-def test_a_bad_path_is_an_error_at_the_call(call: Any, error: type[Exception], words: list[str]) -> None:
-    with pytest.raises(error) as raised:
-        call()
-    for word in words:
-        assert word in str(raised.value).replace('"', "'")
+def test_a_bad_path_is_an_error_at_the_call() -> None:
+    with pytest.raises(ValueError, match=r"path.max_length=.: got 0; allowed: .*1 to 1,000,000"):
+        wr.path("event", max_length=0)
+    with pytest.raises(TypeError, match="path.max_length=.: got '3'"):
+        wr.path("event", max_length="3")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="nope"):
+        of(wr.path("nope"))
 
 
 def of(aggregate: wr.Aggregate) -> Any:
