@@ -20,13 +20,10 @@ from hypothesis import strategies as st
 
 import windrow as wr
 
-from ..harness.daily_jobs import days, half_hours, instant, pairs, played, shown_windows
+from ..harness.daily_jobs import days, half_hours, pairs, played, shown_windows
 from ..harness.examples import usually
 from ..harness.families import FAMILIES, often, some
-from ..harness.tables import Call, arrow, assert_same, assert_windows, by_sessions, by_sliding, rows_of, window_bounds
-from ..oracle.micro_batches import MicroBatches
-from ..oracle.scenario import Row
-from ..oracle.streaming_scenario import StreamingScenario
+from ..harness.tables import Call, arrow, assert_same, assert_windows, by_sessions, by_sliding, rows_of
 from ..scenes import at, keyed
 
 TICK = timedelta(microseconds=1)
@@ -84,37 +81,6 @@ def test_sliding_windows_of_days_are_those_of_the_history(
         steps * unit * TICK, grace=grace * unit * TICK, resolution=unit * TICK
     )
     check(cut, windows, by_sliding(steps * unit, unit))
-
-
-@pytest.mark.parametrize("kind", WINDOWS)
-@pytest.mark.parametrize("late", ["drop", "emit"])
-def test_late_records_are_those_of_a_micro_batch(kind: str, late: Any) -> None:
-    """A run is a micro-batch that ends with a tick: brute force over rules 1.2, with records of earlier days."""
-    seen = 0
-    for seed in range(25):
-        rng = random.Random(f"{kind} {late} {seed}")
-        length, grace = rng.randint(1, 6), rng.randint(0, 4)
-        oracle = MicroBatches(StreamingScenario(kind, length, grace, emit="close", late=late))
-        windows, opened, end = WINDOWS[kind](length * TICK, grace=grace * TICK), None, 10**6
-        late_rows = 0
-        for _ in range(4):
-            end += rng.randint(0, 15)
-            rows = [(rng.choice("ab"), rng.randint(end - 25, end - 1)) for _ in range(rng.randint(0, 8))]
-            changes = oracle.push([*(Row(key, time, 1) for key, time in rows), Row(None, end, tick=True)])
-            table = keyed([ord(key) for key, _ in rows], [time for _, time in rows])
-            run = wr.group_by(table, "k", time="ts").windowed_by(windows).late(late)
-            closed, opened = run.advance(opened, to=instant(end, pa.timestamp("us")), n=wr.count())
-            ops = closed["op"].to_pylist() if late == "emit" else ["upsert"] * closed.num_rows
-            got = zip(ops, closed["k"].to_pylist(), window_bounds(closed), closed["n"].to_pylist(), strict=True)
-            expected = [
-                (change.op, ord(change.key), (change.start, change.end), (change.values or (0,))[0])
-                for change in changes
-            ]
-            assert sorted(got) == sorted(expected), f"seed {seed}, up to {end}"
-            late_rows += wr.counters(closed)["late"]
-        assert late_rows == oracle.counters["late"]
-        seen += late_rows
-    assert seen > 20
 
 
 def check_continued(history: pa.Table, ends: list[int], windowed: Any, aggregates: dict[str, Any]) -> None:
