@@ -181,12 +181,14 @@ REFUSED: dict[str, Any] = {
         lambda: driven(SESSIONS).pipe_batch(interleaved([("visits", 1, 1)]), input_column="of")
     ),
     "data: got 'at'": lambda: driven(SESSIONS).pipe_batch(pa.table({"k": ["a"], "amount": [1.0]}), input="orders"),
-    "allowed: none": lambda: StreamDriver(single, CLICKS).pipe("clicks", k="a"),
+    "input: got 'clicks'; allowed: none": lambda: StreamDriver(single, CLICKS).pipe("clicks", k="a"),
     "input_column: got 'k'; allowed: none": (
         lambda: StreamDriver(single, CLICKS).pipe_batch(CLICKS.empty_table(), input_column="k")
     ),
-    "orders: column|no|got": lambda: StreamDriver(both, CLICKS),
-    "schema: got": lambda: StreamDriver(lambda clicks: single(clicks), {"clicks": CLICKS}),
+    "time: got 'at'; allowed: a column of the data": lambda: StreamDriver(both, CLICKS),
+    r"schema: got \('clicks',\); allowed: the schema of the one input": lambda: StreamDriver(
+        lambda clicks: single(clicks), {"clicks": CLICKS}
+    ),
     r"schema: got \('a', 'b'\); allowed: schemas of 'clicks', 'orders'": (
         lambda: StreamDriver(lambda a, b: of(SESSIONS)(a, b), {"a": CLICKS, "b": ORDERS})
     ),
