@@ -16,14 +16,14 @@ import windrow as wr
 from windrow._arguments.other_query import difference
 from windrow.testing import StreamDriver
 
-from ..harness.daily_jobs import days, half_hours, pairs
+from ..harness.daily_jobs import days, half_hours, instant, pairs
 from ..harness.examples import usually
 from ..oracle.records import Record
 from ..oracle.sessions import sessions
 from ..oracle.sliding import sliding
 from ..scenes import at, keyed
 
-TICK = timedelta(microseconds=1)
+TICK, US = timedelta(microseconds=1), pa.timestamp("us")
 END = 200
 
 
@@ -32,10 +32,6 @@ def cuts(draw: st.DrawFn) -> tuple[pa.Table, int]:
     """Up to 30 records of two keys, and the end of the first query."""
     rows = draw(st.lists(st.tuples(st.integers(-20, 80), st.integers(1, 2)), max_size=30))
     return keyed([key for _, key in rows], [time for time, _ in rows]), draw(st.integers(-25, 90))
-
-
-def instant(ticks: int) -> Any:
-    return pa.scalar(ticks, pa.timestamp("us")).as_py()
 
 
 def of_session(gap: int, grace: int) -> Any:
@@ -86,9 +82,9 @@ def two_queries(cut: tuple[pa.Table, int], before: Any, after: Any) -> Any:
     """The run of a query up to the cut, that of another query over the rest, and the records of the first."""
     history, end = cut
     first, second = days(history, [end])
-    one = wr.group_by(first, "k", time="ts").windowed_by(before).advance(None, to=instant(end), **BEFORE)
+    one = wr.group_by(first, "k", time="ts").windowed_by(before).advance(None, to=instant(end, US), **BEFORE)
     two = wr.group_by(second, "k", time="ts").windowed_by(after)
-    return one, two.advance(one.still_open, to=instant(END), **AFTER), first
+    return one, two.advance(one.still_open, to=instant(END, US), **AFTER), first
 
 
 def by_window(table: pa.Table) -> dict[Any, dict[str, Any]]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import given
 from hypothesis import strategies as st
 
 import windrow as wr
 from windrow.testing import StreamDriver
 
-from ..harness.daily_jobs import instant
+from ..harness.daily_jobs import played
 from ..harness.examples import usually
 from ..harness.row_steps import LocalRows
 from ..harness.steps import LocalStream
+from ..harness.tables import Rows, rows_of
 from ..oracle.records import Record
 from ..oracle.sliding import sliding
 
@@ -51,27 +52,20 @@ def answers(members: list[int], ties: dict[int, int]) -> dict[str, Any]:
     return {"all": members, "first": members[0], "last": members[-1], "path": members, "least": least}
 
 
-def expected_of(rows: list[Made], difference: int) -> list[tuple[Any, ...]]:
+def expected_of(rows: list[Made], difference: int) -> Rows:
     ties = {number: tie for number, (_, _, tie) in enumerate(rows)}
-    found = []
+    found = Rows()
     for key in (1, 2):
         of_key = [(n, time, tie) for n, (own, time, tie) in enumerate(rows) if own == key]
         records = [Record((key,), time, 100 * tie + number, {"id": number}) for number, time, tie in of_key]
         for start, end, members in sliding(records, difference, 1):
-            values = answers([record.values["id"] for record in members], ties)
-            found.append((key, start, end, *values.values()))
-    return sorted(found)
+            found[(key,), start, end] = answers([record.values["id"] for record in members], ties)
+    return found
 
 
-def shown(rows: Iterator[dict[str, Any]] | list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    def ticks(time: Any) -> int:
-        value: int = pa.scalar(time, pa.timestamp("us")).value
-        return value
-
-    return sorted(
-        (row["k"], *(ticks(row["window"][bound]) for bound in ("start", "end")), *(row[name] for name in AGGREGATES))
-        for row in rows
-    )
+def shown(table: pa.Table) -> Rows:
+    """The windows of the two keys; another key closes them."""
+    return rows_of(table.filter(pc.less(table["k"], 9)).select(["k", "window", *AGGREGATES]), ["k"])
 
 
 def cut(rows: list[Made], at: int) -> list[pa.Table]:
@@ -81,26 +75,27 @@ def cut(rows: list[Made], at: int) -> list[pa.Table]:
 @usually(60)
 @given(MADE, st.integers(1, 6), st.integers(0, 24))
 def test_equal_ties_go_by_arrival(rows: list[Made], difference: int, at: int) -> None:
-    expected, whole, far = expected_of(rows, difference), table_of(rows), instant(9 * END, pa.timestamp("us"))
-    assert shown(windowed(whole, difference).agg(**AGGREGATES).to_pylist()) == expected
-    assert shown(windowed(whole, difference).advance(None, to=far, **AGGREGATES).closed.to_pylist()) == expected
-
-    opened, closed = None, []
-    for part, to in zip(cut(rows, at), (0, 9 * END), strict=True):  # nothing closes in the first run
-        run = windowed(part, difference).advance(opened, to=instant(to, pa.timestamp("us")), **AGGREGATES)
-        opened, closed = run.still_open, closed + run.closed.to_pylist()
-    assert shown(closed) == expected
-
     def query(data: Any) -> Any:
         return windowed(data, difference).agg(**AGGREGATES)
 
-    last = table_of([(9, 9 * END, 1)], len(rows))
+    def run(parts: list[pa.Table], ends: list[int]) -> pa.Table:
+        closed, _ = played(parts, ends, lambda part: windowed(part, difference), AGGREGATES)
+        return pa.concat_tables(closed)
+
     stream, driver = LocalStream(query, SCHEMA, shards=2), StreamDriver(query, SCHEMA)
-    emitted = [row for part in (*cut(rows, at), last) for row in stream.push([part])]
-    assert shown([row for row in emitted if row["k"] != 9]) == expected
-    for part in (*cut(rows, at), last):
+    micro_batches = [*cut(rows, at), table_of([(9, 9 * END, 1)], len(rows))]
+    for part in micro_batches:
         driver.pipe_batch(part)
-    assert shown([row for row in driver.read_table().to_pylist() if row["k"] != 9]) == expected
+    tables = {
+        "a batch": query(table_of(rows)),
+        "a run": run([table_of(rows)], [9 * END]),
+        "two runs": run(cut(rows, at), [0, 9 * END]),  # nothing closes in the first one
+        "a stream": pa.Table.from_batches([one for part in micro_batches for one in stream.push_batches([part])]),
+        "a driver": driver.read_table(),
+    }
+    expected = expected_of(rows, difference)
+    for way, table in tables.items():
+        assert shown(table) == expected, way
 
 
 @usually(40)

@@ -12,10 +12,12 @@ import pytest
 import windrow as wr
 from windrow import state
 
+from ..harness.daily_jobs import instant
 from ..harness.steps import LocalStream
 from ..harness.tables import assert_same, rows_of
 
-SCHEMA = pa.schema({"k": pa.string(), "ts": pa.timestamp("us", "UTC"), "v": pa.int64(), "gap": pa.duration("us")})
+UTC = pa.timestamp("us", "UTC")
+SCHEMA = pa.schema({"k": pa.string(), "ts": UTC, "v": pa.int64(), "gap": pa.duration("us")})
 TICK = timedelta(microseconds=1)
 BUILT_IN: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v"), "all": wr.collect_list("v"), "low": wr.min("v")}
 SUMS: dict[str, Any] = {"n": wr.count(), "total": wr.sum("v")}
@@ -41,10 +43,6 @@ def records(draw: random.Random, start: int, count: int) -> pa.Table:
         for each, kind in zip((times, values, gaps), SCHEMA.types[1:], strict=True)
     ]
     return pa.table([pa.array(keys, pa.string()), *columns], schema=SCHEMA)
-
-
-def instant(ticks: int) -> Any:
-    return pa.scalar(ticks, pa.int64()).cast(SCHEMA.field("ts").type).as_py()
 
 
 def shown(rows: pa.Table) -> tuple[Any, int]:
@@ -78,11 +76,11 @@ def test_the_table_is_that_of_runs_over_the_micro_batches(kind: str, mode: Any, 
                 continue
             middle = draw.randint(0, len(batch))
             stream.push([batch[:middle], batch[middle:]])
-            run = query(batch).advance(None if run is None else run.still_open, to=instant(end), **aggregates)
+            run = query(batch).advance(None if run is None else run.still_open, to=instant(end, UTC), **aggregates)
         if run is None:
             continue
         found, expected = stream.still_open(), run.still_open
-        assert state.clock(found) == state.Clock(instant(end), 0)
+        assert state.clock(found) == state.Clock(instant(end, UTC), 0)
         (windows_found, others), (brute, expected_others) = shown(found), shown(expected)
         assert_same(windows_found, brute, ["all"])
         assert others == expected_others
@@ -91,7 +89,7 @@ def test_the_table_is_that_of_runs_over_the_micro_batches(kind: str, mode: Any, 
                 set(each["state"].filter(each["stream_time"].is_null()).to_pylist()) for each in (found, run.still_open)
             )
             assert one == other
-        far = instant(end + 10_000)
+        far = instant(end + 10_000, UTC)
         closed = [query(SCHEMA.empty_table()).advance(each, to=far, **aggregates).closed for each in (found, expected)]
         assert_same(*(rows_of(each, ["k"]) for each in closed), unordered=["all"])
         seen, others_seen, late = seen + len(brute), others_seen + others - 1, late + stream.counters["late"]
