@@ -325,20 +325,10 @@ FIVE = wr.SessionWindows.with_gap("5 minutes")
 ANN = visits(["ann", "ann"], [0, 5])
 WRONG: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
     "a result": (ANN.windowed_by(FIVE).count(), {}, TypeError, "windowed: got"),
-    "no record": (
-        None,
-        {"at": at(1)},
-        ValueError,
-        "at: got '2026-01-01 08:01:00'; allowed: the time of a record",
-    ),
+    "no record": (None, {"at": at(1)}, ValueError, "at: got '2026-01-01 08:01:00'; allowed: the time of a record"),
     "no such key": (None, {"key": "eve"}, ValueError, "it has none"),
     "a null": (None, {"key": None}, ValueError, "key: got None; allowed: a key with a value that is not null"),
-    "a key of another type": (
-        None,
-        {"key": 5},
-        TypeError,
-        "key: column 'user': got 5, an int; allowed: a str",
-    ),
+    "a key of another type": (None, {"key": 5}, TypeError, "key: column 'user': got 5, an int; allowed: a str"),
     "a number": (None, {"at": 5}, TypeError, "at: got 5"),
     "a word": (None, {"at": "noon"}, ValueError, "at: got 'noon'; allowed: a time in ISO 8601"),
     "a batch as a stream": (None, {"stream": True}, ValueError, "stream: got True; allowed: windows with a grace"),

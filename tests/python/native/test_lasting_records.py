@@ -26,17 +26,7 @@ from windrow.testing import StreamDriver
 from ..harness.examples import usually
 from ..harness.families import often, some
 from ..harness.shuffle import after_a_shuffle, folded_after_a_shuffle
-from ..harness.tables import (
-    Call,
-    Windows,
-    arrow,
-    assert_windows,
-    gap_of,
-    in_batches,
-    rows_of,
-    ticks,
-    window_bounds,
-)
+from ..harness.tables import Call, Windows, arrow, assert_windows, gap_of, in_batches, rows_of, ticks, window_bounds
 from ..oracle.records import Record
 from ..oracle.sessions import lasting_sessions
 from ..scenes import at, keyed
@@ -245,8 +235,7 @@ def test_a_table_goes_on_with_ends_unless_the_gap_is_zero_and_a_checkpoint_does_
 def test_records_of_a_cogroup_without_an_end_end_at_their_time() -> None:
     orders = pa.table({"user": ["ann", "ann"], "paid": [at(30), at(31)], "stopped": [1, 2]})
     visits = wr.cogroup(
-        calls=wr.group_by(CALLS, "user", time="started", end="stopped"),
-        orders=wr.group_by(orders, "user", time="paid"),
+        calls=wr.group_by(CALLS, "user", time="started", end="stopped"), orders=wr.group_by(orders, "user", time="paid")
     ).windowed_by(GAP)
     assert shown(visits.agg(count=wr.count())) == [("ann", 0, 31, 4), ("bob", 3, 3, 1)]
     rows = visits.agg(calls=wr.count("calls.*"), longest=wr.max("calls.stopped")).sort_by("user").to_pylist()

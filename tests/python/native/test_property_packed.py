@@ -144,12 +144,7 @@ def wide(times: list[int], keys: int = 1) -> pa.Table:
     return keyed([row % keys for row in rows], times, x=pa.array([f"{row:0200}" for row in rows])).drop_columns("id")
 
 
-WIDE = {
-    "n": Call("count"),
-    "first": Call("first", ("x",)),
-    "last": Call("last", ("x",)),
-    "low": Call("min", ("x",)),
-}
+WIDE = {"n": Call("count"), "first": Call("first", ("x",)), "last": Call("last", ("x",)), "low": Call("min", ("x",))}
 
 
 @pytest.mark.parametrize("windows", [SESSION, SLIDING], ids=["session", "sliding"])

@@ -83,11 +83,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         r"end: got 'stoped'; allowed: a column of the data \(did you mean 'stopped'\?\)",
     ),
-    "text": (
-        lambda: calls(TEXTS),
-        TypeError,
-        "end: column 'stopped' has type string; allowed: a timestamp, .*cast",
-    ),
+    "text": (lambda: calls(TEXTS), TypeError, "end: column 'stopped' has type string; allowed: a timestamp, .*cast"),
     "a number": (lambda: calls(end=5), TypeError, "end: got 5, an int"),
     "a word": (lambda: calls(invalid_end="fail"), ValueError, "invalid_end: got 'fail'; allowed: 'drop' or 'error'"),
     "a word without ends": (

@@ -138,11 +138,7 @@ def test_a_table_of_a_later_format_is_refused_and_named(kind: str) -> None:
 def later(page: bytes) -> bytes:
     """A page of a driver with the next version of its format, and a checksum that is right."""
     reader, dots = pa.ipc.open_stream(page), b"sha256:" + b"." * 64
-    metadata: dict[Any, Any] = {
-        **(reader.schema.metadata or {}),
-        b"windrow.format": b"2",
-        b"windrow.checksum": dots,
-    }
+    metadata: dict[Any, Any] = {**(reader.schema.metadata or {}), b"windrow.format": b"2", b"windrow.checksum": dots}
     schema = reader.schema.with_metadata(metadata)
     written = pa.BufferOutputStream()
     with pa.ipc.new_stream(written, schema) as stream:
